@@ -1,0 +1,1 @@
+"""Text to training examples. Before: tokenization. After: training, through batches drawn on reading."""

@@ -1,0 +1,149 @@
+"""Files that are whole or absent. Floor 0: every artefact is written through here.
+
+A file or directory is written under a temporary name beside its place, fsynced, and renamed; a manifest of SHA-256
+sums beside the files of a directory lets a reader detect one flipped bit.
+"""
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from litebert.errors import CheckpointError, LitebertError
+
+MANIFEST = "SHA256SUMS"
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace `path` by `text` (UTF-8), all or nothing."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Replace `path` by `value` as readable JSON, all or nothing."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace `path` by `content`, all or nothing."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with explained(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+            fsync_directory(path.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def whole_directory(path: Path) -> Iterator[Path]:
+    """A temporary directory beside `path` that becomes `path` when the block ends well and vanishes when it does not.
+
+    An existing `path` is replaced. The manifest is written last, just before the rename.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    old = path.with_name(f".{path.name}.{os.getpid()}.old")
+    with explained(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(temporary, ignore_errors=True)
+            temporary.mkdir()
+            yield temporary
+            write_manifest(temporary)
+            if path.exists():
+                path.rename(old)
+            temporary.rename(path)
+            fsync_directory(path.parent)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def sha256(path: Path) -> str:
+    """Hexadecimal SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_manifest(directory: Path) -> None:
+    """Write `SHA256SUMS` over every other file below `directory`, in the format of the command `sha256sum`."""
+    files = sorted(path for path in directory.rglob("*") if path.is_file() and path.name != MANIFEST)
+    for file in files:
+        _fsync(file)
+    lines = [f"{sha256(file)}  {file.relative_to(directory).as_posix()}" for file in files]
+    write_text(directory / MANIFEST, "\n".join(lines) + "\n")
+
+
+def read_manifest(directory: Path) -> dict[str, str]:
+    """Relative path → SHA-256 as the manifest of `directory` says."""
+    path = directory / MANIFEST
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        pairs = [line.split("  ", 1) for line in lines]
+        if any(len(pair) != 2 or len(pair[0]) != 64 for pair in pairs):
+            raise CheckpointError(f"{path}: damaged: expected lines of 'SHA-256  file'; take a fresh copy")
+        return {name: digest for digest, name in pairs}
+    except UnicodeDecodeError:
+        raise CheckpointError(f"{path}: damaged: not UTF-8 text; take a fresh copy") from None
+
+
+def verify_manifest(directory: Path, *, error: type[LitebertError] = CheckpointError) -> None:
+    """Raise `error`, naming the file, unless every file of the manifest is there with its sum."""
+    try:
+        manifest = read_manifest(directory)
+    except CheckpointError as problem:
+        raise error(str(problem)) from None
+    for name, expected in manifest.items():
+        path = directory / name
+        if ".." in Path(name).parts or Path(name).is_absolute():
+            raise error(f"{directory / MANIFEST}: names {name!r}, which lies outside the directory; take a fresh copy")
+        if not path.is_file():
+            raise error(f"{path}: missing, but {MANIFEST} lists it; take a fresh copy")
+        found = sha256(path)
+        if found != expected:
+            raise error(f"{path}: damaged: SHA-256 is {found[:12]}…, {MANIFEST} says {expected[:12]}…; take a fresh copy")
+
+
+def fsync_directory(path: Path) -> None:
+    """Make renames inside `path` durable."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn the operating system's refusals to write `path` into a sentence."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, LitebertError):
+            raise
+        reasons = {
+            errno.ENOSPC: "the disk is full; free some space or write elsewhere",
+            errno.EFBIG: "the file is larger than the system allows; write elsewhere",
+            errno.EACCES: "no permission to write there; choose another place",
+            errno.EROFS: "the file system is read-only; choose another place",
+            errno.ENOTDIR: "a part of the path is a file, not a directory",
+            errno.EEXIST: "a file of that name is in the way; choose another place",
+        }
+        if error.errno not in reasons:
+            raise
+        raise CheckpointError(f"{path}: could not be written: {reasons[error.errno]}") from error
+
+
+def _fsync(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())

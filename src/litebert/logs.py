@@ -1,0 +1,26 @@
+"""Where the library's log records go. Floor 0: the library only calls `logging.getLogger(__name__)`; `cli` calls this."""
+
+import logging
+import sys
+
+LEVELS = ("debug", "info", "warning", "error")
+
+
+def log_to_stderr(level: str = "info") -> None:
+    """Send litebert's records to stderr: coloured on a terminal, plain lines elsewhere."""
+    logger = logging.getLogger("litebert")
+    logger.handlers.clear()
+    logger.addHandler(_handler())
+    logger.setLevel(level.upper())
+    logger.propagate = False
+
+
+def _handler() -> logging.Handler:
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.logging import RichHandler
+
+        return RichHandler(console=Console(stderr=True), show_path=False, log_time_format="%H:%M:%S")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
+    return handler

@@ -1,0 +1,1 @@
+"""Labelled data: readers, features, metrics. Before: tokenization and model. After: inference and runs."""

@@ -1,0 +1,1 @@
+"""The engine: optimizers, schedules, steps, checkpoints. Knows nothing of ALBERT, text or tasks."""
