@@ -1,0 +1,131 @@
+"""The run directory: what every training verb leaves behind, and how the same command finds it again.
+
+`settings.yaml` (resolved), `environment.json`, `metrics.jsonl`, `checkpoints/`, `model/` and, once the run has ended well,
+`result.json`. Before: a verb with its settings. After: training.Trainer, which resumes from `checkpoints/`.
+"""
+
+import json
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Self
+
+from litebert.errors import CheckpointError, ConfigError
+from litebert.files import write_json, write_text
+from litebert.settings import Settings, read_yaml, write_yaml
+
+PACKAGES = ("litebert", "torch", "numpy", "sentencepiece", "safetensors")
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """Paths of one run."""
+
+    path: Path
+
+    @classmethod
+    def open(cls, path: Path, settings: Settings, *, kind: str) -> Self:
+        """Create the directory, or find it again: then its settings must be the same, else a ConfigError names the difference.
+
+        `kind` is the verb; a directory of another verb is refused.
+        """
+        run = cls(path)
+        wanted = {"kind": kind, **settings.to_dict()}
+        if run.settings_file.exists():
+            _refuse_other_settings(run.settings_file, read_yaml(run.settings_file), wanted)
+            return run
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise ConfigError(f"{path}: exists and is not a run directory; choose another --out or remove it")
+        write_json(run.path / "environment.json", environment())
+        write_text(run.settings_file, write_yaml(wanted))
+        return run
+
+    @property
+    def settings_file(self) -> Path:
+        """The resolved settings, written before the first step."""
+        return self.path / "settings.yaml"
+
+    @property
+    def metrics(self) -> Path:
+        """One JSON object a logged step or evaluation."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def model(self) -> Path:
+        """The final model directory."""
+        return self.path / "model"
+
+    @property
+    def result_file(self) -> Path:
+        """Written last: a run that has it is finished."""
+        return self.path / "result.json"
+
+    def result(self) -> dict[str, Any] | None:
+        """What the finished run reported, or None while it is unfinished."""
+        if not self.result_file.exists():
+            return None
+        try:
+            return json.loads(self.result_file.read_text(encoding="utf-8"))
+        except ValueError:
+            raise CheckpointError(f"{self.result_file}: damaged: not JSON; remove it to finish the run again") from None
+
+    def finish(self, result: Mapping[str, Any]) -> None:
+        """Mark the run as finished."""
+        write_json(self.result_file, dict(result))
+
+
+def environment() -> dict[str, Any]:
+    """Versions, machine, commit and command: enough to say later where a figure came from."""
+    return {
+        "command": " ".join(sys.argv),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "processor": processor_name(),
+        "packages": {name: version(name) for name in PACKAGES},
+        "commit": _git_commit(),
+    }
+
+
+def processor_name() -> str:
+    """The processor's name where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def _git_commit() -> str | None:
+    """Commit of the source tree litebert runs from, or None for an installed package."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None
+
+
+def _refuse_other_settings(file: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    changed = sorted(set(_flat(found).items()) ^ set(_flat(wanted).items()))
+    names = list(dict.fromkeys(name for name, _ in changed))
+    if names:
+        raise ConfigError(
+            f"{file}: the run there has other settings ({', '.join(names)}); "
+            "resume it with its own settings or choose another --out"
+        )
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """`{"train": {"seed": 1}}` → `{"train.seed": "1"}`."""
+    flat: dict[str, str] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = json.dumps(value)
+    return flat
