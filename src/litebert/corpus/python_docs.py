@@ -1,0 +1,120 @@
+"""The text that is already on the machine: Python's reference topics and the docstrings of the installed libraries.
+
+Files are parsed with `ast`, never imported or run. Before: an installed Python, torch and numpy. After: `litebert quickstart`,
+which writes the pages to text files and treats them like anybody's text.
+"""
+
+import ast
+import importlib.util
+import inspect
+import logging
+import re
+import sysconfig
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+LIBRARIES = ("numpy", "torch")
+SKIPPED_FOLDERS = frozenset({"site-packages", "test", "tests", "testing", "idle_test", "lib2to3", "__pycache__"})
+MINIMUM_WORDS = 5
+MINIMUM_LETTERS = 0.6
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Page:
+    """The prose of one source file or topic: its name, the package family it belongs to, and its paragraphs in order."""
+
+    name: str
+    family: str
+    paragraphs: tuple[str, ...]
+
+
+def python_pages() -> Iterator[Page]:
+    """Every page, in an order that depends on file names only; a paragraph that occurs again anywhere is given once.
+
+    Dropping repeats matters: libraries copy docstrings from function to function, and a held-out page that repeats a
+    training page would flatter the model.
+    """
+    seen: set[str] = set()
+    for name, family, docstrings in _raw_pages():
+        paragraphs = [text for docstring in docstrings for text in prose_paragraphs(docstring)]
+        fresh = tuple(text for text in dict.fromkeys(paragraphs) if text not in seen)
+        seen.update(fresh)
+        if fresh:
+            yield Page(name, family, fresh)
+
+
+def prose_paragraphs(docstring: str) -> list[str]:
+    """The paragraphs of a docstring that are prose: no doctests, rulers, tables or signatures; white space collapsed."""
+    blocks = re.split(r"\n\s*\n", inspect.cleandoc(docstring))
+    paragraphs = (" ".join(_prose_lines(block)) for block in blocks)
+    return [text for text in (re.sub(r"\s+", " ", text).strip() for text in paragraphs) if _is_prose(text)]
+
+
+def _prose_lines(block: str) -> Iterator[str]:
+    for line in block.splitlines():
+        text = line.strip()
+        if text.startswith(">>>"):
+            return  # a doctest: what follows in the block is code and its output
+        if text and not re.fullmatch(r"[-=~*^#+.|\s]+", text):
+            yield text
+
+
+def _is_prose(text: str) -> bool:
+    letters = sum(character.isalpha() or character.isspace() for character in text)
+    return len(text.split()) >= MINIMUM_WORDS and letters >= MINIMUM_LETTERS * len(text)
+
+
+def _raw_pages() -> Iterator[tuple[str, str, list[str]]]:
+    standard_library = Path(sysconfig.get_paths()["stdlib"])
+    for topic, text in _topics(standard_library / "pydoc_data" / "topics.py").items():
+        yield f"topics/{topic}", "python reference", [text]
+    roots = [("python", standard_library), *((name, _package_folder(name)) for name in LIBRARIES)]
+    for library, root in roots:
+        for path in _source_files(root):
+            relative = path.relative_to(root).with_suffix("")
+            yield f"{library}/{relative.as_posix()}", _family(library, relative), _docstrings(path)
+
+
+def _topics(path: Path) -> dict[str, str]:
+    """The reference topics: one dictionary literal in a generated file; empty where a Python comes without it."""
+    if not path.exists():
+        logger.warning("%s: not there; the corpus goes without Python's reference topics", path)
+        return {}
+    tree = ast.parse(path.read_bytes())
+    literals = [node.value for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict)]
+    return {name: text for literal in literals for name, text in ast.literal_eval(literal).items()}
+
+
+def _package_folder(name: str) -> Path:
+    """Folder of an installed package, found without importing it."""
+    spec = importlib.util.find_spec(name)
+    assert spec is not None and spec.submodule_search_locations, f"{name} is a dependency of litebert"
+    return Path(spec.submodule_search_locations[0])
+
+
+def _source_files(root: Path) -> list[Path]:
+    return sorted(path for path in root.rglob("*.py") if SKIPPED_FOLDERS.isdisjoint(path.relative_to(root).parts))
+
+
+def _family(library: str, relative: Path) -> str:
+    """`torch/nn/modules/linear` → `torch.nn`; a module of the standard library is its own family."""
+    first = relative.parts[0].removeprefix("_") or relative.parts[0]
+    return f"{library}.{first}"
+
+
+def _docstrings(path: Path) -> list[str]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # other people's escape sequences
+            warnings.simplefilter("ignore", DeprecationWarning)
+            tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        logger.info("%s: not Python source of this version; skipped", path)
+        return []
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = sorted((node for node in ast.walk(tree) if isinstance(node, kinds)), key=lambda node: getattr(node, "lineno", 0))
+    return [text for text in (ast.get_docstring(node, clean=False) for node in nodes) if text]
