@@ -38,7 +38,7 @@ $(VENV)/.installed: $(VENV)/.torch pyproject.toml
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(PIP) --editable '.[plot,eval,hf]' --group dev
+	$(PIP) --editable '.[plot,eval,hf,dev]'
 	touch $@
 
 clean:

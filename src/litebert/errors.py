@@ -42,4 +42,6 @@ class MissingExtraError(LitebertError, ImportError):
     exit_code = 2
 
     def __init__(self, package: str, *, extra: str, needed_for: str) -> None:
-        super().__init__(f"{needed_for} needs the package {package!r}; install it with: pip install 'litebert[{extra}]'")
+        super().__init__(
+            f"{needed_for} needs the package {package!r}; install it with: pip install 'litebert[{extra}]'"
+        )

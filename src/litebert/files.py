@@ -111,7 +111,9 @@ def verify_manifest(directory: Path, *, error: type[LitebertError] = CheckpointE
             raise error(f"{path}: missing, but {MANIFEST} lists it; take a fresh copy")
         found = sha256(path)
         if found != expected:
-            raise error(f"{path}: damaged: SHA-256 is {found[:12]}…, {MANIFEST} says {expected[:12]}…; take a fresh copy")
+            raise error(
+                f"{path}: damaged: SHA-256 is {found[:12]}…, {MANIFEST} says {expected[:12]}…; take a fresh copy"
+            )
 
 
 def fsync_directory(path: Path) -> None:

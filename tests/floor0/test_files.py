@@ -1,0 +1,101 @@
+import errno
+from pathlib import Path
+
+import pytest
+
+from litebert.errors import CheckpointError, DataError
+from litebert.files import (
+    MANIFEST,
+    explained,
+    read_manifest,
+    verify_manifest,
+    whole_directory,
+    write_bytes,
+    write_json,
+    write_text,
+)
+
+
+def contents(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir()}
+
+
+def make(directory: Path, **files: str) -> Path:
+    with whole_directory(directory) as temporary:
+        for name, text in files.items():
+            (temporary / name).write_text(text)
+    return directory
+
+
+def test_a_written_file_has_its_content_and_leaves_nothing_else(tmp_path):
+    write_text(tmp_path / "deep" / "a.txt", "one")
+    write_json(tmp_path / "deep" / "a.txt", {"ä": 1})
+    assert (tmp_path / "deep" / "a.txt").read_text(encoding="utf-8") == '{\n  "ä": 1\n}\n'
+    assert contents(tmp_path / "deep") == {"a.txt"}
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    write_text(tmp_path / "a.txt", "old")
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+    with pytest.raises(CheckpointError, match="disk is full"):
+        write_text(tmp_path / "a.txt", "new")
+    assert (tmp_path / "a.txt").read_text() == "old"
+    assert contents(tmp_path) == {"a.txt"}
+
+
+def test_a_directory_appears_whole_with_its_manifest(tmp_path):
+    directory = make(tmp_path / "d", a="1", b="2")
+    assert contents(directory) == {"a", "b", MANIFEST}
+    assert set(read_manifest(directory)) == {"a", "b"}
+    verify_manifest(directory)
+
+
+def test_a_directory_that_fails_leaves_the_old_one(tmp_path):
+    make(tmp_path / "d", a="old")
+
+    def fail() -> None:
+        with whole_directory(tmp_path / "d") as temporary:
+            (temporary / "a").write_text("new")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert (tmp_path / "d" / "a").read_text() == "old"
+    assert contents(tmp_path) == {"d"}
+
+
+def test_a_directory_replaces_the_old_one(tmp_path):
+    make(tmp_path / "d", a="old")
+    make(tmp_path / "d", b="new")
+    assert contents(tmp_path / "d") == {"b", MANIFEST}
+    assert contents(tmp_path) == {"d"}
+
+
+@pytest.mark.parametrize("damage", ["flip", "truncate", "delete"])
+@pytest.mark.parametrize("error", [CheckpointError, DataError])
+def test_damage_is_found_and_named(tmp_path, damage, error):
+    directory = make(tmp_path / "d", weights="abc")
+    if damage == "delete":
+        (directory / "weights").unlink()
+    else:
+        (directory / "weights").write_text("abb" if damage == "flip" else "ab")
+    with pytest.raises(error, match="weights"):
+        verify_manifest(directory, error=error)
+
+
+@pytest.mark.parametrize("manifest", [b"nonsense\n", b"\xff\xff", b"0" * 64 + b"  ../outside\n"])
+def test_a_damaged_manifest_is_refused(tmp_path, manifest):
+    write_bytes(tmp_path / MANIFEST, manifest)
+    with pytest.raises(CheckpointError, match=MANIFEST):
+        verify_manifest(tmp_path)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.EFBIG])
+def test_refusals_of_the_system_are_explained(number):
+    with pytest.raises(CheckpointError, match=r"place: could not be written"), explained(Path("place")):
+        raise OSError(number, "x")
+
+
+def test_other_system_errors_pass_unchanged():
+    with pytest.raises(OSError, match="strange"), explained(Path("place")):
+        raise OSError(errno.EPERM, "strange")

@@ -1,0 +1,30 @@
+import logging
+import sys
+
+import pytest
+
+from litebert.logs import LEVELS, log_to_stderr
+
+
+@pytest.fixture(autouse=True)
+def _restored():
+    logger = logging.getLogger("litebert")
+    before = (logger.handlers[:], logger.level, logger.propagate)
+    yield
+    logger.handlers[:], logger.level, logger.propagate = before
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_level_is_set(level):
+    log_to_stderr(level)
+    assert logging.getLogger("litebert").level == getattr(logging, level.upper())
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_records_go_to_stderr_only(monkeypatch, capsys, terminal):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    log_to_stderr("info")
+    logging.getLogger("litebert.somewhere").info("a claim")
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "a claim" in captured.err

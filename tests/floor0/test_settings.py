@@ -1,0 +1,99 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field
+
+from litebert.errors import ConfigError
+from litebert.settings import Settings, read_yaml, with_overrides, write_yaml
+
+
+class Inner(Settings):
+    learning_rate: float = Field(default=0.1, gt=0)
+    """Rate."""
+
+
+class Outer(Settings):
+    name: str
+    """Name."""
+    train: Inner = Inner()
+    """Inner settings."""
+
+
+def test_parse_gives_back_what_to_dict_wrote():
+    settings = Outer(name="x", train=Inner(learning_rate=0.5))
+    assert Outer.parse(settings.to_dict(), where="test") == settings
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"name": "x", "trian": {}}, "unknown setting 'trian'; did you mean 'train'?"),
+        ({"name": "x", "zzzz": 1}, "known settings: name, train"),
+        ({"name": "x", "train": {"learning_rat": 1}}, "did you mean 'learning_rate'?"),
+        ({}, "setting 'name' is missing"),
+        ({"name": "x", "train": {"learning_rate": "fast"}}, "train.learning_rate"),
+        ({"name": "x", "train": {"learning_rate": -1}}, "greater than 0"),
+        ({"name": "x", "train": {"learning_rate": float("nan")}}, "train.learning_rate"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_its_place(values, sentence):
+    with pytest.raises(ConfigError) as caught:
+        Outer.parse(values, where="file.yaml")
+    assert str(caught.value).startswith("file.yaml: ")
+    assert sentence in str(caught.value)
+
+
+def test_settings_are_frozen():
+    with pytest.raises(ValueError, match="frozen"):
+        Outer(name="x").name = "y"
+
+
+def test_replace_checks_again():
+    assert Inner().replace(learning_rate=2).learning_rate == 2
+    with pytest.raises(ConfigError):
+        Inner().replace(learning_rate=0)
+
+
+def test_overrides_reach_inner_settings_and_leave_the_original_alone():
+    values = {"name": "x", "train": {"learning_rate": 0.1}}
+    changed = with_overrides(values, ["train.learning_rate=1e-4", "name=y", "new.deep=[1, 2]"])
+    assert Outer.parse({k: changed[k] for k in ("name", "train")}, where="t").train.learning_rate == 1e-4
+    assert changed["name"] == "y"
+    assert changed["new"] == {"deep": [1, 2]}
+    assert values == {"name": "x", "train": {"learning_rate": 0.1}}
+
+
+@pytest.mark.parametrize("override", ["learning_rate", "=3", "name.first=1", "name={["])
+def test_an_override_that_cannot_be_read_is_refused(override):
+    with pytest.raises(ConfigError):
+        with_overrides({"name": "x"}, [override])
+
+
+@pytest.mark.parametrize("content", [b"- 1\n- 2\n", b"a: [", b"\xff\xfe"])
+def test_a_settings_file_must_hold_a_mapping(tmp_path, content):
+    file = tmp_path / "settings.yaml"
+    file.write_bytes(content)
+    with pytest.raises(ConfigError, match=r"settings\.yaml"):
+        read_yaml(file)
+
+
+def test_a_missing_settings_file_is_named(tmp_path):
+    with pytest.raises(ConfigError, match="no such file"):
+        read_yaml(tmp_path / "absent.yaml")
+
+
+def test_a_yaml_tag_executes_nothing(tmp_path):
+    file = tmp_path / "evil.yaml"
+    file.write_text("x: !!python/object/apply:os.system ['touch pwned']\n")
+    with pytest.raises(ConfigError):
+        read_yaml(file)
+
+
+WORDS = st.text(st.characters(categories=("L", "N", "P")), min_size=1, max_size=5)
+
+
+@given(st.dictionaries(WORDS, st.integers() | WORDS | st.none(), max_size=4))
+def test_yaml_round_trip(tmp_path_factory, values):
+    file = tmp_path_factory.mktemp("yaml") / "file.yaml"
+    file.write_text(write_yaml(values), encoding="utf-8")
+    assert read_yaml(file) == values
