@@ -1,6 +1,6 @@
 """litebert: ALBERT, complete, from raw text to a served model.
 
-The walk through the rooms: tokenization → corpus → training ← model → checkpoints → tasks → inference, interop → analysis.
+The walk: tokenization → corpus → training ← model → checkpoints → tasks → inference, interop → analysis.
 Importing this package imports no torch; the public names below are loaded when first used.
 """
 

@@ -1,7 +1,7 @@
 """The command `litebert`: finds the verb, parses its arguments, turns errors into a sentence and an exit code.
 
-Before: a shell. After: one module of this room for each verb. Nothing heavy is imported before the verb is known, so that
-`litebert --help` answers at once.
+Before: a shell. After: one module of this room for each verb. Nothing heavy is imported before the verb is known,
+so that `litebert --help` answers at once.
 """
 
 import os
@@ -17,7 +17,7 @@ from litebert.logs import log_to_stderr
 VERBS: dict[str, tuple[str, str]] = {
     "quickstart": (
         "quickstart:quickstart",
-        "the whole product in minutes, on text that is already on this machine or yours",
+        "the whole product in minutes, on text already on this machine or yours",
     ),
     "tokenizer train": ("tokenizer:train", "learn a SentencePiece vocabulary from text"),
     "tokenizer encode": ("tokenizer:encode", "show how text becomes pieces and ids"),
@@ -62,7 +62,8 @@ def overview() -> str:
             *lines,
             "",
             "`litebert VERB --help` explains one. Results go to stdout, messages to stderr.",
-            "Exit codes: 0 done, 1 failed, 2 usage or settings, 3 data, 4 checkpoint or model, 130/143 stopped with the state saved.",
+            "Exit codes: 0 done, 1 failed, 2 usage or settings, 3 data, 4 checkpoint or model,",
+            "130/143 stopped by a signal with the state saved.",
             "LITEBERT_LOG=debug|info|warning|error sets how much is said.",
         ]
     )

@@ -116,5 +116,7 @@ def _docstrings(path: Path) -> list[str]:
         logger.info("%s: not Python source of this version; skipped", path)
         return []
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = sorted((node for node in ast.walk(tree) if isinstance(node, kinds)), key=lambda node: getattr(node, "lineno", 0))
+    nodes = sorted(
+        (node for node in ast.walk(tree) if isinstance(node, kinds)), key=lambda node: getattr(node, "lineno", 0)
+    )
     return [text for text in (ast.get_docstring(node, clean=False) for node in nodes) if text]
