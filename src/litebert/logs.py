@@ -1,4 +1,4 @@
-"""Where the library's log records go. Floor 0: the library only calls `logging.getLogger(__name__)`; `cli` calls this."""
+"""Where the library's log records go. Floor 0: rooms only call `logging.getLogger(__name__)`; `cli` calls this."""
 
 import logging
 import sys

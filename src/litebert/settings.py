@@ -23,7 +23,7 @@ class Settings(BaseModel):
 
     @classmethod
     def parse(cls, values: Mapping[str, Any], *, where: str) -> Self:
-        """Checked settings from plain values; a problem is a ConfigError that begins with `where` (a file, a command)."""
+        """Checked settings from plain values; a problem is a ConfigError that begins with `where`."""
         try:
             return cls.model_validate(dict(values))
         except ValidationError as error:

@@ -27,13 +27,12 @@ def test_different_keys_give_different_streams(first, second):
 
 def test_the_stream_does_not_depend_on_the_process():
     code = "from litebert.randomness import rng_for; print(rng_for(1, 'masking', 2).integers(10**9))"
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": s}
-        )
-        for s in ("1", "2")
-    ]
-    assert runs[0].stdout == runs[1].stdout == f"{rng_for(1, 'masking', 2).integers(10**9)}\n"
+    command = [sys.executable, "-c", code]
+    first, second = (
+        subprocess.run(command, capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}).stdout
+        for seed in ("1", "2")
+    )
+    assert first == second == f"{rng_for(1, 'masking', 2).integers(10**9)}\n"
 
 
 def test_an_empty_key_is_refused():

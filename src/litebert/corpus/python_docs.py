@@ -1,7 +1,7 @@
 """The text that is already on the machine: Python's reference topics and the docstrings of the installed libraries.
 
-Files are parsed with `ast`, never imported or run. Before: an installed Python, torch and numpy. After: `litebert quickstart`,
-which writes the pages to text files and treats them like anybody's text.
+Files are parsed with `ast`, never imported or run. Before: an installed Python, torch and numpy. After: `litebert
+quickstart`, which writes the pages to text files and treats them like anybody's text.
 """
 
 import ast
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Page:
-    """The prose of one source file or topic: its name, the package family it belongs to, and its paragraphs in order."""
+    """The prose of one source file or topic: its name, its package family, and its paragraphs in order."""
 
     name: str
     family: str
@@ -48,7 +48,7 @@ def python_pages() -> Iterator[Page]:
 
 
 def prose_paragraphs(docstring: str) -> list[str]:
-    """The paragraphs of a docstring that are prose: no doctests, rulers, tables or signatures; white space collapsed."""
+    """The paragraphs of a docstring that are prose: no doctests, rulers or tables; white space collapsed."""
     blocks = re.split(r"\n\s*\n", inspect.cleandoc(docstring))
     paragraphs = (" ".join(_prose_lines(block)) for block in blocks)
     return [text for text in (re.sub(r"\s+", " ", text).strip() for text in paragraphs) if _is_prose(text)]
@@ -92,7 +92,8 @@ def _topics(path: Path) -> dict[str, str]:
 def _package_folder(name: str) -> Path:
     """Folder of an installed package, found without importing it."""
     spec = importlib.util.find_spec(name)
-    assert spec is not None and spec.submodule_search_locations, f"{name} is a dependency of litebert"
+    assert spec is not None, f"{name} is a dependency of litebert"
+    assert spec.submodule_search_locations, f"{name} is a package"
     return Path(spec.submodule_search_locations[0])
 
 
@@ -116,7 +117,6 @@ def _docstrings(path: Path) -> list[str]:
         logger.info("%s: not Python source of this version; skipped", path)
         return []
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = sorted(
-        (node for node in ast.walk(tree) if isinstance(node, kinds)), key=lambda node: getattr(node, "lineno", 0)
-    )
+    nodes = [node for node in ast.walk(tree) if isinstance(node, kinds)]
+    nodes.sort(key=lambda node: getattr(node, "lineno", 0))
     return [text for text in (ast.get_docstring(node, clean=False) for node in nodes) if text]

@@ -1,7 +1,7 @@
 """The run directory: what every training verb leaves behind, and how the same command finds it again.
 
-`settings.yaml` (resolved), `environment.json`, `metrics.jsonl`, `checkpoints/`, `model/` and, once the run has ended well,
-`result.json`. Before: a verb with its settings. After: training.Trainer, which resumes from `checkpoints/`.
+`settings.yaml` (resolved), `environment.json`, `metrics.jsonl`, `checkpoints/`, `model/` and, once the run has ended
+well, `result.json`. Before: a verb with its settings. After: training.Trainer, which resumes from `checkpoints/`.
 """
 
 import json
@@ -29,7 +29,7 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: Path, settings: Settings, *, kind: str) -> Self:
-        """Create the directory, or find it again: then its settings must be the same, else a ConfigError names the difference.
+        """Create the directory, or find it again: other settings than its own are a ConfigError that names them.
 
         `kind` is the verb; a directory of another verb is refused.
         """
