@@ -1,0 +1,84 @@
+"""The settings of one architecture. Before: a preset, a recipe or a `config.json`. After: `encoder.py` builds it.
+
+Torch-free, so that the command line can read, check and count without loading torch.
+"""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from litebert.settings import Settings
+
+Sharing = Literal["all", "attention", "feed_forward", "none"]
+Activation = Literal["gelu", "gelu_new", "relu", "silu"]
+Projection = Literal["if_needed", "always"]
+
+
+class ModelConfig(Settings):
+    """One architecture of the family: the fields of a released `config.json` that matter, and `sharing`."""
+
+    hidden_size: int = Field(gt=0)
+    """Width of the encoder, H."""
+    num_hidden_layers: int = Field(gt=0)
+    """Depth, L: how many times a group is applied."""
+    num_attention_heads: int = Field(gt=0)
+    """Heads, A; must divide hidden_size."""
+    intermediate_size: int = Field(gt=0)
+    """Inner width of the feed-forward blocks, I; 4 H in all released models."""
+    embedding_size: int = Field(default=128, gt=0)
+    """Width of the embedding tables, E."""
+    embedding_projection: Projection = "if_needed"
+    """Dense layer from E to H: `if_needed` has it where E differs from H (the original); `always` (transformers)."""
+    sharing: Sharing = "all"
+    """What the layers of a group share. Source: ALBERT, table 4."""
+    num_hidden_groups: int = Field(default=1, gt=0)
+    """Groups of consecutive layers; layers share parameters only inside their group."""
+    inner_group_num: int = Field(default=1, gt=0)
+    """Blocks applied one after another in each layer: num_hidden_layers · inner_group_num blocks run in all."""
+    hidden_act: Activation = "gelu_new"
+    """Activation: `gelu` is the exact (erf) form, `gelu_new` the tanh form that the original code calls gelu."""
+    hidden_dropout_prob: float = Field(default=0.0, ge=0, lt=1)
+    """Dropout on the embeddings and on the output of every attention and feed-forward block."""
+    attention_probs_dropout_prob: float = Field(default=0.0, ge=0, lt=1)
+    """Dropout on the attention probabilities."""
+    classifier_dropout_prob: float = Field(default=0.1, ge=0, lt=1)
+    """Dropout in front of the classifiers of the fine-tuning heads."""
+    vocab_size: int = Field(default=30_000, gt=0)
+    """Number of tokens, V."""
+    max_position_embeddings: int = Field(default=512, gt=0)
+    """Longest sequence."""
+    type_vocab_size: int = Field(default=2, gt=0)
+    """Number of token types (segments)."""
+    initializer_range: float = Field(default=0.02, gt=0)
+    """Standard deviation of the truncated normal that weights start from."""
+    layer_norm_eps: float = Field(default=1e-12, gt=0)
+    """Added to the variance in every layer norm."""
+
+    @property
+    def head_size(self) -> int:
+        """Width of one attention head, D."""
+        return self.hidden_size // self.num_attention_heads
+
+    @property
+    def has_projection(self) -> bool:
+        """Whether a dense layer stands between the embeddings and the first block."""
+        return self.embedding_projection == "always" or self.embedding_size != self.hidden_size
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.hidden_size % self.num_attention_heads:
+            raise ValueError(
+                f"hidden_size {self.hidden_size} is not divisible by num_attention_heads {self.num_attention_heads}; "
+                f"choose a multiple"
+            )
+        if self.num_hidden_groups > self.num_hidden_layers:
+            raise ValueError(
+                f"num_hidden_groups {self.num_hidden_groups} exceeds num_hidden_layers {self.num_hidden_layers}, "
+                f"so some groups would never run; use at most one group a layer"
+            )
+        if self.sharing == "none" and self.num_hidden_groups not in (1, self.num_hidden_layers):
+            raise ValueError(
+                f"sharing 'none' gives every layer its own parameters, which num_hidden_groups "
+                f"{self.num_hidden_groups} contradicts; leave it 1 or use sharing 'all'"
+            )
+        return self

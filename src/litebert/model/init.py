@@ -1,0 +1,34 @@
+"""Fresh weights. Before: a module tree just built. After: training.
+
+Each parameter is drawn from its own generator, keyed by seed and name: the same seed gives the same encoder under any
+head, on any device.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from litebert.randomness import torch_seed_for
+
+
+def initialize(model: nn.Module, *, scale: float, seed: int) -> None:
+    """Weights and tables: normal with standard deviation `scale`, cut at two of it. Biases: 0. Layer norms: 1 and 0.
+
+    Source: `create_initializer` in the original modeling.py. Parameters on the meta device are left alone.
+    """
+    for path, module in model.named_modules():
+        for name, parameter in module.named_parameters(path, recurse=False):
+            if parameter.is_meta:
+                continue
+            if parameter.ndim == 2:
+                fill_truncated_normal(parameter, scale=scale, seed=torch_seed_for(seed, "init", name))
+            else:
+                nn.init.constant_(parameter, float(isinstance(module, nn.LayerNorm) and name.endswith("weight")))
+
+
+@torch.no_grad()
+def fill_truncated_normal(tensor: Tensor, *, scale: float, seed: int) -> None:
+    """Fill with a normal of standard deviation `scale` cut at two of it; drawn on the CPU, so equal on every device."""
+    generator = torch.Generator().manual_seed(seed)
+    values = torch.empty(tensor.shape, device="cpu")
+    nn.init.trunc_normal_(values, std=scale, a=-2 * scale, b=2 * scale, generator=generator)
+    tensor.copy_(values)

@@ -1,0 +1,92 @@
+"""Ways to compute the same attention. Before: queries, keys and values from `attention.py`. After: their contexts.
+
+`reference` is the definition; the others must equal it. `layout.py` chooses. Fully masked rows give zeros, never NaN.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import cast
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+
+def attend_reference(
+    query: Float[Tensor, "B S A D"],
+    key: Float[Tensor, "B S A D"],
+    value: Float[Tensor, "B S A D"],
+    mask: Bool[Tensor, "B S"],
+    dropout: float,
+) -> Float[Tensor, "B S A D"]:
+    """Attention as the paper writes it: softmax(Q Kᵀ / √D) V over the keys where `mask` is True."""
+    probabilities = F.dropout(attention_probabilities(query, key, mask), dropout).to(value.dtype)
+    return torch.einsum("baqk,bkad->bqad", probabilities, value)
+
+
+def attention_probabilities(
+    query: Float[Tensor, "B S A D"], key: Float[Tensor, "B S A D"], mask: Bool[Tensor, "B S"]
+) -> Float[Tensor, "B A S S"]:
+    """How much each position (third axis) attends to each other (last axis): rows sum to 1, or to 0 without any key."""
+    scores = torch.einsum("bqad,bkad->baqk", query, key) * query.shape[-1] ** -0.5
+    keys = mask[:, None, None, :]
+    scores = scores.masked_fill(~keys, torch.finfo(scores.dtype).min)
+    return scores.softmax(-1).masked_fill(~keys, 0)
+
+
+def attend_sdpa(
+    query: Float[Tensor, "B S A D"],
+    key: Float[Tensor, "B S A D"],
+    value: Float[Tensor, "B S A D"],
+    mask: Bool[Tensor, "B S"],
+    dropout: float,
+) -> Float[Tensor, "B S A D"]:
+    """Attention by torch's fused kernel for the device."""
+    heads_first = (tensor.transpose(1, 2) for tensor in (query, key, value))  # B A S D
+    return F.scaled_dot_product_attention(*heads_first, attn_mask=mask[:, None, None, :], dropout_p=dropout).transpose(
+        1, 2
+    )
+
+
+@torch.compiler.disable
+def attend_by_length(
+    query: Float[Tensor, "1 N A D"],
+    key: Float[Tensor, "1 N A D"],
+    value: Float[Tensor, "1 N A D"],
+    lengths: Sequence[int],
+    dropout: float,
+) -> Float[Tensor, "1 N A D"]:
+    """Attention inside each of the sequences that lie end to end on the token axis; equal lengths go together.
+
+    Not compiled: the lengths of a batch are Python numbers, a new program each time.
+    """
+    parts = [tensor[0].split(list(lengths)) for tensor in (query, key, value)]
+    contexts: dict[int, Tensor] = {}
+    for indices in _indices_by_length(lengths).values():
+        stacked = (torch.stack([part[index] for index in indices]).transpose(1, 2) for part in parts)  # n A length D
+        context = F.scaled_dot_product_attention(*stacked, dropout_p=dropout).transpose(1, 2)
+        contexts.update(zip(indices, context, strict=True))
+    return torch.cat([contexts[index] for index in range(len(lengths))] or [value[0]])[None]
+
+
+def attend_varlen(
+    query: Float[Tensor, "1 N A D"],
+    key: Float[Tensor, "1 N A D"],
+    value: Float[Tensor, "1 N A D"],
+    boundaries: Int[Tensor, " sequences_plus_1"],
+    longest: int,
+) -> Float[Tensor, "1 N A D"]:
+    """As `attend_by_length`, by torch's variable-length kernel: CUDA, half precision, no dropout."""
+    from torch.nn.attention.varlen import varlen_attn
+
+    context = varlen_attn(query[0], key[0], value[0], boundaries, boundaries, longest, longest)
+    return cast(Tensor, context)[None]
+
+
+def _indices_by_length(lengths: Sequence[int]) -> dict[int, list[int]]:
+    """Which sequences have each length."""
+    groups: dict[int, list[int]] = defaultdict(list)
+    for index, length in enumerate(lengths):
+        groups[length].append(index)
+    return groups

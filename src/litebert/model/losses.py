@@ -1,0 +1,51 @@
+"""Summed losses. Before: `models.py` and labels. After: a training objective that divides each sum by its own count.
+
+Never means: a mean per microbatch gives another gradient whenever the counts differ. Label -100 carries no label.
+"""
+
+from typing import Final
+
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from litebert.model.outputs import AnswerabilityOutput, SpanOutput
+
+NO_LABEL: Final = -100
+
+
+def masked_lm_loss(logits: Float[Tensor, "P V"], labels: Int[Tensor, " P"]) -> Float[Tensor, ""]:
+    """Summed cross-entropy of the predicted tokens."""
+    return classification_loss(logits, labels)
+
+
+def classification_loss(logits: Float[Tensor, "N C"], labels: Int[Tensor, " N"]) -> Float[Tensor, ""]:
+    """Summed cross-entropy: classes of sequences or (flattened) of tokens, choices, sentence order."""
+    return F.cross_entropy(logits.float(), labels, ignore_index=NO_LABEL, reduction="sum")
+
+
+def regression_loss(predictions: Float[Tensor, " N"], targets: Float[Tensor, " N"]) -> Float[Tensor, ""]:
+    """Summed squared error. Source: the STS-B branch of run_classifier.py."""
+    labelled = targets != NO_LABEL
+    return (predictions.float() - targets).square().masked_fill(~labelled, 0).sum()
+
+
+def span_loss(output: SpanOutput, starts: Int[Tensor, " B"], ends: Int[Tensor, " B"]) -> Float[Tensor, ""]:
+    """Sum over questions of the mean of start and end cross-entropy. Source: `create_v1_model`, squad_utils.py."""
+    return (classification_loss(output.start_logits, starts) + classification_loss(output.end_logits, ends)) / 2
+
+
+def answerability_losses(
+    output: AnswerabilityOutput, starts: Int[Tensor, " B"], ends: Int[Tensor, " B"], impossible: Float[Tensor, " B"]
+) -> dict[str, Float[Tensor, ""]]:
+    """Summed losses `span` and `impossible`; the original adds them with weight 1 and 0.5, both over the questions.
+
+    Source: `create_v2_model` in the original squad_utils.py.
+    """
+    start = F.nll_loss(output.start_log_probs, starts, ignore_index=NO_LABEL, reduction="sum")
+    end = F.nll_loss(output.end_log_probs, ends, ignore_index=NO_LABEL, reduction="sum")
+    logits = output.impossible_logits.float()
+    return {
+        "span": (start + end) / 2,
+        "impossible": F.binary_cross_entropy_with_logits(logits, impossible, reduction="sum"),
+    }

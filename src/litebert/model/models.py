@@ -1,0 +1,178 @@
+"""Every model: one encoder and one head. Before: a config. After: training, tasks and inference.
+
+A model is built with fresh weights drawn from `seed`; `directory.py` fills in stored ones.
+"""
+
+from typing import Literal
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from litebert.model.answerability import ForAnswerability
+from litebert.model.config import ModelConfig
+from litebert.model.encoder import Encoder
+from litebert.model.heads import MaskedLMHead
+from litebert.model.init import initialize
+from litebert.model.outputs import ClassifierOutput, MaskedLMOutput, PretrainingOutput, SpanOutput
+from litebert.model.shapes import Ids, Mask, States
+
+__all__ = [
+    "ForAnswerability",
+    "ForMaskedLM",
+    "ForMultipleChoice",
+    "ForPretraining",
+    "ForQuestionAnswering",
+    "ForSequenceClassification",
+    "ForTokenClassification",
+    "SentenceEmbedder",
+]
+
+Pooling = Literal["mean", "cls"]
+
+
+class ForPretraining(nn.Module):
+    """Masked language model and sentence order (or next sentence); no dropout in the heads, as the original."""
+
+    def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = Encoder(config)
+        self.mlm = MaskedLMHead(config)
+        self.sop = nn.Linear(config.hidden_size, 2)
+        initialize(self, scale=config.initializer_range, seed=seed)
+
+    def forward(
+        self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids, predicted_positions: Int[Tensor, " P"]
+    ) -> PretrainingOutput:
+        """Both predictions; `predicted_positions` are flat, b·S + s."""
+        output = self.encoder(input_ids, attention_mask, token_type_ids)
+        states = at_positions(output.last_hidden_state, predicted_positions)
+        return PretrainingOutput(self.mlm(states, self.encoder.embeddings.word.weight), self.sop(output.pooled), output)
+
+
+class ForMaskedLM(nn.Module):
+    """Masked language model alone."""
+
+    def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = Encoder(config, pooler=False)
+        self.mlm = MaskedLMHead(config)
+        initialize(self, scale=config.initializer_range, seed=seed)
+
+    def forward(
+        self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids, predicted_positions: Int[Tensor, " P"]
+    ) -> MaskedLMOutput:
+        """Scores of the vocabulary at the flat positions b·S + s."""
+        output = self.encoder(input_ids, attention_mask, token_type_ids)
+        states = at_positions(output.last_hidden_state, predicted_positions)
+        return MaskedLMOutput(self.mlm(states, self.encoder.embeddings.word.weight), output)
+
+
+class ForSequenceClassification(nn.Module):
+    """A class for each sequence, or a number when `num_labels` is 1. Source: `create_model` in run_classifier.py."""
+
+    def __init__(self, config: ModelConfig, *, num_labels: int, seed: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = Encoder(config)
+        self.dropout = nn.Dropout(config.classifier_dropout_prob)
+        self.classifier = nn.Linear(config.hidden_size, num_labels)
+        initialize(self, scale=config.initializer_range, seed=seed)
+
+    def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> ClassifierOutput:
+        """Logits of the classes, B C."""
+        output = self.encoder(input_ids, attention_mask, token_type_ids)
+        return ClassifierOutput(self.classifier(self.dropout(output.pooled)), output)
+
+
+class ForMultipleChoice(nn.Module):
+    """The best of C candidate sequences. Source: `create_model` in the original race_utils.py."""
+
+    def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = Encoder(config)
+        self.dropout = nn.Dropout(config.classifier_dropout_prob)
+        self.classifier = nn.Linear(config.hidden_size, 1)
+        initialize(self, scale=config.initializer_range, seed=seed)
+
+    def forward(
+        self,
+        input_ids: Int[Tensor, "B C S"],
+        attention_mask: Bool[Tensor, "B C S"],
+        token_type_ids: Int[Tensor, "B C S"],
+    ) -> ClassifierOutput:
+        """Logits of the choices, B C; the encoder's output has B·C rows."""
+        output = self.encoder(input_ids.flatten(0, 1), attention_mask.flatten(0, 1), token_type_ids.flatten(0, 1))
+        logits = self.classifier(self.dropout(output.pooled))
+        return ClassifierOutput(logits.view(input_ids.shape[:2]), output)
+
+
+class ForTokenClassification(nn.Module):
+    """A class for each token."""
+
+    def __init__(self, config: ModelConfig, *, num_labels: int, seed: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = Encoder(config, pooler=False)
+        self.dropout = nn.Dropout(config.classifier_dropout_prob)
+        self.classifier = nn.Linear(config.hidden_size, num_labels)
+        initialize(self, scale=config.initializer_range, seed=seed)
+
+    def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> ClassifierOutput:
+        """Logits of the classes, B S C."""
+        output = self.encoder(input_ids, attention_mask, token_type_ids)
+        return ClassifierOutput(self.classifier(self.dropout(output.last_hidden_state)), output)
+
+
+class ForQuestionAnswering(nn.Module):
+    """The span that answers a question, always in the text; no dropout. Source: `create_v1_model`, squad_utils.py."""
+
+    def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = Encoder(config, pooler=False)
+        self.spans = nn.Linear(config.hidden_size, 2)
+        initialize(self, scale=config.initializer_range, seed=seed)
+
+    def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> SpanOutput:
+        """Scores of all positions, as first and as last of the answer."""
+        output = self.encoder(input_ids, attention_mask, token_type_ids)
+        start_logits, end_logits = self.spans(output.last_hidden_state).unbind(-1)
+        return SpanOutput(start_logits, end_logits, output)
+
+
+class SentenceEmbedder(nn.Module):
+    """One vector a sequence: the mean of its tokens, or its first."""
+
+    def __init__(self, config: ModelConfig, *, pooling: Pooling = "mean", seed: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = Encoder(config, pooler=False)
+        self.pooling = pooling
+        initialize(self, scale=config.initializer_range, seed=seed)
+
+    def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> Float[Tensor, "B H"]:
+        """Sentence vectors, not normalised; with "mean", zeros for a sequence without a token."""
+        output = self.encoder(input_ids, attention_mask, token_type_ids)
+        return POOLERS[self.pooling](output.last_hidden_state, attention_mask)
+
+
+def first_token(states: States, mask: Mask) -> Float[Tensor, "B H"]:
+    """Vector of the first position."""
+    return states[:, 0]
+
+
+def mean_of_tokens(states: States, mask: Mask) -> Float[Tensor, "B H"]:
+    """Mean of the vectors where `mask` is True; zeros without any."""
+    summed = states.masked_fill(~mask[..., None], 0).sum(1)
+    return summed / mask.sum(1, keepdim=True).clamp(min=1)
+
+
+POOLERS = {"mean": mean_of_tokens, "cls": first_token}
+
+
+def at_positions(states: States, positions: Int[Tensor, " P"]) -> Float[Tensor, "P H"]:
+    """Vectors at flat positions b·S + s."""
+    return states.flatten(0, 1).index_select(0, positions)

@@ -1,0 +1,68 @@
+"""The table of named architectures, each row with its source. Before: a name. After: a `ModelConfig`. Torch-free.
+
+Paper: Lan et al., ICLR 2020. Release: the configurations published with the original code and its model cards.
+"""
+
+import difflib
+from typing import Any, Final, NamedTuple
+
+from litebert.errors import ConfigError
+from litebert.model.config import ModelConfig
+
+
+class Preset(NamedTuple):
+    """One row: an architecture and where its numbers come from."""
+
+    source: str
+    config: ModelConfig
+
+
+def preset(name: str) -> ModelConfig:
+    """The architecture of that name; `PRESETS` lists all."""
+    if name not in PRESETS:
+        close = difflib.get_close_matches(name, PRESETS, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known presets: {', '.join(PRESETS)}"
+        raise ConfigError(f"preset: no architecture is named {name!r}; {hint}")
+    return PRESETS[name].config
+
+
+def _row(source: str, layers: int, hidden: int, heads: int, **others: Any) -> Preset:
+    sizes = {"num_hidden_layers": layers, "hidden_size": hidden, "num_attention_heads": heads}
+    return Preset(source, ModelConfig(**sizes, intermediate_size=4 * hidden, **others))
+
+
+_DROPOUT: Final = {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
+_BERT: Final = {**_DROPOUT, "sharing": "none"}
+_CHINESE: Final = {"vocab_size": 21_128, "hidden_act": "relu"}
+_V1 = "release v1; the paper's 125k-step models. Its code computes tanh GELU though its config says 'gelu'"
+_V2 = "release v2: no dropout (authors, google-research/albert#23; the first published configs said 0.1 by mistake)"
+_ZH = "release for Chinese"
+
+PRESETS: Final[dict[str, Preset]] = {
+    "albert-base-v1": _row(_V1, 12, 768, 12, **_DROPOUT),
+    "albert-large-v1": _row(_V1, 24, 1024, 16, **_DROPOUT),
+    "albert-xlarge-v1": _row(_V1 + "; 16 heads (google-research/albert#180)", 24, 2048, 16, **_DROPOUT),
+    "albert-xxlarge-v1": _row("release v1: 1.5M steps without dropout, tables 9 and 10", 12, 4096, 64),
+    "albert-base-v2": _row(_V2, 12, 768, 12),
+    "albert-large-v2": _row(_V2, 24, 1024, 16),
+    "albert-xlarge-v2": _row(_V2 + "; 16 heads", 24, 2048, 16),
+    "albert-xxlarge-v2": _row(_V2, 12, 4096, 64),
+    "paper-xlarge": _row("paper, table 1 and section 3.1: heads = H / 64", 24, 2048, 32, **_DROPOUT),
+    "paper-xxlarge": _row("paper, tables 1 and 6: with dropout, before table 8 removed it", 12, 4096, 64, **_DROPOUT),
+    "paper-xxlarge-24": _row("paper, table 13: 24 layers", 24, 4096, 64, **_DROPOUT),
+    "bert-base": _row("paper, table 1, with ALBERT's vocabulary", 12, 768, 12, embedding_size=768, **_BERT),
+    "bert-large": _row("paper, table 1, with ALBERT's vocabulary", 24, 1024, 16, embedding_size=1024, **_BERT),
+    "albert-chinese-base": _row(_ZH, 12, 768, 12, **_CHINESE),
+    "albert-chinese-large": _row(_ZH, 24, 1024, 16, **_CHINESE),
+    "albert-chinese-xlarge": _row(_ZH, 24, 2048, 16, initializer_range=0.014, **_CHINESE),
+    "albert-chinese-xxlarge": _row(
+        _ZH + "; 16 heads 'perform better' (google-research/albert#153)",
+        12,
+        4096,
+        16,
+        initializer_range=0.01,
+        **_CHINESE,
+    ),
+    "tiny": _row("ours: trains in minutes on one CPU", 4, 256, 4),
+    "small": _row("ours: trains in hours on one CPU", 6, 512, 8),
+}

@@ -1,0 +1,29 @@
+"""The sharing schedule: the one place that knows what layers share. After: `encoder.py` and `counting.py`.
+
+Torch-free. docs/sharing.md draws it.
+"""
+
+from litebert.model.config import ModelConfig
+
+Schedule = tuple[tuple[int, int], ...]
+
+
+def sharing_schedule(config: ModelConfig) -> Schedule:
+    """For each block that runs, in order: the index of the stored attention and of the stored feed-forward it uses.
+
+    Every stored index is used and the indices never decrease. The group of layer i is i · groups // layers, in
+    integers on purpose: both reference implementations use floats and pick a wrong group at some depths (22 layers
+    in 22 groups, for one).
+    """
+    layers, groups, inner = config.num_hidden_layers, config.num_hidden_groups, config.inner_group_num
+    grouped = [layer * groups // layers * inner + block for layer in range(layers) for block in range(inner)]
+    own = list(range(layers * inner))
+    attention = grouped if config.sharing in ("all", "attention") else own
+    feed_forward = grouped if config.sharing in ("all", "feed_forward") else own
+    return tuple(zip(attention, feed_forward, strict=True))
+
+
+def stored_blocks(config: ModelConfig) -> tuple[int, int]:
+    """How many attention and how many feed-forward blocks a model stores."""
+    last_attention, last_feed_forward = sharing_schedule(config)[-1]
+    return last_attention + 1, last_feed_forward + 1
