@@ -1,0 +1,57 @@
+"""What a vocabulary must be able to do for `tokenizer.py`. After: `sentencepiece_model.py`, `wordpiece_model.py`."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol
+
+from litebert.tokenization.settings import TextSettings
+
+Span = tuple[int, int]
+"""Half-open span of characters."""
+
+SPACE = "\u2581"
+"""SentencePiece's sign for the space before a word."""
+
+
+class SubwordModel(Protocol):
+    """A vocabulary with its way to split text; special tokens are never produced from text."""
+
+    file_name: ClassVar[str]
+    """Name of the vocabulary file in a tokenizer directory."""
+
+    specials: ClassVar[dict[str, str]]
+    """Role ("pad", "unk", "cls", "sep", "mask") → piece."""
+
+    settings: TextSettings
+    content: bytes
+    """Bytes of the vocabulary file."""
+
+    vocabulary: tuple[str, ...]
+    """The piece of each id."""
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of each text."""
+        ...
+
+    def pieces(self, text: str) -> list[str]:
+        """Pieces of a text, one for each id; an unknown piece is shown as it stands in the text."""
+        ...
+
+    def encode_with_offsets(self, text: str) -> tuple[list[int], list[Span]]:
+        """Ids, and for each the characters of the original text it stands for."""
+        ...
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Text of ids, without special tokens."""
+        ...
+
+    def word_starts(self) -> list[bool]:
+        """For each id: does the piece begin a word, in any script?"""
+        ...
+
+    def original_word_starts(self) -> list[bool]:
+        """For each id: does the piece begin a word by the original's rule?"""
+        ...
+
+    def transformers_tokenizer(self) -> dict[str, Any]:
+        """Content of the `tokenizer.json` that gives transformers the same ids."""
+        ...

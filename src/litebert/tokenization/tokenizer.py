@@ -1,0 +1,140 @@
+"""The tokenizer every room uses. Before: a tokenizer directory. After: corpus, tasks and inference."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from litebert.errors import ConfigError, DataError
+from litebert.tokenization.directory import read_model, tokenizer_files, write_files
+from litebert.tokenization.settings import TextSettings
+from litebert.tokenization.subwords import Span, SubwordModel
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """`[CLS] first [SEP]` or `[CLS] first [SEP] second [SEP]`."""
+
+    input_ids: list[int]
+    token_type_ids: list[int]
+    """0 up to the first `[SEP]`, 1 after it."""
+
+
+class Tokenizer:
+    """Text to ids and back. Immutable, and safe to share between threads."""
+
+    def __init__(self, model: SubwordModel) -> None:
+        self.model = model
+        ids = {piece: index for index, piece in enumerate(model.vocabulary)}
+        self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id = (
+            ids[model.specials[role]] for role in ("pad", "unk", "cls", "sep", "mask")
+        )
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """From a tokenizer directory, a model directory (transformers' and the original's too) or a bare vocabulary file.
+
+        What a `tokenizer_config.json` does not say is as in the original: lower-cased, no accents, digit-comma rule.
+        """
+        return cls(read_model(Path(path)))
+
+    def save(self, directory: Path | str) -> None:
+        """Write the tokenizer files into a directory, which may hold other files, and their sums into its manifest."""
+        write_files(self.files(), Path(directory))
+
+    def files(self) -> Mapping[str, bytes]:
+        """Name → content of the files of a tokenizer directory; transformers' `AutoTokenizer` reads them as well."""
+        return tokenizer_files(self.model)
+
+    @property
+    def settings(self) -> TextSettings:
+        """How text is normalised and split."""
+        return self.model.settings
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of ids."""
+        return len(self.model.vocabulary)
+
+    @cached_property
+    def word_starts(self) -> np.ndarray:
+        """Bool [V]: the piece begins a word, in any script; see `word_starts.py`."""
+        return _read_only(self.model.word_starts())
+
+    @cached_property
+    def original_word_starts(self) -> np.ndarray:
+        """Bool [V]: the piece begins a word by the original's rule, which knows English letters only."""
+        return _read_only(self.model.original_word_starts())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hexadecimal digest of everything that decides the ids: vocabulary file and settings."""
+        settings = json.dumps(self.settings.to_dict(), sort_keys=True).encode()
+        return hashlib.sha256(self.model.file_name.encode() + b"\0" + settings + b"\0" + self.model.content).hexdigest()
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text, without special tokens."""
+        return self.model.encode_batch([text])[0]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """`encode` of each text, faster."""
+        return self.model.encode_batch(texts)
+
+    def encode_pair(self, first: str, second: str | None = None, *, max_length: int = 512) -> Encoding:
+        """Ids and segment ids of one text or two, with special tokens, cut to `max_length` tokens."""
+        texts = [first] if second is None else [first, second]
+        return self.join(*self.encode_batch(texts), max_length=max_length)
+
+    def join(self, first: Sequence[int], second: Sequence[int] | None = None, *, max_length: int = 512) -> Encoding:
+        """What `encode_pair` gives, from ids that are there already."""
+        specials = 2 if second is None else 3
+        if max_length < specials:
+            raise ConfigError(f"max_length: {max_length} leaves no room for {specials} special tokens; give more")
+        kept, kept_second = truncated_lengths(len(first), len(second or ()), budget=max_length - specials)
+        input_ids = [self.cls_id, *first[:kept], self.sep_id]
+        token_type_ids = [0] * len(input_ids)
+        if second is not None:
+            input_ids += [*second[:kept_second], self.sep_id]
+            token_type_ids += [1] * (kept_second + 1)
+        return Encoding(input_ids, token_type_ids)
+
+    def encode_with_offsets(self, text: str) -> tuple[list[int], list[Span]]:
+        """Ids of a text, and for each the half-open span of characters in the text as given that it stands for."""
+        return self.model.encode_with_offsets(text)
+
+    def pieces(self, text: str) -> list[str]:
+        """The pieces behind `encode(text)`; an unknown piece is shown as it stands in the normalised text."""
+        return self.model.pieces(text)
+
+    def id_to_piece(self, index: int) -> str:
+        """The piece of an id."""
+        return self.model.vocabulary[self._checked(index)]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Normalised text of ids, without special tokens."""
+        return self.model.decode([self._checked(index) for index in ids])
+
+    def _checked(self, index: int) -> int:
+        if not 0 <= index < self.vocab_size:
+            raise DataError(f"id {index}: outside the vocabulary, whose ids are 0 to {self.vocab_size - 1}")
+        return int(index)
+
+
+def truncated_lengths(first: int, second: int, *, budget: int) -> tuple[int, int]:
+    """How many tokens of each segment stay if the longer one, on a tie the second, loses its last token until all fit.
+
+    Source: `_truncate_seq_pair` of the original's fine-tuning code.
+    """
+    kept_second = min(second, max(budget // 2, budget - first))
+    return min(first, budget - kept_second), kept_second
+
+
+def _read_only(values: Sequence[bool]) -> np.ndarray:
+    array = np.array(values, dtype=bool)
+    array.setflags(write=False)
+    return array

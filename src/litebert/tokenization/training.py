@@ -1,0 +1,117 @@
+"""Trains a vocabulary by the original's recipe. Before: texts. After: a tokenizer directory for `Tokenizer.load`.
+
+Source: the `spm_train` command in the original's README.
+"""
+
+import io
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import sentencepiece
+from pydantic import Field
+
+from litebert.errors import ConfigError, DataError
+from litebert.tokenization.normalize import normalize
+from litebert.tokenization.sentencepiece_model import SentencePieceModel
+from litebert.tokenization.settings import TextSettings
+from litebert.tokenization.tokenizer import Tokenizer
+
+_LARGEST_SENTENCE_BYTES = 2**30
+"""SentencePiece would skip longer ones without a word; its own default is 4192."""
+
+
+class TokenizerSettings(TextSettings):
+    """A vocabulary to train. The defaults are the original's."""
+
+    vocab_size: int = Field(default=30_000, gt=5)
+    """Number of pieces, the five special ones and the user symbols included."""
+
+    character_coverage: float = Field(default=0.99995, ge=0.98, le=1.0)
+    """Share of the characters of the texts that the vocabulary must be able to spell; the rarest become unknown."""
+
+    input_sentence_size: int = Field(default=10_000_000, gt=0)
+    """Most lines to train on; of more, so many are drawn by chance."""
+
+    user_symbols: tuple[str, ...] = ("(", ")", '"', "-", ".", "–", "£", "€")
+    """Strings that are always a piece of their own; they follow the special pieces, from id 5."""
+
+    seed: int = Field(default=0, ge=0, lt=2**32)
+    """Seed of the draw of lines."""
+
+
+def train_tokenizer(texts: Iterable[str], settings: TokenizerSettings, out: Path) -> Tokenizer:
+    """A tokenizer trained on the lines of `texts` and saved to the directory `out`; the same texts give the same bytes."""
+    lines = (
+        normalize(line, lowercase=settings.lowercase, keep_accents=settings.keep_accents)
+        for text in texts
+        for line in text.splitlines()
+    )
+    content = _train(lines, settings)
+    text_settings = TextSettings(**{name: getattr(settings, name) for name in TextSettings.model_fields})
+    tokenizer = Tokenizer(SentencePieceModel(content, text_settings, where="the trained model"))
+    tokenizer.save(out)
+    return tokenizer
+
+
+def _train(lines: Iterator[str], settings: TokenizerSettings) -> bytes:
+    """Serialized SentencePiece model of normalised lines."""
+    first = next((line for line in lines if line), None)
+    if first is None:
+        raise DataError("tokenizer training: the texts hold no words; give files with some text")
+    failures: list[BaseException] = []
+    model = io.BytesIO()
+    specials = SentencePieceModel.specials
+    sentencepiece.set_random_generator_seed(settings.seed)
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=_watched(itertools.chain([first], lines), failures),
+            model_writer=model,
+            model_type="unigram",
+            vocab_size=settings.vocab_size,
+            character_coverage=settings.character_coverage,
+            input_sentence_size=settings.input_sentence_size,
+            shuffle_input_sentence=True,
+            max_sentence_length=_LARGEST_SENTENCE_BYTES,
+            pad_id=0,
+            pad_piece=specials["pad"],
+            unk_id=1,
+            unk_piece=specials["unk"],
+            bos_id=-1,
+            eos_id=-1,
+            control_symbols=[specials[role] for role in ("cls", "sep", "mask")],
+            user_defined_symbols=list(settings.user_symbols),
+            num_threads=1,  # sums of floats depend on the number of threads, and so would the vocabulary
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        if failures:
+            raise failures[0] from None
+        raise _explained(error, settings) from error
+    return model.getvalue()
+
+
+def _watched(lines: Iterable[str], failures: list[BaseException]) -> Iterator[str]:
+    """The same lines; SentencePiece reports an error of the reader as its own, so the real one is kept aside."""
+    try:
+        yield from lines
+    except BaseException as failure:
+        failures.append(failure)
+        raise
+
+
+def _explained(error: RuntimeError, settings: TokenizerSettings) -> ConfigError | DataError:
+    """SentencePiece's two complaints about the size of the vocabulary, in our words."""
+    message = str(error)
+    if too_high := re.search(r"value <= (\d+)", message):
+        return DataError(
+            f"vocab_size: {settings.vocab_size} pieces were asked for, but the texts yield at most "
+            f"{too_high[1]}; give vocab_size={too_high[1]} or less, or more text"
+        )
+    if too_low := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
+        return ConfigError(
+            f"vocab_size: {settings.vocab_size} pieces cannot hold the special pieces and the {too_low[1]} characters "
+            "that character_coverage asks for; give a larger vocab_size or a smaller character_coverage"
+        )
+    return DataError(f"tokenizer training: SentencePiece refused the texts or settings: {message}")

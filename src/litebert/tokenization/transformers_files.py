@@ -1,0 +1,123 @@
+"""The files with which transformers gives the same ids. Before: a vocabulary. After: `directory.py` writes them.
+
+The normaliser is spelt out as patterns made from Python's own Unicode tables, so that it drops exactly what
+`normalize.py` drops. The digit-comma rule cannot be expressed there: see docs/tokenizer.md.
+"""
+
+import base64
+import itertools
+import sys
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from litebert.tokenization.model_file import ModelFile, parse_model
+from litebert.tokenization.settings import TextSettings
+from litebert.tokenization.subwords import SPACE
+
+TOKENIZER_FILE = "tokenizer.json"
+CONFIG_FILE = "tokenizer_config.json"
+
+_SETTING_NAMES = {"lowercase": "do_lower_case", "keep_accents": "keep_accents", "digit_comma": "digit_comma_rule"}
+"""Our setting → its name in `tokenizer_config.json`: transformers' where it has one."""
+
+
+def tokenizer_config(settings: TextSettings, specials: Mapping[str, str]) -> dict[str, Any]:
+    """Content of `tokenizer_config.json`: our settings, and what makes `AutoTokenizer` read `tokenizer.json` as it is."""
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
+        "model_max_length": 512,
+        "clean_up_tokenization_spaces": False,
+        **{name: getattr(settings, field) for field, name in _SETTING_NAMES.items()},
+        **{f"{role}_token": piece for role, piece in specials.items()},
+    }
+
+
+def text_settings(config: Mapping[str, Any], *, where: str) -> TextSettings:
+    """Our settings from a `tokenizer_config.json`, ours or another's; the original's where it says nothing."""
+    given = {field: config[name] for field, name in _SETTING_NAMES.items() if name in config}
+    return TextSettings.parse(given, where=where)
+
+
+def unigram_tokenizer(content: bytes, settings: TextSettings, specials: Mapping[str, str]) -> dict[str, Any]:
+    """Content of `tokenizer.json` for a SentencePiece model."""
+    model = parse_model(content)
+    scores = _scores(model)
+    vocabulary = [[piece.piece, score] for piece, score in zip(model.pieces, scores, strict=True)]
+    ids = {piece.piece: index for index, piece in enumerate(model.pieces)}
+    metaspace = {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "always", "split": True}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [_added_token(ids[piece], piece) for piece in specials.values()],
+        "normalizer": {"type": "Sequence", "normalizers": _normalizers(settings, model.charsmap)},
+        "pre_tokenizer": metaspace,
+        "post_processor": _template(specials["cls"], specials["sep"], ids),
+        "decoder": metaspace,
+        "model": {"type": "Unigram", "unk_id": ids[specials["unk"]], "vocab": vocabulary, "byte_fallback": False},
+    }
+
+
+def _scores(model: ModelFile) -> list[float]:
+    """Scores as SentencePiece's search uses them: a user-defined piece beats any other way to split its characters."""
+    best = max(piece.score for piece in model.pieces if piece.is_normal)
+    return [len(piece.piece.encode()) * best - 0.1 if piece.is_user_defined else piece.score for piece in model.pieces]
+
+
+def _normalizers(settings: TextSettings, charsmap: bytes) -> list[dict[str, Any]]:
+    """`normalize`, then SentencePiece's own normaliser."""
+    steps: list[dict[str, Any]] = [_replace(_class_of(str.isspace) + "+", " "), _STRIP]
+    if not settings.keep_accents:
+        steps += [{"type": "NFKD"}, _replace(_class_of(lambda character: unicodedata.combining(character) > 0), "")]
+    if settings.lowercase:
+        steps += [_replace(_FINAL_SIGMA, "ς"), {"type": "Lowercase"}]
+    if charsmap:
+        steps.append({"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap).decode()})
+    return [*steps, _replace(f"[ {SPACE}]+", " "), _STRIP]
+
+
+_STRIP = {"type": "Strip", "strip_left": True, "strip_right": True}
+
+_FINAL_SIGMA = r"(?<=\p{L})Σ(?!\p{L})"
+"""Python lower-cases in context, transformers character by character; this letter is the only one where it matters."""
+
+
+def _replace(pattern: str, content: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}
+
+
+def _class_of(belongs: Callable[[str], bool]) -> str:
+    """A pattern that matches one character of those that belong."""
+    codes = [code for code in range(sys.maxunicode + 1) if belongs(chr(code))]
+    runs = itertools.groupby(enumerate(codes), key=lambda item: item[1] - item[0])
+    return "[" + "".join(_range([code for _, code in run]) for _, run in runs) + "]"
+
+
+def _range(codes: Sequence[int]) -> str:
+    return rf"\x{{{codes[0]:x}}}-\x{{{codes[-1]:x}}}"
+
+
+def _added_token(index: int, piece: str) -> dict[str, Any]:
+    flags = {"single_word": False, "lstrip": piece == "[MASK]", "rstrip": False, "normalized": False, "special": True}
+    return {"id": index, "content": piece, **flags}
+
+
+def _template(cls: str, sep: str, ids: Mapping[str, int]) -> dict[str, Any]:
+    """`[CLS] A [SEP] B [SEP]` with segment ids 0 up to the first `[SEP]` and 1 after it."""
+    first = [_special(cls, 0), _sequence("A", 0), _special(sep, 0)]
+    return {
+        "type": "TemplateProcessing",
+        "single": first,
+        "pair": [*first, _sequence("B", 1), _special(sep, 1)],
+        "special_tokens": {piece: {"id": piece, "ids": [ids[piece]], "tokens": [piece]} for piece in (cls, sep)},
+    }
+
+
+def _special(piece: str, segment: int) -> dict[str, Any]:
+    return {"SpecialToken": {"id": piece, "type_id": segment}}
+
+
+def _sequence(name: str, segment: int) -> dict[str, Any]:
+    return {"Sequence": {"id": name, "type_id": segment}}
