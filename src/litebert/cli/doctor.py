@@ -1,13 +1,10 @@
 """`litebert doctor`: what this machine offers."""
 
-from typing import Annotated
 
-import tyro
-
-from litebert.cli.output import emit
+from litebert.cli.output import Json, emit
 
 
-def doctor(json: Annotated[bool, tyro.conf.arg(help="print one JSON object")] = False) -> None:
+def doctor(json: Json = False) -> None:
     """Versions, devices, threads, memory, disk and the measured matrix rate of this machine."""
     from litebert.runs.doctor import doctor as run
 

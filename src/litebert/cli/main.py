@@ -98,7 +98,7 @@ def _call(verb: str, rest: list[str]) -> int:
     module = import_module(f"litebert.cli.{module_name}")
     function: Callable[..., Any] = getattr(module, function_name)
     description = getattr(module, "description", lambda: None)()
-    config = (tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes)
+    config = (tyro.conf.OmitArgPrefixes,)
     tyro.cli(function, prog=f"litebert {verb}", args=rest, description=description, config=config)
     return 0
 

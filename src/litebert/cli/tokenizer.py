@@ -1,0 +1,47 @@
+"""`litebert tokenizer train` and `litebert tokenizer encode`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from litebert.cli.output import Files, Json, emit
+from litebert.tokenization.training import TokenizerSettings
+
+
+def train(
+    files: Files,
+    out: Path,
+    settings: TokenizerSettings = TokenizerSettings(),
+    json: Json = False,
+) -> None:
+    """Learn a SentencePiece vocabulary from text files, with the original's recipe unless told otherwise.
+
+    Args:
+        files: text files, globs or directories (.txt, .jsonl, each also compressed)
+        out: the tokenizer directory to write
+    """
+    from litebert.runs import tokenizer
+
+    result = tokenizer.train(files, settings, out)
+    emit(result.to_dict(), result.to_text(), as_json=json)
+
+
+def encode(
+    tokenizer: tyro.conf.Positional[Path],
+    text: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="TEXTS")] = (),
+    json: Json = False,
+) -> None:
+    """Show the pieces and ids of texts.
+
+    Args:
+        tokenizer: a tokenizer directory, a model directory or a .model file
+        text: the texts; none reads lines from standard input
+    """
+    from litebert.runs import tokenizer as runs
+
+    texts = text or tuple(line.rstrip("\n") for line in sys.stdin)
+    for row in runs.encode(tokenizer, texts):
+        pieces = " ".join(f"{piece}/{index}" for piece, index in zip(row["pieces"], row["ids"], strict=True))
+        emit(row, pieces, as_json=json)
