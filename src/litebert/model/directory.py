@@ -1,0 +1,245 @@
+"""Model directories: what training leaves and everything else loads. Before: a model. After: tasks, inference, interop.
+
+`config.json` and `model.safetensors` with transformers' names, so that transformers loads the directory too; variants
+that it cannot run are kept under our own names in `litebert.safetensors`. docs/checkpoints.md describes both.
+"""
+
+import json
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from torch import Tensor, nn
+
+from litebert.errors import CheckpointError, ConfigError
+from litebert.files import MANIFEST, verify_manifest, whole_directory, write_bytes, write_json
+from litebert.model import models
+from litebert.model.config import ModelConfig
+from litebert.model.description import LABELLED, Description, ModelName, ProblemType, from_json, obstacle, to_json
+from litebert.model.hub import HubOptions, fetch
+from litebert.model.renaming import Renamed, from_transformers, to_transformers
+from litebert.model.weight_files import OWN, SAFETENSORS, read_tensors, write_tensors
+
+CONFIG: Final = "config.json"
+HUB: Final = HubOptions()
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A model directory that was read and checked, not yet a model."""
+
+    directory: Path
+    description: Description
+    renamed: Renamed
+    """The tensors under our names, and what became of the names in the file."""
+
+
+def load_model(
+    source: Path | str,
+    *,
+    as_model: ModelName | None = None,
+    labels: Collection[str] = (),
+    fresh: Collection[str] = (),
+    changes: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    hub: HubOptions = HUB,
+) -> nn.Module:
+    """The model in a directory of ours or of transformers, or on the hub, ready for inference.
+
+    Args:
+        source: a directory, or a name on the hub.
+        as_model: load the encoder into another model than the one that was saved.
+        labels: names of the classes of the new classifier, where `as_model` is one.
+        fresh: modules, such as "classifier", that start from new weights whatever the source holds.
+        changes: fields of the config to change, such as dropout rates.
+        seed: of the new weights.
+        hub: how to fetch a name.
+
+    Raises:
+        CheckpointError: something is missing, damaged or of another shape; nothing is ever left at random silently.
+        ConfigError: the config is not one of a supported model.
+    """
+    stored = read_directory(source, hub=hub)
+    description = _changed(stored.description, as_model=as_model, labels=labels, changes=changes or {})
+    return fill(description, stored.renamed.tensors, where=str(stored.directory), fresh=fresh, seed=seed)
+
+
+def save_model(
+    model: nn.Module,
+    directory: Path | str,
+    *,
+    labels: Collection[str] = (),
+    problem_type: ProblemType | None = None,
+    extra_files: Mapping[str, bytes] | None = None,
+) -> Path:
+    """Write a model directory, all or nothing, with the SHA-256 of every file; an older one in its place is replaced.
+
+    Args:
+        model: any class of `models.py`.
+        directory: the place; must be new, empty or a model directory.
+        labels: names of a classifier's classes, in the order of its logits.
+        problem_type: what a classifier's logits mean, for the loss that transformers computes.
+        extra_files: further files by name, such as those of a tokenizer.
+    """
+    directory = Path(directory)
+    description = describe(model, labels=labels, problem_type=problem_type)
+    if directory.is_dir() and any(directory.iterdir()) and not (directory / CONFIG).is_file():
+        raise CheckpointError(
+            f"{directory}: holds files that are no model, and would be replaced; choose another place"
+        )
+    with whole_directory(directory) as temporary:
+        write_json(temporary / CONFIG, to_json(description))
+        _write_weights(temporary, model, description)
+        for name, content in (extra_files or {}).items():
+            _write_extra(temporary, name, content)
+    return directory
+
+
+def describe(model: nn.Module, *, labels: Collection[str] = (), problem_type: ProblemType | None = None) -> Description:
+    """What a directory says of a model; classes without a name are called LABEL_0, LABEL_1, …"""
+    name, config = type(model).__name__, getattr(model, "config", None)
+    if name not in MODELS or not isinstance(config, ModelConfig):
+        raise ConfigError(f"model: {name} cannot be saved; expected one of {', '.join(MODELS)}")
+    classes = getattr(getattr(model, "classifier", None), "out_features", 0) if name in LABELLED else 0
+    names = tuple(labels) or tuple(f"LABEL_{index}" for index in range(classes))
+    if len(names) != classes:
+        raise ConfigError(f"labels: {len(names)} names for a {name} with {classes} classes; give one name a class")
+    fields = {
+        "model": name,
+        "config": config.to_dict(),
+        "labels": names,
+        "problem_type": problem_type,
+    }
+    return Description.parse({**fields, "pooling": getattr(model, "pooling", "mean")}, where="model")
+
+
+def read_directory(source: Path | str, *, hub: HubOptions = HUB) -> Stored:
+    """Everything in a model directory, checked against its manifest if it has one."""
+    directory = _directory(source, hub=hub)
+    if (directory / MANIFEST).is_file():
+        verify_manifest(directory)
+    else:
+        log.info("%s: has no %s, so damage could go unnoticed", directory, MANIFEST)
+    description = read_description(directory)
+    tensors = read_tensors(directory)
+    if obstacle(description):
+        names = tuple((name, name) for name in tensors)
+        return Stored(directory, description, Renamed(tensors, description.config, names))
+    renamed = from_transformers(tensors, description.config, where=str(directory))
+    for name, reason in renamed.dropped:
+        log.info("%s: tensor %s left out: %s", directory, name, reason)
+    return Stored(directory, description.replace(config=renamed.config.to_dict()), renamed)
+
+
+def read_description(directory: Path) -> Description:
+    """What the `config.json` of a directory says of its model."""
+    path = directory / CONFIG
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CheckpointError(f"{path}: missing; give the path of a model directory") from None
+    except ValueError as error:
+        raise CheckpointError(f"{path}: not JSON ({error}); take a fresh copy") from None
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path}: holds {type(values).__name__}, expected a mapping; take a fresh copy")
+    return from_json(values, where=str(path))
+
+
+def fill(
+    description: Description, tensors: Mapping[str, Tensor], *, where: str, fresh: Collection[str] = (), seed: int = 0
+) -> nn.Module:
+    """A model with these weights, in evaluation mode; raises CheckpointError unless they are all there and fit."""
+    model = build(description, seed=seed, device="cpu" if fresh else "meta")
+    expected = model.state_dict()
+    new = {name for name in expected if any(name == start or name.startswith(f"{start}.") for start in fresh)}
+    unknown = [start for start in fresh if not any(f"{name}.".startswith(f"{start}.") for name in expected)]
+    if unknown:
+        raise ConfigError(f"fresh: {description.model} has no {unknown[0]!r}; name a module such as 'classifier'")
+    _check_complete(expected, tensors, new, where=f"{where}: as {description.model}")
+    chosen = {name: tensors[name].to(torch.float32).contiguous() for name in expected if name not in new}
+    model.load_state_dict({**{name: expected[name] for name in new}, **chosen}, assign=True)
+    return model.requires_grad_(True).eval()
+
+
+def build(description: Description, *, seed: int = 0, device: str = "cpu") -> nn.Module:
+    """A model with new weights."""
+    options: dict[str, Any] = {}
+    if description.model in LABELLED:
+        options["num_labels"] = len(description.labels)
+    if description.model == "SentenceEmbedder":
+        options["pooling"] = description.pooling
+    with torch.device(device):
+        return MODELS[description.model](description.config, seed=seed, **options)
+
+
+MODELS: Final[dict[str, Any]] = {
+    "ForPretraining": models.ForPretraining,
+    "ForMaskedLM": models.ForMaskedLM,
+    "ForSequenceClassification": models.ForSequenceClassification,
+    "ForMultipleChoice": models.ForMultipleChoice,
+    "ForTokenClassification": models.ForTokenClassification,
+    "ForQuestionAnswering": models.ForQuestionAnswering,
+    "ForAnswerability": models.ForAnswerability,
+    "SentenceEmbedder": models.SentenceEmbedder,
+}
+
+
+def _directory(source: Path | str, *, hub: HubOptions) -> Path:
+    if Path(source).is_dir():
+        return Path(source)
+    if Path(source).exists():
+        raise CheckpointError(f"{source}: is a file; give the directory that holds it")
+    if isinstance(source, Path):
+        raise CheckpointError(f"{source}: no such directory; give the path of a model directory")
+    return fetch(source, hub)
+
+
+def _changed(
+    description: Description, *, as_model: ModelName | None, labels: Collection[str], changes: Mapping[str, Any]
+) -> Description:
+    config = description.config.replace(**changes)
+    model = as_model or description.model
+    kept = description.labels if model in LABELLED else ()
+    values = {"model": model, "labels": tuple(labels) or kept, "config": config.to_dict()}
+    return description.replace(**values)
+
+
+def _check_complete(
+    expected: Mapping[str, Tensor], tensors: Mapping[str, Tensor], new: Collection[str], *, where: str
+) -> None:
+    """Every tensor must be there and of its shape."""
+    needed = [name for name in expected if name not in new]
+    missing = [name for name in needed if name not in tensors]
+    if missing:
+        raise CheckpointError(
+            f"{where}: lacks {len(missing)} of {len(needed)} tensors, such as {missing[0]!r}; "
+            f"load what it is, or name the modules that may start from new weights in `fresh`"
+        )
+    for name in needed:
+        found, wanted = tuple(tensors[name].shape), tuple(expected[name].shape)
+        if found != wanted:
+            raise CheckpointError(
+                f"{where}: {name} has shape {found}, the config says {wanted}; take a matching config"
+            )
+
+
+def _write_weights(directory: Path, model: nn.Module, description: Description) -> None:
+    tensors = model.state_dict()
+    reason = obstacle(description)
+    if reason:
+        log.info("%s: saved in our own form: %s", directory, reason)
+        write_tensors(directory / OWN, tensors)
+    else:
+        write_tensors(directory / SAFETENSORS, to_transformers(tensors, description.config))
+
+
+def _write_extra(directory: Path, name: str, content: bytes) -> None:
+    path = directory / name
+    if path.exists() or name == MANIFEST or Path(name).is_absolute() or ".." in Path(name).parts:
+        raise ConfigError(f"extra_files: {name!r} is taken or lies outside the directory; choose another name")
+    write_bytes(path, content)
