@@ -12,3 +12,15 @@ def _one_thread() -> None:
     import torch
 
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def tiny_tokenizer(tmp_path_factory):
+    """A tokenizer of a few hundred pieces over simple opinions of films."""
+    from litebert.tokenization.training import TokenizerSettings, train_tokenizer
+
+    subjects = "the film|this story|a long movie|the old actor|her first play|that quiet ending|the music".split("|")
+    opinions = "was good|was bad|felt great|felt dull|is wonderful|is awful|seemed bright|seemed boring".split("|")
+    texts = [f"{subject} {opinion}, in {year}." for subject in subjects for opinion in opinions for year in (1999, 2024)]
+    directory = tmp_path_factory.mktemp("tokenizer")
+    return train_tokenizer(texts, TokenizerSettings(vocab_size=64, character_coverage=1.0), directory)

@@ -1,0 +1,35 @@
+"""A fraction of the training rows held out for evaluation. Before: `delimited`. After: `features`."""
+
+from dataclasses import replace
+
+from litebert.errors import DataError
+from litebert.randomness import rng_for
+from litebert.tasks.delimited import Example, LabelledData
+
+
+def hold_out(data: LabelledData, fraction: float, *, seed: int) -> tuple[LabelledData, LabelledData]:
+    """(training, held out): whole groups, drawn by `seed`, until `fraction` of the rows is held out.
+
+    Without groups, rows of the same text make one, so that no text is on both sides. The order of the file is kept.
+    """
+    members: dict[object, list[int]] = {}
+    for index, example in enumerate(data.examples):
+        members.setdefault(_group_of(example), []).append(index)
+    if len(members) == 1:
+        raise DataError(f"{data.path}: all rows are one group, which is not split; give a file for evaluation")
+    groups = list(members.values())
+    held_out: set[int] = set()
+    for group in rng_for(seed, "held out").permutation(len(groups)):
+        leaves_some = len(held_out) + len(groups[group]) < len(data.examples)
+        if leaves_some and len(held_out) < fraction * len(data.examples):
+            held_out.update(groups[group])
+    return _part(data, held_out, inside=False), _part(data, held_out, inside=True)
+
+
+def _group_of(example: Example) -> object:
+    return example.group if example.group is not None else (example.text, example.text_pair)
+
+
+def _part(data: LabelledData, indices: set[int], *, inside: bool) -> LabelledData:
+    kept = tuple(example for index, example in enumerate(data.examples) if (index in indices) == inside)
+    return replace(data, examples=kept)
