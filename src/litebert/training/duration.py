@@ -1,0 +1,114 @@
+"""Lengths of runs, one value with a unit: `2000 steps`, `5 minutes`. Before: settings. After: schedules, trainer."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import CoreSchema, core_schema
+
+from litebert.errors import ConfigError
+
+_UNITS = {
+    "step": ("steps", 1),
+    "example": ("examples", 1),
+    "token": ("tokens", 1),
+    "epoch": ("epochs", 1),
+    "second": ("seconds", 1),
+    "minute": ("seconds", 60),
+    "hour": ("seconds", 3600),
+    "day": ("seconds", 86400),
+}
+_SUFFIXES = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9}
+_PATTERN = re.compile(r"\s*([0-9][0-9_.]*(?:[eE][+-]?[0-9]+)?)\s*([kMB]?)\s+([a-z]+?)s?\s*")
+_EXPECTED = "a positive number and a unit: '2000 steps', '1e6 examples', '30M tokens', '3 epochs', '5 minutes'"
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A positive amount of steps, examples, tokens, epochs or seconds."""
+
+    amount: float
+    """How many units; minutes, hours and days are kept as seconds."""
+    unit: str
+    """`steps`, `examples`, `tokens`, `epochs` or `seconds`."""
+
+    @classmethod
+    def parse(cls, value: Any) -> "Duration":
+        """The duration that `value`, a text such as `5 minutes`, says."""
+        if isinstance(value, cls):
+            return value
+        match = _PATTERN.fullmatch(value) if isinstance(value, str) else None
+        if match is None or match[3] not in _UNITS:
+            raise ConfigError(f"{value!r} is no duration: expected {_EXPECTED}")
+        unit, factor = _UNITS[match[3]]
+        amount = _number(match[1]) * _SUFFIXES[match[2]] * factor
+        if not 0 < amount < math.inf:
+            raise ConfigError(f"{value!r} is no duration: expected {_EXPECTED}")
+        return cls(amount, unit)
+
+    def __str__(self) -> str:
+        return f"{int(self.amount) if self.amount.is_integer() else self.amount} {self.unit}"
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
+        """Settings files say durations as text."""
+        return core_schema.no_info_plain_validator_function(
+            cls.parse,
+            json_schema_input_schema=core_schema.str_schema(),
+            serialization=core_schema.to_string_ser_schema(),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a run has come."""
+
+    step: int = 0
+    """Steps done."""
+    tokens: int = 0
+    """Real tokens seen, over all ranks."""
+    seconds: float = 0.0
+    """Time spent in `Trainer.fit`, earlier parts of a resumed run included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Compares positions with durations, for one source of batches."""
+
+    batch_size: int
+    examples_per_epoch: int
+
+    def steps(self, duration: Duration) -> int | None:
+        """Steps that `duration` takes, rounded up; None where only the run itself can tell (tokens, seconds)."""
+        examples = {"examples": 1, "epochs": self.examples_per_epoch, "steps": self.batch_size}.get(duration.unit)
+        return None if examples is None else math.ceil(round(duration.amount * examples / self.batch_size, 9))
+
+    def share(self, duration: Duration, position: Position) -> float:
+        """Position ÷ duration: 0 at the start, 1 at the end, more after it."""
+        steps = self.steps(duration)
+        if steps is not None:
+            return position.step / steps
+        return (position.tokens if duration.unit == "tokens" else position.seconds) / duration.amount
+
+    def due(self, every: Duration, before: Position, now: Position) -> bool:
+        """Whether the end of an interval of length `every` lies in (before, now]."""
+        return math.floor(self.share(every, before)) < math.floor(self.share(every, now))
+
+    def fraction(self, part: Duration, whole: Duration) -> float:
+        """`part` ÷ `whole`; a ConfigError where the two cannot be compared in advance."""
+        steps, all_steps = self.steps(part), self.steps(whole)
+        if steps is not None and all_steps is not None:
+            return steps / all_steps
+        if part.unit != whole.unit:
+            raise ConfigError(
+                f"{part} of a run of {whole}: the share is not known; give it in {whole.unit} or as a share"
+            )
+        return part.amount / whole.amount
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

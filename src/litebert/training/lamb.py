@@ -1,0 +1,111 @@
+"""LAMB as the original code has it, and its relatives. Before: gradients, clipped. After: new weights."""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from jaxtyping import Float
+from torch import Tensor
+from torch.distributed.tensor import DTensor
+
+
+class Lamb(torch.optim.Optimizer):
+    """Layer-wise adapted Adam; each parameter tensor is a layer of its own.
+
+    `adapted=False` leaves the trust ratio out, which makes it AdamW. `bias_correction=False` is what ALBERT was
+    trained with. All three can differ from group to group. Under FSDP2 the norms are those of whole parameters.
+    Source: `LAMBOptimizer` in google-research/albert, lamb_optimizer.py; with bias correction, algorithm 2 of
+    arXiv 1904.00962v5 (its φ the identity).
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        *,
+        lr: float,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-6,
+        weight_decay: float = 0.01,
+        adapted: bool = True,
+        bias_correction: bool = False,
+    ) -> None:
+        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
+        super().__init__(params, {**defaults, "adapted": adapted, "bias_correction": bias_correction})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update every parameter that has a gradient; gives what `closure` gives."""
+        loss = None if closure is None else torch.enable_grad()(closure)()
+        for group in self.param_groups:
+            parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
+            if parameters:
+                self._update(parameters, group)
+        return loss
+
+    def _update(self, parameters: list[Tensor], group: dict[str, Any]) -> None:
+        weights = [_local(parameter) for parameter in parameters]
+        updates = self._directions(parameters, group)
+        if group["weight_decay"]:
+            torch._foreach_add_(updates, weights, alpha=group["weight_decay"])
+        if group["adapted"]:
+            ratios = _trust_ratios(_norms(weights, parameters), _norms(updates, parameters))
+            torch._foreach_mul_(updates, list(ratios.unbind()))
+        torch._foreach_add_(weights, updates, alpha=-group["lr"])
+
+    def _directions(self, parameters: list[Tensor], group: dict[str, Any]) -> list[Tensor]:
+        """Mean gradient ÷ root of the mean square, one fresh tensor a parameter."""
+        beta1, beta2 = group["betas"]
+        states = [self._state_of(parameter) for parameter in parameters]
+        gradients = [_local(parameter.grad) for parameter in parameters if parameter.grad is not None]
+        means = [_local(state["exp_avg"]) for state in states]
+        squares = [_local(state["exp_avg_sq"]) for state in states]
+        torch._foreach_lerp_(means, gradients, 1 - beta1)
+        torch._foreach_mul_(squares, beta2)
+        torch._foreach_addcmul_(squares, gradients, gradients, 1 - beta2)
+        roots = torch._foreach_sqrt(squares)
+        steps = [state["step"] for state in states]
+        torch._foreach_add_(steps, 1)
+        if not group["bias_correction"]:
+            torch._foreach_add_(roots, group["eps"])
+            return list(torch._foreach_div(means, roots))
+        torch._foreach_div_(roots, [_correction(beta2, step).sqrt() for step in steps])
+        torch._foreach_add_(roots, group["eps"])
+        torch._foreach_mul_(roots, [_correction(beta1, step) for step in steps])
+        return list(torch._foreach_div(means, roots))
+
+    def _state_of(self, parameter: Tensor) -> dict[str, Tensor]:
+        state = self.state[parameter]
+        if not state:
+            state["step"] = torch.zeros((), device=parameter.device)
+            state["exp_avg"] = torch.zeros_like(parameter)
+            state["exp_avg_sq"] = torch.zeros_like(parameter)
+        return state
+
+
+def _correction(beta: float, step: Float[Tensor, ""]) -> Float[Tensor, ""]:
+    """1 - beta ** step, without the cancellation that costs float32 four digits at step 1."""
+    return -torch.expm1(step * math.log(beta)) if beta > 0 else torch.ones_like(step)
+
+
+def _trust_ratios(weight_norms: Float[Tensor, " N"], update_norms: Float[Tensor, " N"]) -> Float[Tensor, " N"]:
+    """How much to stretch each update: to the norm of its weight, or not at all where either norm is zero."""
+    both = (weight_norms > 0) & (update_norms > 0)
+    return torch.where(both, weight_norms / update_norms, 1.0)
+
+
+def _norms(locals_: list[Tensor], parameters: list[Tensor]) -> Float[Tensor, " N"]:
+    """Euclidean norms of whole tensors of which `locals_` are this process's shards."""
+    norms = torch.stack(torch._foreach_norm(locals_))
+    first = parameters[0]
+    if not isinstance(first, DTensor):
+        return norms
+    squares = norms.square()
+    dist.all_reduce(squares, group=first.device_mesh.get_group())
+    return squares.sqrt()
+
+
+def _local(tensor: Tensor) -> Tensor:
+    """This process's shard of `tensor`, sharing its memory."""
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor

@@ -1,0 +1,34 @@
+"""The next batch while the device is busy with this one. Before: a `BatchSource`. After: `trainer.py`."""
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+
+from litebert.training.protocols import Batch, BatchSource
+
+
+class Prefetcher:
+    """Makes microbatches one step ahead, in a thread; a batch is a function of its step, so none is ever lost."""
+
+    def __init__(self, batches: BatchSource) -> None:
+        self._batches = batches
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="litebert-batches")
+        self._ahead: tuple[int, Future[Sequence[Batch]]] | None = None
+
+    def __enter__(self) -> "Prefetcher":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._thread.shutdown(wait=True, cancel_futures=True)
+
+    def microbatches(self, step: int) -> Sequence[Batch]:
+        """This rank's part of global batch `step`; begins the next one."""
+        ready = self._ahead[1] if self._ahead and self._ahead[0] == step else self._begin(step)
+        batches = ready.result()
+        self._ahead = (step + 1, self._begin(step + 1))
+        return batches
+
+    def _begin(self, step: int) -> Future[Sequence[Batch]]:
+        return self._thread.submit(self._batches.microbatches, step)

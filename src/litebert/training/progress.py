@@ -1,0 +1,77 @@
+"""What a person sees of a run: a live line on a terminal, plain log lines elsewhere. Before: events. After: nothing."""
+
+import logging
+import sys
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from litebert.training.events import Evaluated, Event, Finished, Listener, Saved, Started, StepDone
+
+logger = logging.getLogger(__name__)
+
+
+def progress_display() -> Listener:
+    """The display that suits where stderr leads."""
+    return LiveDisplay(Console(stderr=True)) if sys.stderr.isatty() else LogDisplay()
+
+
+class LogDisplay:
+    """A log line at the first step and then no more often than every `seconds`."""
+
+    def __init__(self, *, seconds: float = 10.0) -> None:
+        self._seconds = seconds
+        self._last = -float("inf")
+        self._began = (0.0, 0.0)
+
+    def __call__(self, event: Event) -> None:
+        """Log what is worth a line."""
+        match event:
+            case Started(position=position, duration=duration):
+                logger.info("training from step %d for %s", position.step, duration)
+            case StepDone(position=position, values=values) if time.monotonic() - self._last >= self._seconds:
+                self._last = time.monotonic()
+                logger.info("step %d (%.1f %%) %s", position.step, 100 * values["progress"], describe(values))
+            case Evaluated(position=position, values=values):
+                logger.info("evaluated at step %d: %s", position.step, describe(values))
+            case Saved(path=path):
+                logger.info("saved %s", path)
+            case _:
+                pass
+
+
+class LiveDisplay:
+    """A bar with the newest losses, the rate and the time left; evaluations stay above it."""
+
+    def __init__(self, console: Console) -> None:
+        columns = ("{task.description}", "[progress.percentage]{task.percentage:>5.1f}%")
+        self._progress = Progress(
+            TextColumn(columns[0]), BarColumn(), TextColumn(columns[1]), TimeRemainingColumn(), console=console
+        )
+        self._task = self._progress.add_task("starting", total=1.0)
+
+    def __call__(self, event: Event) -> None:
+        """Redraw."""
+        match event:
+            case Started():
+                self._progress.start()
+            case StepDone(position=position, values=values):
+                text = f"step {position.step} · {describe(values)}"
+                self._progress.update(self._task, completed=values["progress"], description=text)
+            case Evaluated(position=position, values=values):
+                self._progress.console.print(f"evaluated at step {position.step}: {describe(values)}")
+            case Finished():
+                self._progress.stop()
+            case _:
+                pass
+
+
+def describe(values: dict[str, float]) -> str:
+    """The losses, accuracies and rate among `values`, short."""
+    shown = [
+        f"{name.replace('_', ' ')} {value:.4g}" for name, value in values.items() if name.endswith(("loss", "accuracy"))
+    ]
+    if "tokens_per_second" in values:
+        shown.append(f"{values['tokens_per_second']:,.0f} tokens/s")
+    return " · ".join(shown)

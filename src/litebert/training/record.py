@@ -1,0 +1,75 @@
+"""Everything a run tells, in one place. Before: `trainer.py`. After: `metrics.jsonl`, trackers and listeners."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from litebert.training.duration import Duration, Position
+from litebert.training.events import Evaluated, Event, Finished, Listener, Saved, Started, StepDone
+from litebert.training.protocols import Tracker
+from litebert.training.settings import TrackerName
+from litebert.training.trackers import MetricsFile, open_tracker
+
+
+class Recorder:
+    """Passes a run's numbers on; silent on every rank but the first.
+
+    Names in `metrics.jsonl` and the trackers are `train/<name>` and `evaluation/<name>`.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        trackers: Sequence[TrackerName],
+        listeners: Sequence[Listener],
+        position: Position,
+        silent: bool,
+    ) -> None:
+        self._position = position
+        self._listeners = () if silent else listeners
+        self._metrics = None if silent else MetricsFile(directory / "metrics.jsonl", step=position.step)
+        others = () if silent else (open_tracker(name, directory, step=position.step) for name in trackers)
+        self._trackers: list[Tracker] = [*([self._metrics] if self._metrics else []), *others]
+
+    def __enter__(self) -> "Recorder":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for tracker in self._trackers:
+            tracker.finish()
+        self._emit(Finished(self._position))
+
+    def started(self, duration: Duration, total_steps: int | None) -> None:
+        """The run begins or goes on."""
+        self._emit(Started(self._position, duration, total_steps))
+
+    def step(self, position: Position, values: dict[str, float]) -> None:
+        """A step is done."""
+        self._log("train", position, values)
+        self._emit(StepDone(position, values))
+
+    def evaluation(self, position: Position, values: dict[str, float]) -> None:
+        """The model was evaluated."""
+        self._log("evaluation", position, values)
+        self._emit(Evaluated(position, values))
+
+    def flush(self) -> None:
+        """Make the numbers so far durable, so that no checkpoint is ahead of them."""
+        if self._metrics:
+            self._metrics.flush()
+
+    def saved(self, position: Position, path: Path) -> None:
+        """A checkpoint is on disk."""
+        self._emit(Saved(position, path))
+
+    def _log(self, kind: str, position: Position, values: Mapping[str, float]) -> None:
+        self._position = position
+        for tracker in self._trackers:
+            tracker.log(position.step, {f"{kind}/{name}": value for name, value in values.items()})
+
+    def _emit(self, event: Event) -> None:
+        for listener in self._listeners:
+            listener(event)

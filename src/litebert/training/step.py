@@ -1,0 +1,112 @@
+"""One update of the weights. Before: microbatches and the step's counts. After: new weights, numbers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
+
+from litebert.training.optimizers import set_learning_rate
+from litebert.training.parallel import World, is_sharded, reduce_gradients, synchronise_gradients
+from litebert.training.precision import autocast
+from litebert.training.protocols import Batch, Objective, Sums
+from litebert.training.settings import TrainSettings
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutcome:
+    """What one step gave, over all microbatches and ranks."""
+
+    losses: dict[str, float]
+    """Mean of each named loss."""
+    accuracies: dict[str, float]
+    """Share of right answers, for the losses that have them."""
+    grad_norm: float
+    """Global norm of the gradient before clipping."""
+
+    @property
+    def loss(self) -> float:
+        """What was minimised: the sum of the named losses."""
+        return sum(self.losses.values())
+
+    @property
+    def finite(self) -> bool:
+        """Whether the weights were updated; if not, they are untouched on every rank."""
+        return all(abs(value) < float("inf") for value in (self.loss, self.grad_norm))
+
+
+@dataclass(frozen=True, slots=True)
+class Updater:
+    """Turns microbatches into an update of `model`, the same whatever their size and the number of ranks."""
+
+    model: nn.Module
+    objective: Objective
+    optimizer: torch.optim.Optimizer
+    scaler: torch.amp.GradScaler
+    settings: TrainSettings
+    world: World
+
+    def update(
+        self, microbatches: Sequence[Batch], counts: Mapping[str, int], *, learning_rate: float, seed: int
+    ) -> StepOutcome:
+        """One step with `counts`, the labels of each loss over all microbatches and ranks.
+
+        Dropout is keyed by `seed`. One transfer from the device: a finite outcome is known before the weights change.
+        """
+        torch.manual_seed(seed)
+        self.model.train()
+        sums = self._accumulate(microbatches, counts)
+        reduce_gradients(self.model, self.world)
+        self.scaler.unscale_(self.optimizer)
+        gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
+        norm = _global_norm(gradients)
+        outcome = _outcome(sums, norm, counts, self.world)
+        if outcome.finite:
+            if self.settings.clip_norm is not None:
+                clip_grads_with_norm_(self.model.parameters(), self.settings.clip_norm, norm)
+            set_learning_rate(self.optimizer, learning_rate)
+            self.optimizer.step()
+        self.scaler.update()
+        self.optimizer.zero_grad(set_to_none=True)
+        return outcome
+
+    def _accumulate(self, microbatches: Sequence[Batch], counts: Mapping[str, int]) -> Sums:
+        """Gradients of sums ÷ counts in the parameters; the sums themselves, detached."""
+        # FSDP averages over ranks; multiplying by their number undoes it.
+        factor = self.world.size if is_sharded(self.model) else 1
+        total = Sums(losses={}, correct={})
+        for index, batch in enumerate(microbatches):
+            synchronise_gradients(self.model, enabled=index == len(microbatches) - 1)
+            with autocast(self.settings.precision, self.world.device):
+                sums = self.objective(self.model, batch.to(self.world.device))
+            terms = [value.float() / max(counts[name], 1) for name, value in sums.losses.items()]
+            self.scaler.scale(torch.stack(terms).sum() * factor).backward()
+            add_sums(total, sums)
+        return total
+
+
+def add_sums(total: Sums, sums: Sums) -> None:
+    """Add the values of `sums` to `total`, in fp64, detached and without waiting for the device."""
+    for target, values in ((total.losses, sums.losses), (total.correct, sums.correct)):
+        for name, value in values.items():
+            target[name] = target.get(name, 0) + value.detach().double()
+
+
+def _global_norm(gradients: list[Tensor]) -> Float[Tensor, ""]:
+    norm = get_total_norm(gradients)
+    return norm.full_tensor() if isinstance(norm, DTensor) else norm
+
+
+def _outcome(sums: Sums, norm: Float[Tensor, ""], counts: Mapping[str, int], world: World) -> StepOutcome:
+    """The step's numbers over all ranks, fetched from the device in one go."""
+    stacked = torch.stack([*sums.losses.values(), *sums.correct.values()])
+    world.sum_tensors([stacked])
+    *values, grad_norm = torch.cat([stacked, norm.double().reshape(1)]).tolist()
+    names = [*sums.losses, *sums.correct]
+    means = [value / max(counts[name], 1) for name, value in zip(names, values, strict=True)]
+    losses = dict(zip(sums.losses, means))
+    accuracies = dict(zip(sums.correct, means[len(losses) :], strict=True))
+    return StepOutcome(losses, accuracies, grad_norm)

@@ -1,0 +1,131 @@
+"""Where numbers go: `metrics.jsonl` always, tensorboard and wandb if asked. Before: `trainer.py` logs. After: plots."""
+
+import json
+import logging
+import math
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from litebert.errors import MissingExtraError
+from litebert.files import explained, write_bytes
+from litebert.training.protocols import Tracker
+from litebert.training.settings import TrackerName
+
+logger = logging.getLogger(__name__)
+
+
+class MetricsFile:
+    """One JSON object a line: the step and its values, with every digit (a value that is not finite is null).
+
+    Opened at step s it first drops the lines after s, which a killed run wrote after its last checkpoint.
+    """
+
+    def __init__(self, path: Path, *, step: int) -> None:
+        self._path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _drop_after(path, step)
+        self._file = path.open("ab", buffering=0)
+
+    def log(self, step: int, values: Mapping[str, float]) -> None:
+        """Append one line, in one write."""
+        finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
+        with explained(self._path):
+            self._file.write(json.dumps({"step": step, **finite}).encode() + b"\n")
+
+    def flush(self) -> None:
+        """Make the lines so far durable; before a checkpoint, so that none before it can be missing."""
+        with explained(self._path):
+            os.fsync(self._file.fileno())
+
+    def finish(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class TensorBoard:
+    """Event files for tensorboard, below `tensorboard/` in the run directory."""
+
+    def __init__(self, directory: Path, *, step: int) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            raise MissingExtraError("tensorboard", extra="tensorboard", needed_for="the tensorboard tracker") from None
+        self._writer = SummaryWriter(str(directory / "tensorboard"), purge_step=step + 1)
+
+    def log(self, step: int, values: Mapping[str, float]) -> None:
+        """One scalar a value."""
+        for name, value in values.items():
+            self._writer.add_scalar(name, value, step)
+
+    def finish(self) -> None:
+        """Write what is left."""
+        self._writer.close()
+
+
+class WeightsAndBiases:
+    """A wandb run that a resumed run goes on with; its project and login come from wandb's environment variables."""
+
+    def __init__(self, directory: Path, *, step: int) -> None:
+        try:
+            import wandb  # pyrefly: ignore[missing-import]
+        except ImportError:
+            raise MissingExtraError("wandb", extra="wandb", needed_for="the wandb tracker") from None
+        name = directory.resolve().name
+        self._run = wandb.init(dir=directory, id=name, name=name, resume="allow" if step else None)
+
+    def log(self, step: int, values: Mapping[str, float]) -> None:
+        """One point of every curve."""
+        self._run.log(dict(values), step=step)
+
+    def finish(self) -> None:
+        """Wait until the numbers are sent."""
+        self._run.finish()
+
+
+class Guarded:
+    """A tracker whose failures are warned of once and never stop the run."""
+
+    def __init__(self, tracker: Tracker) -> None:
+        self._tracker: Tracker | None = tracker
+
+    def log(self, step: int, values: Mapping[str, float]) -> None:
+        """Pass on, unless the tracker has failed."""
+        self._guarded(lambda tracker: tracker.log(step, values))
+
+    def finish(self) -> None:
+        """Pass on, unless the tracker has failed."""
+        self._guarded(lambda tracker: tracker.finish())
+
+    def _guarded(self, action: Callable[[Tracker], None]) -> None:
+        if self._tracker is None:
+            return
+        try:
+            action(self._tracker)
+        except Exception as error:  # any library may raise anything here, and no number is worth a run
+            logger.warning("%s failed and gets no more numbers: %s", type(self._tracker).__name__, error)
+            self._tracker = None
+
+
+_TRACKERS: dict[TrackerName, Callable[..., Any]] = {"tensorboard": TensorBoard, "wandb": WeightsAndBiases}
+
+
+def open_tracker(name: TrackerName, directory: Path, *, step: int) -> Tracker:
+    """The named tracker for a run in `directory` that stands at `step`; one that cannot start only warns."""
+    return Guarded(_TRACKERS[name](directory, step=step))
+
+
+def _drop_after(path: Path, step: int) -> None:
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    kept = [line for line in lines if _step_of(line) <= step]
+    if kept != lines:
+        write_bytes(path, b"".join(kept))
+
+
+def _step_of(line: bytes) -> float:
+    """The step of a line; infinity for what a process had only begun to write when it was killed."""
+    try:
+        return json.loads(line)["step"] if line.endswith(b"\n") else math.inf
+    except (ValueError, TypeError, KeyError):
+        return math.inf
