@@ -78,6 +78,8 @@ class Description(Settings):
             raise ValueError(f"a {self.model} needs at least one label")
         if self.model not in LABELLED and self.labels:
             raise ValueError(f"a {self.model} has no labels, found {len(self.labels)}")
+        if self.problem_type == "single_label_classification" and len(self.labels) == 1:
+            raise ValueError("single_label_classification with one label is no choice; use regression")
         return self
 
 

@@ -65,7 +65,7 @@ def load_model(
         ConfigError: the config is not one of a supported model.
     """
     stored = read_directory(source, hub=hub)
-    description = _changed(stored.description, as_model=as_model, labels=labels, changes=changes or {})
+    description = changed(stored.description, as_model=as_model, labels=labels, changes=changes or {})
     return fill(description, stored.renamed.tensors, where=str(stored.directory), fresh=fresh, seed=seed)
 
 
@@ -88,16 +88,29 @@ def save_model(
     """
     directory = Path(directory)
     description = describe(model, labels=labels, problem_type=problem_type)
-    if directory.is_dir() and any(directory.iterdir()) and not (directory / CONFIG).is_file():
-        raise CheckpointError(
-            f"{directory}: holds files that are no model, and would be replaced; choose another place"
-        )
+    check_replaceable(directory, CONFIG)
     with whole_directory(directory) as temporary:
         write_json(temporary / CONFIG, to_json(description))
         _write_weights(temporary, model, description)
-        for name, content in (extra_files or {}).items():
-            _write_extra(temporary, name, content)
+        write_extra_files(temporary, extra_files or {})
     return directory
+
+
+def check_replaceable(directory: Path, sign: str) -> None:
+    """Raise CheckpointError if writing to `directory` would destroy anything but an older one with the file `sign`."""
+    if directory.exists() and not directory.is_dir():
+        raise CheckpointError(f"{directory}: is a file; choose another place")
+    if directory.is_dir() and any(directory.iterdir()) and not (directory / sign).is_file():
+        raise CheckpointError(f"{directory}: holds other files, which would be replaced; choose another place")
+
+
+def write_extra_files(directory: Path, files: Mapping[str, bytes]) -> None:
+    """Write files beside those that are there; raises ConfigError for a name that is taken or leads outside."""
+    for name, content in files.items():
+        path = directory / name
+        if path.exists() or name == MANIFEST or Path(name).is_absolute() or ".." in Path(name).parts:
+            raise ConfigError(f"extra_files: {name!r} is taken or lies outside the directory; choose another name")
+        write_bytes(path, content)
 
 
 def describe(model: nn.Module, *, labels: Collection[str] = (), problem_type: ProblemType | None = None) -> Description:
@@ -199,14 +212,15 @@ def _directory(source: Path | str, *, hub: HubOptions) -> Path:
     return fetch(source, hub)
 
 
-def _changed(
+def changed(
     description: Description, *, as_model: ModelName | None, labels: Collection[str], changes: Mapping[str, Any]
 ) -> Description:
+    """The description of another model over the same encoder, or with other settings."""
     config = description.config.replace(**changes)
-    model = as_model or description.model
-    kept = description.labels if model in LABELLED else ()
-    values = {"model": model, "labels": tuple(labels) or kept, "config": config.to_dict()}
-    return description.replace(**values)
+    if as_model in (None, description.model) and not labels:
+        return description.replace(config=config.to_dict())
+    values = {"model": as_model or description.model, "config": config.to_dict(), "labels": tuple(labels)}
+    return Description.parse(values, where="load_model")
 
 
 def _check_complete(
@@ -236,10 +250,3 @@ def _write_weights(directory: Path, model: nn.Module, description: Description) 
         write_tensors(directory / OWN, tensors)
     else:
         write_tensors(directory / SAFETENSORS, to_transformers(tensors, description.config))
-
-
-def _write_extra(directory: Path, name: str, content: bytes) -> None:
-    path = directory / name
-    if path.exists() or name == MANIFEST or Path(name).is_absolute() or ".." in Path(name).parts:
-        raise ConfigError(f"extra_files: {name!r} is taken or lies outside the directory; choose another name")
-    write_bytes(path, content)

@@ -1,0 +1,167 @@
+"""A checkpoint into another format, with an account of every tensor. Before: any checkpoint. After: `runs`, `cli`."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from litebert.errors import ConfigError
+from litebert.interop.bundle import index_file
+from litebert.interop.tensorflow import read_original, write_original
+from litebert.model.description import Description, ModelName, obstacle
+from litebert.model.directory import CONFIG, HUB, build, changed, fill, read_directory, save_model
+from litebert.model.hub import HubOptions
+from litebert.model.names import Format, tensor_names
+from litebert.model.renaming import Renamed
+
+
+@dataclass(frozen=True)
+class ConversionReport:
+    """What became of every tensor of a conversion."""
+
+    source: str
+    target: str
+    target_format: Format
+    model: ModelName
+    mapped: tuple[tuple[str, str], ...]
+    """Name in the source and name in the target."""
+    dropped: tuple[tuple[str, str], ...]
+    """Name in the source and why it was left out."""
+    missing: tuple[str, ...]
+    """Our names of tensors that the source lacks; they start from new weights."""
+    ignored_settings: tuple[str, ...] = ()
+    """Keys of the source's config that mean nothing here."""
+
+    def text(self) -> str:
+        """The report for a reader: a summary, then a line for each tensor."""
+        summary = (
+            f"{self.source} → {self.target} ({self.model}, {self.target_format} format): {len(self.mapped)} tensors "
+            f"mapped, {len(self.dropped)} dropped, {len(self.missing)} missing"
+        )
+        lines = [f"mapped   {theirs} → {ours}" for theirs, ours in self.mapped]
+        lines += [f"dropped  {name}: {reason}" for name, reason in self.dropped]
+        lines += [f"missing  {name}: starts from new weights" for name in self.missing]
+        lines += [f"ignored  setting {name}" for name in self.ignored_settings]
+        return "\n".join([summary, *lines])
+
+
+@dataclass(frozen=True)
+class _Source:
+    description: Description
+    renamed: Renamed
+    ignored_settings: tuple[str, ...] = ()
+
+
+def convert(
+    source: Path | str,
+    target: Path,
+    *,
+    to: Format,
+    as_model: ModelName | None = None,
+    labels: Collection[str] = (),
+    allow_missing: Collection[str] = (),
+    changes: Mapping[str, Any] | None = None,
+    extra_files: Mapping[str, bytes] | None = None,
+    seed: int = 0,
+    hub: HubOptions = HUB,
+) -> ConversionReport:
+    """Write the model of any checkpoint as a model directory or as a TensorFlow checkpoint.
+
+    Args:
+        source: a model directory of ours or of transformers, a name on the hub, or a TensorFlow checkpoint.
+        target: the directory to write.
+        to: "litebert" writes what transformers loads too where it can; "transformers" insists on that;
+            "tensorflow" writes what the original code loads.
+        as_model: another model than the source's, such as "ForPretraining" for a source without its class.
+        labels: names of a classifier's classes.
+        allow_missing: modules, such as "sop", that may start from new weights if the source lacks them.
+        changes: fields of the config to change.
+        extra_files: further files for the target by name, such as those of a tokenizer.
+        seed: of the new weights.
+        hub: how to fetch a name.
+
+    Raises:
+        CheckpointError: the source is damaged or lacks a tensor that is not in `allow_missing`.
+        ConfigError: the target's format cannot express the model.
+    """
+    read = _read(source, as_model=as_model, labels=labels, hub=hub)
+    description = changed(read.description, as_model=as_model, labels=labels, changes=changes or {})
+    missing = _missing(description, read.renamed, allow_missing)
+    model = fill(description, read.renamed.tensors, where=str(source), fresh=missing, seed=seed)
+    _write(target, model, description, to=to, extra_files=extra_files)
+    mapped, unused = _account(read.renamed, model, names=_names_on_disk(description, to=to))
+    return ConversionReport(
+        source=str(source),
+        target=str(target),
+        target_format=to,
+        model=description.model,
+        mapped=mapped,
+        dropped=(*read.renamed.dropped, *unused),
+        missing=missing,
+        ignored_settings=read.ignored_settings,
+    )
+
+
+def _read(source: Path | str, *, as_model: ModelName | None, labels: Collection[str], hub: HubOptions) -> _Source:
+    if _is_original(Path(source)):
+        original = read_original(Path(source), as_model=as_model, labels=labels)
+        return _Source(original.description, original.renamed, original.ignored_settings)
+    stored = read_directory(source, hub=hub)
+    return _Source(stored.description, stored.renamed)
+
+
+def _is_original(path: Path) -> bool:
+    """Whether a path leads to a TensorFlow checkpoint: its prefix, its index or its directory."""
+    if path.is_dir():
+        return not (path / CONFIG).exists() and any(path.glob("*.index"))
+    return path.suffix == ".index" or index_file(path).is_file()
+
+
+def _missing(description: Description, renamed: Renamed, allowed: Collection[str]) -> tuple[str, ...]:
+    """Tensors the model needs and the source lacks; one that is not allowed to be is left for `fill` to refuse."""
+    expected = build(description, device="meta").state_dict()
+    unknown = [start for start in allowed if not any(_inside(name, start) for name in expected)]
+    if unknown:
+        raise ConfigError(f"allow_missing: {description.model} has no {unknown[0]!r}; name a module such as 'sop'")
+    absent = (name for name in expected if name not in renamed.tensors)
+    return tuple(name for name in absent if any(_inside(name, start) for start in allowed))
+
+
+def _inside(name: str, module: str) -> bool:
+    return f"{name}.".startswith(f"{module}.")
+
+
+def _write(
+    target: Path,
+    model: nn.Module,
+    description: Description,
+    *,
+    to: Format,
+    extra_files: Mapping[str, bytes] | None,
+) -> None:
+    if to == "tensorflow":
+        write_original(target, description, model.state_dict(), extra_files=extra_files)
+        return
+    reason = obstacle(description)
+    if to == "transformers" and reason:
+        raise ConfigError(f"{target}: {reason}; convert to 'litebert', its own form")
+    save_model(model, target, labels=description.labels, problem_type=description.problem_type, extra_files=extra_files)
+
+
+def _names_on_disk(description: Description, *, to: Format) -> Format:
+    if to == "tensorflow":
+        return to
+    return "litebert" if obstacle(description) else "transformers"
+
+
+def _account(
+    renamed: Renamed, model: nn.Module, *, names: Format
+) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
+    """Names in the source and in the target of what was written, and names in the source of what the model has not."""
+    stored = model.state_dict()
+    target = {row.ours: row.in_format(names) or row.ours for row in tensor_names(renamed.config)}
+    written = tuple((theirs, target[ours]) for theirs, ours in renamed.mapped if ours in stored)
+    unused = tuple((theirs, "has no place in this model") for theirs, ours in renamed.mapped if ours not in stored)
+    return written, unused
