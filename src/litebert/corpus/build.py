@@ -1,0 +1,191 @@
+"""Text to a corpus directory. Before: text files and a tokenizer. After: verify, and stream, which draws examples.
+
+One process reads and plans; any number of processes tokenize and write shards. A shard is a function of its own text,
+so the bytes do not depend on the number of processes, and a build that was killed keeps the shards it had finished.
+"""
+
+import hashlib
+import json
+import logging
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import cast
+
+from litebert.corpus.documents import Document, find_files, read_documents
+from litebert.corpus.plan import plan_shards
+from litebert.corpus.pool import run_in_order
+from litebert.corpus.settings import CorpusSettings
+from litebert.corpus.shard_writer import ShardRecord, write_shard
+from litebert.corpus.shards import FORMAT_VERSION, SPLITS, TOKENIZER, Split, write_description
+from litebert.corpus.vocabulary import Vocabulary
+from litebert.errors import ConfigError, DataError
+from litebert.files import MANIFEST, explained, fsync_directory, write_manifest
+from litebert.tokenization.tokenizer import Tokenizer
+
+log = logging.getLogger(__name__)
+
+Source = str | Path | Iterable[str | Path] | Iterable[Document]
+"""Files, globs and directories, read in the order of their paths; or documents, kept in their order."""
+
+
+@dataclass(frozen=True)
+class SplitReport:
+    """Size of one split."""
+
+    shards: int
+    documents: int
+    sentences: int
+    tokens: int
+
+
+@dataclass(frozen=True)
+class CorpusReport:
+    """What a build did."""
+
+    directory: Path
+    splits: dict[Split, SplitReport]
+    counts: dict[str, int]
+    """What was read, repaired and left out, by name; docs/corpus.md explains the names."""
+    text_bytes: int
+    """UTF-8 bytes of the text in the corpus."""
+    reused_shards: int
+    """Shards that an interrupted build had finished."""
+    seconds: float
+
+
+def build_corpus(
+    files: Source,
+    tokenizer: Tokenizer,
+    settings: CorpusSettings,
+    out: Path,
+    *,
+    held_out: Source = (),
+    workers: int = 1,
+) -> CorpusReport:
+    """Write the corpus directory `out`; after an interruption the same call goes on with the unfinished shards.
+
+    All documents of `held_out` are kept for evaluation, besides the fraction of `files` that the settings take.
+
+    Raises:
+        ConfigError: `out` exists, or `workers` is less than 1.
+        DataError: Text that cannot be read as what it should be, or no text at all.
+    """
+    if workers < 1:
+        raise ConfigError(f"workers: must be at least 1, found {workers}")
+    if out.exists():
+        raise ConfigError(f"{out}: exists already; delete it or choose another directory")
+    started = time.monotonic()
+    building = out.with_name(f".{out.name}.building")
+    counts: Counter[str] = Counter()
+    documents = chain(_sided(held_out, "held_out", settings, counts), _sided(files, None, settings, counts))
+    key = _key(tokenizer, settings)
+    tasks = plan_shards(documents, building=building, key=key, settings=settings, counts=counts)
+    write = partial(write_shard, tokenizer=tokenizer, settings=settings)
+    records = [_logged(record) for record in run_in_order(write, tasks, workers=workers)]
+    _publish(building, out, tokenizer, settings, records, counts)
+    return _report(out, records, counts, seconds=time.monotonic() - started)
+
+
+def _sided(
+    source: Source, split: Split | None, settings: CorpusSettings, counts: Counter[str]
+) -> Iterator[tuple[Document, Split | None]]:
+    """The documents of a source, each with the split it must go to."""
+    items = iter([source] if isinstance(source, str | Path) else source)
+    first = next(items, None)
+    if first is None:
+        return
+    everything = chain([first], items)
+    if isinstance(first, Document):
+        documents = cast(Iterator[Document], everything)
+    else:
+        documents = read_documents(find_files(cast(Iterator[str | Path], everything)), settings, counts)
+    for document in documents:
+        yield document, split
+
+
+def _key(tokenizer: Tokenizer, settings: CorpusSettings) -> str:
+    return json.dumps([FORMAT_VERSION, tokenizer.fingerprint, settings.to_dict()])
+
+
+def _logged(record: ShardRecord) -> ShardRecord:
+    state = "kept from before" if record.reused else "written"
+    log.info("%s: %d documents, %d tokens, %s", record.entry.path, record.entry.documents, record.entry.tokens, state)
+    return record
+
+
+def _publish(
+    building: Path,
+    out: Path,
+    tokenizer: Tokenizer,
+    settings: CorpusSettings,
+    records: Sequence[ShardRecord],
+    counts: Counter[str],
+) -> None:
+    """Make the finished shards a corpus under its own name."""
+    kept = [record for record in records if record.entry.documents]
+    if not kept:
+        raise DataError(f"{out}: not built: the files hold no text; {dict(counts)}")
+    with explained(out):
+        _remove_strays(building, {record.entry.path for record in kept})
+        tokenizer.save(building / TOKENIZER)
+        write_description(
+            building,
+            Vocabulary.of(tokenizer),
+            {split: [r.entry for r in kept if r.entry.path.startswith(f"{split}/")] for split in SPLITS},
+            fingerprint=_fingerprint(tokenizer, kept),
+            tokenizer_fingerprint=tokenizer.fingerprint,
+            settings=settings.to_dict(),
+            counts=_total(records, counts),
+        )
+        write_manifest(building)
+        building.rename(out)
+        fsync_directory(out.parent)
+
+
+def _remove_strays(building: Path, shards: set[str]) -> None:
+    """Remove what a killed build, or one of other text, has left; and the shards' own sums: the corpus has its own."""
+    for path in [path for split in SPLITS for path in (building / split).glob("*")]:
+        if path.relative_to(building).as_posix() not in shards:
+            shutil.rmtree(path)
+        else:
+            (path / MANIFEST).unlink(missing_ok=True)
+
+
+def _fingerprint(tokenizer: Tokenizer, records: Sequence[ShardRecord]) -> str:
+    content = [tokenizer.fingerprint, *(f"{record.entry.path} {record.content}" for record in records)]
+    return hashlib.blake2b("\n".join(sorted(content)).encode(), digest_size=16).hexdigest()
+
+
+def _total(records: Sequence[ShardRecord], counts: Counter[str]) -> dict[str, int]:
+    """Counts of reading and of all shards; those that stayed zero are left out."""
+    total = Counter(counts)
+    for record in records:
+        total.update(record.counts)
+    return {name: total[name] for name in sorted(total) if total[name]}
+
+
+def _report(out: Path, records: Sequence[ShardRecord], counts: Counter[str], *, seconds: float) -> CorpusReport:
+    return CorpusReport(
+        directory=out,
+        splits={split: _size([r for r in records if r.entry.path.startswith(f"{split}/")]) for split in SPLITS},
+        counts=_total(records, counts),
+        text_bytes=sum(record.text_bytes for record in records),
+        reused_shards=sum(record.reused for record in records),
+        seconds=seconds,
+    )
+
+
+def _size(records: Sequence[ShardRecord]) -> SplitReport:
+    entries = [record.entry for record in records if record.entry.documents]
+    return SplitReport(
+        shards=len(entries),
+        documents=sum(entry.documents for entry in entries),
+        sentences=sum(entry.sentences for entry in entries),
+        tokens=sum(entry.tokens for entry in entries),
+    )

@@ -1,0 +1,93 @@
+"""Files to documents. Before: the user's files, globs and directories. After: sentences and shards (build)."""
+
+import glob
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from litebert.corpus.reading import FORMATS, TextFile, format_of
+from litebert.corpus.settings import CorpusSettings
+from litebert.errors import DataError
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text whose sentences belong together: nothing is paired across documents, except on purpose."""
+
+    name: str
+    """Where it comes from, such as `books.txt:120`."""
+    sentences: tuple[str, ...]
+    """Its lines in order: sentences, or paragraphs that are still to be split."""
+
+
+def find_files(patterns: Iterable[str | Path]) -> list[Path]:
+    """The files that paths, globs and directories name, each once, sorted by path.
+
+    In a directory (searched recursively) only names of a known format count; hidden files do not.
+
+    Raises:
+        DataError: A pattern that matches nothing, or a file of unknown format that was named itself.
+    """
+    found: set[Path] = set()
+    for pattern in patterns:
+        found.update(_matches(str(pattern)))
+    return sorted(found)
+
+
+def read_documents(files: Iterable[Path], settings: CorpusSettings, counts: Counter[str]) -> Iterator[Document]:
+    """Every document of the files, in order; whatever is left out or repaired is counted by name in `counts`."""
+    for path in files:
+        before = counts["documents read"]
+        yield from _documents(path, settings, counts)
+        counts["files read"] += 1
+        if counts["documents read"] == before:
+            counts["files without text"] += 1
+            log.warning("%s: holds no text", path)
+
+
+def _matches(pattern: str) -> list[Path]:
+    path = Path(pattern)
+    if path.is_dir():
+        inside = [file for file in path.rglob("*") if _is_readable(file, root=path)]
+        if not inside:
+            raise DataError(f"{path}: no text in this directory; expected files ending in {', '.join(FORMATS)}")
+        return inside
+    if path.exists():
+        format_of(path)
+        return [path]
+    # pathlib takes no absolute patterns
+    matches = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
+    if not matches:
+        raise DataError(f"{pattern}: no such file, and nothing matches it as a pattern; give an existing path")
+    for match in matches:
+        format_of(match)
+    return matches
+
+
+def _is_readable(file: Path, *, root: Path) -> bool:
+    hidden = any(part.startswith(".") for part in file.relative_to(root).parts)
+    return file.is_file() and not hidden and file.name.endswith(tuple(FORMATS))
+
+
+def _documents(path: Path, settings: CorpusSettings, counts: Counter[str]) -> Iterator[Document]:
+    """Documents of one file. A document that would overfill a shard is cut, so that memory stays bounded."""
+    file = TextFile(path, settings, counts)
+    lines: list[str] = []
+    size = first = 0
+    for number, line in file.lines():
+        if line and size >= settings.shard_bytes:
+            counts["documents cut"] += 1
+        ends = line is None or size >= settings.shard_bytes
+        if ends and lines:
+            counts["documents read"] += 1
+            yield Document(f"{path}:{first}", tuple(lines))
+            lines, size = [], 0
+        if line:
+            first = first if lines else number
+            lines.append(line)
+            size += len(line.encode("utf-8"))
+    file.warn()

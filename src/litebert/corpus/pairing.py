@@ -1,0 +1,148 @@
+"""An example's sentences to two segments and a label. Before: stream. After: masking.
+
+An example of one sentence has no order. Under `no_label` it stays one segment without a label; the original code pairs
+it with another document and calls it swapped, which mixes the easier next-sentence task into sentence order.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from litebert.corpus.settings import ExampleSettings
+from litebert.corpus.shards import Corpus
+from litebert.corpus.stream import Epoch
+from litebert.randomness import rng_for
+
+IN_ORDER, SWAPPED, NO_LABEL = 0, 1, -100
+"""Labels of the second task: the second segment follows the first; it does not; the example carries no label."""
+ATTEMPTS = 10
+"""Random examples looked at to find one of another document. Source: the original's `for _ in range(10)`."""
+NOTHING = np.zeros(0, np.uint16)
+
+
+@dataclass(frozen=True)
+class Example:
+    """Token ids of the segments, without special tokens; `second` is empty if there is only one."""
+
+    first: np.ndarray
+    second: np.ndarray
+    label: int
+    rng: np.random.Generator
+    """Gives what is still to be drawn for this example."""
+
+    @property
+    def length(self) -> int:
+        """Tokens with [CLS] and [SEP]."""
+        return len(self.first) + len(self.second) + (3 if len(self.second) else 2)
+
+
+class ExampleSource:
+    """Draws any example of an epoch by itself, in any order."""
+
+    def __init__(self, corpus: Corpus, settings: ExampleSettings, *, seed: int) -> None:
+        self.corpus, self.settings, self.seed = corpus, settings, seed
+        self._pairings = {"sop": self._sentence_order, "nsp": self._next_sentence, "none": self._unlabelled}
+        self._partners = lru_cache(maxsize=2)(self._draw_partners)
+
+    def draw(self, epoch: Epoch, index: int) -> Example:
+        """Example `index` of an epoch."""
+        rng = self._rng(epoch, index)
+        tokens, edges = self._read(epoch, index)
+        if len(edges) == 2:
+            first, second, label = self._single_sentence(epoch, index, tokens, rng)
+        else:
+            first, second = halves(tokens, edges, rng)
+            first, second, label = self._pairings[self.settings.pairing](epoch, index, first, second, rng)
+        room = self.settings.max_length - (3 if len(second) else 2)
+        return Example(*truncate(first, second, room=room, rng=rng), label=label, rng=rng)
+
+    def _sentence_order(
+        self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """The halves in order, or exchanged, with equal probability."""
+        return (second, first, SWAPPED) if rng.random() < 0.5 else (first, second, IN_ORDER)
+
+    def _next_sentence(
+        self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """The halves, or the first with the second half of a partner from another document."""
+        partner = int(self._partners(epoch)[index])
+        if partner == index:
+            return first, second, IN_ORDER
+        return first, halves(*self._read(epoch, partner), self._rng(epoch, partner))[1], SWAPPED
+
+    def _unlabelled(
+        self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """The halves in order, so that an ablation of the second task changes nothing else."""
+        return first, second, NO_LABEL
+
+    def _single_sentence(
+        self, epoch: Epoch, index: int, tokens: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """One segment; in the original's way, with sentences of another document behind it."""
+        if self.settings.single_sentence == "no_label" or self.settings.pairing == "none":
+            return tokens, NOTHING, NO_LABEL
+        for other in rng.integers(0, len(epoch.tokens), ATTEMPTS):
+            if epoch.documents[other] != epoch.documents[index]:
+                return tokens, self._some_sentences(epoch, int(other), len(tokens), rng), SWAPPED
+        return tokens, NOTHING, NO_LABEL
+
+    def _some_sentences(self, epoch: Epoch, index: int, used: int, rng: np.random.Generator) -> np.ndarray:
+        """Sentences of an example from a random one on, as many as fill the room that `used` tokens leave."""
+        tokens, edges = self._read(epoch, index)
+        start = int(rng.integers(0, len(edges) - 1))
+        room = max(1, self.settings.max_length - 3 - used)
+        end = min(int(np.searchsorted(edges, edges[start] + room)), len(edges) - 1)
+        return tokens[edges[start] : edges[end]]
+
+    def _draw_partners(self, epoch: Epoch) -> np.ndarray:
+        """For each example the one whose second half it takes: itself, or one of another document, mutually.
+
+        Exchanging halves keeps every sentence in one example an epoch, and true and false pairs alike in length.
+        """
+        rng = rng_for(self.seed, "partners", self._draws(epoch))
+        candidates = rng.permutation(np.flatnonzero(np.diff(epoch.starts) > 1))
+        pairs = candidates[: len(candidates) // 2 * 2].reshape(-1, 2)
+        exchanged = rng.random(len(pairs)) < 0.5
+        pairs = pairs[exchanged & (epoch.documents[pairs[:, 0]] != epoch.documents[pairs[:, 1]])]
+        partners = np.arange(len(epoch.tokens))
+        partners[pairs] = pairs[:, ::-1]
+        return partners
+
+    def _read(self, epoch: Epoch, index: int) -> tuple[np.ndarray, np.ndarray]:
+        return self.corpus.read(int(epoch.starts[index]), int(epoch.starts[index + 1]))
+
+    def _rng(self, epoch: Epoch, index: int) -> np.random.Generator:
+        return rng_for(self.seed, "example", self._draws(epoch), int(epoch.starts[index]))
+
+    def _draws(self, epoch: Epoch) -> int:
+        return epoch.number % (self.settings.repeat_draws_after or epoch.number + 1)
+
+
+def halves(tokens: np.ndarray, edges: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The sentences cut in two at a random edge, each part with at least one; the first thing drawn from `rng`."""
+    cut = edges[rng.integers(1, len(edges) - 1)]
+    return tokens[:cut], tokens[cut:]
+
+
+def truncate(
+    first: np.ndarray, second: np.ndarray, *, room: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Both segments in `room` tokens: one at a time dropped from the longer (or the second), at a random end.
+
+    Source: the original's truncate_seq_pair.
+    """
+    excess = max(0, len(first) + len(second) - room)
+    gap = len(first) - len(second)
+    levelling = min(excess, abs(gap))
+    each, odd = divmod(excess - levelling, 2)
+    drop_first = each + (levelling if gap > 0 else 0)
+    drop_second = each + odd + (levelling if gap < 0 else 0)
+    return _shorten(first, drop_first, rng), _shorten(second, drop_second, rng)
+
+
+def _shorten(segment: np.ndarray, dropped: int, rng: np.random.Generator) -> np.ndarray:
+    front = int(np.count_nonzero(rng.random(dropped) < 0.5))
+    return segment[front : len(segment) - (dropped - front)]

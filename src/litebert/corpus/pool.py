@@ -1,0 +1,45 @@
+"""Work spread over processes, results in order. Before: build's list of shards. After: shards on disk."""
+
+import multiprocessing
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import TypeVar
+
+from litebert.errors import LitebertError
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def run_in_order(function: Callable[[Task], Result], tasks: Iterable[Task], *, workers: int) -> Iterator[Result]:
+    """`function` of each task, in the order of the tasks; at most one task more than `workers` is in memory.
+
+    One worker is this process. More are spawned, so a script must call this below `if __name__ == "__main__":`.
+    """
+    if workers == 1:
+        yield from map(function, tasks)
+        return
+    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    try:
+        yield from _windowed(pool, function, tasks, size=workers + 1)
+    except BrokenProcessPool as error:
+        raise LitebertError(
+            "a worker process died (out of memory, or a script without `if __name__ == '__main__':`); "
+            "run the same command again, with fewer workers if memory was short: finished shards are kept"
+        ) from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _windowed(
+    pool: ProcessPoolExecutor, function: Callable[[Task], Result], tasks: Iterable[Task], *, size: int
+) -> Iterator[Result]:
+    window: deque[Future[Result]] = deque()
+    for task in tasks:
+        window.append(pool.submit(function, task))
+        if len(window) == size:
+            yield window.popleft().result()
+    while window:
+        yield window.popleft().result()

@@ -1,0 +1,154 @@
+"""Bytes of a text file to lines. Before: a file on disk. After: documents.
+
+Plain or compressed text, JSON lines and Parquet give the same stream: lines, and None where a document ends.
+"""
+
+import gzip
+import json
+import logging
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from litebert.corpus.settings import CorpusSettings
+from litebert.errors import DataError, MissingExtraError
+
+log = logging.getLogger(__name__)
+
+Lines = Iterator[tuple[int, str | None]]
+SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class TextFile:
+    """One file being read: its lines, and what had to be repaired on the way."""
+
+    def __init__(self, path: Path, settings: CorpusSettings, counts: Counter[str]) -> None:
+        self.path, self.settings, self.counts = path, settings, counts
+        self.repaired: list[int] = []
+        self.skipped: list[int] = []
+
+    def lines(self) -> Lines:
+        """(line or row number, text without surrounding whitespace); None as text ends a document."""
+        try:
+            yield from FORMATS[format_of(self.path)](self)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise DataError(f"{self.path}: damaged or cut-off compressed file ({error}); take a fresh copy") from error
+        except OSError as error:
+            raise DataError(f"{self.path}: could not be read: {error.strerror or error}; check the file") from error
+
+    def decode(self, line: bytes, number: int) -> str:
+        """The text of a line; bytes that are not UTF-8 are replaced and counted, or an error, as the settings say."""
+        if b"\0" in line:
+            raise DataError(f"{self.path}:{number}: holds NUL bytes, so it is binary or UTF-16; convert it to UTF-8")
+        line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+        try:
+            return line.decode("utf-8").strip()
+        except UnicodeDecodeError as error:
+            self._bad_text(number, f"byte {error.start + 1} is not UTF-8")
+            return line.decode("utf-8", "replace").strip()
+
+    def paragraphs(self, text: Any, number: int) -> Lines:
+        """The lines of one row's text, closed as a document; a row without text is an error or left out."""
+        if not isinstance(text, str):
+            self._bad_row(number, f"expected text under {self.settings.text_key!r}, found {type(text).__name__}")
+            return
+        if SURROGATES.search(text):
+            self._bad_text(number, "holds half of a surrogate pair")
+            text = SURROGATES.sub("\ufffd", text)
+        if not text.strip():
+            self.counts["empty documents"] += 1
+        for line in text.splitlines():
+            yield number, line.replace("\0", "").strip()
+        yield number, None
+
+    def row(self, line: bytes, number: int) -> Lines:
+        """The lines of one row of JSON."""
+        text = self.decode(line, number)
+        if not text:
+            return
+        try:
+            row = json.loads(text)
+        except (json.JSONDecodeError, RecursionError) as error:
+            self._bad_row(number, f"not JSON ({error})")
+            return
+        yield from self.paragraphs(row.get(self.settings.text_key) if isinstance(row, dict) else row, number)
+
+    def warn(self) -> None:
+        """Say once, for the whole file, what was repaired and left out."""
+        for what, numbers in (("repaired text", self.repaired), ("left out", self.skipped)):
+            if numbers:
+                log.warning("%s:%d: %s (%d lines of this file in all)", self.path, numbers[0], what, len(numbers))
+
+    def _bad_text(self, number: int, problem: str) -> None:
+        if self.settings.bad_bytes == "error":
+            raise DataError(f"{self.path}:{number}: {problem}; convert the file to UTF-8 or set bad_bytes=replace")
+        self.counts["lines repaired"] += 1
+        self.repaired.append(number)
+
+    def _bad_row(self, number: int, problem: str) -> None:
+        if self.settings.bad_rows == "error":
+            raise DataError(f"{self.path}:{number}: {problem}; mend the row or set bad_rows=skip")
+        self.counts["rows skipped"] += 1
+        self.skipped.append(number)
+
+
+def format_of(path: Path) -> str:
+    """The ending of `path` that FORMATS knows."""
+    for ending in FORMATS:
+        if path.name.endswith(ending):
+            return ending
+    raise DataError(f"{path}: unknown kind of file; expected a name ending in {', '.join(FORMATS)}")
+
+
+def _text(file: TextFile) -> Lines:
+    number = 0
+    with _open(file.path) as content:
+        for number, raw in enumerate(content, start=1):
+            line = file.decode(raw, number)
+            if line or file.settings.documents == "blank_line":
+                yield number, line or None
+    yield number + 1, None
+
+
+def _json_lines(file: TextFile) -> Lines:
+    with _open(file.path) as content:
+        for number, raw in enumerate(content, start=1):
+            yield from file.row(raw, number)
+
+
+def _parquet(file: TextFile) -> Lines:
+    try:
+        import pyarrow.lib
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("pyarrow", extra="data", needed_for=f"{file.path}: reading Parquet") from None
+    key, number = file.settings.text_key, 0
+    try:
+        batches = pyarrow.parquet.ParquetFile(file.path).iter_batches(batch_size=1024, columns=[key])
+        for row in (row for batch in batches for row in batch.to_pylist()):
+            number += 1
+            yield from file.paragraphs(row.get(key), number)
+    except pyarrow.lib.ArrowException as error:
+        raise DataError(f"{file.path}: not a readable Parquet file ({error}); take a fresh copy") from error
+
+
+def _open(path: Path) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")
+    if path.suffix == ".zst":
+        try:
+            import zstandard
+        except ImportError:
+            raise MissingExtraError("zstandard", extra="data", needed_for=f"{path}: reading .zst") from None
+        return zstandard.open(path, "rb")
+    return path.open("rb")
+
+
+FORMATS: dict[str, Callable[[TextFile], Lines]] = {
+    **dict.fromkeys((".txt", ".txt.gz", ".txt.zst"), _text),
+    **dict.fromkeys((".jsonl", ".jsonl.gz", ".jsonl.zst"), _json_lines),
+    ".parquet": _parquet,
+}

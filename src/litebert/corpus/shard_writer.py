@@ -1,0 +1,103 @@
+"""The text of one shard to its arrays on disk, in whichever process. Before: plan. After: shards are read."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from litebert.corpus.plan import ShardTask
+from litebert.corpus.sentences import cut_long, split_sentences
+from litebert.corpus.settings import CorpusSettings
+from litebert.corpus.shards import Shard, ShardEntry, token_dtype
+from litebert.files import whole_directory, write_json
+from litebert.tokenization.tokenizer import Tokenizer
+
+RECORD = "shard.json"
+CHUNK = 2048
+"""Sentences tokenized at a time: enough to be fast, few enough to keep the lists of ids small."""
+
+
+@dataclass(frozen=True)
+class ShardRecord:
+    """What a finished shard says of itself; its presence with the right `source` means that it need not be redone."""
+
+    entry: ShardEntry
+    source: str
+    content: str
+    """Hex digest of the arrays."""
+    counts: dict[str, int]
+    text_bytes: int
+    reused: bool = False
+
+
+def write_shard(task: ShardTask, *, tokenizer: Tokenizer, settings: CorpusSettings) -> ShardRecord:
+    """Tokenize and write a shard, all or nothing, unless an earlier build has done it."""
+    directory = task.building / task.path
+    finished = _finished(directory, task.source)
+    if finished:
+        return replace(finished, reused=True)
+    counts: Counter[str] = Counter()
+    shard = _encode(task.documents, tokenizer, settings, counts)
+    entry = ShardEntry(task.path, len(shard.documents) - 1, len(shard.sentences) - 1, len(shard.tokens))
+    record = ShardRecord(entry, task.source, _digest(shard), dict(counts), task.text_bytes)
+    with whole_directory(directory) as temporary:
+        shard.save(temporary)
+        write_json(temporary / RECORD, asdict(record))
+    return record
+
+
+def _finished(directory: Path, source: str) -> ShardRecord | None:
+    try:
+        values = json.loads((directory / RECORD).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    record = ShardRecord(entry=ShardEntry(**values.pop("entry")), **values)
+    return record if record.source == source else None
+
+
+def _encode(
+    documents: Sequence[Sequence[str]], tokenizer: Tokenizer, settings: CorpusSettings, counts: Counter[str]
+) -> Shard:
+    """Token ids of all sentences; sentences and documents that have none are left out and counted."""
+    sentences = [list(_sentences(document, settings, counts)) for document in documents]
+    owner = np.repeat(np.arange(len(sentences)), [len(document) for document in sentences])
+    tokens, lengths = _tokenize(list(chain.from_iterable(sentences)), tokenizer)
+    kept = lengths > 0
+    per_document = np.bincount(owner[kept], minlength=len(sentences))
+    counts["sentences without tokens"] += int(np.sum(~kept))
+    counts["documents without tokens"] += int(np.sum(per_document == 0))
+    return Shard(tokens, _edges(lengths[kept]), _edges(per_document[per_document > 0]))
+
+
+def _sentences(lines: Sequence[str], settings: CorpusSettings, counts: Counter[str]) -> Iterator[str]:
+    for line in lines:
+        for sentence in split_sentences(line) if settings.sentences == "split" else (line,):
+            counts["sentences cut"] += len(sentence) > settings.longest_sentence
+            yield from cut_long(sentence, longest=settings.longest_sentence)
+
+
+def _tokenize(sentences: list[str], tokenizer: Tokenizer) -> tuple[np.ndarray, np.ndarray]:
+    """All ids in a row, and the number of ids of each sentence."""
+    dtype = token_dtype(tokenizer.vocab_size)
+    tokens, lengths = [np.zeros(0, dtype)], [np.zeros(0, np.int64)]
+    for start in range(0, len(sentences), CHUNK):
+        encoded = tokenizer.encode_batch(sentences[start : start + CHUNK])
+        tokens.append(np.fromiter(chain.from_iterable(encoded), dtype))
+        lengths.append(np.fromiter(map(len, encoded), np.int64, len(encoded)))
+    return np.concatenate(tokens), np.concatenate(lengths)
+
+
+def _edges(lengths: np.ndarray) -> np.ndarray:
+    return np.concatenate(([0], np.cumsum(lengths))).astype(np.uint32)
+
+
+def _digest(shard: Shard) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for array in (shard.tokens, shard.sentences, shard.documents):
+        digest.update(array.tobytes())
+    return digest.hexdigest()
