@@ -11,7 +11,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO, cast
 
 from litebert.corpus.settings import CorpusSettings
 from litebert.errors import DataError, MissingExtraError
@@ -121,23 +121,22 @@ def _json_lines(file: TextFile) -> Lines:
 
 def _parquet(file: TextFile) -> Lines:
     try:
-        import pyarrow.lib
-        import pyarrow.parquet
+        from pyarrow import ArrowException, parquet  # pyrefly: ignore[missing-import]
     except ImportError:
         raise MissingExtraError("pyarrow", extra="data", needed_for=f"{file.path}: reading Parquet") from None
     key, number = file.settings.text_key, 0
     try:
-        batches = pyarrow.parquet.ParquetFile(file.path).iter_batches(batch_size=1024, columns=[key])
+        batches = parquet.ParquetFile(file.path).iter_batches(batch_size=1024, columns=[key])
         for row in (row for batch in batches for row in batch.to_pylist()):
             number += 1
             yield from file.paragraphs(row.get(key), number)
-    except pyarrow.lib.ArrowException as error:
+    except ArrowException as error:
         raise DataError(f"{file.path}: not a readable Parquet file ({error}); take a fresh copy") from error
 
 
-def _open(path: Path) -> IO[bytes]:
+def _open(path: Path) -> BinaryIO:
     if path.suffix == ".gz":
-        return gzip.open(path, "rb")
+        return cast(BinaryIO, gzip.open(path, "rb"))
     if path.suffix == ".zst":
         try:
             import zstandard

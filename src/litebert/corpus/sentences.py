@@ -12,10 +12,10 @@ SPACED_END = r"[.!?…।॥؟۔։။།]+[\"'”’»›)\]]*\s+"
 FULL_WIDTH_END = r"[。！？｡．]+[」』”’）】》]*\s*"
 """Punctuation of scripts without spaces, which ends a sentence anywhere."""
 BOUNDARY = re.compile(f"(?:{SPACED_END})|(?:{FULL_WIDTH_END})")
-INITIAL = re.compile(r"(?:^|[\s.(\-])\w\.\s+$")
-"""A single letter with a full stop, as in `J. Smith` or `e.g. `: no end."""
-LONGEST_INITIAL = 8
-"""Characters before a boundary that INITIAL is shown."""
+ABBREVIATION = re.compile(r"(?:^|[\s.(\-])(\w{1,3})\.\s+$")
+"""A short word with a full stop, of which a single letter (`J. Smith`) and a capitalised word (`St. Mary`) end nothing."""
+LONGEST_ABBREVIATION = 8
+"""Characters before a boundary that ABBREVIATION is shown."""
 
 
 def split_sentences(paragraph: str) -> list[str]:
@@ -37,8 +37,9 @@ def cut_long(sentence: str, *, longest: int) -> Iterator[str]:
 
 
 def _ends_sentence(paragraph: str, match: re.Match[str]) -> bool:
-    """Whether the text goes on like a new sentence: not in lower case, and not after an initial."""
+    """Whether the text goes on like a new sentence: not in lower case, and not after an abbreviation."""
     following = paragraph[match.end() : match.end() + 1]
     if following.islower():
         return False
-    return not INITIAL.search(paragraph[max(0, match.end() - LONGEST_INITIAL) : match.end()])
+    short = ABBREVIATION.search(paragraph[max(0, match.end() - LONGEST_ABBREVIATION) : match.end()])
+    return not (short and (len(short[1]) == 1 or short[1].istitle()))
