@@ -9,7 +9,6 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5
 _NORMAL, _USER_DEFINED = 1, 4
 
 
@@ -46,25 +45,29 @@ def parse_model(content: bytes) -> ModelFile:
 
 def _piece(content: bytes) -> ScoredPiece:
     fields = dict(_fields(content))
-    kind = fields.get(3, _NORMAL)
     (score,) = struct.unpack("<f", fields.get(2, bytes(4)))
+    (kind,) = fields.get(3, bytes([_NORMAL]))
     return ScoredPiece(fields[1].decode("utf-8"), score, kind == _NORMAL, kind == _USER_DEFINED)
 
 
-def _fields(content: bytes) -> Iterator[tuple[int, "bytes | int"]]:
-    """Number and value of each field of a message."""
+def _fields(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """Number and value of each field of a message; an integer is given as the bytes that stand in the file."""
     position = 0
     while position < len(content):
         key, position = _varint(content, position)
-        kind = key & 7
-        if kind == _VARINT:
-            value, position = _varint(content, position)
-        else:
-            size, position = (
-                _varint(content, position) if kind == _BYTES else ({_FIXED_32: 4, _FIXED_64: 8}[kind], position)
-            )
-            value, position = content[position : position + size], position + size
-        yield key >> 3, value
+        start = position
+        match key & 7:
+            case 0:
+                _, end = _varint(content, position)
+            case 1:
+                end = position + 8
+            case 5:
+                end = position + 4
+            case _:
+                size, start = _varint(content, position)
+                end = start + size
+        yield key >> 3, content[start:end]
+        position = end
 
 
 def _varint(content: bytes, position: int) -> tuple[int, int]:

@@ -37,32 +37,49 @@ def normalize(text: str, *, lowercase: bool, keep_accents: bool) -> str:
 def normalize_with_alignment(text: str, *, lowercase: bool, keep_accents: bool) -> NormalizedText:
     """What `normalize` gives, and where each of its characters comes from."""
     characters: list[str] = []
-    spans: list[tuple[int, int]] = []
+    starts: list[int] = []
+    ends: list[int] = []
     space_start = 0
     for word in _WORD.finditer(text):
-        if word.start() > space_start and space_start > 0:
+        if space_start > 0:
             characters.append(" ")
-            spans.append((space_start, word.start()))
-        for position, character in enumerate(word.group(), start=word.start()):
-            kept = normalize(character, lowercase=False, keep_accents=keep_accents)
-            characters += kept
-            spans += [(position, position + 1)] * len(kept)
-            if not kept and spans and spans[-1][1] == position and position > word.start():
-                spans[-1] = (spans[-1][0], position + 1)
+            starts.append(space_start)
+            ends.append(word.start())
         space_start = word.end()
+        if word.group().isascii():
+            characters += word.group()
+            starts += range(word.start(), word.end())
+            ends += range(word.start() + 1, word.end() + 1)
+        else:
+            _append(word, characters, starts, ends, keep_accents=keep_accents)
     if lowercase:
-        characters, spans = _lowered(characters, spans)
-    starts, ends = np.array(spans, dtype=np.int64).reshape(-1, 2).T
-    return NormalizedText("".join(characters), starts, ends)
+        return _lowered(characters, starts, ends)
+    return NormalizedText("".join(characters), np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64))
+
+
+def _append(
+    word: re.Match[str], characters: list[str], starts: list[int], ends: list[int], *, keep_accents: bool
+) -> None:
+    """Append what becomes of each character of a word; a mark that is dropped widens the character before it."""
+    for position, character in enumerate(word.group(), start=word.start()):
+        kept = normalize(character, lowercase=False, keep_accents=keep_accents)
+        characters += kept
+        starts += [position] * len(kept)
+        ends += [position + 1] * len(kept)
+        if not kept and position > word.start() and ends and ends[-1] == position:
+            ends[-1] = position + 1
 
 
 def _without_accents(text: str) -> str:
+    """NFKD without combining marks; a text has few different characters, so those are asked, not each one."""
     decomposed = unicodedata.normalize("NFKD", text)
-    return "".join(character for character in decomposed if not unicodedata.combining(character))
+    for mark in filter(unicodedata.combining, set(decomposed)):
+        decomposed = decomposed.replace(mark, "")
+    return decomposed
 
 
-def _lowered(characters: list[str], spans: list[tuple[int, int]]) -> tuple[list[str], list[tuple[int, int]]]:
+def _lowered(characters: list[str], starts: list[int], ends: list[int]) -> NormalizedText:
     """Lower-case in context (a final sigma is another letter); only the dotted capital I becomes two characters."""
-    lengths = [len(character.lower()) for character in characters]
-    repeated = [span for span, length in zip(spans, lengths, strict=True) for _ in range(length)]
-    return list("".join(characters).lower()), repeated
+    text = "".join(characters)
+    lengths = [len(character.lower()) for character in characters] if "\u0130" in text else 1
+    return NormalizedText(text.lower(), np.repeat(starts, lengths), np.repeat(ends, lengths))

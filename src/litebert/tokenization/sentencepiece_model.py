@@ -9,7 +9,7 @@ import sentencepiece
 from litebert.errors import DataError
 from litebert.tokenization.normalize import normalize, normalize_with_alignment
 from litebert.tokenization.settings import TextSettings
-from litebert.tokenization.subwords import SPACE
+from litebert.tokenization.subwords import SPACE, Span
 from litebert.tokenization.transformers_files import unigram_tokenizer
 from litebert.tokenization.word_starts import original_word_start, word_start
 
@@ -49,14 +49,14 @@ class SentencePieceModel:
         """Pieces of a text, one for each id; unknown characters in a row are one piece, shown as they are."""
         return _replace(self._processor.encode(self._normalize(text), out_type=str), self._split_pieces)
 
-    def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+    def encode_with_offsets(self, text: str) -> tuple[list[int], list[Span]]:
         """Ids, and for each the characters of the original text it stands for; a lone "▁" stands for an empty span.
 
         Spaces aside, the pieces of a text spell it, so each piece takes its characters from the front of what is left.
         """
         pieces = self.pieces(text)
         starts, ends = self._visible_spans(text)
-        offsets = []
+        offsets: list[Span] = []
         taken = 0
         for piece in pieces:
             length = len(piece.replace(SPACE, ""))
@@ -94,7 +94,7 @@ class SentencePieceModel:
         bare = [piece[:-1].replace(SPACE, "") for piece in numbers]
         return {piece: [*parts, ","] for piece, parts in zip(numbers, self._processor.encode(bare, out_type=str))}
 
-    def _visible_spans(self, text: str) -> tuple[np.ndarray, np.ndarray]:
+    def _visible_spans(self, text: str) -> tuple[list[int], list[int]]:
         """Spans in the original text of the characters that SentencePiece sees, spaces left out."""
         aligned = normalize_with_alignment(
             text, lowercase=self.settings.lowercase, keep_accents=self.settings.keep_accents
@@ -104,7 +104,7 @@ class SentencePieceModel:
         begin = edges[: len(seen)]
         end = edges[np.searchsorted(edges, begin, side="right").clip(max=len(seen))]
         visible = np.array([character != SPACE for character in seen], dtype=bool)
-        return aligned.starts[begin[visible]], aligned.ends[end[visible] - 1]
+        return aligned.starts[begin[visible]].tolist(), aligned.ends[end[visible] - 1].tolist()
 
 
 def _read(content: bytes, *, where: str) -> sentencepiece.SentencePieceProcessor:
@@ -129,9 +129,9 @@ def _replace(tokens: list[Token], splits: dict[Token, list[Token]]) -> list[Toke
     return [part for token in tokens for part in splits.get(token, (token,))]
 
 
-def _cover(starts: np.ndarray, ends: np.ndarray, first: int, stop: int) -> tuple[int, int]:
+def _cover(starts: list[int], ends: list[int], first: int, stop: int) -> Span:
     """Span that covers the characters `first` to `stop`; an empty one just before `first` if there are none."""
     if first < stop:
-        return int(starts[first]), int(ends[stop - 1])
-    edge = int(starts[first]) if first < len(starts) else int(ends[-1]) if len(ends) else 0
+        return starts[first], ends[stop - 1]
+    edge = starts[first] if first < len(starts) else ends[-1] if ends else 0
     return edge, edge

@@ -37,7 +37,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """From a tokenizer directory, a model directory (transformers' and the original's too) or a bare vocabulary file.
+        """From a tokenizer directory, a model directory (transformers' or the original's too) or a vocabulary file.
 
         What a `tokenizer_config.json` does not say is as in the original: lower-cased, no accents, digit-comma rule.
         """

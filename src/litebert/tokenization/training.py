@@ -42,7 +42,7 @@ class TokenizerSettings(TextSettings):
 
 
 def train_tokenizer(texts: Iterable[str], settings: TokenizerSettings, out: Path) -> Tokenizer:
-    """A tokenizer trained on the lines of `texts` and saved to the directory `out`; the same texts give the same bytes."""
+    """A tokenizer trained on the lines of `texts` and saved to the directory `out`; equal texts give equal bytes."""
     lines = (
         normalize(line, lowercase=settings.lowercase, keep_accents=settings.keep_accents)
         for text in texts

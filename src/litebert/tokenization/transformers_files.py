@@ -23,7 +23,7 @@ _SETTING_NAMES = {"lowercase": "do_lower_case", "keep_accents": "keep_accents", 
 
 
 def tokenizer_config(settings: TextSettings, specials: Mapping[str, str]) -> dict[str, Any]:
-    """Content of `tokenizer_config.json`: our settings, and what makes `AutoTokenizer` read `tokenizer.json` as it is."""
+    """Content of `tokenizer_config.json`: our settings, and what transformers needs beside `tokenizer.json`."""
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
