@@ -80,7 +80,7 @@ class PretrainBatches:
         self.vocabulary = corpus.vocabulary
         self.stream = ExampleStream(corpus, settings, seed=seed)
         self.source = ExampleSource(corpus, settings, seed=seed)
-        identity = json.dumps([corpus.fingerprint, settings.to_dict(), seed], sort_keys=True)
+        identity = json.dumps([corpus.fingerprint, settings.to_dict(), batch_size, seed], sort_keys=True)
         self.fingerprint = hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
         """Hex digest of all that decides which examples there are and in which order."""
 

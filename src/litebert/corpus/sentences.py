@@ -13,7 +13,7 @@ FULL_WIDTH_END = r"[。！？｡．]+[」』”’）】》]*\s*"
 """Punctuation of scripts without spaces, which ends a sentence anywhere."""
 BOUNDARY = re.compile(f"(?:{SPACED_END})|(?:{FULL_WIDTH_END})")
 ABBREVIATION = re.compile(r"(?:^|[\s.(\-])(\w{1,3})\.\s+$")
-"""A short word with a full stop, of which a single letter (`J. Smith`) and a capitalised word (`St. Mary`) end nothing."""
+"""A short word with a full stop, of which a single letter (`J. Smith`) and a capitalised word (`St. Mary`) end none."""
 LONGEST_ABBREVIATION = 8
 """Characters before a boundary that ABBREVIATION is shown."""
 
