@@ -15,6 +15,7 @@ from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.settings import TextSettings
 from litebert.tokenization.subwords import SubwordModel
 from litebert.tokenization.transformers_files import CONFIG_FILE, TOKENIZER_FILE, text_settings, tokenizer_config
+from litebert.tokenization.wordpiece_model import WordPieceModel
 
 
 def read_model(path: Path) -> SubwordModel:
@@ -22,9 +23,9 @@ def read_model(path: Path) -> SubwordModel:
     if path.is_file():
         return _build(path, _content(path), TextSettings())
     vocabulary = _vocabulary_file(path)
+    _verify(path, vocabulary.name, CONFIG_FILE, TOKENIZER_FILE)
     config = path / CONFIG_FILE
     settings = _settings(config) if config.is_file() else TextSettings()
-    _verify(path, vocabulary.name, CONFIG_FILE, TOKENIZER_FILE)
     return _build(vocabulary, _content(vocabulary), settings)
 
 
@@ -51,15 +52,18 @@ def _vocabulary_file(directory: Path) -> Path:
     if not directory.is_dir():
         raise DataError(f"{directory}: no such file or directory; give a tokenizer directory or a vocabulary file")
     models = sorted(directory.glob("*.model"))
-    candidates = [directory / SentencePieceModel.file_name, *(models if len(models) == 1 else [])]
-    for candidate in candidates:
+    named = [directory / kind.file_name for kind in (SentencePieceModel, WordPieceModel)]
+    for candidate in [*named, *(models if len(models) == 1 else [])]:
         if candidate.is_file():
             return candidate
-    raise DataError(f"{directory}: no tokenizer here: expected {SentencePieceModel.file_name}; give another directory")
+    raise DataError(
+        f"{directory}: no tokenizer here: expected {' or '.join(path.name for path in named)}; give another directory"
+    )
 
 
 def _build(path: Path, content: bytes, settings: TextSettings) -> SubwordModel:
-    return SentencePieceModel(content, settings, where=str(path))
+    kind = WordPieceModel if path.suffix == ".txt" else SentencePieceModel
+    return kind(content, settings, where=str(path))
 
 
 def _settings(path: Path) -> TextSettings:

@@ -28,7 +28,7 @@ def normalize(text: str, *, lowercase: bool, keep_accents: bool) -> str:
     """The text as the vocabulary sees it; a lone surrogate, which no encoding can express, becomes U+FFFD."""
     collapsed = " ".join(text.split())
     if not collapsed.isascii():
-        collapsed = _SURROGATE.sub("\ufffd", collapsed)
+        collapsed = without_surrogates(collapsed)
         if not keep_accents:
             collapsed = _without_accents(collapsed)
     return collapsed.lower() if lowercase else collapsed
@@ -55,6 +55,11 @@ def normalize_with_alignment(text: str, *, lowercase: bool, keep_accents: bool) 
     if lowercase:
         return _lowered(characters, starts, ends)
     return NormalizedText("".join(characters), np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64))
+
+
+def without_surrogates(text: str) -> str:
+    """The text with each lone surrogate replaced by U+FFFD."""
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def _append(

@@ -8,9 +8,10 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Self
 
 import sentencepiece
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from litebert.errors import ConfigError, DataError
 from litebert.tokenization.normalize import normalize
@@ -31,7 +32,7 @@ class TokenizerSettings(TextSettings):
     character_coverage: float = Field(default=0.99995, ge=0.98, le=1.0)
     """Share of the characters of the texts that the vocabulary must be able to spell; the rarest become unknown."""
 
-    input_sentence_size: int = Field(default=10_000_000, gt=0)
+    input_sentence_size: int = Field(default=10_000_000, gt=100)
     """Most lines to train on; of more, so many are drawn by chance."""
 
     user_symbols: tuple[str, ...] = ("(", ")", '"', "-", ".", "–", "£", "€")
@@ -39,6 +40,17 @@ class TokenizerSettings(TextSettings):
 
     seed: int = Field(default=0, ge=0, lt=2**32)
     """Seed of the draw of lines."""
+
+    @model_validator(mode="after")
+    def _user_symbols_can_occur(self) -> Self:
+        """A symbol must be new, and stay as it is when a text is normalised; otherwise it would wait in vain."""
+        if len({*self.user_symbols, *SentencePieceModel.specials.values()}) < len(self.user_symbols) + 5:
+            raise ValueError("user_symbols: a symbol stands there twice, or is one of the special pieces")
+        for symbol in self.user_symbols:
+            seen = normalize(symbol, lowercase=self.lowercase, keep_accents=self.keep_accents)
+            if not symbol or symbol != seen or " " in symbol:
+                raise ValueError(f"user_symbols: no normalised text holds {symbol!r}; leave it out or give {seen!r}")
+        return self
 
 
 def train_tokenizer(texts: Iterable[str], settings: TokenizerSettings, out: Path) -> Tokenizer:

@@ -9,6 +9,7 @@ import itertools
 import sys
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from litebert.tokenization.model_file import ModelFile, parse_model
@@ -47,16 +48,25 @@ def unigram_tokenizer(content: bytes, settings: TextSettings, specials: Mapping[
     vocabulary = [[piece.piece, score] for piece, score in zip(model.pieces, scores, strict=True)]
     ids = {piece.piece: index for index, piece in enumerate(model.pieces)}
     metaspace = {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "always", "split": True}
+    return pipeline(
+        ids,
+        specials,
+        normalizer={"type": "Sequence", "normalizers": _normalizers(settings, model.charsmap)},
+        pre_tokenizer=metaspace,
+        decoder=metaspace,
+        model={"type": "Unigram", "unk_id": ids[specials["unk"]], "vocab": vocabulary, "byte_fallback": False},
+    )
+
+
+def pipeline(ids: Mapping[str, int], specials: Mapping[str, str], **steps: dict[str, Any]) -> dict[str, Any]:
+    """Content of `tokenizer.json`: the steps, with ALBERT's special tokens and pairs around them."""
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [_added_token(ids[piece], piece) for piece in specials.values()],
-        "normalizer": {"type": "Sequence", "normalizers": _normalizers(settings, model.charsmap)},
-        "pre_tokenizer": metaspace,
+        "added_tokens": sorted((_added_token(ids[piece], piece) for piece in specials.values()), key=itemgetter("id")),
         "post_processor": _template(specials["cls"], specials["sep"], ids),
-        "decoder": metaspace,
-        "model": {"type": "Unigram", "unk_id": ids[specials["unk"]], "vocab": vocabulary, "byte_fallback": False},
+        **steps,
     }
 
 

@@ -1,0 +1,115 @@
+"""A WordPiece vocabulary (`vocab.txt`), as the Chinese ALBERT models have. After: `tokenizer.py`.
+
+Splitting is BERT's, by the `tokenizers` library; the pipeline it runs is the one that is written for transformers.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from litebert.errors import DataError, MissingExtraError
+from litebert.tokenization.normalize import without_surrogates
+from litebert.tokenization.settings import TextSettings
+from litebert.tokenization.subwords import Span
+from litebert.tokenization.transformers_files import pipeline
+
+CONTINUATION = "##"
+"""How a piece begins that goes on a word."""
+
+_LONGEST_WORD = 200
+"""Characters; a longer word is unknown. Source: `WordpieceTokenizer` of the original."""
+
+
+class WordPieceModel:
+    """Splits text into words and signs, Chinese characters one by one, and words into the longest pieces that fit."""
+
+    file_name: ClassVar[str] = "vocab.txt"
+    specials: ClassVar[dict[str, str]] = {
+        "pad": "[PAD]",
+        "unk": "[UNK]",
+        "cls": "[CLS]",
+        "sep": "[SEP]",
+        "mask": "[MASK]",
+    }
+
+    def __init__(self, content: bytes, settings: TextSettings, *, where: str) -> None:
+        """Read a vocabulary, one piece a line; `where` begins the message of the DataError if it is none."""
+        try:
+            import tokenizers
+        except ImportError:
+            raise MissingExtraError("tokenizers", extra="hf", needed_for=f"{where}: a WordPiece vocabulary") from None
+        self.content = content
+        self.settings = settings.replace(digit_comma=False)
+        self.vocabulary = _vocabulary(content, where=where, specials=self.specials)
+        steps = {**self.transformers_tokenizer(), "added_tokens": [], "post_processor": None}
+        self._tokenizer = tokenizers.Tokenizer.from_str(json.dumps(steps))
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of each text."""
+        encoded = self._tokenizer.encode_batch_fast([without_surrogates(text) for text in texts])
+        return [encoding.ids for encoding in encoded]
+
+    def pieces(self, text: str) -> list[str]:
+        """Pieces of a text, one for each id; an unknown one is shown as it stands in the text."""
+        encoding = self._tokenizer.encode(without_surrogates(text))
+        unknown = self.specials["unk"]
+        return [
+            text[start:end] if piece == unknown else piece
+            for piece, (start, end) in zip(encoding.tokens, encoding.offsets, strict=True)
+        ]
+
+    def encode_with_offsets(self, text: str) -> tuple[list[int], list[Span]]:
+        """Ids, and for each the characters of the original text it stands for."""
+        encoding = self._tokenizer.encode(without_surrogates(text))
+        return encoding.ids, encoding.offsets
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Words joined by spaces, without special tokens."""
+        hidden = set(self.specials.values()) - {self.specials["unk"]}
+        return self._tokenizer.decode([index for index in ids if self.vocabulary[index] not in hidden])
+
+    def word_starts(self) -> list[bool]:
+        """Every piece but those marked as going on a word."""
+        return [not piece.startswith(CONTINUATION) for piece in self.vocabulary]
+
+    def original_word_starts(self) -> list[bool]:
+        """The same: for WordPiece the original knows no other rule."""
+        return self.word_starts()
+
+    def transformers_tokenizer(self) -> dict[str, Any]:
+        """Content of the `tokenizer.json` that gives transformers the same ids."""
+        ids = {piece: index for index, piece in enumerate(self.vocabulary)}
+        strip_accents = self.settings.lowercase and not self.settings.keep_accents
+        return pipeline(
+            ids,
+            self.specials,
+            normalizer={
+                "type": "BertNormalizer",
+                "clean_text": True,
+                "handle_chinese_chars": True,
+                "strip_accents": strip_accents,
+                "lowercase": self.settings.lowercase,
+            },
+            pre_tokenizer={"type": "BertPreTokenizer"},
+            decoder={"type": "WordPiece", "prefix": CONTINUATION, "cleanup": False},
+            model={
+                "type": "WordPiece",
+                "unk_token": self.specials["unk"],
+                "continuing_subword_prefix": CONTINUATION,
+                "max_input_chars_per_word": _LONGEST_WORD,
+                "vocab": ids,
+            },
+        )
+
+
+def _vocabulary(content: bytes, *, where: str, specials: dict[str, str]) -> tuple[str, ...]:
+    try:
+        pieces = tuple(line.rstrip("\r") for line in content.decode("utf-8").removesuffix("\n").split("\n"))
+    except UnicodeDecodeError:
+        raise DataError(f"{where}: not UTF-8 text, so no WordPiece vocabulary; take a fresh copy") from None
+    if missing := [piece for piece in specials.values() if piece not in pieces]:
+        raise DataError(f"{where}: has no piece {missing[0]!r}, so it is no WordPiece vocabulary; give a vocab.txt")
+    if len(set(pieces)) < len(pieces):
+        twice = next(piece for index, piece in enumerate(pieces) if piece in pieces[:index])
+        raise DataError(f"{where}: holds the piece {twice!r} twice; take a fresh copy")
+    return pieces
