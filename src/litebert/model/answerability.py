@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from litebert.model.config import ModelConfig
+from litebert.model.cross_entropy import at_least_32_bits
 from litebert.model.encoder import Encoder
 from litebert.model.init import initialize
 from litebert.model.outputs import AnswerabilityOutput, AnswerBeams
@@ -86,4 +87,4 @@ class ForAnswerability(nn.Module):
 
 
 def _masked_log_softmax(logits: Float[Tensor, "*B S"], mask: Bool[Tensor, "*#B S"]) -> Float[Tensor, "*B S"]:
-    return logits.float().masked_fill(~mask, FORBIDDEN).log_softmax(-1)
+    return at_least_32_bits(logits).masked_fill(~mask, FORBIDDEN).log_softmax(-1)

@@ -1,5 +1,6 @@
 """Self-attention with residual and post-norm. Before: the embeddings or a feed-forward. After: `feed_forward.py`."""
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
@@ -27,7 +28,8 @@ class Attention(nn.Module):
 
     def forward(self, x: Float[Tensor, "B S H"], layout: Layout) -> Float[Tensor, "B S H"]:
         """`x` and what its tokens see of each other, normalised."""
-        query, key, value = self._split(self.query(x)), self._split(self.key(x)), self._split(self.value(x))
+        read = _in_autocast_type(x)
+        query, key, value = self._split(self.query(read)), self._split(self.key(read)), self._split(self.value(read))
         context = layout.attend(query, key, value, dropout=self.probability_dropout if self.training else 0.0)
         return self.norm(x + self.dropout(self.output(context.flatten(2))))
 
@@ -37,3 +39,9 @@ class Attention(nn.Module):
 
     def _split(self, x: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A D"]:
         return x.unflatten(-1, self.heads)
+
+
+def _in_autocast_type(x: Float[Tensor, "B S H"]) -> Float[Tensor, "B S H"]:
+    """`x` cast once; autocast would make, and keep for the backward pass, a copy for each of query, key and value."""
+    device = x.device.type
+    return x.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else x

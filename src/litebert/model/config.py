@@ -3,7 +3,7 @@
 Torch-free, so that the command line can read, check and count without loading torch.
 """
 
-from typing import Literal, Self
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -65,7 +65,7 @@ class ModelConfig(Settings):
         return self.embedding_projection == "always" or self.embedding_size != self.hidden_size
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check(self) -> "ModelConfig":
         if self.hidden_size % self.num_attention_heads:
             raise ValueError(
                 f"hidden_size {self.hidden_size} is not divisible by num_attention_heads {self.num_attention_heads}; "

@@ -30,7 +30,7 @@ class Encoder(nn.Module):
     attention_kernel: AttentionKernel
     """How attention is computed; every kernel gives the same numbers at the real tokens."""
     checkpoint_every: int | None
-    """Keep activations at every so many blocks only and compute the others again in the backward pass; None: keep all."""
+    """Keep activations at every so many blocks and compute the others again in the backward pass; None: keep all."""
 
     def __init__(self, config: ModelConfig, *, pooler: bool = True) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Encoder(nn.Module):
         self._check_length(input_ids.shape[1])
         layout = LAYOUTS[self.attention_kernel](attention_mask)
         embedded = self.embeddings(layout.pack(input_ids), layout.pack(token_type_ids), layout.positions)
-        x = self.projection(embedded)
+        x = self.projection(embedded).to(embedded.dtype)  # under autocast the residual stream stays in 32 bits
         states = [x]
         for segment in self._segments():
             outputs = self._run(segment, x, layout)

@@ -49,7 +49,6 @@ def attend_sdpa(
     )
 
 
-@torch.compiler.disable
 def attend_by_length(
     query: Float[Tensor, "1 N A D"],
     key: Float[Tensor, "1 N A D"],
@@ -57,10 +56,7 @@ def attend_by_length(
     lengths: Sequence[int],
     dropout: float,
 ) -> Float[Tensor, "1 N A D"]:
-    """Attention inside each of the sequences that lie end to end on the token axis; equal lengths go together.
-
-    Not compiled: the lengths of a batch are Python numbers, a new program each time.
-    """
+    """Attention inside each of the sequences that lie end to end on the token axis; equal lengths go together."""
     parts = [tensor[0].split(list(lengths)) for tensor in (query, key, value)]
     contexts: dict[int, Tensor] = {}
     for indices in _indices_by_length(lengths).values():

@@ -108,6 +108,7 @@ class Packed:
         grid = packed.new_zeros(self.mask.numel(), packed.shape[-1])
         return grid.index_copy(0, self.indices, packed[0]).view(*self.mask.shape, -1)
 
+    @torch.compiler.disable  # the lengths of a batch are Python numbers: each batch would be a new program
     def attend(
         self,
         query: Float[Tensor, "1 N A D"],

@@ -3,15 +3,12 @@
 Never means: a mean per microbatch gives another gradient whenever the counts differ. Label -100 carries no label.
 """
 
-from typing import Final
-
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from litebert.model.cross_entropy import NO_LABEL, summed_cross_entropy
 from litebert.model.outputs import AnswerabilityOutput, SpanOutput
-
-NO_LABEL: Final = -100
 
 
 def masked_lm_loss(logits: Float[Tensor, "P V"], labels: Int[Tensor, " P"]) -> Float[Tensor, ""]:
@@ -21,13 +18,13 @@ def masked_lm_loss(logits: Float[Tensor, "P V"], labels: Int[Tensor, " P"]) -> F
 
 def classification_loss(logits: Float[Tensor, "N C"], labels: Int[Tensor, " N"]) -> Float[Tensor, ""]:
     """Summed cross-entropy: classes of sequences or (flattened) of tokens, choices, sentence order."""
-    return F.cross_entropy(logits.float(), labels, ignore_index=NO_LABEL, reduction="sum")
+    return summed_cross_entropy(logits, labels)
 
 
 def regression_loss(predictions: Float[Tensor, " N"], targets: Float[Tensor, " N"]) -> Float[Tensor, ""]:
     """Summed squared error. Source: the STS-B branch of run_classifier.py."""
     labelled = targets != NO_LABEL
-    return (predictions.float() - targets).square().masked_fill(~labelled, 0).sum()
+    return (predictions - targets).square().masked_fill(~labelled, 0).sum()
 
 
 def span_loss(output: SpanOutput, starts: Int[Tensor, " B"], ends: Int[Tensor, " B"]) -> Float[Tensor, ""]:
@@ -44,8 +41,6 @@ def answerability_losses(
     """
     start = F.nll_loss(output.start_log_probs, starts, ignore_index=NO_LABEL, reduction="sum")
     end = F.nll_loss(output.end_log_probs, ends, ignore_index=NO_LABEL, reduction="sum")
-    logits = output.impossible_logits.float()
-    return {
-        "span": (start + end) / 2,
-        "impossible": F.binary_cross_entropy_with_logits(logits, impossible, reduction="sum"),
-    }
+    logits = output.impossible_logits.to(impossible.dtype)
+    none = F.binary_cross_entropy_with_logits(logits, impossible, reduction="sum")
+    return {"span": (start + end) / 2, "impossible": none}

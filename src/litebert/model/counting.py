@@ -1,0 +1,163 @@
+"""What an architecture costs: parameters, operations and memory, by formula. Before: a config. After: `litebert info`.
+
+Torch-free and instant for any size. Tests hold every formula against a real model.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from litebert.model.config import ModelConfig
+from litebert.model.schedule import sharing_schedule, stored_blocks
+
+Precision = Literal["fp32", "bf16"]
+"""`bf16` is mixed precision: weights, optimizer and residual stream in 32 bits, matrix products in 16."""
+Head = Literal["pretraining", "masked_lm", "classifier", "choices", "tokens", "spans", "answerability", "embedder"]
+
+
+@dataclass(frozen=True)
+class ParameterCounts:
+    """Stored parameters of `ForPretraining` by part; a shared block counts once. Source: ALBERT, table 1."""
+
+    embeddings: int
+    projection: int
+    attention: int
+    feed_forward: int
+    pooler: int
+    mlm: int
+    sop: int
+
+    @property
+    def encoder(self) -> int:
+        """Without pooler and heads."""
+        return self.embeddings + self.projection + self.attention + self.feed_forward
+
+    @property
+    def encoder_and_pooler(self) -> int:
+        """Without heads."""
+        return self.encoder + self.pooler
+
+    @property
+    def pretraining(self) -> int:
+        """With pooler and both pretraining heads."""
+        return self.encoder_and_pooler + self.mlm + self.sop
+
+
+def parameter_counts(config: ModelConfig) -> ParameterCounts:
+    """Parameters of each part."""
+    V, E, H, inner = config.vocab_size, config.embedding_size, config.hidden_size, config.intermediate_size
+    attentions, feed_forwards = stored_blocks(config)
+    return ParameterCounts(
+        embeddings=(V + config.max_position_embeddings + config.type_vocab_size) * E + _norm(E),
+        projection=0 if E == H else _linear(E, H),
+        attention=attentions * (4 * _linear(H, H) + _norm(H)),
+        feed_forward=feed_forwards * (_linear(H, inner) + _linear(inner, H) + _norm(H)),
+        pooler=_linear(H, H),
+        mlm=_linear(H, E) + _norm(E) + V,
+        sop=_linear(H, 2),
+    )
+
+
+def model_parameters(config: ModelConfig, head: Head, *, num_labels: int = 2) -> int:
+    """Parameters of a whole model; only models that read the pooler have one."""
+    H, counts = config.hidden_size, parameter_counts(config)
+    totals: dict[Head, int] = {
+        "pretraining": counts.pretraining,
+        "masked_lm": counts.encoder + counts.mlm,
+        "classifier": counts.encoder_and_pooler + _linear(H, num_labels),
+        "choices": counts.encoder_and_pooler + _linear(H, 1),
+        "tokens": counts.encoder + _linear(H, num_labels),
+        "spans": counts.encoder + _linear(H, 2),
+        "answerability": counts.encoder + 2 * _linear(H, 1) + 2 * _linear(2 * H, H) + _norm(H) + H,
+        "embedder": counts.encoder,
+    }
+    return totals[head]
+
+
+@dataclass(frozen=True)
+class Flops:
+    """Floating-point operations (a multiplication and its addition are two) of the matrix products, per token."""
+
+    forward: int
+    training: int
+    """Forward and backward; activation checkpointing adds one more forward."""
+
+
+def flops_per_token(config: ModelConfig, *, length: int, predicted: float = 0.0) -> Flops:
+    """Operations for a token of a sequence of `length`, `predicted` of whose tokens pass the MLM head.
+
+    Sharing saves parameters, not operations: every block that runs is counted.
+    """
+    V, E, H, inner = config.vocab_size, config.embedding_size, config.hidden_size, config.intermediate_size
+    block = 8 * H * H + 4 * length * H + 4 * H * inner
+    projection = 0 if E == H else 2 * E * H
+    pooler = 2 * H * H / length
+    forward = round(len(sharing_schedule(config)) * block + projection + pooler + predicted * 2 * E * (H + V))
+    return Flops(forward=forward, training=3 * forward)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes that a training step needs at its peak; temporary buffers of the kernels come on top."""
+
+    weights: int
+    gradients: int
+    optimizer: int
+    activations: int
+
+    @property
+    def training(self) -> int:
+        """All of it."""
+        return self.weights + self.gradients + self.optimizer + self.activations
+
+
+def memory(
+    config: ModelConfig,
+    *,
+    batch_size: int,
+    length: int,
+    predicted: float = 0.15,
+    precision: Precision = "fp32",
+    checkpoint_every: int | None = None,
+) -> Memory:
+    """Estimate for pretraining with two moments a parameter; `predicted` is the share of tokens under the MLM head.
+
+    Activations are what the backward pass reads, with fused attention; sharing does not shrink them.
+    """
+    weights = 4 * parameter_counts(config).pretraining
+    tokens, blocks = batch_size * length, len(sharing_schedule(config))
+    if checkpoint_every is None:
+        kept = blocks * _block_bytes(config, precision)
+    else:
+        kept = blocks / checkpoint_every * 4 * config.hidden_size + checkpoint_every * _block_bytes(config, precision)
+    ends = _end_bytes(config, precision, predicted)
+    return Memory(weights, weights, 2 * weights, activations=round(tokens * (kept + ends)))
+
+
+_BYTES: Final[dict[Precision, int]] = {"fp32": 4, "bf16": 2}
+
+
+def _block_bytes(config: ModelConfig, precision: Precision) -> int:
+    """Bytes a token that one block keeps for its backward pass."""
+    H, inner, width = config.hidden_size, config.intermediate_size, _BYTES[precision]
+    activation = inner if config.hidden_act == "relu" else 2 * inner  # ReLU needs only its result
+    products = width * (6 * H + activation)  # what q, k, v and up read; q, k, v; the context; the inner layer
+    norms = 4 * 2 * H
+    statistics = 4 * (config.num_attention_heads + 4)  # of each softmax, and mean and deviation of each norm
+    dropout_masks = 2 * width * H if config.hidden_dropout_prob else 0
+    return products + norms + statistics + dropout_masks
+
+
+def _end_bytes(config: ModelConfig, precision: Precision, predicted: float) -> float:
+    """Bytes a token that embeddings, projection and the MLM head keep."""
+    V, E, H, width = config.vocab_size, config.embedding_size, config.hidden_size, _BYTES[precision]
+    embeddings = 4 * E + (0 if E == H else width * E) + (4 * E if config.hidden_dropout_prob else 0)
+    head = width * (H + 2 * E + V) + 4 * E
+    return embeddings + predicted * head
+
+
+def _linear(inputs: int, outputs: int) -> int:
+    return inputs * outputs + outputs
+
+
+def _norm(width: int) -> int:
+    return 2 * width
