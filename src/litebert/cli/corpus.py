@@ -1,0 +1,76 @@
+"""`litebert corpus build`, `litebert corpus verify` and `litebert corpus show`."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from litebert.cli.output import Files, Json, emit
+from litebert.corpus.settings import CorpusSettings, ExampleSettings
+
+
+def build(
+    files: Files,
+    *,
+    tokenizer: Path,
+    out: Path,
+    held_out: tuple[str, ...] = (),
+    workers: int = 1,
+    settings: CorpusSettings = CorpusSettings(),
+    json: Json = False,
+) -> None:
+    """Turn text files into a corpus directory. The same command after an interruption redoes only unfinished shards.
+
+    Args:
+        files: text files, globs or directories (.txt, .jsonl, each also compressed)
+        tokenizer: tokenizer directory, model directory or .model file
+        out: the corpus directory to write
+        held_out: further files, all of whose documents are kept for evaluation
+        workers: processes that tokenize; the result does not depend on their number
+    """
+    from litebert.corpus.build import build_corpus
+    from litebert.tokenization.tokenizer import Tokenizer
+
+    report = build_corpus(files, Tokenizer.load(tokenizer), settings, out, held_out=held_out, workers=workers)
+    sizes = [
+        f"{split.replace('_', '-')}: {size.documents:,} documents, {size.sentences:,} sentences, {size.tokens:,} tokens"
+        for split, size in report.splits.items()
+    ]
+    left_out = [f"{name}: {count:,}" for name, count in report.counts.items()]
+    emit(asdict(report), "\n".join([str(out), *sizes, *left_out]), as_json=json)
+
+
+def verify(corpus: Annotated[Path, tyro.conf.Positional], json: Json = False) -> None:
+    """Read every byte of a corpus directory and check sums, ranges and counts.
+
+    Args:
+        corpus: corpus directory
+    """
+    from litebert.corpus.verify import verify_corpus
+
+    found = verify_corpus(corpus)
+    text = f"{corpus}: whole: {found.documents:,} documents, {found.sentences:,} sentences, {found.tokens:,} tokens"
+    emit(asdict(found), text, as_json=json)
+
+
+def show(
+    corpus: Annotated[Path, tyro.conf.Positional],
+    *,
+    number: int = 5,
+    seed: int = 0,
+    settings: ExampleSettings = ExampleSettings(max_length=128),
+    json: Json = False,
+) -> None:
+    """Show training examples as they are drawn: both segments, what is masked and by what, the label.
+
+    Args:
+        corpus: corpus directory
+        number: how many examples, the first ones of a run
+        seed: seed of that run
+    """
+    from litebert.corpus.shards import Corpus
+    from litebert.corpus.show import show_examples
+
+    for example in show_examples(Corpus.open(corpus), settings, count=number, seed=seed):
+        emit(example.to_dict(), example.to_text(), as_json=json)

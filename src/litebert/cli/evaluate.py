@@ -1,0 +1,51 @@
+"""`litebert evaluate MODEL --corpus DIR` or `litebert evaluate MODEL --data FILE`."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from litebert.cli.output import Json, emit
+from litebert.corpus.settings import ExampleSettings
+from litebert.errors import ConfigError
+
+
+def evaluate(
+    model: Annotated[Path, tyro.conf.Positional],
+    *,
+    corpus: Path | None = None,
+    data: Path | None = None,
+    text: str = "text",
+    text_pair: str | None = None,
+    label: str = "label",
+    metrics: tuple[str, ...] = (),
+    most_examples: int = 2048,
+    precision: Literal["fp32", "bf16"] = "fp32",
+    examples: ExampleSettings = ExampleSettings(max_length=128),
+    json: Json = False,
+) -> None:
+    """Score a pretrained model on held-out text (--corpus), or a fine-tuned one on a labelled file (--data).
+
+    Args:
+        model: model directory
+        corpus: corpus directory, whose held-out part is scored
+        data: CSV, TSV or JSONL file with named columns
+        text: column of the text
+        text_pair: column of the second text of a pair
+        label: column of the label or score
+        metrics: what to measure on labelled rows; default: what is usual for their kind
+        most_examples: how much of the held-out text to score
+        precision: arithmetic of the model on held-out text
+    """
+    if (corpus is None) == (data is None):
+        raise ConfigError("evaluate: give either --corpus (held-out text) or --data (a labelled file)")
+    if data is not None:
+        from litebert.runs.labelled import evaluate_labelled
+
+        result = evaluate_labelled(model, data, text=text, text_pair=text_pair, label=label, metrics=metrics)
+    else:
+        from litebert.runs.evaluate import evaluate_held_out
+
+        assert corpus is not None
+        result = evaluate_held_out(model, corpus, examples, most_examples=most_examples, precision=precision)
+    emit(result.to_dict(), result.to_text(), as_json=json)
