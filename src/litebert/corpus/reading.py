@@ -1,18 +1,17 @@
-"""Bytes of a text file to lines. Before: a file on disk. After: documents.
+"""Bytes of a file to lines of text. Before: opening. After: documents.
 
-Plain or compressed text, JSON lines and Parquet give the same stream: lines, and None where a document ends.
+Text, JSON lines and Parquet give the same stream: lines, and None where a document ends.
 """
 
-import gzip
 import json
 import logging
 import re
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
+from litebert.corpus.opening import raw_lines
 from litebert.corpus.settings import CorpusSettings
 from litebert.errors import DataError, MissingExtraError
 
@@ -27,17 +26,12 @@ class TextFile:
 
     def __init__(self, path: Path, settings: CorpusSettings, counts: Counter[str]) -> None:
         self.path, self.settings, self.counts = path, settings, counts
-        self.repaired: list[int] = []
-        self.skipped: list[int] = []
+        self.troubles: Counter[str] = Counter()
+        self.first_trouble: dict[str, int] = {}
 
     def lines(self) -> Lines:
         """(line or row number, text without surrounding whitespace); None as text ends a document."""
-        try:
-            yield from FORMATS[format_of(self.path)](self)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise DataError(f"{self.path}: damaged or cut-off compressed file ({error}); take a fresh copy") from error
-        except OSError as error:
-            raise DataError(f"{self.path}: could not be read: {error.strerror or error}; check the file") from error
+        return FORMATS[format_of(self.path)](self)
 
     def decode(self, line: bytes, number: int) -> str:
         """The text of a line; bytes that are not UTF-8 are replaced and counted, or an error, as the settings say."""
@@ -78,21 +72,23 @@ class TextFile:
 
     def warn(self) -> None:
         """Say once, for the whole file, what was repaired and left out."""
-        for what, numbers in (("repaired text", self.repaired), ("left out", self.skipped)):
-            if numbers:
-                log.warning("%s:%d: %s (%d lines of this file in all)", self.path, numbers[0], what, len(numbers))
+        for trouble, number in self.troubles.items():
+            log.warning("%s:%d: %s (%d of this file in all)", self.path, self.first_trouble[trouble], trouble, number)
 
     def _bad_text(self, number: int, problem: str) -> None:
         if self.settings.bad_bytes == "error":
             raise DataError(f"{self.path}:{number}: {problem}; convert the file to UTF-8 or set bad_bytes=replace")
-        self.counts["lines repaired"] += 1
-        self.repaired.append(number)
+        self._count("lines repaired", number)
 
     def _bad_row(self, number: int, problem: str) -> None:
         if self.settings.bad_rows == "error":
             raise DataError(f"{self.path}:{number}: {problem}; mend the row or set bad_rows=skip")
-        self.counts["rows skipped"] += 1
-        self.skipped.append(number)
+        self._count("rows skipped", number)
+
+    def _count(self, trouble: str, number: int) -> None:
+        self.counts[trouble] += 1
+        self.troubles[trouble] += 1
+        self.first_trouble.setdefault(trouble, number)
 
 
 def format_of(path: Path) -> str:
@@ -105,18 +101,16 @@ def format_of(path: Path) -> str:
 
 def _text(file: TextFile) -> Lines:
     number = 0
-    with _open(file.path) as content:
-        for number, raw in enumerate(content, start=1):
-            line = file.decode(raw, number)
-            if line or file.settings.documents == "blank_line":
-                yield number, line or None
+    for number, raw in enumerate(raw_lines(file.path), start=1):
+        line = file.decode(raw, number)
+        if line or file.settings.documents == "blank_line":
+            yield number, line or None
     yield number + 1, None
 
 
 def _json_lines(file: TextFile) -> Lines:
-    with _open(file.path) as content:
-        for number, raw in enumerate(content, start=1):
-            yield from file.row(raw, number)
+    for number, raw in enumerate(raw_lines(file.path), start=1):
+        yield from file.row(raw, number)
 
 
 def _parquet(file: TextFile) -> Lines:
@@ -132,18 +126,6 @@ def _parquet(file: TextFile) -> Lines:
             yield from file.paragraphs(row.get(key), number)
     except ArrowException as error:
         raise DataError(f"{file.path}: not a readable Parquet file ({error}); take a fresh copy") from error
-
-
-def _open(path: Path) -> BinaryIO:
-    if path.suffix == ".gz":
-        return cast(BinaryIO, gzip.open(path, "rb"))
-    if path.suffix == ".zst":
-        try:
-            import zstandard
-        except ImportError:
-            raise MissingExtraError("zstandard", extra="data", needed_for=f"{path}: reading .zst") from None
-        return zstandard.open(path, "rb")
-    return path.open("rb")
 
 
 FORMATS: dict[str, Callable[[TextFile], Lines]] = {

@@ -7,8 +7,9 @@ sentence, a wrong one breaks a thought.
 import re
 from collections.abc import Iterator
 
-SPACED_END = r"[.!?…।॥؟۔։။།]+[\"'”’»›)\]]*\s+"
-"""Punctuation that ends a sentence when a space follows: Latin, Devanagari, Arabic, Armenian, Burmese, Tibetan."""
+SPACED_END = r"[.!?…।॥؟۔։።။།។]+[\"'”’»›)\]]*\s+"
+"""Punctuation that ends a sentence when a space follows: Latin, Devanagari, Arabic, Urdu, Armenian, Ethiopic,
+Burmese, Tibetan, Khmer."""
 FULL_WIDTH_END = r"[。！？｡．]+[」』”’）】》]*\s*"
 """Punctuation of scripts without spaces, which ends a sentence anywhere."""
 BOUNDARY = re.compile(f"(?:{SPACED_END})|(?:{FULL_WIDTH_END})")

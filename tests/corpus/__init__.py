@@ -1,0 +1,1 @@
+"""Tests of the corpus room; a package, because other rooms have files of the same names."""
