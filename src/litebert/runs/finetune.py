@@ -1,0 +1,182 @@
+"""Fine-tuning, start to finish. Before: a model directory and a labelled file. After: a run directory, the best model.
+
+Nothing starts from random weights unless the settings say so, but the new head.
+"""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from litebert.model.directory import save_model
+from litebert.runs.directory import RunDirectory
+from litebert.runs.finetune_settings import FinetuneRun, HeldOutRows, LabelledFiles
+from litebert.runs.finetune_start import output_names, start
+from litebert.runs.labelled import BestModel, LabelledSet, task_of
+from litebert.runs.model_card import model_card
+from litebert.runs.objectives import ClassificationObjective, RegressionObjective
+from litebert.tasks.batches import ClassificationBatches
+from litebert.tasks.delimited import LabelledData, read_labelled
+from litebert.tasks.features import encode, targets_of
+from litebert.tasks.splits import hold_out
+from litebert.tasks.task import Kind, Task
+from litebert.tokenization.tokenizer import Tokenizer
+from litebert.training.events import Listener
+from litebert.training.parallel import World, joined_world
+from litebert.training.trainer import Trainer
+
+logger = logging.getLogger(__name__)
+
+OBJECTIVES = {"classification": ClassificationObjective, "regression": RegressionObjective}
+
+
+@dataclass(frozen=True)
+class FinetuneResult:
+    """What a finished run reports; also the content of its `result.json`."""
+
+    model: Path
+    kind: Kind
+    reason: str
+    """Why the rows were taken as this kind."""
+    train_examples: int
+    steps: int
+    elapsed_seconds: float
+    best: dict[str, Any]
+    """The evaluation of the kept model: `step`, `metrics` and what `labelled.Evaluation` says."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**asdict(self), "model": str(self.model)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "FinetuneResult":
+        """The inverse of `to_dict`."""
+        fields: dict[str, Any] = {**values, "model": Path(values["model"])}
+        return cls(**fields)
+
+    def to_text(self) -> str:
+        """The result for a person."""
+        figures = ", ".join(f"{name} {value:.4f}" for name, value in self.best["metrics"].items())
+        return (
+            f"{self.kind} ({self.reason}): {self.train_examples:,} rows, {self.steps:,} steps in "
+            f"{self.elapsed_seconds / 60:.1f} minutes\n"
+            f"best at step {self.best['step']:,}: {figures} on {self.best['examples']:,} rows\n"
+            f"model: {self.model}"
+        )
+
+
+def finetune(run: FinetuneRun, out: Path, *, listeners: Sequence[Listener] = ()) -> FinetuneResult:
+    """Train on `run.data` and leave the best model; a run that `out` holds goes on, a finished one is given back."""
+    if done := _finished(run, out):
+        return done
+    train, dev = _read(run.data)
+    task = task_of((run.data.text, run.data.text_pair), run.data.label, train.labels, run.metrics)
+    tokenizer, model = start(run, task)
+    dev_rows = LabelledSet.prepare(dev, task, tokenizer, max_length=run.max_length)
+    with joined_world(run.train) as world:
+        directory = world.on_first(lambda: RunDirectory.open(out, run, kind="finetune"))
+        best = BestModel(
+            dev_rows,
+            directory.model,
+            world=world,
+            precision=run.train.precision,
+            save=lambda evaluation: _save(run, task, evaluation, model, tokenizer, directory),
+        )
+        trainer = Trainer(
+            model,
+            objective=OBJECTIVES[task.kind](),
+            batches=_batches(run, train, tokenizer, world),
+            settings=run.train,
+            directory=directory.path,
+            fingerprint={"tokenizer": tokenizer.fingerprint, "max_length": run.max_length},
+            evaluate=best.measure,
+            listeners=[best, *listeners],
+        )
+        trained = trainer.fit()
+        result = FinetuneResult(
+            model=directory.model,
+            kind=task.kind,
+            reason=train.reason,
+            train_examples=len(train.examples),
+            steps=trained.steps,
+            elapsed_seconds=trained.elapsed_seconds,
+            best=world.on_first(best.kept),
+        )
+        world.on_first(lambda: directory.finish(result.to_dict()))
+    return result
+
+
+def _finished(run: FinetuneRun, out: Path) -> FinetuneResult | None:
+    """The result of a run that is done, which must have had the same settings."""
+    if RunDirectory(out).result() is None:
+        return None
+    done = RunDirectory.open(out, run, kind="finetune").result()
+    logger.info("%s: this run is finished; nothing is trained again", out)
+    return FinetuneResult.from_dict(done or {})
+
+
+def _read(files: LabelledFiles) -> tuple[LabelledData, LabelledData]:
+    """(training, development) rows with the same labels."""
+    columns = {"text": files.text, "text_pair": files.text_pair, "label": files.label}
+    if isinstance(files.dev, HeldOutRows):
+        rows = read_labelled(files.train, **columns, kind=files.kind, group=files.dev.group)
+        return hold_out(rows, files.dev.fraction, seed=files.dev.seed)
+    train = read_labelled(files.train, **columns, kind=files.kind)
+    return train, read_labelled(files.dev, **columns, kind=train.kind, labels=train.labels)
+
+
+def _batches(run: FinetuneRun, train: LabelledData, tokenizer: Tokenizer, world: World) -> ClassificationBatches:
+    texts = [(example.text, example.text_pair) for example in train.examples]
+    return ClassificationBatches(
+        encode(texts, tokenizer, max_length=run.max_length),
+        targets_of(train),
+        batch_size=run.batch_size,
+        microbatch_size=run.microbatch_size,
+        seed=run.seed,
+        pad_id=tokenizer.pad_id,
+        rank=world.rank,
+        world_size=world.size,
+    )
+
+
+def _save(
+    run: FinetuneRun,
+    task: Task,
+    evaluation: Mapping[str, Any],
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    directory: RunDirectory,
+) -> None:
+    """Write the model directory of the best evaluation so far over the one before."""
+    files = {
+        **tokenizer.files(),
+        "README.md": _card(run, task, evaluation).encode(),
+        BestModel.EVALUATION: (json.dumps(evaluation, indent=2, ensure_ascii=False) + "\n").encode(),
+    }
+    problem_type = "regression" if task.labels is None else "single_label_classification"
+    save_model(model, directory.model, labels=output_names(task), problem_type=problem_type, extra_files=files)
+
+
+def _card(run: FinetuneRun, task: Task, evaluation: Mapping[str, Any]) -> str:
+    method = "score" if task.labels is None else "classify"
+    texts = '["a text"]' if len(task.text) == 1 else '[("a text", "its pair")]'
+    goal = f"{len(task.labels)} labels: {', '.join(task.labels)}" if task.labels else f"the score {task.label!r}"
+    chosen = {"start": run.model, "from scratch": run.from_scratch, "training file": run.data.train.name}
+    return model_card(
+        title="An ALBERT classifier" if task.labels else "An ALBERT regressor",
+        task="text-classification",
+        summary=f"Fine-tuned for {goal}.",
+        use=f'from litebert import Predictor\n\nPredictor.load(".").{method}({texts})',
+        scores={**evaluation["metrics"], "development rows": evaluation["examples"], "step": evaluation["step"]},
+        settings={
+            **chosen,
+            "duration": str(run.train.duration),
+            "learning rate": run.train.learning_rate,
+            "batch size": run.batch_size,
+            "seed": run.seed,
+        },
+    )

@@ -1,0 +1,90 @@
+"""What fine-tuning starts from: a tokenizer, a pretrained encoder, a new head. Before: settings. After: `finetune`.
+
+A tensor that is missing is an error; random weights must be asked for, and are said.
+"""
+
+import logging
+from pathlib import Path
+
+from torch import nn
+
+from litebert.errors import ConfigError
+from litebert.model.config import ModelConfig
+from litebert.model.description import Description
+from litebert.model.directory import HUB, build, load_model, read_description
+from litebert.model.hub import fetch
+from litebert.model.presets import PRESETS, preset
+from litebert.runs.finetune_settings import FinetuneRun
+from litebert.tasks.task import Task
+from litebert.tokenization.tokenizer import Tokenizer
+
+logger = logging.getLogger(__name__)
+
+
+def start(run: FinetuneRun, task: Task) -> tuple[Tokenizer, nn.Module]:
+    """The tokenizer and the model with its new head; everything that does not fit is refused here."""
+    source = _source(run)
+    tokenizer = Tokenizer.load(run.tokenizer or source)
+    if run.from_scratch:
+        return tokenizer, _random_model(run, task, tokenizer)
+    _refuse_misfit(run, read_description(source).config, tokenizer)
+    logger.info("%s: pretrained weights; the classifier starts from new ones", source)
+    model = load_model(
+        source,
+        as_model="ForSequenceClassification",
+        labels=output_names(task),
+        fresh=("classifier",),
+        changes=_dropouts(run),
+        seed=run.seed,
+    )
+    return tokenizer, model
+
+
+def output_names(task: Task) -> tuple[str, ...]:
+    """Names of the model's outputs: the labels, or the column of the score."""
+    return task.labels or (task.label,)
+
+
+def _source(run: FinetuneRun) -> Path:
+    """The directory that `run.model` names, fetched from the hub if it is not here."""
+    here = Path(run.model)
+    if here.is_dir() or run.from_scratch:
+        if not here.is_dir() and run.tokenizer is None:
+            raise ConfigError(f"tokenizer: {run.model!r} is an architecture without one; give a tokenizer directory")
+        return here
+    if run.model in PRESETS:
+        raise ConfigError(
+            f"model: {run.model!r} is an architecture, which has no weights; give a model directory, "
+            "or set from_scratch=true to start from random weights"
+        )
+    return fetch(run.model, HUB)
+
+
+def _random_model(run: FinetuneRun, task: Task, tokenizer: Tokenizer) -> nn.Module:
+    logger.warning("%s: every weight starts at random, as from_scratch asks", run.model)
+    directory = Path(run.model)
+    config = read_description(directory).config if directory.is_dir() else preset(run.model)
+    changed = config.replace(vocab_size=tokenizer.vocab_size, **_dropouts(run))
+    _refuse_misfit(run, changed, tokenizer)
+    description = Description(model="ForSequenceClassification", config=changed, labels=output_names(task))
+    return build(description, seed=run.seed)
+
+
+def _dropouts(run: FinetuneRun) -> dict[str, float]:
+    return {
+        "hidden_dropout_prob": run.hidden_dropout_prob,
+        "attention_probs_dropout_prob": run.attention_probs_dropout_prob,
+        "classifier_dropout_prob": run.classifier_dropout_prob,
+    }
+
+
+def _refuse_misfit(run: FinetuneRun, config: ModelConfig, tokenizer: Tokenizer) -> None:
+    if config.vocab_size != tokenizer.vocab_size:
+        raise ConfigError(
+            f"tokenizer: it has {tokenizer.vocab_size} pieces, but the model's vocabulary has {config.vocab_size}; "
+            "give the tokenizer that the model was pretrained with"
+        )
+    if run.max_length > config.max_position_embeddings:
+        raise ConfigError(
+            f"max_length: {run.max_length} tokens, but the model reads {config.max_position_embeddings}; give less"
+        )

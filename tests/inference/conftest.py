@@ -1,0 +1,48 @@
+"""Model directories small enough to make in a moment."""
+
+import pytest
+
+from litebert.model.config import ModelConfig
+from litebert.model.directory import save_model
+from litebert.model.models import ForMaskedLM, ForPretraining, ForQuestionAnswering, ForSequenceClassification
+
+
+@pytest.fixture(scope="session")
+def config(tiny_tokenizer):
+    return ModelConfig(
+        vocab_size=tiny_tokenizer.vocab_size,
+        embedding_size=8,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=48,
+        initializer_range=0.5,
+    )
+
+
+@pytest.fixture(scope="session")
+def saved(tiny_tokenizer, config, tmp_path_factory):
+    """The directory of a model by its name."""
+    root = tmp_path_factory.mktemp("models")
+
+    def save(name, model, **options):
+        return save_model(model, root / name, extra_files=tiny_tokenizer.files(), **options)
+
+    return {
+        "pretraining": save("pretraining", ForPretraining(config)),
+        "masked": save("masked", ForMaskedLM(config)),
+        "classifier": save(
+            "classifier",
+            ForSequenceClassification(config, num_labels=3),
+            labels=("bad", "fair", "good"),
+            problem_type="single_label_classification",
+        ),
+        "regressor": save(
+            "regressor",
+            ForSequenceClassification(config, num_labels=1),
+            labels=("stars",),
+            problem_type="regression",
+        ),
+        "reader": save("reader", ForQuestionAnswering(config)),
+    }

@@ -1,0 +1,141 @@
+"""The predictor answers by the one method that fits its model, the same for one text and for many."""
+
+import numpy as np
+import pytest
+import torch
+
+from litebert.errors import ConfigError, DataError
+from litebert.inference.predictor import Candidate, Predictor
+from litebert.model.directory import load_model
+
+TEXTS = ["the film was good", "this story is awful, in 1999.", "music", ""]
+
+
+@pytest.mark.parametrize("name", ["pretraining", "masked"])
+def test_candidates_are_the_likeliest_pieces_at_the_mask(saved, tiny_tokenizer, name):
+    (candidates,) = Predictor.load(saved[name]).fill_mask("the film was [MASK].", top_k=tiny_tokenizer.vocab_size)
+    probabilities = [candidate.probability for candidate in candidates]
+    assert sum(probabilities) == pytest.approx(1.0, abs=1e-5)
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert {candidate.piece for candidate in candidates} == {
+        tiny_tokenizer.id_to_piece(index) for index in range(tiny_tokenizer.vocab_size)
+    }
+
+
+def test_the_mask_stands_where_it_was_written(saved, tiny_tokenizer):
+    feature = Predictor.load(saved["masked"])._masked_feature("the [MASK] was good[MASK].")
+    mask = tiny_tokenizer.mask_id
+    expected = [
+        tiny_tokenizer.cls_id,
+        *tiny_tokenizer.encode("the "),
+        mask,
+        *tiny_tokenizer.encode(" was good"),
+        mask,
+        *[index for index in tiny_tokenizer.encode(".") if tiny_tokenizer.id_to_piece(index) != "▁"],
+        tiny_tokenizer.sep_id,
+    ]
+    assert feature.input_ids.tolist() == expected
+
+
+def test_each_mask_gets_its_own_candidates(saved):
+    predictor = Predictor.load(saved["masked"])
+    both = predictor.fill_mask("[MASK] was [MASK]", top_k=2)
+    assert [len(candidates) for candidates in both] == [2, 2]
+
+
+def test_a_candidate_shows_its_word():
+    assert (Candidate("▁good", 0.5).word, Candidate("ing", 0.5).word) == ("good", "ing")
+
+
+def test_classification_is_the_softmax_of_the_model_in_the_order_of_the_texts(saved, tiny_tokenizer):
+    predictor = Predictor.load(saved["classifier"])
+    model = load_model(saved["classifier"])
+    for text, answer in zip(TEXTS, predictor.classify(TEXTS), strict=True):
+        encoding = tiny_tokenizer.encode_pair(text)
+        inputs = torch.tensor([encoding.input_ids])
+        with torch.inference_mode():
+            logits = model(inputs, torch.ones_like(inputs, dtype=torch.bool), torch.zeros_like(inputs)).logits[0]
+        expected = dict(zip(("bad", "fair", "good"), logits.softmax(-1).tolist(), strict=True))
+        assert answer.probabilities == pytest.approx(expected, abs=1e-5)
+        assert answer.label == max(expected, key=expected.__getitem__)
+        assert answer.probability == answer.probabilities[answer.label]
+
+
+def test_pairs_are_read_as_pairs(saved):
+    predictor = Predictor.load(saved["classifier"])
+    pair, joined = predictor.classify([("the film", "was good"), "the film was good"])
+    assert pair.probabilities != joined.probabilities
+
+
+def test_a_regression_gives_a_number_for_each_text(saved):
+    scores = Predictor.load(saved["regressor"]).score(TEXTS)
+    assert len(scores) == len(TEXTS)
+    assert all(isinstance(score, float) for score in scores)
+
+
+def test_no_texts_give_no_answers(saved):
+    assert Predictor.load(saved["classifier"]).classify([]) == []
+    assert Predictor.load(saved["regressor"]).score([]) == []
+
+
+def test_bf16_answers_nearly_as_fp32(saved):
+    exact, fast = (Predictor.load(saved["classifier"], precision=name).classify(TEXTS) for name in ("fp32", "bf16"))
+    difference = [
+        np.abs(np.subtract(list(a.probabilities.values()), list(b.probabilities.values()))).max()
+        for a, b in zip(exact, fast, strict=True)
+    ]
+    assert 0 < max(difference) < 0.1
+
+
+def test_threads_are_those_asked_for(saved):
+    before = torch.get_num_threads()
+    try:
+        Predictor.load(saved["masked"], threads=2)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "message"),
+    [
+        (
+            "masked",
+            lambda model: model.classify(["a"]),
+            r"classify: this model is a ForMaskedLM; it answers by 'fill",
+        ),
+        ("classifier", lambda model: model.fill_mask("[MASK]"), r"it answers by 'classify'"),
+        ("classifier", lambda model: model.score(["a"]), r"it answers by 'classify'"),
+        ("regressor", lambda model: model.classify(["a"]), r"it answers by 'score'"),
+        ("classifier", lambda model: model.classify("a text"), r"expected a list of texts, found one text"),
+    ],
+)
+def test_the_wrong_question_is_refused_with_the_right_one(saved, name, call, message):
+    with pytest.raises(ConfigError, match=message):
+        call(Predictor.load(saved[name]))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("no mask here", r"holds no \[MASK\]"), ("so long " * 40 + "[MASK]", r"tokens, the model reads 48; shorten")],
+)
+def test_a_text_that_cannot_be_filled_is_refused(saved, text, message):
+    with pytest.raises(DataError, match=message):
+        Predictor.load(saved["masked"]).fill_mask(text)
+
+
+def test_a_model_without_an_answer_is_refused(saved):
+    with pytest.raises(ConfigError, match="a ForQuestionAnswering neither fills masks nor classifies"):
+        Predictor.load(saved["reader"])
+
+
+def test_long_texts_are_cut_to_what_the_model_reads(saved, tiny_tokenizer):
+    (answer,) = Predictor.load(saved["classifier"]).classify(["the film was good " * 50])
+    assert 0 < answer.probability <= 1
+
+
+def test_padding_of_a_batch_changes_no_answer(saved):
+    predictor = Predictor.load(saved["classifier"])
+    together = predictor.classify(TEXTS)
+    for text, answer in zip(TEXTS, together, strict=True):
+        assert predictor.classify([text])[0].probabilities == pytest.approx(answer.probabilities, abs=1e-5)
