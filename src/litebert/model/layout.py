@@ -6,7 +6,7 @@ axis has length 1), so that padding costs nothing; the grid comes back at the en
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -16,34 +16,6 @@ from litebert.model.kernels import attend_by_length, attend_reference, attend_sd
 
 AttentionKernel = Literal["sdpa", "reference", "unpadded"]
 """`sdpa`: torch's fused attention on the grid; `reference`: the definition, on the grid; `unpadded`: real tokens."""
-
-
-class Layout(Protocol):
-    """What the encoder asks of a layout."""
-
-    @property
-    def positions(self) -> Int[Tensor, "#B S"]:
-        """Position of each token in its sequence."""
-        ...
-
-    def pack(self, grid: Shaped[Tensor, "B S"]) -> Shaped[Tensor, "B2 S2"]:
-        """Per-token values of the batch, in this layout."""
-        ...
-
-    def unpack(self, packed: Float[Tensor, "B2 S2 W"]) -> Float[Tensor, "B S W"]:
-        """Per-token vectors of this layout, back on the grid."""
-        ...
-
-    def attend(
-        self,
-        query: Float[Tensor, "B S A D"],
-        key: Float[Tensor, "B S A D"],
-        value: Float[Tensor, "B S A D"],
-        *,
-        dropout: float,
-    ) -> Float[Tensor, "B S A D"]:
-        """Contexts of the queries; `dropout` is the probability to drop an attention probability."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -122,6 +94,8 @@ class Packed:
             return attend_varlen(query, key, value, self.boundaries, max(self.lengths))
         return attend_by_length(query, key, value, self.lengths, dropout)
 
+
+Layout = Grid | Packed
 
 LAYOUTS: Final[dict[AttentionKernel, Callable[[Tensor], Layout]]] = {
     "sdpa": lambda mask: Grid(mask, attend_sdpa),

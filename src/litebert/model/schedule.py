@@ -11,7 +11,7 @@ Schedule = tuple[tuple[int, int], ...]
 def sharing_schedule(config: ModelConfig) -> Schedule:
     """For each block that runs, in order: the index of the stored attention and of the stored feed-forward it uses.
 
-    Every stored index is used and the indices never decrease. The group of layer i is i · groups // layers, in
+    Every stored index is used and the groups run in order. The group of layer i is i · groups // layers, in
     integers on purpose: both reference implementations use floats and pick a wrong group at some depths (22 layers
     in 22 groups, for one).
     """

@@ -1,0 +1,34 @@
+"""Batches for tiny models, and the one table of tolerances."""
+
+from dataclasses import dataclass, fields
+
+import torch
+from torch import Tensor
+
+from litebert.model.config import ModelConfig
+
+TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 2e-2}
+"""How far two kernels may differ: outputs absolutely (they are normalised), gradients relative to their norm."""
+
+
+@dataclass(frozen=True)
+class TokenBatch:
+    """Arguments of an encoder."""
+
+    input_ids: Tensor
+    attention_mask: Tensor
+    token_type_ids: Tensor
+
+    @property
+    def arguments(self) -> tuple[Tensor, Tensor, Tensor]:
+        return tuple(getattr(self, field.name) for field in fields(self))
+
+
+def random_batch(config: ModelConfig, mask: Tensor, *, seed: int = 0) -> TokenBatch:
+    generator = torch.Generator().manual_seed(seed)
+    ids = torch.randint(0, config.vocab_size, mask.shape, generator=generator)
+    return TokenBatch(ids, mask, torch.randint(0, config.type_vocab_size, mask.shape, generator=generator))
+
+
+def padded_mask(lengths: list[int], size: int | None = None) -> Tensor:
+    return torch.arange(size or max(lengths))[None] < torch.tensor(lengths)[:, None]
