@@ -34,8 +34,11 @@ def read_table(content: bytes) -> dict[bytes, bytes]:
     if len(content) < FOOTER_SIZE or content[-8:] != MAGIC:
         raise DamagedBytesError("no table footer at the end: not a table, or cut short")
     footer = content[-FOOTER_SIZE:-8]
-    _, at = _handle(footer, 0)
-    index, _ = _handle(footer, at)
+    metaindex, at = _handle(footer, 0)
+    index, at = _handle(footer, at)
+    if any(footer[at:]):
+        raise DamagedBytesError("the footer holds more than two places")
+    _block(content, *metaindex)  # holds nothing in a checkpoint, but damage to it is damage
     table: dict[bytes, bytes] = {}
     last = None
     for _, handle in _entries(_block(content, *index)):
