@@ -4,16 +4,17 @@ Source: the `spm_train` command in the original's README.
 """
 
 import io
-import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
+import numpy as np
 import sentencepiece
 from pydantic import Field, model_validator
 
 from litebert.errors import ConfigError, DataError
+from litebert.randomness import rng_for
 from litebert.tokenization.normalize import normalize
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.settings import TextSettings
@@ -32,13 +33,13 @@ class TokenizerSettings(TextSettings):
     character_coverage: float = Field(default=0.99995, ge=0.98, le=1.0)
     """Share of the characters of the texts that the vocabulary must be able to spell; the rarest become unknown."""
 
-    input_sentence_size: int = Field(default=10_000_000, gt=100)
+    input_sentence_size: int = Field(default=10_000_000, gt=0)
     """Most lines to train on; of more, so many are drawn by chance."""
 
     user_symbols: tuple[str, ...] = ("(", ")", '"', "-", ".", "–", "£", "€")
     """Strings that are always a piece of their own; they follow the special pieces, from id 5."""
 
-    seed: int = Field(default=0, ge=0, lt=2**32)
+    seed: int = Field(default=0, ge=0)
     """Seed of the draw of lines."""
 
     @model_validator(mode="after")
@@ -60,31 +61,40 @@ def train_tokenizer(texts: Iterable[str], settings: TokenizerSettings, out: Path
         for text in texts
         for line in text.splitlines()
     )
-    content = _train(lines, settings)
+    drawn = draw(filter(None, lines), settings.input_sentence_size, rng=rng_for(settings.seed, "tokenizer lines"))
+    if not drawn:
+        raise DataError("tokenizer training: the texts hold no words; give files with some text")
     text_settings = TextSettings(**{name: getattr(settings, name) for name in TextSettings.model_fields})
-    tokenizer = Tokenizer(SentencePieceModel(content, text_settings, where="the trained model"))
+    tokenizer = Tokenizer(SentencePieceModel(_train(drawn, settings), text_settings, where="the trained model"))
     tokenizer.save(out)
     return tokenizer
 
 
-def _train(lines: Iterator[str], settings: TokenizerSettings) -> bytes:
+def draw(lines: Iterable[str], most: int, *, rng: np.random.Generator) -> list[str]:
+    """All lines, or `most` of them, each as likely as any other.
+
+    SentencePiece could do this, but its generator belongs to the process: the first seed ever set would decide.
+    """
+    drawn: list[str] = []
+    for index, line in enumerate(lines):
+        if index < most:
+            drawn.append(line)
+        elif (place := int(rng.integers(index + 1))) < most:
+            drawn[place] = line
+    return drawn
+
+
+def _train(lines: list[str], settings: TokenizerSettings) -> bytes:
     """Serialized SentencePiece model of normalised lines."""
-    first = next((line for line in lines if line), None)
-    if first is None:
-        raise DataError("tokenizer training: the texts hold no words; give files with some text")
-    failures: list[BaseException] = []
     model = io.BytesIO()
     specials = SentencePieceModel.specials
-    sentencepiece.set_random_generator_seed(settings.seed)
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=_watched(itertools.chain([first], lines), failures),
+            sentence_iterator=iter(lines),
             model_writer=model,
             model_type="unigram",
             vocab_size=settings.vocab_size,
             character_coverage=settings.character_coverage,
-            input_sentence_size=settings.input_sentence_size,
-            shuffle_input_sentence=True,
             max_sentence_length=_LARGEST_SENTENCE_BYTES,
             pad_id=0,
             pad_piece=specials["pad"],
@@ -98,19 +108,8 @@ def _train(lines: Iterator[str], settings: TokenizerSettings) -> bytes:
             minloglevel=2,
         )
     except RuntimeError as error:
-        if failures:
-            raise failures[0] from None
         raise _explained(error, settings) from error
     return model.getvalue()
-
-
-def _watched(lines: Iterable[str], failures: list[BaseException]) -> Iterator[str]:
-    """The same lines; SentencePiece reports an error of the reader as its own, so the real one is kept aside."""
-    try:
-        yield from lines
-    except BaseException as failure:
-        failures.append(failure)
-        raise
 
 
 def _explained(error: RuntimeError, settings: TokenizerSettings) -> ConfigError | DataError:

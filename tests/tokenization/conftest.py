@@ -1,0 +1,67 @@
+"""A tokenizer whose vocabulary holds numbers with commas ("▁12,", "2,"), trained on text made here."""
+
+import pytest
+
+from litebert.tokenization.sentencepiece_model import SentencePieceModel
+from litebert.tokenization.settings import TextSettings
+from litebert.tokenization.tokenizer import Tokenizer
+from litebert.tokenization.training import TokenizerSettings, train_tokenizer
+
+from .material import RELEASED_VOCABULARY, number_texts
+
+
+@pytest.fixture(scope="session")
+def numbers_directory(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("numbers")
+    train_tokenizer(number_texts(), TokenizerSettings(vocab_size=80, character_coverage=1.0), directory)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def numbers(numbers_directory) -> Tokenizer:
+    return Tokenizer.load(numbers_directory)
+
+
+@pytest.fixture(scope="session")
+def rebuilt(numbers):
+    """The same vocabulary under other settings."""
+
+    def rebuild(**settings: bool) -> Tokenizer:
+        return Tokenizer(SentencePieceModel(numbers.model.content, TextSettings(**settings), where="numbers"))
+
+    return rebuild
+
+
+@pytest.fixture(scope="session")
+def released() -> Tokenizer:
+    """The vocabulary of the released English models, where it is at hand."""
+    if not RELEASED_VOCABULARY.is_file():
+        pytest.skip("the released vocabulary is not here")
+    return Tokenizer.load(RELEASED_VOCABULARY)
+
+
+@pytest.fixture
+def chinese_directory(tmp_path):
+    """A small WordPiece vocabulary."""
+    pieces = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        "the",
+        "cat",
+        "##s",
+        "sat",
+        ",",
+        ".",
+        "我",
+        "爱",
+        "北",
+        "京",
+        "un",
+        "##able",
+        "e",
+    ]
+    (tmp_path / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+    return tmp_path

@@ -1,0 +1,28 @@
+"""Texts and strategies that the tests of this room share."""
+
+from pathlib import Path
+
+from hypothesis import strategies
+
+SHARED = Path(__file__).parents[2].parent / "shared"
+RELEASED_VOCABULARY = SHARED / "data" / "albert_vocab" / "30k-clean.model"
+
+_ODD_CHARACTERS = "aZ 9,.–½ﬁ①Σİéß\u0301\t\u00a0\u200b¨ﷺ한カ\u3099▁😀\ud800\0"
+
+
+def number_texts() -> list[str]:
+    """Sentences in which years are followed by commas, so that pieces such as "▁1999," arise."""
+    places = ("the café", "a small house", "the naïve garden", "our (old) street", 'my "new" school')
+    years = range(1990, 2020)
+    return [f"In {year}, {place} was {year + 3}, or 12,{year} steps away." for place in places for year in years]
+
+
+def odd_texts() -> strategies.SearchStrategy[str]:
+    """Short texts of characters that normalisers stumble over, and any others."""
+    return strategies.text(strategies.sampled_from(_ODD_CHARACTERS) | strategies.characters(), max_size=16)
+
+
+def number_like_texts() -> strategies.SearchStrategy[str]:
+    """Digits, commas, spaces and letters in any order."""
+    words = strategies.sampled_from(("1999,", "2010,", "in", "9", ",", "12,", "street", ".", "1998", "x", " "))
+    return strategies.lists(words, max_size=8).map("".join)

@@ -1,0 +1,118 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from litebert.errors import DataError
+from litebert.tokenization.normalize import normalize
+from litebert.tokenization.sentencepiece_model import SentencePieceModel
+from litebert.tokenization.settings import TextSettings
+from litebert.tokenization.subwords import SPACE
+
+from .material import SHARED, number_like_texts, odd_texts
+
+WAYS = ({}, {"keep_accents": True}, {"lowercase": False, "keep_accents": True}, {"digit_comma": False})
+
+
+def original_pieces(plain, text: str) -> list[str]:
+    """The original's `encode_pieces` over a tokenizer without the rule, piece by piece."""
+    result = []
+    for piece in plain.pieces(text):
+        if len(piece) > 1 and piece[-1] == "," and piece[-2].isdigit():
+            result += [*plain.pieces(piece[:-1].replace(SPACE, "")), ","]
+        else:
+            result.append(piece)
+    return result
+
+
+def visible(text: str) -> str:
+    """Without spaces; a sigma at the end of a word looks like any other."""
+    return text.replace(SPACE, "").replace(" ", "").replace("ς", "σ")
+
+
+def test_the_vocabulary_exercises_the_rule(numbers):
+    assert {"▁12,", "2,"} <= set(numbers.model.vocabulary)
+
+
+@given(text=number_like_texts())
+def test_digit_comma_rule_is_the_originals(numbers, rebuilt, text):
+    assert numbers.pieces(text) == original_pieces(rebuilt(digit_comma=False), text)
+
+
+def test_a_number_inside_a_word_gets_the_sign_of_a_word_start(numbers, rebuilt):
+    assert rebuilt(digit_comma=False).pieces("x2,") == ["▁", "x", "2,"]
+    assert numbers.pieces("x2,") == ["▁", "x", "▁", "2", ","]
+
+
+@given(text=odd_texts() | number_like_texts(), way=st.sampled_from(WAYS))
+def test_ids_pieces_and_offsets_go_together(rebuilt, text, way):
+    tokenizer = rebuilt(**way)
+    ids, offsets = tokenizer.encode_with_offsets(text)
+    assert ids == tokenizer.encode(text)
+    assert len(ids) == len(offsets) == len(tokenizer.pieces(text))
+    known = [index for index in ids if index != tokenizer.unk_id]
+    pieces = [piece for piece, index in zip(tokenizer.pieces(text), ids) if index != tokenizer.unk_id]
+    assert [tokenizer.id_to_piece(index) for index in known] == pieces
+
+
+@given(text=odd_texts() | number_like_texts(), way=st.sampled_from(WAYS))
+def test_offsets_slice_back_to_the_piece(rebuilt, text, way):
+    tokenizer = rebuilt(**way)
+    for piece, (start, end) in zip(tokenizer.pieces(text), tokenizer.encode_with_offsets(text)[1], strict=True):
+        assert 0 <= start <= end <= len(text)
+        assert visible(piece) in visible("".join(tokenizer.pieces(text[start:end])))
+
+
+@given(text=st.text('abc, 129.()"é', max_size=30))
+def test_offsets_slice_back_exactly_where_each_character_stays_one(numbers, text):
+    for piece, (start, end) in zip(numbers.pieces(text), numbers.encode_with_offsets(text)[1], strict=True):
+        assert normalize(text[start:end], lowercase=True, keep_accents=False) == visible(piece)
+
+
+def test_offsets_leave_out_spaces_and_keep_accents_whole(numbers):
+    text = "A  small cafe\u0301."
+    _, offsets = numbers.encode_with_offsets(text)
+    spelt = [text[start:end] for start, end in offsets]
+    assert "".join(spelt) == "Asmallcafe\u0301."
+    assert "e\u0301" in spelt[-2]
+
+
+def test_offsets_of_nothing(numbers):
+    assert numbers.encode_with_offsets("") == ([], [])
+    assert numbers.encode_with_offsets(" \t") == ([], [])
+
+
+def test_special_pieces_never_come_from_text(numbers):
+    specials = {numbers.pad_id, numbers.cls_id, numbers.sep_id, numbers.mask_id}
+    assert specials.isdisjoint(numbers.encode("[MASK] [CLS] <pad> [SEP]"))
+
+
+@pytest.mark.parametrize("content", [b"", b"no model", b"\x0a\x05\x0a\x01a"])
+def test_what_is_no_model_is_refused_by_name(content):
+    with pytest.raises(DataError, match=r"some\.model: (not a SentencePiece model|has no piece)"):
+        SentencePieceModel(content, TextSettings(), where="some.model")
+
+
+def test_a_truncated_model_is_refused(numbers):
+    with pytest.raises(DataError, match="damaged"):
+        SentencePieceModel(numbers.model.content[:-100], TextSettings(), where="some.model")
+
+
+def test_every_text_of_the_original_gives_its_ids(released):
+    rows = json.loads((SHARED / "fixtures" / "tokenization.json").read_text(encoding="utf-8"))
+    assert len(rows) == 330
+    assert released.encode_batch([row["text"] for row in rows]) == [row["ids"] for row in rows]
+    assert [released.pieces(row["text"]) for row in rows] == [row["pieces"] for row in rows]
+
+
+def test_published_rows_of_other_projects(released):
+    reference = json.loads((SHARED / "fixtures" / "hf_albert_reference.json").read_text(encoding="utf-8"))["tokenizer"]
+    assert released.vocab_size == reference["size"]
+    assert released.id_to_piece(released.vocab_size - 1) == reference["last_piece"]
+    for row in reference["integration_albert_base_v2_with_special_tokens"]:
+        assert released.encode_pair(row["text"]).input_ids == row["ids"]
+    accents = SentencePieceModel(released.model.content, TextSettings(keep_accents=True), where="released")
+    for row in reference["keep_accents_true"]:
+        assert accents.pieces(row["text"]) == row["tokens"]
+        assert accents.encode_batch([row["text"]]) == [row["ids"]]
