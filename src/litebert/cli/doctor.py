@@ -1,6 +1,5 @@
 """`litebert doctor`: what this machine offers."""
 
-
 from litebert.cli.output import Json, emit
 
 

@@ -5,25 +5,16 @@ from typing import Annotated
 
 import tyro
 
-from litebert.cli.output import Json, emit
-
-Overrides = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[SETTING=VALUE …]")]
+from litebert.cli.output import Json, Overrides, Recipe, emit, with_recipes
 
 
 def description() -> str:
     """What `--help` says, with the recipes that there are."""
-    from litebert.runs.recipes import load_recipe, recipe_names
-
-    recipes = "\n".join(load_recipe(name, kind="pretrain").to_text() for name in recipe_names("pretrain"))
-    return (
-        "Train an encoder on a corpus. The same command again resumes the run, or says that it is done.\n\n"
-        f"Recipes:\n{recipes}\n\n"
-        "A setting of the recipe is changed as train.learning_rate=0.001; --print-settings shows them all."
-    )
+    return with_recipes("Train an encoder on a corpus.", kind="pretrain")
 
 
 def pretrain(
-    recipe: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RECIPE")],
+    recipe: Recipe,
     settings: Overrides = (),
     *,
     corpus: Path,
@@ -40,7 +31,8 @@ def pretrain(
         out: run directory to make or to resume
         print_settings: print the resolved settings and stop
     """
-    from litebert.runs.pretrain import planned, pretrain as run
+    from litebert.runs.pretrain import planned
+    from litebert.runs.pretrain import pretrain as run
     from litebert.settings import write_yaml
     from litebert.training.progress import progress_display
 

@@ -77,9 +77,7 @@ class HeldOut:
 
     def measure(self, model: nn.Module) -> dict[str, float]:
         """The numbers a training run logs: losses, accuracies and counts by name."""
-        return evaluate(
-            model, PretrainingObjective(), self.batches(), device=self._device, precision=self._precision
-        )
+        return evaluate(model, PretrainingObjective(), self.batches(), device=self._device, precision=self._precision)
 
     def score(self, model: nn.Module) -> HeldOutScores:
         """The same, beside the baselines."""

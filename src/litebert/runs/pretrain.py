@@ -125,7 +125,9 @@ def _train(
         fingerprint={"model": run.model.to_dict(), "corpus": corpus.fingerprint},
         evaluate=held_out.measure if held_out else None,
         listeners=listeners,
-        flops_per_token=flops_per_token(run.model, length=run.examples.max_length, predicted=run.examples.masked_fraction).training,
+        flops_per_token=flops_per_token(
+            run.model, length=run.examples.max_length, predicted=run.examples.masked_fraction
+        ).training,
     )
     trained = trainer.fit()
     end = held_out.score(model) if held_out else None

@@ -45,7 +45,9 @@ def load_recipe(name: str, *, kind: str) -> Recipe:
     elif name in recipe_names(kind):
         path = Path(str(_folder(kind) / f"{name}.yaml"))
     else:
-        raise ConfigError(f"{name!r}: no such recipe; expected {', '.join(recipe_names(kind))} or a path of a .yaml file")
+        raise ConfigError(
+            f"{name!r}: no such recipe; expected {', '.join(recipe_names(kind))} or a path of a .yaml file"
+        )
     values = read_yaml(path)
     about = {key: " ".join(str(values.pop(key)).split()) for key in ABOUT if key in values}
     return Recipe(path.stem, about, values)

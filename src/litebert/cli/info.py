@@ -1,0 +1,37 @@
+"""`litebert info PRESET|DIR`."""
+
+from typing import Annotated
+
+import tyro
+
+from litebert.cli.output import Json, emit
+
+
+def description() -> str:
+    """What `--help` says, with the presets that there are."""
+    from litebert.model.presets import PRESETS
+
+    return (
+        "Parameters, FLOPs and memory of a preset or a model directory; nothing is loaded or allocated.\n\n"
+        f"Presets: {', '.join(PRESETS)}"
+    )
+
+
+def info(
+    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PRESET|DIR")],
+    *,
+    length: int = 512,
+    batch_size: int = 8,
+    json: Json = False,
+) -> None:
+    """Parameters, FLOPs and memory of an architecture.
+
+    Args:
+        name: a preset or a model directory
+        length: tokens of a sequence
+        batch_size: sequences of a training step
+    """
+    from litebert.runs.info import info as run
+
+    found = run(name, length=length, batch_size=batch_size)
+    emit(found.to_dict(), found.to_text(), as_json=json)

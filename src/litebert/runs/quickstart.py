@@ -1,0 +1,227 @@
+"""The whole product in miniature: text, tokenizer, corpus, pretraining, masked words, fine-tuning, what pretraining pays.
+
+Before: the documentation on this machine, or the user's text. After: a directory in which each stage has left what the
+verb of its name leaves, so that any of them can be looked at or gone on from. The same command resumes or says it is done.
+"""
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from litebert.analysis.curves import read_curves
+from litebert.analysis.plots import check_plotting, pretraining_curve
+from litebert.corpus.build import build_corpus
+from litebert.corpus.settings import CorpusSettings
+from litebert.inference.predictor import Predictor
+from litebert.randomness import rng_for
+from litebert.runs import finetune, finetune_settings, pretrain
+from litebert.runs.directory import RunDirectory
+from litebert.runs.held_out import HeldOutScores
+from litebert.runs.quickstart_text import TextFiles, gather_text
+from litebert.settings import Settings
+from litebert.tokenization.tokenizer import Tokenizer
+from litebert.tokenization.training import TokenizerSettings, train_tokenizer
+from litebert.training.events import Listener
+
+logger = logging.getLogger(__name__)
+
+PRETRAIN_SHARE = 0.66
+"""Of the minutes; the rest is for reading text, the vocabulary, evaluations and two fine-tuning runs."""
+FINETUNE_STEPS_A_MINUTE = 50
+MASKED_SENTENCES = 4
+FEWEST_WORDS, MOST_WORDS = 8, 18
+MOST_LINES = 40_000
+"""Lines the vocabulary is learned from; more would take longer than they are worth."""
+
+
+class QuickstartRun(Settings):
+    """What decides a quickstart."""
+
+    text: tuple[str, ...] = ()
+    """Text files, globs or directories; none takes the documentation that is on this machine."""
+    minutes: float = Field(default=5.5, gt=0)
+    """About how long all of it takes on two cores."""
+    vocab_size: int = Field(default=4000, gt=5)
+    """Pieces of the vocabulary."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of everything that is drawn by chance."""
+
+
+@dataclass(frozen=True)
+class FilledMask:
+    """A held-out sentence with one word masked, the model's candidates, best first, and the word of the text."""
+
+    sentence: str
+    candidates: list[str]
+    answer: str
+
+
+@dataclass(frozen=True)
+class QuickstartResult:
+    """What a quickstart found."""
+
+    model: Path
+    curve: Path
+    start: HeldOutScores
+    end: HeldOutScores
+    masks: tuple[FilledMask, ...]
+    pretrained_accuracy: float
+    random_accuracy: float
+    majority_accuracy: float
+    labels: tuple[str, ...]
+    dev_rows: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**asdict(self), "model": str(self.model), "curve": str(self.curve)}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "QuickstartResult":
+        """The inverse of `to_dict`."""
+        scores = {name: HeldOutScores(**values[name]) for name in ("start", "end")}
+        paths = {name: Path(values[name]) for name in ("model", "curve")}
+        masks = tuple(FilledMask(**mask) for mask in values["masks"])
+        return cls(**{**values, **scores, **paths, "masks": masks})
+
+    def to_text(self) -> str:
+        """The result for a person."""
+        ratio = self.end.mlm_accuracy / self.end.baseline_accuracy
+        lines = [
+            "Held-out text (whole documents that training never saw)",
+            f"  at the start  {self.start.to_text()}",
+            f"  at the end    {self.end.to_text()}",
+            f"  masked words are found {ratio:.1f} times as often as by always naming the most frequent token",
+            "",
+            "Masked words in held-out sentences",
+            *(
+                f"  {mask.sentence}\n    {', '.join(mask.candidates)} (in the text: {mask.answer})"
+                for mask in self.masks
+            ),
+            "",
+            f"Where does a paragraph come from? {len(self.labels)} sources, {self.dev_rows} paragraphs of held-out documents",
+            f"  fine-tuned from the pretrained weights  {self.pretrained_accuracy:.1%}",
+            f"  fine-tuned from random weights          {self.random_accuracy:.1%}",
+            f"  always the most frequent source         {self.majority_accuracy:.1%}",
+            "",
+            f"model  {self.model}",
+            f"curve  {self.curve}",
+        ]
+        return "\n".join(lines)
+
+
+def quickstart(run: QuickstartRun, out: Path, *, listeners: Sequence[Listener] = ()) -> QuickstartResult:
+    """Every stage in turn; a stage that is done is not done again."""
+    check_plotting()
+    directory = RunDirectory.open(out, run, kind="quickstart")
+    if done := directory.result():
+        logger.info("%s: this quickstart is finished; its result is shown again", out)
+        return QuickstartResult.from_dict(done)
+    logger.info("1/6 text: %s", ", ".join(run.text) or "the documentation on this machine")
+    text = gather_text(run.text, out / "text", seed=run.seed)
+    logger.info("2/6 tokenizer: %d pieces", run.vocab_size)
+    tokenizer = _tokenizer(run, text, out / "tokenizer")
+    logger.info("3/6 corpus")
+    corpus = _corpus(text, tokenizer, out / "corpus")
+    logger.info("4/6 pretraining for %.1f minutes", PRETRAIN_SHARE * run.minutes)
+    pretrained = pretrain.pretrain(_pretrain_run(run, corpus), out / "pretrain", listeners=listeners)
+    curve = _draw(out, pretrained)
+    logger.info("5/6 fine-tuning from the pretrained weights, then from random ones")
+    tuned = finetune.finetune(_finetune_run(run, text, pretrained.model), out / "finetune", listeners=listeners)
+    scratch = finetune.finetune(
+        _finetune_run(run, text, pretrained.model, from_scratch=True), out / "from-scratch", listeners=listeners
+    )
+    logger.info("6/6 masked words")
+    result = _result(run, text, pretrained, tuned, scratch, curve)
+    directory.finish(result.to_dict())
+    return result
+
+
+def _tokenizer(run: QuickstartRun, text: TextFiles, directory: Path) -> Tokenizer:
+    if directory.exists():
+        return Tokenizer.load(directory)
+    lines = (line for document in _rows(text.train) for line in document["text"].splitlines())
+    settings = TokenizerSettings(vocab_size=run.vocab_size, input_sentence_size=MOST_LINES, seed=run.seed)
+    return train_tokenizer(lines, settings, directory)
+
+
+def _corpus(text: TextFiles, tokenizer: Tokenizer, directory: Path) -> Path:
+    if not directory.exists():
+        settings = CorpusSettings(held_out_fraction=0)
+        build_corpus([text.train], tokenizer, settings, directory, held_out=[text.held_out])
+    return directory
+
+
+def _pretrain_run(run: QuickstartRun, corpus: Path) -> pretrain.PretrainRun:
+    duration = f"train.duration={60 * PRETRAIN_SHARE * run.minutes:.0f} seconds"
+    return pretrain.planned("quickstart", [duration, f"seed={run.seed}", f"train.seed={run.seed}"], corpus=corpus)
+
+
+def _finetune_run(
+    run: QuickstartRun, text: TextFiles, model: Path, *, from_scratch: bool = False
+) -> finetune_settings.FinetuneRun:
+    """The same rows, steps and settings for both; only the weights it starts from differ."""
+    data = {"train": str(text.labelled_train), "dev": str(text.labelled_dev)}
+    steps = f"train.duration={max(1, round(FINETUNE_STEPS_A_MINUTE * run.minutes))} steps"
+    given = {"model": str(model), "from_scratch": from_scratch, "data": data}
+    return finetune_settings.planned("quickstart", [steps, f"seed={run.seed}", f"train.seed={run.seed}"], given=given)
+
+
+def _draw(out: Path, pretrained: pretrain.PretrainResult) -> Path:
+    assert pretrained.end is not None, "the recipe evaluates"
+    path = out / "curve.png"
+    baselines = {"mlm": pretrained.end.baseline_accuracy, "sop": 0.5}
+    title = f"{pretrained.steps:,} steps, {pretrained.tokens / 1e6:.1f} million tokens"
+    pretraining_curve(read_curves(out / "pretrain" / "metrics.jsonl"), baselines, path, title=title)
+    return path
+
+
+def _result(
+    run: QuickstartRun,
+    text: TextFiles,
+    pretrained: pretrain.PretrainResult,
+    tuned: finetune.FinetuneResult,
+    scratch: finetune.FinetuneResult,
+    curve: Path,
+) -> QuickstartResult:
+    assert pretrained.start is not None, "the recipe evaluates"
+    assert pretrained.end is not None, "the recipe evaluates"
+    labels = Counter(row["label"] for row in _rows(text.labelled_dev))
+    return QuickstartResult(
+        model=pretrained.model,
+        curve=curve,
+        start=pretrained.start,
+        end=pretrained.end,
+        masks=_fill_masks(text, pretrained.model, seed=run.seed),
+        pretrained_accuracy=tuned.best["metrics"]["accuracy"],
+        random_accuracy=scratch.best["metrics"]["accuracy"],
+        majority_accuracy=max(labels.values()) / labels.total(),
+        labels=tuple(sorted(labels)),
+        dev_rows=labels.total(),
+    )
+
+
+def _fill_masks(text: TextFiles, model: Path, *, seed: int) -> tuple[FilledMask, ...]:
+    """One word masked in each of a few held-out sentences, drawn by chance."""
+    predictor, tokenizer = Predictor.load(model), Tokenizer.load(model)
+    paragraphs = [line for document in _rows(text.held_out) for line in document["text"].splitlines()]
+    rng = rng_for(seed, "quickstart masks")
+    filled: list[FilledMask] = []
+    for index in rng.permutation(len(paragraphs)):
+        words = paragraphs[index].split()
+        whole = [place for place, word in enumerate(words) if word.isalpha() and len(tokenizer.encode(word)) == 1]
+        if len(filled) < MASKED_SENTENCES and FEWEST_WORDS <= len(words) <= MOST_WORDS and whole:
+            place = whole[rng.integers(len(whole))]
+            sentence = " ".join([*words[:place], "[MASK]", *words[place + 1 :]])
+            candidates = [candidate.word for candidate in predictor.fill_mask(sentence)[0]]
+            filled.append(FilledMask(sentence, candidates, words[place]))
+    return tuple(filled)
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -1,0 +1,151 @@
+"""The text of a quickstart: training and held-out documents, and labels that the text itself carries.
+
+Before: the documentation on this machine, or the user's files. After: `quickstart`, which reads the files written here
+like anybody's text. A document is held out whole, for pretraining and for the classifier alike.
+"""
+
+import hashlib
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from litebert.corpus.documents import find_files, read_documents
+from litebert.corpus.python_docs import Page, python_pages
+from litebert.corpus.settings import CorpusSettings
+from litebert.errors import DataError
+from litebert.files import whole_directory, write_text
+from litebert.randomness import rng_for
+
+HELD_OUT_SHARE = 0.06
+FEWEST_DOCUMENTS = 40
+"""With fewer than this, documents are cut into blocks of neighbouring lines, so that some can be held out."""
+PARTS_OF_ONE_FILE = 4
+MOST_FAMILIES = 12
+MOST_TRAIN_ROWS, MOST_DEV_ROWS = 150, 60
+"""Labelled paragraphs a family; alike for all, so that no class rules."""
+FEWEST_WORDS = 8
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TextFiles:
+    """Where the text of a quickstart lies."""
+
+    directory: Path
+
+    @property
+    def train(self) -> Path:
+        """Documents to train on, as JSON lines with `name` and `text`."""
+        return self.directory / "train.jsonl"
+
+    @property
+    def held_out(self) -> Path:
+        """Documents to evaluate on."""
+        return self.directory / "held-out.jsonl"
+
+    @property
+    def labelled_train(self) -> Path:
+        """Paragraphs of training documents with `label`."""
+        return self.directory / "labelled-train.jsonl"
+
+    @property
+    def labelled_dev(self) -> Path:
+        """Paragraphs of held-out documents with `label`."""
+        return self.directory / "labelled-dev.jsonl"
+
+
+def gather_text(files: Sequence[str], directory: Path, *, seed: int) -> TextFiles:
+    """Write the text of `files`, or without any the documentation on this machine; what is already there is kept."""
+    text = TextFiles(directory)
+    if directory.exists():
+        return text
+    pages = list(_pages_of_files(files) if files else python_pages())
+    parts = {page.name: _is_held_out(page) for page in pages}
+    train, held_out = ([page for page in pages if parts[page.name] is part] for part in (False, True))
+    if not train or not held_out:
+        raise DataError(f"the text has {len(pages)} documents, too few to hold some out; give more text")
+    with whole_directory(directory) as temporary:
+        inside = TextFiles(temporary)
+        _write(inside.train, ({"name": page.name, "text": "\n".join(page.paragraphs)} for page in train))
+        _write(inside.held_out, ({"name": page.name, "text": "\n".join(page.paragraphs)} for page in held_out))
+        families = _families(train, held_out)
+        _write(inside.labelled_train, _rows(train, families, most=MOST_TRAIN_ROWS, seed=seed))
+        _write(inside.labelled_dev, _rows(held_out, families, most=MOST_DEV_ROWS, seed=seed))
+    logger.info("text: %d documents to train on, %d held out", len(train), len(held_out))
+    return text
+
+
+def _pages_of_files(files: Sequence[str]) -> list[Page]:
+    """The documents of the user's files; a document's family is the file it is in or, with one file, the part of it."""
+    found = find_files(files)
+    counts: Counter[str] = Counter()
+    pages = [
+        Page(document.name, path.name, document.sentences)
+        for path in found
+        for document in read_documents([path], CorpusSettings(), counts)
+    ]
+    if len(pages) < FEWEST_DOCUMENTS:
+        pages = [block for page in pages for block in _blocks(page, lines=_lines_per_block(pages))]
+    if len(found) == 1:
+        pages = [
+            Page(page.name, f"part {1 + PARTS_OF_ONE_FILE * place // len(pages)}", page.paragraphs)
+            for place, page in enumerate(pages)
+        ]
+    return pages
+
+
+def _lines_per_block(pages: Sequence[Page]) -> int:
+    return max(1, sum(len(page.paragraphs) for page in pages) // (2 * FEWEST_DOCUMENTS))
+
+
+def _blocks(page: Page, *, lines: int) -> list[Page]:
+    """A document as several of `lines` paragraphs each."""
+    starts = range(0, len(page.paragraphs), lines)
+    return [Page(f"{page.name}+{start}", page.family, page.paragraphs[start : start + lines]) for start in starts]
+
+
+def _is_held_out(page: Page) -> bool:
+    """Decided by a hash of the document's name, so that no document is chosen to suit."""
+    digest = hashlib.blake2b(page.name.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") < HELD_OUT_SHARE * 2**64
+
+
+def _families(train: Sequence[Page], held_out: Sequence[Page]) -> set[str]:
+    """The families with most text, of those that are on both sides."""
+    training: Counter[str] = Counter()
+    for page in train:
+        training[page.family] += len(_paragraphs(page))
+    elsewhere = {page.family for page in held_out if _paragraphs(page)}
+    common = [family for family, _ in training.most_common() if family in elsewhere]
+    if len(common) < 2:
+        raise DataError(
+            "the text has no two sources of which some documents are held out; give more files or more text"
+        )
+    return set(common[:MOST_FAMILIES])
+
+
+def _paragraphs(page: Page) -> list[str]:
+    return [text for text in page.paragraphs if len(text.split()) >= FEWEST_WORDS]
+
+
+def _rows(pages: Sequence[Page], families: set[str], *, most: int, seed: int) -> list[dict[str, str]]:
+    """At most `most` paragraphs of each family, drawn by chance."""
+    rows = []
+    for family in sorted(families):
+        own = [
+            {"text": text, "label": family, "document": page.name}
+            for page in pages
+            if page.family == family
+            for text in _paragraphs(page)
+        ]
+        chosen = rng_for(seed, "quickstart rows", family).permutation(len(own))[:most]
+        rows += [own[index] for index in sorted(chosen)]
+    return rows
+
+
+def _write(path: Path, rows: Iterable[dict[str, str]]) -> None:
+    write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
