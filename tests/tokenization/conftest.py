@@ -38,30 +38,3 @@ def released() -> Tokenizer:
     if not RELEASED_VOCABULARY.is_file():
         pytest.skip("the released vocabulary is not here")
     return Tokenizer.load(RELEASED_VOCABULARY)
-
-
-@pytest.fixture
-def chinese_directory(tmp_path):
-    """A small WordPiece vocabulary."""
-    pieces = [
-        "[PAD]",
-        "[UNK]",
-        "[CLS]",
-        "[SEP]",
-        "[MASK]",
-        "the",
-        "cat",
-        "##s",
-        "sat",
-        ",",
-        ".",
-        "我",
-        "爱",
-        "北",
-        "京",
-        "un",
-        "##able",
-        "e",
-    ]
-    (tmp_path / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
-    return tmp_path

@@ -92,7 +92,7 @@ def test_too_little_text_says_the_largest_vocabulary(tmp_path):
 
 
 def test_too_small_a_vocabulary_says_why(tmp_path):
-    with pytest.raises(ConfigError, match="20 pieces cannot hold the special pieces and the .* characters"):
+    with pytest.raises(ConfigError, match=r"20 pieces cannot hold the special pieces and the .* characters"):
         train_tokenizer(number_texts(), SMALL.replace(vocab_size=20), tmp_path)
 
 

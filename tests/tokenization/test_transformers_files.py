@@ -1,0 +1,103 @@
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from litebert.tokenization.normalize import without_surrogates
+from litebert.tokenization.transformers_files import pipeline, text_settings, tokenizer_config
+
+from .material import odd_texts
+
+
+@pytest.fixture(scope="module")
+def theirs(rebuilt, tmp_path_factory):
+    """transformers' reading of a directory saved with given settings, and our plain tokenizer with the same."""
+    transformers = pytest.importorskip("transformers")
+
+    def load(**values: bool):
+        ours = rebuilt(**values, digit_comma=False)
+        directory = tmp_path_factory.mktemp("theirs")
+        ours.save(directory)
+        (directory / "config.json").write_text(json.dumps({"model_type": "albert"}))
+        return ours, transformers.AutoTokenizer.from_pretrained(directory)
+
+    return load
+
+
+@pytest.fixture(scope="module")
+def lowercased(theirs):
+    return theirs()
+
+
+@pytest.fixture(scope="module")
+def cased(theirs):
+    return theirs(lowercase=False)
+
+
+def assert_same_ids(pair, text: str) -> None:
+    ours, their = pair
+    assert their(text, add_special_tokens=False)["input_ids"] == ours.encode(text)
+
+
+def without_special_tokens(text: str) -> str:
+    """transformers reads a special token that is spelt out as that token; we never do."""
+    return without_surrogates(text).replace("[", "").replace("<", "")
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(text=odd_texts().map(without_special_tokens))
+def test_auto_tokenizer_gives_the_same_ids(lowercased, cased, text):
+    assert_same_ids(lowercased, text)
+    assert_same_ids(cased, text)
+
+
+@pytest.mark.parametrize("text", ["The café (in 1999)...", '"A - B", £5 – 6€.', "x\u00a0\x1cy", "É", "", "ΟΔΟΣ ΣΑΣ."])
+@pytest.mark.parametrize("values", [{"keep_accents": True}, {"keep_accents": True, "lowercase": False}])
+def test_auto_tokenizer_gives_the_same_ids_with_accents(theirs, values, text):
+    assert_same_ids(theirs(**values), text)
+
+
+def test_auto_tokenizer_gives_segment_ids_for_pairs(lowercased):
+    ours, their = lowercased
+    encoding = ours.encode_pair("the street", "the garden")
+    assert their("the street", "the garden")["input_ids"] == encoding.input_ids
+    assert their("the street", "the garden")["token_type_ids"] == encoding.token_type_ids
+
+
+def test_auto_tokenizer_knows_the_special_tokens(lowercased):
+    ours, their = lowercased
+    assert (their.pad_token_id, their.unk_token_id, their.cls_token_id) == (ours.pad_id, ours.unk_id, ours.cls_id)
+    assert (their.sep_token_id, their.mask_token_id) == (ours.sep_id, ours.mask_id)
+    assert their("the [MASK].", add_special_tokens=False)["input_ids"].count(ours.mask_id) == 1
+    assert len(their) == ours.vocab_size
+
+
+def test_the_digit_comma_rule_is_what_transformers_lacks(rebuilt, lowercased):
+    _, their = lowercased
+    with_rule = rebuilt()
+    assert their("x2,", add_special_tokens=False)["input_ids"] != with_rule.encode("x2,")
+    assert json.loads(with_rule.files()["tokenizer.json"]) == json.loads(
+        rebuilt(digit_comma=False).files()["tokenizer.json"]
+    )
+
+
+def test_settings_survive_the_config(rebuilt):
+    for values in ({}, {"lowercase": False}, {"keep_accents": True}, {"digit_comma": False}):
+        model = rebuilt(**values).model
+        assert text_settings(tokenizer_config(model.settings, model.specials), where="config") == model.settings
+
+
+def test_a_model_with_no_table_has_no_step_for_it(numbers, monkeypatch):
+    from litebert.tokenization import transformers_files
+    from litebert.tokenization.model_file import ModelFile, parse_model
+
+    bare = ModelFile(parse_model(numbers.model.content).pieces, b"")
+    monkeypatch.setattr(transformers_files, "parse_model", lambda content: bare)
+    steps = numbers.model.transformers_tokenizer()["normalizer"]["normalizers"]
+    assert "Precompiled" not in [step["type"] for step in steps]
+
+
+def test_special_tokens_are_listed_by_id():
+    specials = {"pad": "p", "cls": "c", "sep": "s"}
+    tokens = pipeline({"s": 0, "c": 1, "p": 2}, specials)["added_tokens"]
+    assert [token["content"] for token in tokens] == ["s", "c", "p"]

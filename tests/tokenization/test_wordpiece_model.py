@@ -1,0 +1,117 @@
+import builtins
+
+import pytest
+from hypothesis import given
+
+from litebert.errors import DataError, MissingExtraError
+from litebert.tokenization.settings import TextSettings
+from litebert.tokenization.tokenizer import Tokenizer
+from litebert.tokenization.wordpiece_model import WordPieceModel
+
+from .material import odd_texts
+
+PIECES = "[PAD] [UNK] [CLS] [SEP] [MASK] the cat ##s sat , . 我 爱 北 京 un ##able e The é".split()  # noqa: SIM905
+CONTENT = ("\n".join(PIECES) + "\n").encode()
+
+
+@pytest.fixture(scope="module")
+def chinese() -> Tokenizer:
+    pytest.importorskip("tokenizers")
+    return Tokenizer(WordPieceModel(CONTENT, TextSettings(), where="vocab.txt"))
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("The cats sat.", ["the", "cat", "##s", "sat", "."]),
+        ("我爱北京", ["我", "爱", "北", "京"]),
+        ("unable zebra", ["un", "##able", "zebra"]),
+        ("É\t[MASK]", ["e", "[", "MASK", "]"]),
+        ("the" * 70, ["the" * 70]),
+        ("", []),
+    ],
+)
+def test_pieces_are_berts(chinese, text, pieces):
+    assert chinese.pieces(text) == pieces
+
+
+def test_special_pieces_have_their_own_ids(chinese):
+    ids = (chinese.pad_id, chinese.unk_id, chinese.cls_id, chinese.sep_id, chinese.mask_id)
+    assert ids == (0, 1, 2, 3, 4)
+    assert not {0, 2, 3, 4} & set(chinese.encode("[PAD] [CLS] [SEP] [MASK]"))
+
+
+@given(text=odd_texts())
+def test_ids_pieces_and_offsets_go_together(chinese, text):
+    ids, offsets = chinese.encode_with_offsets(text)
+    assert ids == chinese.encode(text)
+    assert len(ids) == len(offsets) == len(chinese.pieces(text))
+    assert all(0 <= start < end <= len(text) for start, end in offsets)
+
+
+def test_offsets_point_into_the_original(chinese):
+    text = "The  cats, 我"
+    assert [text[start:end] for start, end in chinese.encode_with_offsets(text)[1]] == ["The", "cat", "s", ",", "我"]
+
+
+def test_decode_joins_pieces_and_leaves_out_special_tokens(chinese):
+    assert chinese.decode(chinese.encode_pair("the cats", "sat").input_ids) == "the cats sat"
+    assert chinese.decode(chinese.encode("the zebra")) == "the [UNK]"
+
+
+def test_words_start_where_no_sign_says_otherwise(chinese):
+    continuations = [piece for piece, starts in zip(PIECES, chinese.word_starts) if not starts]
+    assert continuations == ["##s", "##able"]
+    assert (chinese.word_starts == chinese.original_word_starts).all()
+
+
+def test_settings_are_those_of_bert():
+    pytest.importorskip("tokenizers")
+    cased = Tokenizer(WordPieceModel(CONTENT, TextSettings(lowercase=False), where="vocab.txt"))
+    assert cased.pieces("The É") == ["The", "É"]
+    accents = Tokenizer(WordPieceModel(CONTENT, TextSettings(keep_accents=True), where="vocab.txt"))
+    assert accents.pieces("The É") == ["the", "é"]
+    assert not accents.settings.digit_comma
+
+
+def test_load_undoes_save(chinese, tmp_path):
+    chinese.save(tmp_path)
+    loaded = Tokenizer.load(tmp_path)
+    assert loaded.fingerprint == chinese.fingerprint
+    assert Tokenizer.load(tmp_path / "vocab.txt").encode("the cats") == chinese.encode("the cats")
+
+
+def test_auto_tokenizer_gives_the_same_ids(chinese, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    chinese.save(tmp_path)
+    their = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    encoding = chinese.encode_pair("The cats, 我爱 É", "unable")
+    assert their("The cats, 我爱 É", "unable")["input_ids"] == encoding.input_ids
+    assert their("The cats, 我爱 É", "unable")["token_type_ids"] == encoding.token_type_ids
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"[PAD]\n\xff\n", "not UTF-8"),
+        (b"[PAD]\nthe\n", r"has no piece '\[UNK\]'"),
+        (CONTENT + b"cat\n", "holds the piece 'cat' twice"),
+    ],
+)
+def test_what_is_no_vocabulary_is_refused_by_name(content, problem):
+    pytest.importorskip("tokenizers")
+    with pytest.raises(DataError, match=rf"^my/vocab\.txt: .*{problem}"):
+        WordPieceModel(content, TextSettings(), where="my/vocab.txt")
+
+
+def test_a_missing_library_is_named(monkeypatch):
+    real_import = builtins.__import__
+
+    def without_tokenizers(name, *rest, **named):
+        if name == "tokenizers":
+            raise ImportError(name)
+        return real_import(name, *rest, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without_tokenizers)
+    with pytest.raises(MissingExtraError, match=r"litebert\[hf\]"):
+        WordPieceModel(CONTENT, TextSettings(), where="vocab.txt")
