@@ -88,7 +88,7 @@ def read_manifest(directory: Path) -> dict[str, str]:
     """Relative path → SHA-256 as the manifest of `directory` says."""
     path = directory / MANIFEST
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
         pairs = [line.split("  ", 1) for line in lines]
         if any(len(pair) != 2 or len(pair[0]) != 64 for pair in pairs):
             raise CheckpointError(f"{path}: damaged: expected lines of 'SHA-256  file'; take a fresh copy")
