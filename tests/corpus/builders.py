@@ -33,13 +33,7 @@ def make_corpus(directory: Path, shards: list[list[list[int]]], *, vocab: Vocabu
         Shard(ids, edges(lengths), edges(sizes)).save(path)
         entries.append(ShardEntry(f"train/{number:05d}", len(documents), len(lengths), len(ids)))
         sentence += len(lengths)
-    write_description(
-        directory,
-        vocab or vocabulary(),
-        {"train": entries, "held_out": []},
-        fingerprint="0f",
-        tokenizer_fingerprint="1",
-    )
+    write_description(directory, vocab or vocabulary(), {"train": entries, "held_out": []}, fingerprint="0f")
     return Corpus.open(directory)
 
 
@@ -48,17 +42,13 @@ def edges(lengths: np.ndarray | list[int]) -> np.ndarray:
     return np.concatenate(([0], np.cumsum(lengths))).astype(np.uint32)
 
 
-def words(count: int, *, seed: int) -> list[str]:
+def words(count: int, rng: np.random.Generator) -> list[str]:
     """Pronounceable words that repeat, so that a tiny vocabulary fits them."""
-    rng = np.random.default_rng(seed)
-    return [
-        "".join(rng.choice(["ba", "do", "ki", "lu", "me", "no", "ra", "ti"], rng.integers(1, 4))) for _ in range(count)
-    ]
+    syllables = ["ba", "do", "ki", "lu", "me", "no", "ra", "ti"]
+    return ["".join(rng.choice(syllables, rng.integers(1, 4))) for _ in range(count)]
 
 
 def prose(sentences: int, *, seed: int) -> list[str]:
     """Sentences of three to nine words."""
     rng = np.random.default_rng(seed)
-    return [
-        " ".join(words(int(rng.integers(3, 10)), seed=seed * 1000 + i)).capitalize() + "." for i in range(sentences)
-    ]
+    return [" ".join(words(int(rng.integers(3, 10)), rng)).capitalize() + "." for _ in range(sentences)]

@@ -35,8 +35,8 @@ def test_text_is_read_line_by_line(tmp_path, content, lines):
     assert read(tmp_path / "a.txt", content) == (lines, {})
 
 
-def test_a_million_empty_documents_are_nothing(tmp_path):
-    lines, counts = read(tmp_path / "a.txt.gz", gzip.compress(b"\n" * 1_000_000))
+def test_many_empty_documents_are_nothing(tmp_path):
+    lines, counts = read(tmp_path / "a.txt.gz", gzip.compress(b"\n" * 300_000))
     assert not any(lines)
     assert counts == {}
 

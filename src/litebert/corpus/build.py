@@ -4,10 +4,8 @@ One process reads and plans; any number of processes tokenize and write shards. 
 so the bytes do not depend on the number of processes, and a build that was killed keeps the shards it had finished.
 """
 
-import hashlib
 import json
 import logging
-import shutil
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,12 +18,11 @@ from typing import cast
 from litebert.corpus.documents import Document, find_files, read_documents
 from litebert.corpus.plan import plan_shards
 from litebert.corpus.pool import run_in_order
+from litebert.corpus.publish import entries_of, publish
 from litebert.corpus.settings import CorpusSettings
 from litebert.corpus.shard_writer import ShardRecord, write_shard
-from litebert.corpus.shards import FORMAT_VERSION, SPLITS, TOKENIZER, Split, write_description
-from litebert.corpus.vocabulary import Vocabulary
-from litebert.errors import ConfigError, DataError
-from litebert.files import MANIFEST, explained, fsync_directory, write_manifest
+from litebert.corpus.shards import FORMAT_VERSION, ShardEntry, Split
+from litebert.errors import ConfigError
 from litebert.tokenization.tokenizer import Tokenizer
 
 log = logging.getLogger(__name__)
@@ -88,8 +85,9 @@ def build_corpus(
     tasks = plan_shards(documents, building=building, key=key, settings=settings, counts=counts)
     write = partial(write_shard, tokenizer=tokenizer, settings=settings)
     records = [_logged(record) for record in run_in_order(write, tasks, workers=workers)]
-    _publish(building, out, tokenizer, settings, records, counts)
-    return _report(out, records, counts, seconds=time.monotonic() - started)
+    total = _total(records, counts)
+    publish(building, out, tokenizer=tokenizer, settings=settings, records=records, counts=total)
+    return _report(out, records, total, seconds=time.monotonic() - started)
 
 
 def _sided(
@@ -119,49 +117,6 @@ def _logged(record: ShardRecord) -> ShardRecord:
     return record
 
 
-def _publish(
-    building: Path,
-    out: Path,
-    tokenizer: Tokenizer,
-    settings: CorpusSettings,
-    records: Sequence[ShardRecord],
-    counts: Counter[str],
-) -> None:
-    """Make the finished shards a corpus under its own name."""
-    kept = [record for record in records if record.entry.documents]
-    if not kept:
-        raise DataError(f"{out}: not built: the files hold no text; {dict(counts)}")
-    with explained(out):
-        _remove_strays(building, {record.entry.path for record in kept})
-        tokenizer.save(building / TOKENIZER)
-        write_description(
-            building,
-            Vocabulary.of(tokenizer),
-            {split: [r.entry for r in kept if r.entry.path.startswith(f"{split}/")] for split in SPLITS},
-            fingerprint=_fingerprint(tokenizer, kept),
-            tokenizer_fingerprint=tokenizer.fingerprint,
-            settings=settings.to_dict(),
-            counts=_total(records, counts),
-        )
-        write_manifest(building)
-        building.rename(out)
-        fsync_directory(out.parent)
-
-
-def _remove_strays(building: Path, shards: set[str]) -> None:
-    """Remove what a killed build, or one of other text, has left; and the shards' own sums: the corpus has its own."""
-    for path in [path for split in SPLITS for path in (building / split).glob("*")]:
-        if path.relative_to(building).as_posix() not in shards:
-            shutil.rmtree(path)
-        else:
-            (path / MANIFEST).unlink(missing_ok=True)
-
-
-def _fingerprint(tokenizer: Tokenizer, records: Sequence[ShardRecord]) -> str:
-    content = [tokenizer.fingerprint, *(f"{record.entry.path} {record.content}" for record in records)]
-    return hashlib.blake2b("\n".join(sorted(content)).encode(), digest_size=16).hexdigest()
-
-
 def _total(records: Sequence[ShardRecord], counts: Counter[str]) -> dict[str, int]:
     """Counts of reading and of all shards; those that stayed zero are left out."""
     total = Counter(counts)
@@ -170,19 +125,18 @@ def _total(records: Sequence[ShardRecord], counts: Counter[str]) -> dict[str, in
     return {name: total[name] for name in sorted(total) if total[name]}
 
 
-def _report(out: Path, records: Sequence[ShardRecord], counts: Counter[str], *, seconds: float) -> CorpusReport:
+def _report(out: Path, records: Sequence[ShardRecord], counts: dict[str, int], *, seconds: float) -> CorpusReport:
     return CorpusReport(
         directory=out,
-        splits={split: _size([r for r in records if r.entry.path.startswith(f"{split}/")]) for split in SPLITS},
-        counts=_total(records, counts),
+        splits={split: _size(entries) for split, entries in entries_of(records).items()},
+        counts=counts,
         text_bytes=sum(record.text_bytes for record in records),
         reused_shards=sum(record.reused for record in records),
         seconds=seconds,
     )
 
 
-def _size(records: Sequence[ShardRecord]) -> SplitReport:
-    entries = [record.entry for record in records if record.entry.documents]
+def _size(entries: Sequence[ShardEntry]) -> SplitReport:
     return SplitReport(
         shards=len(entries),
         documents=sum(entry.documents for entry in entries),

@@ -31,6 +31,7 @@ def verify_corpus(directory: Path | str) -> Verification:
     if not (directory / MANIFEST).is_file():
         raise DataError(f"{directory / MANIFEST}: missing, so nothing can be checked; build the corpus again")
     verify_manifest(directory, error=DataError)
+    _check_nothing_else(directory)
     corpora = [Corpus(directory, split, description) for split in SPLITS]
     for corpus in corpora:
         for number, entry in enumerate(corpus.entries):
@@ -41,6 +42,13 @@ def verify_corpus(directory: Path | str) -> Verification:
         sentences=sum(corpus.num_sentences for corpus in corpora),
         tokens=sum(corpus.num_tokens for corpus in corpora),
     )
+
+
+def _check_nothing_else(directory: Path) -> None:
+    listed = {MANIFEST, *read_manifest(directory)}
+    for path in sorted(directory.rglob("*")):
+        if path.is_file() and path.relative_to(directory).as_posix() not in listed:
+            raise DataError(f"{path}: not listed in {MANIFEST}; remove it or build the corpus again")
 
 
 def _check(shard: Shard, path: Path, *, vocab_size: int) -> None:

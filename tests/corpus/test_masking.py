@@ -1,0 +1,183 @@
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpus.builders import VOCAB_SIZE, vocabulary
+from litebert.corpus.masking import DRAWS, Grid, budgets, choose_ngrams, find_words, mask
+from litebert.corpus.settings import ExampleSettings
+
+CLS, SEP, MASK, ORDINARY = 2, 3, 4, 100
+STARTS = np.arange(VOCAB_SIZE) % 3 != 0
+"""Ids divisible by three go on a word."""
+
+
+def grid_of(segment_lengths, *, seed=0):
+    """Random examples of the given lengths of first and second segment; no second, no second [SEP]."""
+    rng = np.random.default_rng(seed)
+    lengths = np.array([a + b + (3 if b else 2) for a, b in segment_lengths])
+    input_ids = np.zeros((len(lengths), int(lengths.max())), np.int64)
+    for row, (first, _) in enumerate(segment_lengths):
+        input_ids[row, : lengths[row]] = rng.integers(ORDINARY, VOCAB_SIZE, lengths[row])
+        input_ids[row, 0] = CLS
+        input_ids[row, [first + 1, lengths[row] - 1]] = SEP
+    draws = rng.random((DRAWS, *input_ids.shape))
+    return Grid(input_ids, lengths, np.array([first for first, _ in segment_lengths]), draws)
+
+
+def masked(grid, starts=STARTS, **settings):
+    return mask(grid, vocabulary(word_starts=starts), ExampleSettings(**settings))
+
+
+def runs(values):
+    """Lengths of the runs of True."""
+    padded = np.flatnonzero(np.diff(np.concatenate(([0], values.astype(int), [0]))))
+    return padded[1::2] - padded[::2]
+
+
+pairs = st.lists(st.tuples(st.integers(1, 30), st.integers(0, 30)), min_size=1, max_size=4)
+choices = {
+    name: st.sampled_from(get_args(ExampleSettings.model_fields[name].annotation))
+    for name in ("mask_unit", "ngram_weights", "random_tokens")
+}
+settings_of = st.fixed_dictionaries(
+    {
+        **choices,
+        "max_ngram": st.integers(1, 4),
+        "masked_fraction": st.sampled_from([0.05, 0.15, 0.9]),
+        "max_predictions": st.sampled_from([None, 1, 5]),
+        "across_segments": st.booleans(),
+    }
+)
+
+
+@given(pairs, settings_of, st.integers(0, 2**32))
+def test_budgets_hold_and_special_tokens_and_padding_are_left_alone(lengths, settings, seed):
+    grid = grid_of(lengths, seed=seed)
+    shown, predicted = masked(grid, **settings)
+    assert np.all(predicted.sum(axis=1) <= budgets(grid.lengths, ExampleSettings(**settings)))
+    assert np.all(grid.input_ids[predicted] >= ORDINARY)
+    assert np.array_equal(shown[~predicted], grid.input_ids[~predicted])
+
+
+@given(pairs, st.integers(1, 4), st.integers(0, 2**32))
+def test_words_are_predicted_whole_or_not_at_all(lengths, max_ngram, seed):
+    grid = grid_of(lengths, seed=seed)
+    _, predicted = masked(grid, max_ngram=max_ngram, masked_fraction=0.5)
+    words = find_words(grid, vocabulary(word_starts=STARTS), ExampleSettings())
+    for row in range(len(lengths)):
+        for word in range(words.sizes.shape[1]):
+            inside = predicted[row, grid.ordinary[row] & (words.of_token[row] == word)]
+            assert inside.all() or not inside.any()
+
+
+@given(pairs, settings_of, st.integers(0, 2**32))
+def test_an_example_is_masked_the_same_whatever_stands_beside_it(lengths, settings, seed):
+    grid = grid_of(lengths, seed=seed)
+    shown, predicted = masked(grid, **settings)
+    for row, length in enumerate(grid.lengths):
+        part = slice(row, row + 1)
+        alone = Grid(
+            grid.input_ids[part, :length], grid.lengths[part], grid.first_lengths[part], grid.draws[:, part, :length]
+        )
+        shown_alone, predicted_alone = masked(alone, **settings)
+        assert np.array_equal(shown[part, :length], shown_alone)
+        assert np.array_equal(predicted[part, :length], predicted_alone)
+
+
+def choose_by_the_book(sizes, reach, order, budget):
+    """The original's loop over one example."""
+    chosen: set[int] = set()
+    used = 0
+    for word in order:
+        for n in range(min(reach[word], len(sizes) - word), 0, -1):
+            if used + sum(sizes[word : word + n]) <= budget:
+                break
+        else:
+            continue
+        ngram = set(range(word, word + n))
+        if chosen.isdisjoint(ngram):
+            chosen |= ngram
+            used += sum(sizes[word : word + n])
+    return sorted(chosen)
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=20), st.integers(1, 4), st.integers(1, 20), st.integers(0, 999))
+def test_ngrams_are_chosen_as_in_the_originals_loop(sizes, max_ngram, budget, seed):
+    rng = np.random.default_rng(seed)
+    reach = np.minimum(rng.integers(1, max_ngram + 1, len(sizes)), len(sizes) - np.arange(len(sizes)))
+    order = rng.permutation(len(sizes))
+    chosen = choose_ngrams(np.array([sizes]), reach[None], order[None], np.array([budget]), max_ngram=max_ngram)
+    assert np.flatnonzero(chosen[0]).tolist() == choose_by_the_book(sizes, reach, order, budget)
+
+
+@pytest.mark.parametrize(("across", "limits"), [(False, [2, 2, 5, 5, 5]), (True, [5] * 5)])
+def test_ngrams_stay_in_a_segment_unless_told_otherwise(across, limits):
+    grid, all_start = grid_of([(2, 3)]), vocabulary(word_starts=np.ones(VOCAB_SIZE, bool))
+    assert find_words(grid, all_start, ExampleSettings(across_segments=across)).limits.tolist() == [limits]
+
+
+def test_a_continuation_at_the_beginning_of_a_segment_is_a_word_of_its_own():
+    grid = grid_of([(3, 3)])
+    words = find_words(grid, vocabulary(word_starts=np.zeros(VOCAB_SIZE, bool)), ExampleSettings())
+    assert words.sizes.tolist() == [[3, 3]]
+    assert words.limits.tolist() == [[1, 2]]
+
+
+def test_tokens_can_be_the_units():
+    grid = grid_of([(3, 3)])
+    words = find_words(grid, vocabulary(word_starts=np.zeros(VOCAB_SIZE, bool)), ExampleSettings(mask_unit="tokens"))
+    assert words.sizes.tolist() == [[1] * 6]
+
+
+@pytest.mark.parametrize(
+    ("length", "fraction", "most", "budget"),
+    [(512, 0.15, None, 77), (512, 0.15, 20, 20), (128, 0.15, None, 19), (3, 0.15, None, 1), (10, 0.25, None, 2)],
+)
+def test_budgets_are_those_of_the_original(length, fraction, most, budget):
+    settings = ExampleSettings(masked_fraction=fraction, max_predictions=most)
+    assert budgets(np.array([length]), settings).tolist() == [budget]
+
+
+@pytest.mark.parametrize(("weights", "share"), [("shorter", 2 / 11), ("equal", 1 / 3), ("longer", 6 / 11)])
+def test_lengths_of_ngrams_are_distributed_as_asked(weights, share):
+    """A budget of three tokens is one run of three if the first n-gram is a trigram, and seldom otherwise."""
+    grid = grid_of([(198, 0)] * 4000, seed=2)
+    all_start = np.ones(VOCAB_SIZE, bool)
+    _, predicted = masked(grid, all_start, ngram_weights=weights, max_predictions=3)
+    assert np.all(predicted.sum(axis=1) == 3)
+    assert np.mean([len(runs(row)) == 1 for row in predicted]) == pytest.approx(share, abs=0.03)
+
+
+def test_without_ngrams_masked_words_are_seldom_neighbours():
+    grid = grid_of([(198, 0)] * 500, seed=2)
+    _, predicted = masked(grid, np.ones(VOCAB_SIZE, bool), max_ngram=1, max_predictions=2)
+    assert np.mean([len(runs(row)) == 2 for row in predicted]) > 0.97
+
+
+def test_tokens_are_shown_masked_random_and_unchanged_eighty_ten_ten():
+    grid = grid_of([(250, 250)] * 200, seed=1)
+    shown, predicted = masked(grid)
+    masks = shown[predicted] == MASK
+    kept = shown[predicted] == grid.input_ids[predicted]
+    assert masks.mean() == pytest.approx(0.8, abs=0.01)
+    assert kept.mean() == pytest.approx(0.1, abs=0.01)
+
+
+@pytest.mark.parametrize(("random_tokens", "least"), [("ordinary", 5), ("whole_vocabulary", 0)])
+def test_random_tokens_are_uniform_over_what_they_may_be(random_tokens, least):
+    grid = grid_of([(250, 250)] * 400, seed=1)
+    shown, predicted = masked(grid, mask_probability=0.0, random_probability=1.0, random_tokens=random_tokens)
+    counts = np.bincount(shown[predicted], minlength=VOCAB_SIZE)
+    assert np.flatnonzero(counts)[0] == least
+    assert counts[: VOCAB_SIZE // 2].sum() / counts.sum() == pytest.approx(0.5, abs=0.01)
+    assert np.count_nonzero(counts) > 0.99 * (VOCAB_SIZE - least)
+
+
+def test_nothing_is_changed_when_all_is_shown_unchanged():
+    grid = grid_of([(20, 20)])
+    shown, predicted = masked(grid, mask_probability=0.0, random_probability=0.0)
+    assert predicted.any()
+    assert np.array_equal(shown, grid.input_ids)

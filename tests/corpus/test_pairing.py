@@ -1,0 +1,158 @@
+from collections import Counter
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpus.builders import FIRST_ID, make_corpus
+from litebert.corpus.pairing import IN_ORDER, NO_LABEL, SWAPPED, ExampleSource, halves, truncate
+from litebert.corpus.settings import ExampleSettings, Pairing
+from litebert.corpus.stream import ExampleStream
+
+NUM_DOCUMENTS = 300
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    shards = [[rng.integers(1, 12, rng.integers(1, 14)).tolist() for _ in range(NUM_DOCUMENTS // 2)] for _ in range(2)]
+    return make_corpus(tmp_path_factory.mktemp("corpus"), shards)
+
+
+def examples_of(corpus, *, number=0, seed=1, **settings):
+    settings = ExampleSettings(**{"max_length": 48, **settings})
+    epoch = ExampleStream(corpus, settings, seed=seed).epoch(number)
+    source = ExampleSource(corpus, settings, seed=seed)
+    return epoch, [source.draw(epoch, index) for index in range(len(epoch.tokens))]
+
+
+def sentences(segment):
+    """Numbers of the sentences of a segment, each once, in their order in it."""
+    return list(dict.fromkeys((segment.astype(int) - FIRST_ID).tolist()))
+
+
+def document_of(corpus, sentence):
+    number = int(np.searchsorted(corpus.first_sentences, sentence, side="right")) - 1
+    inside = np.searchsorted(corpus.shard(number).documents, sentence - corpus.first_sentences[number], side="right")
+    return number, int(inside)
+
+
+def documents_in(corpus, example):
+    return {document_of(corpus, s) for s in sentences(example.first) + sentences(example.second)}
+
+
+@pytest.mark.parametrize("pairing", get_args(Pairing))
+def test_every_sentence_that_fits_is_in_one_example_an_epoch(corpus, pairing):
+    seen = Counter()
+    for example in examples_of(corpus, pairing=pairing, max_length=512, short_every=0)[1]:
+        seen.update(sentences(example.first) + sentences(example.second))
+    assert seen == Counter(range(corpus.num_sentences))
+
+
+@pytest.mark.parametrize("number", [0, 5])
+def test_no_order_is_asked_across_documents(corpus, number):
+    for example in examples_of(corpus, number=number)[1]:
+        assert len(documents_in(corpus, example)) == 1
+        assert (example.label == NO_LABEL) == (len(example.second) == 0)
+
+
+def test_labels_say_whether_the_segments_are_in_order(corpus):
+    for example in examples_of(corpus)[1]:
+        if example.label != NO_LABEL:
+            assert (sentences(example.second)[0] < sentences(example.first)[0]) == (example.label == SWAPPED)
+
+
+@pytest.mark.parametrize("pairing", ["sop", "nsp"])
+def test_half_of_the_labels_are_of_each_kind(corpus, pairing):
+    labels = Counter(e.label for number in range(6) for e in examples_of(corpus, number=number, pairing=pairing)[1])
+    share = labels[SWAPPED] / (labels[SWAPPED] + labels[IN_ORDER])
+    assert share == pytest.approx(0.5, abs=0.03)
+
+
+def test_false_next_sentences_are_from_another_document(corpus):
+    for example in examples_of(corpus, pairing="nsp")[1]:
+        if example.label != NO_LABEL:
+            assert len(documents_in(corpus, example)) == (2 if example.label == SWAPPED else 1)
+
+
+def test_false_next_sentences_change_from_epoch_to_epoch(corpus):
+    first, second = (examples_of(corpus, pairing="nsp", number=n, short_every=0)[1] for n in (0, 1))
+    assert [e.label for e in first] != [e.label for e in second]
+
+
+def test_without_a_second_task_segments_stand_in_order_without_a_label(corpus):
+    for example in examples_of(corpus, pairing="none", single_sentence="random_document")[1]:
+        assert example.label == NO_LABEL
+        assert sentences(example.first) + sentences(example.second) == sorted(
+            set(sentences(example.first) + sentences(example.second))
+        )
+
+
+@pytest.mark.parametrize("pairing", ["sop", "nsp"])
+def test_the_original_pairs_a_single_sentence_with_another_document(corpus, pairing):
+    epoch, examples = examples_of(corpus, pairing=pairing, single_sentence="random_document")
+    single = np.diff(epoch.starts) == 1
+    assert single.sum() > 30
+    for example in (e for e, is_single in zip(examples, single, strict=True) if is_single):
+        assert example.label == SWAPPED
+        assert len(documents_in(corpus, example)) == 2
+        assert example.length <= 48
+
+
+def test_a_corpus_of_one_document_has_no_other_to_pair_with(tmp_path):
+    corpus = make_corpus(tmp_path, [[[60]]])
+    example = examples_of(corpus, single_sentence="random_document")[1][0]
+    assert (example.label, len(example.first), len(example.second)) == (NO_LABEL, 46, 0)
+
+
+@pytest.mark.parametrize(("repeat", "same"), [(0, False), (1, True), (2, False), (3, True)])
+def test_draws_repeat_after_as_many_epochs_as_asked(corpus, repeat, same):
+    first, later = (
+        [e.label for e in examples_of(corpus, number=n, short_every=0, repeat_draws_after=repeat)[1]] for n in (0, 3)
+    )
+    assert (first == later) == same
+
+
+def test_an_example_is_the_same_whoever_draws_it_and_when(corpus):
+    settings = ExampleSettings(max_length=48)
+    epoch = ExampleStream(corpus, settings, seed=1).epoch(4)
+    alone = ExampleSource(corpus, settings, seed=1).draw(epoch, 17)
+    among = examples_of(corpus, number=4)[1][17]
+    assert np.array_equal(alone.first, among.first)
+    assert np.array_equal(alone.second, among.second)
+    assert alone.rng.random() == among.rng.random()
+
+
+def truncate_by_the_book(first, second, room):
+    """Lengths that the original's loop leaves."""
+    while first + second > room:
+        if first > second:
+            first -= 1
+        else:
+            second -= 1
+    return first, second
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(5, 50), st.integers(0, 99))
+def test_truncation_leaves_the_lengths_of_the_originals_loop(first, second, room, seed):
+    kept = truncate(np.arange(first), np.arange(100, 100 + second), room=room, rng=np.random.default_rng(seed))
+    assert (len(kept[0]), len(kept[1])) == truncate_by_the_book(first, second, room)
+    for segment in kept:
+        assert np.all(np.diff(segment) == 1)
+
+
+def test_truncation_drops_from_both_ends():
+    rng = np.random.default_rng(0)
+    fronts = [truncate(np.arange(100), np.arange(0), room=60, rng=rng)[0][0] for _ in range(500)]
+    assert np.mean(fronts) == pytest.approx(20, abs=0.5)
+    assert np.std(fronts) == pytest.approx(np.sqrt(40 / 4), abs=0.4)
+
+
+def test_the_cut_between_segments_is_at_any_edge_alike():
+    rng = np.random.default_rng(0)
+    edges = np.array([0, 5, 6, 20, 21])
+    cuts = Counter(len(halves(np.arange(21), edges, rng)[0]) for _ in range(3000))
+    assert set(cuts) == {5, 6, 20}
+    assert min(cuts.values()) > 900
