@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from litebert.runs.recipes import load_recipe
 from litebert.settings import Settings, with_overrides
@@ -56,7 +56,7 @@ class FinetuneRun(Settings):
     train: TrainSettings
     """Optimizer, schedule, length of the run, precision."""
     batch_size: int = Field(default=32, gt=0)
-    """Examples in one step, over all processes. Source: ALBERT, table 14, as the four settings below."""
+    """Examples in one step, over all processes. Source: ALBERT, table 14, as the next four settings."""
     max_length: int = Field(default=512, ge=3)
     """Longest input in tokens; longer texts are cut at their ends."""
     hidden_dropout_prob: float = Field(default=0.0, ge=0, lt=1)
@@ -69,6 +69,12 @@ class FinetuneRun(Settings):
     """Examples in one forward and backward; smaller needs less memory and gives the same gradient."""
     seed: int = Field(default=0, ge=0)
     """Seed of the new head and of the order of the examples."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.train.sharded:
+            raise ValueError("train.sharded: fine-tuning keeps a whole model on each process; leave it false")
+        return self
 
 
 def planned(recipe: str, overrides: Iterable[str] = (), *, given: Mapping[str, Any] | None = None) -> FinetuneRun:
