@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,13 +83,18 @@ class ToyModel(nn.Module):
         return self.classifier(hidden), self.size(hidden).squeeze(1)
 
 
+@dataclass
 class ToyObjective:
     """A classification with labels for some examples and a regression with labels for all: two different counts."""
+
+    before: Callable[[], None] = lambda: None
+    """Called before every forward."""
 
     def counts(self, batch: ToyBatch) -> dict[str, int]:
         return {"class": int((batch.labels != -100).sum()), "size": len(batch.inputs)}
 
     def __call__(self, model: nn.Module, batch: ToyBatch) -> Sums:
+        self.before()
         logits, sizes = model(batch.inputs)
         labelled = nn.functional.cross_entropy(logits, batch.labels, ignore_index=-100, reduction="sum")
         squared = (sizes - batch.inputs.square().mean(1)).square().sum()
@@ -103,12 +109,12 @@ def settings(**changes) -> TrainSettings:
 OF_TRAINER = ("fingerprint", "evaluate", "listeners", "flops_per_token")
 
 
-def trainer(directory: Path, *, model=None, batches=None, **changes) -> Trainer:
+def trainer(directory: Path, *, model=None, batches=None, objective=None, **changes) -> Trainer:
     """A trainer of the toy; `changes` are settings, or arguments of Trainer."""
     arguments = {name: changes.pop(name) for name in OF_TRAINER if name in changes}
     return Trainer(
         model or ToyModel(),
-        objective=ToyObjective(),
+        objective=objective or ToyObjective(),
         batches=batches or ToyBatches(),
         settings=settings(**changes),
         directory=directory,

@@ -95,16 +95,23 @@ class Measure:
         """Whether the end of an interval of length `every` lies in (before, now]."""
         return math.floor(self.share(every, before)) < math.floor(self.share(every, now))
 
-    def fraction(self, part: Duration, whole: Duration) -> float:
-        """`part` ÷ `whole`; a ConfigError where the two cannot be compared in advance."""
-        steps, all_steps = self.steps(part), self.steps(whole)
+    def warmup_share(self, warmup: Duration | float, whole: Duration) -> float:
+        """The share of a run of length `whole` that its warm-up takes, in [0, 1)."""
+        if not isinstance(warmup, Duration):
+            return warmup
+        steps, all_steps = self.steps(warmup), self.steps(whole)
         if steps is not None and all_steps is not None:
-            return steps / all_steps
-        if part.unit != whole.unit:
+            share = steps / all_steps
+        elif warmup.unit == whole.unit:
+            share = warmup.amount / whole.amount
+        else:
             raise ConfigError(
-                f"{part} of a run of {whole}: the share is not known; give it in {whole.unit} or as a share"
+                f"warmup: how much of a run of {whole} the first {warmup} are is not known in advance; "
+                f"give the warm-up in {whole.unit}, or as a fraction"
             )
-        return part.amount / whole.amount
+        if share >= 1:
+            raise ConfigError(f"warmup: {warmup} leaves nothing of a run of {whole}; shorten it")
+        return share
 
 
 def _number(text: str) -> float:

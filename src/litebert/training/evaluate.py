@@ -8,7 +8,7 @@ from torch import nn
 
 from litebert.training.parallel import World
 from litebert.training.precision import autocast
-from litebert.training.protocols import Batch, Objective, Sums
+from litebert.training.protocols import Batch, Number, Objective, Sums
 from litebert.training.settings import Precision
 from litebert.training.step import add_sums
 
@@ -20,7 +20,7 @@ def evaluate(
     *,
     device: torch.device,
     precision: Precision = "fp32",
-) -> dict[str, float]:
+) -> dict[str, Number]:
     """`loss`, and of each named loss `<name>_loss`, `<name>_accuracy` and `<name>_count`, over all ranks.
 
     Sums are divided by counts once, at the end, so neither batch size nor the number of ranks changes the result.
@@ -38,7 +38,7 @@ def evaluate(
     return _means(total, counts)
 
 
-def _means(total: Sums, counts: Counter[str]) -> dict[str, float]:
+def _means(total: Sums, counts: Counter[str]) -> dict[str, Number]:
     own = [{name: value.item() for name, value in part.items()} for part in (total.losses, total.correct)]
     losses, correct, all_counts = Counter(), Counter(), Counter()
     for rank_losses, rank_correct, rank_counts in World.current("cpu").gather((*own, counts)):
@@ -47,5 +47,5 @@ def _means(total: Sums, counts: Counter[str]) -> dict[str, float]:
         all_counts.update(rank_counts)
     means = {f"{name}_loss": value / max(all_counts[name], 1) for name, value in losses.items()}
     accuracies = {f"{name}_accuracy": value / max(all_counts[name], 1) for name, value in correct.items()}
-    named_counts = {f"{name}_count": float(value) for name, value in all_counts.items()}
+    named_counts = {f"{name}_count": value for name, value in all_counts.items()}
     return {"loss": sum(means.values()), **means, **accuracies, **named_counts}

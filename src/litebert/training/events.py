@@ -1,10 +1,11 @@
 """What a run tells those who listen. Before: `trainer.py` emits. After: progress display, your own callable."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from litebert.training.duration import Duration, Position
+from litebert.training.protocols import Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class StepDone:
     """A step is done and its record logged; `values` has the names of `metrics.jsonl`, without `train/`."""
 
     position: Position
-    values: dict[str, float]
+    values: Mapping[str, Number]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Evaluated:
     """The model was evaluated."""
 
     position: Position
-    values: dict[str, float]
+    values: Mapping[str, Number]
 
 
 @dataclass(frozen=True, slots=True)

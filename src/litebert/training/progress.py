@@ -3,11 +3,13 @@
 import logging
 import sys
 import time
+from collections.abc import Mapping
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from litebert.training.events import Evaluated, Event, Finished, Listener, Saved, Started, StepDone
+from litebert.training.protocols import Number
 
 logger = logging.getLogger(__name__)
 
@@ -60,14 +62,14 @@ class LiveDisplay:
                 text = f"step {position.step} · {describe(values)}"
                 self._progress.update(self._task, completed=values["progress"], description=text)
             case Evaluated(position=position, values=values):
-                self._progress.console.print(f"evaluated at step {position.step}: {describe(values)}")
+                self._progress.console.print(f"evaluated at step {position.step}: {describe(values)}", highlight=False)
             case Finished():
                 self._progress.stop()
             case _:
                 pass
 
 
-def describe(values: dict[str, float]) -> str:
+def describe(values: Mapping[str, Number]) -> str:
     """The losses, accuracies and rate among `values`, short."""
     shown = [
         f"{name.replace('_', ' ')} {value:.4g}" for name, value in values.items() if name.endswith(("loss", "accuracy"))

@@ -7,6 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
+Number = int | float
+
 
 @runtime_checkable
 class Batch(Protocol):
@@ -81,7 +83,7 @@ class Objective(Protocol):
 class Tracker(Protocol):
     """A place where numbers go."""
 
-    def log(self, step: int, values: Mapping[str, float]) -> None:
+    def log(self, step: int, values: Mapping[str, Number]) -> None:
         """Keep `values` as of `step`."""
         ...
 

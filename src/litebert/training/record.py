@@ -6,7 +6,7 @@ from types import TracebackType
 
 from litebert.training.duration import Duration, Position
 from litebert.training.events import Evaluated, Event, Finished, Listener, Saved, Started, StepDone
-from litebert.training.protocols import Tracker
+from litebert.training.protocols import Number, Tracker
 from litebert.training.settings import TrackerName
 from litebert.training.trackers import MetricsFile, open_tracker
 
@@ -28,8 +28,9 @@ class Recorder:
     ) -> None:
         self._position = position
         self._listeners = () if silent else listeners
+        # The trackers first: where one is not installed nothing is open yet.
+        others = [] if silent else [open_tracker(name, directory, step=position.step) for name in trackers]
         self._metrics = None if silent else MetricsFile(directory / "metrics.jsonl", step=position.step)
-        others = () if silent else (open_tracker(name, directory, step=position.step) for name in trackers)
         self._trackers: list[Tracker] = [*([self._metrics] if self._metrics else []), *others]
 
     def __enter__(self) -> "Recorder":
@@ -46,12 +47,12 @@ class Recorder:
         """The run begins or goes on."""
         self._emit(Started(self._position, duration, total_steps))
 
-    def step(self, position: Position, values: dict[str, float]) -> None:
+    def step(self, position: Position, values: Mapping[str, Number]) -> None:
         """A step is done."""
         self._log("train", position, values)
         self._emit(StepDone(position, values))
 
-    def evaluation(self, position: Position, values: dict[str, float]) -> None:
+    def evaluation(self, position: Position, values: Mapping[str, Number]) -> None:
         """The model was evaluated."""
         self._log("evaluation", position, values)
         self._emit(Evaluated(position, values))
@@ -65,7 +66,7 @@ class Recorder:
         """A checkpoint is on disk."""
         self._emit(Saved(position, path))
 
-    def _log(self, kind: str, position: Position, values: Mapping[str, float]) -> None:
+    def _log(self, kind: str, position: Position, values: Mapping[str, Number]) -> None:
         self._position = position
         for tracker in self._trackers:
             tracker.log(position.step, {f"{kind}/{name}": value for name, value in values.items()})

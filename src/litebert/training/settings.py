@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator
+from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, model_validator
 
 from litebert.errors import ConfigError
 from litebert.settings import Settings
@@ -90,6 +90,13 @@ class TrainSettings(Settings):
     """How long a process waits for the others before it gives up."""
     allow_changes: tuple[str, ...] = ()
     """Names of fingerprint fields that may differ from those of the checkpoint to resume, such as `train.duration`."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "TrainSettings":
+        if self.precision == "fp16" and self.sharded:
+            # Every process would scale by the overflows of its own shard.
+            raise ConfigError("precision: fp16 cannot be sharded; use bf16")
+        return self
 
     def numbers(self) -> dict[str, Any]:
         """The settings on which the trained weights depend; a run is resumed with these unchanged."""

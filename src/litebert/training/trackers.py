@@ -10,7 +10,7 @@ from typing import Any
 
 from litebert.errors import MissingExtraError
 from litebert.files import explained, write_bytes
-from litebert.training.protocols import Tracker
+from litebert.training.protocols import Number, Tracker
 from litebert.training.settings import TrackerName
 
 logger = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ class MetricsFile:
         _drop_after(path, step)
         self._file = path.open("ab", buffering=0)
 
-    def log(self, step: int, values: Mapping[str, float]) -> None:
+    def log(self, step: int, values: Mapping[str, Number]) -> None:
         """Append one line, in one write."""
         finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
         with explained(self._path):
@@ -54,7 +54,7 @@ class TensorBoard:
             raise MissingExtraError("tensorboard", extra="tensorboard", needed_for="the tensorboard tracker") from None
         self._writer = SummaryWriter(str(directory / "tensorboard"), purge_step=step + 1)
 
-    def log(self, step: int, values: Mapping[str, float]) -> None:
+    def log(self, step: int, values: Mapping[str, Number]) -> None:
         """One scalar a value."""
         for name, value in values.items():
             self._writer.add_scalar(name, value, step)
@@ -75,7 +75,7 @@ class WeightsAndBiases:
         name = directory.resolve().name
         self._run = wandb.init(dir=directory, id=name, name=name, resume="allow" if step else None)
 
-    def log(self, step: int, values: Mapping[str, float]) -> None:
+    def log(self, step: int, values: Mapping[str, Number]) -> None:
         """One point of every curve."""
         self._run.log(dict(values), step=step)
 
@@ -87,24 +87,30 @@ class WeightsAndBiases:
 class Guarded:
     """A tracker whose failures are warned of once and never stop the run."""
 
-    def __init__(self, tracker: Tracker) -> None:
-        self._tracker: Tracker | None = tracker
+    def __init__(self, name: str, make: Callable[[], Tracker]) -> None:
+        self._name = name
+        self._tracker: Tracker | None = None
+        self._attempt(lambda: setattr(self, "_tracker", make()))
 
-    def log(self, step: int, values: Mapping[str, float]) -> None:
+    def log(self, step: int, values: Mapping[str, Number]) -> None:
         """Pass on, unless the tracker has failed."""
-        self._guarded(lambda tracker: tracker.log(step, values))
+        tracker = self._tracker
+        if tracker is not None:
+            self._attempt(lambda: tracker.log(step, values))
 
     def finish(self) -> None:
         """Pass on, unless the tracker has failed."""
-        self._guarded(lambda tracker: tracker.finish())
+        tracker = self._tracker
+        if tracker is not None:
+            self._attempt(tracker.finish)
 
-    def _guarded(self, action: Callable[[Tracker], None]) -> None:
-        if self._tracker is None:
-            return
+    def _attempt(self, action: Callable[[], None]) -> None:
         try:
-            action(self._tracker)
-        except Exception as error:  # any library may raise anything here, and no number is worth a run
-            logger.warning("%s failed and gets no more numbers: %s", type(self._tracker).__name__, error)
+            action()
+        except MissingExtraError:
+            raise
+        except Exception as error:  # its library may raise anything, and no curve is worth a run
+            logger.warning("%s failed and gets no more numbers: %s", self._name, error)
             self._tracker = None
 
 
@@ -112,8 +118,8 @@ _TRACKERS: dict[TrackerName, Callable[..., Any]] = {"tensorboard": TensorBoard, 
 
 
 def open_tracker(name: TrackerName, directory: Path, *, step: int) -> Tracker:
-    """The named tracker for a run in `directory` that stands at `step`; one that cannot start only warns."""
-    return Guarded(_TRACKERS[name](directory, step=step))
+    """The named tracker for a run in `directory` that stands at `step`; it may fail, but not be missing."""
+    return Guarded(name, lambda: _TRACKERS[name](directory, step=step))
 
 
 def _drop_after(path: Path, step: int) -> None:
@@ -123,7 +129,7 @@ def _drop_after(path: Path, step: int) -> None:
         write_bytes(path, b"".join(kept))
 
 
-def _step_of(line: bytes) -> float:
+def _step_of(line: bytes) -> Number:
     """The step of a line; infinity for what a process had only begun to write when it was killed."""
     try:
         return json.loads(line)["step"] if line.endswith(b"\n") else math.inf

@@ -25,7 +25,7 @@ from litebert.training.optimizers import build_optimizer
 from litebert.training.parallel import World, place
 from litebert.training.precision import gradient_scaler
 from litebert.training.prefetch import Prefetcher
-from litebert.training.protocols import Batch, BatchSource, Objective
+from litebert.training.protocols import Batch, BatchSource, Number, Objective
 from litebert.training.record import Recorder
 from litebert.training.schedules import rate_factor
 from litebert.training.settings import TrainSettings
@@ -46,7 +46,7 @@ class TrainResult:
     elapsed_seconds: float
     skipped_steps: int
     """Steps left out because a loss or gradient was not finite."""
-    evaluation: dict[str, float]
+    evaluation: Mapping[str, Number]
     """The last evaluation of this call; empty without one."""
 
 
@@ -67,7 +67,7 @@ class Trainer:
         settings: TrainSettings,
         directory: Path,
         fingerprint: Mapping[str, Any] | None = None,
-        evaluate: Callable[[nn.Module], dict[str, float]] | None = None,
+        evaluate: Callable[[nn.Module], Mapping[str, Number]] | None = None,
         listeners: Sequence[Listener] = (),
         flops_per_token: float | None = None,
     ) -> None:
@@ -90,11 +90,7 @@ class Trainer:
             }
         )
         self._measure = Measure(batches.batch_size, batches.examples_per_epoch)
-        self._warmup = (
-            self._measure.fraction(settings.warmup, settings.duration)
-            if isinstance(settings.warmup, Duration)
-            else settings.warmup
-        )
+        self._warmup = self._measure.warmup_share(settings.warmup, settings.duration)
         self._scaler = gradient_scaler(settings.precision, self.world.device)
         self._optimizer = build_optimizer(self.model, settings)
         self._updater = Updater(self.model, objective, self._optimizer, self._scaler, settings, self.world)
@@ -110,7 +106,7 @@ class Trainer:
         if self._done:
             logger.info("%s: finished at step %d, nothing to do", self._directory, self.position.step)
         self._began = time.perf_counter() - self.position.seconds
-        evaluation: dict[str, float] = {}
+        evaluation: Mapping[str, Number] = {}
         with StopSignals() as signals, Prefetcher(self._batches) as prefetcher, self._recorder() as recorder:
             recorder.started(self._settings.duration, self._measure.steps(self._settings.duration))
             while not self._done:
@@ -118,7 +114,7 @@ class Trainer:
                 values = self._step(prefetcher.microbatches(before.step))
                 signal_number = self._agree(signals.number)
                 if self._done or self.position.step % self._settings.log_every == 0:
-                    recorder.step(self.position, values)
+                    recorder.step(self.position, values | {"elapsed_seconds": self.position.seconds})
                 self._stop_if_stuck()
                 if self._evaluate and (self._done or self._due(self._settings.evaluate_every, before)):
                     evaluation = self._evaluate(self.model)
@@ -148,7 +144,7 @@ class Trainer:
         factor = rate_factor(schedule, self._progress, warmup=self._warmup, step_share=step_share)
         return self._settings.learning_rate * factor
 
-    def _step(self, microbatches: Sequence[Batch]) -> dict[str, float]:
+    def _step(self, microbatches: Sequence[Batch]) -> dict[str, Number]:
         """Do one step and count it; its record."""
         began, learning_rate, step = time.perf_counter(), self._learning_rate(), self.position.step
         totals = self.world.sum(_totals(microbatches, self._objective))

@@ -1,0 +1,117 @@
+"""Two processes are as one."""
+
+import pytest
+import torch
+
+from distributed.worker import ELASTIC, TRAINED
+from litebert.training.evaluate import evaluate
+from litebert.training.parallel import World
+from litebert.training.precision import gradient_scaler
+from litebert.training.state import model_tensors
+from litebert.training.step import Updater
+from training.toy import ToyBatches, ToyModel, ToyObjective, losses, rows, settings, train
+
+CPU = torch.device("cpu")
+BOTH = pytest.mark.parametrize("rank", [0, 1])
+
+
+def assert_same(ours: dict, theirs: dict, atol: float = 1e-6) -> None:
+    assert ours.keys() == theirs.keys()
+    for name in ours:
+        torch.testing.assert_close(ours[name], theirs[name], atol=atol, rtol=0)
+
+
+@pytest.fixture(scope="module")
+def single() -> tuple[dict, float, dict]:
+    """Weights after one step of plain descent by one process, the norm of its gradient, its losses."""
+    model, world = ToyModel(dropout=0.0), World.current("cpu")
+    sgd = torch.optim.SGD(model.parameters(), lr=1.0)
+    updater = Updater(model, ToyObjective(), sgd, gradient_scaler("fp32", CPU), settings(clip_norm=None), world)
+    outcome = updater.update(ToyBatches().microbatches(0), {"class": 5, "size": 8}, learning_rate=1.0, seed=0)
+    return model_tensors(model), outcome.grad_norm, outcome.losses
+
+
+@BOTH
+@pytest.mark.parametrize("scenario", ["gradient", "gradient_accumulated", "gradient_sharded"])
+def test_the_gradient_is_that_of_one_process(ranks, single, rank, scenario):
+    weights, norm, means = single
+    seen = ranks[rank][scenario]
+    assert_same(seen["weights"], weights)
+    assert seen["norm"] == pytest.approx(norm, rel=1e-6)
+    assert seen["losses"] == pytest.approx(means, rel=1e-6)
+
+
+@BOTH
+@pytest.mark.parametrize("optimizer", ["lamb", "adamw"])
+@pytest.mark.parametrize("placed", ["", "_sharded"])
+def test_training_gives_the_weights_of_one_process(tmp_path, ranks, rank, optimizer, placed):
+    model = ToyModel(dropout=0.0)
+    train(tmp_path, model=model, **(TRAINED | {"optimizer": optimizer}))
+    assert_same(ranks[rank][optimizer + placed]["weights"], model_tensors(model), atol=1e-5)
+
+
+@pytest.mark.parametrize("optimizer", ["lamb", "adamw"])
+def test_a_sharded_run_is_resumed_by_one_process(tmp_path, ranks, directory, optimizer):
+    model = ToyModel(dropout=0.0)
+    train(directory / f"{optimizer}_sharded", model=model, **(TRAINED | {"optimizer": optimizer}))
+    assert_same(ranks[0][f"{optimizer}_sharded"]["weights"], model_tensors(model), atol=0)
+
+
+def test_what_is_not_finite_on_one_rank_reaches_the_weights_of_none(ranks, directory):
+    first, second = (seen["not_finite"] for seen in ranks)
+    assert first["skipped"] == second["skipped"] == 1
+    assert_same(first["weights"], second["weights"], atol=0)
+    assert all(tensor.isfinite().all() for tensor in first["weights"].values())
+    assert [row["step"] for row in rows(directory / "not_finite") if row["train/loss"] is None] == [3]
+
+
+def test_a_signal_to_one_rank_stops_both_with_the_state_saved(ranks):
+    for seen in ranks:
+        assert "stopped by SIGTERM after step 4, with everything saved" in seen["elastic"]["stopped"]
+
+
+def test_a_run_goes_from_one_process_to_two_and_back(tmp_path, ranks, directory):
+    train(directory / "elastic", model=ToyModel(0.0), **ELASTIC)
+    train(tmp_path, model=ToyModel(0.0), **ELASTIC)
+    changing, whole = losses(directory / "elastic"), losses(tmp_path)
+    assert list(changing) == list(whole) == [1, 2, 3, 4, 5, 6]
+    for step in whole:
+        assert changing[step] == pytest.approx(whole[step], rel=1e-6)
+
+
+@BOTH
+@pytest.mark.parametrize("share", ["shared", "uneven"])
+def test_evaluation_is_exact_over_ranks(ranks, rank, share):
+    whole = evaluate(ToyModel(), ToyObjective(), ToyBatches(batch_size=12).microbatches(0), device=CPU)
+    assert ranks[rank]["evaluation"][share] == pytest.approx(whole, rel=1e-6)
+
+
+@BOTH
+def test_reductions_reach_every_rank(ranks, rank):
+    assert ranks[rank]["reductions"] == {
+        "sum": {"a": 1, "b": 2},
+        "max": {"a": 1, "b": -1},
+        "tensor": 3.0,
+        "gather": ["rank 0", "rank 1"],
+        "first": 0,
+        "error": "disk full",
+    }
+
+
+@BOTH
+def test_every_rank_begins_with_the_weights_of_the_first(ranks, rank):
+    assert_same(ranks[rank]["placement"]["weights"], model_tensors(ToyModel(seed=0)), atol=0)
+
+
+@BOTH
+def test_a_gradient_that_one_rank_lacks_counts_as_zero_and_an_unused_one_stays_unused(ranks, rank):
+    placement = ranks[rank]["placement"]
+    assert torch.equal(placement["gradient"], torch.ones_like(placement["gradient"]))
+    assert "up.weight" not in placement["unused"]
+    assert "unused.weight" in placement["unused"]
+
+
+def test_shards_are_put_together_again(ranks):
+    first, second = (seen["sharded_tensor"] for seen in ranks)
+    assert torch.equal(first["whole"], second["whole"])
+    assert (first["rows"], second["rows"]) == (2, 1)

@@ -1,0 +1,147 @@
+"""One rank of two: runs every scenario in one process group and writes what it saw. Started by `conftest.py`."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from litebert.errors import CheckpointError, LitebertError, StoppedBySignalError
+from litebert.training.evaluate import evaluate
+from litebert.training.parallel import World, is_sharded, joined_world, place, reduce_gradients, whole
+from litebert.training.precision import gradient_scaler
+from litebert.training.state import model_tensors
+from litebert.training.step import Updater
+from training.toy import ToyBatches, ToyModel, ToyObjective, held_out, settings, train
+
+ELASTIC = {"duration": "6 steps", "checkpoint_every": "2 steps"}
+TRAINED = {"duration": "4 steps", "optimizer": "lamb", "clip_norm": 0.5}
+
+
+def batches(world: World, **changes) -> ToyBatches:
+    return ToyBatches(rank=world.rank, world_size=world.size, **changes)
+
+
+def gradient(world: World, directory: Path, *, sharded: bool, microbatch_size: int) -> dict[str, Any]:
+    """Weights after one step of plain descent at rate 1."""
+    chosen = settings(clip_norm=None)
+    model = place(ToyModel(dropout=0.0), world, sharded=sharded)
+    sgd = torch.optim.SGD(model.parameters(), lr=1.0)
+    updater = Updater(model, ToyObjective(), sgd, gradient_scaler("fp32", world.device), chosen, world)
+    microbatches = batches(world, microbatch_size=microbatch_size).microbatches(0)
+    outcome = updater.update(microbatches, {"class": 5, "size": 8}, learning_rate=1.0, seed=0)
+    assert is_sharded(model) is sharded
+    return {"weights": model_tensors(model), "norm": outcome.grad_norm, "losses": outcome.losses}
+
+
+def trained(world: World, directory: Path, *, optimizer: str, sharded: bool) -> dict[str, Any]:
+    """Four steps, without dropout."""
+    model = ToyModel(dropout=0.0)
+    train(directory, model=model, batches=batches(world), **(TRAINED | {"optimizer": optimizer, "sharded": sharded}))
+    return {"weights": model_tensors(model)}
+
+
+def not_finite(world: World, directory: Path) -> dict[str, Any]:
+    """Rank 1 alone gets inputs that are not finite, at one step."""
+    model, result = train(directory, batches=batches(world, broken=((2, 1),)))
+    return {"weights": model_tensors(model), "skipped": result.skipped_steps}
+
+
+def elastic(world: World, directory: Path) -> dict[str, Any]:
+    """Go on with the run that one process began, until rank 1 gets a signal at step 4."""
+    done = []
+
+    def before() -> None:
+        done.append(None)
+        if world.rank == 1 and len(done) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    try:
+        train(directory, model=ToyModel(0.0), batches=batches(world), objective=ToyObjective(before), **ELASTIC)
+    except StoppedBySignalError as error:
+        return {"stopped": str(error)}
+    return {}
+
+
+def evaluation(world: World, directory: Path) -> dict[str, Any]:
+    """Each rank evaluates its share; rank 1 of the second evaluation has none."""
+    own = batches(world, batch_size=12, microbatch_size=4).microbatches(0)
+    all_of_it = ToyBatches(batch_size=12).microbatches(0) if world.rank == 0 else []
+    return {
+        "shared": evaluate(ToyModel(), ToyObjective(), own, device=world.device),
+        "uneven": evaluate(ToyModel(), ToyObjective(), all_of_it, device=world.device),
+        "alone": held_out(ToyModel()),
+    }
+
+
+def reductions(world: World, directory: Path) -> dict[str, Any]:
+    """What the world gives, and an error on the first rank."""
+    tensor = torch.tensor([float(world.rank + 1)])
+    world.sum_tensors([tensor])
+
+    def fail() -> None:
+        raise CheckpointError("disk full")
+
+    try:
+        world.on_first(fail)
+        error = ""
+    except LitebertError as problem:
+        error = str(problem)
+    return {
+        "sum": world.sum({"a": world.rank, "b": 1}),
+        "max": world.max({"a": world.rank, "b": -1}),
+        "tensor": tensor.item(),
+        "gather": world.gather(f"rank {world.rank}"),
+        "first": world.on_first(lambda: world.rank),
+        "error": error,
+    }
+
+
+def placement(world: World, directory: Path) -> dict[str, Any]:
+    """Models that begin differently, and gradients that only one rank has."""
+    model = place(ToyModel(seed=world.rank), world, sharded=False)
+    if world.rank == 1:
+        model.up.weight.grad = torch.ones_like(model.up.weight)
+    reduce_gradients(model, world)
+    return {
+        "weights": model_tensors(model),
+        "gradient": model.up.weight.grad,
+        "unused": [name for name, parameter in model.named_parameters() if parameter.grad is None],
+    }
+
+
+def sharded_tensor(world: World, directory: Path) -> dict[str, Any]:
+    """A parameter with fewer rows than would fill both ranks evenly."""
+    model = place(nn.Linear(2, 3), world, sharded=True)
+    return {"whole": whole(model.weight), "rows": len(model.weight.to_local())}
+
+
+SCENARIOS = {
+    "gradient": lambda world, at: gradient(world, at, sharded=False, microbatch_size=8),
+    "gradient_accumulated": lambda world, at: gradient(world, at, sharded=False, microbatch_size=3),
+    "gradient_sharded": lambda world, at: gradient(world, at, sharded=True, microbatch_size=3),
+    "lamb": lambda world, at: trained(world, at, optimizer="lamb", sharded=False),
+    "lamb_sharded": lambda world, at: trained(world, at, optimizer="lamb", sharded=True),
+    "adamw": lambda world, at: trained(world, at, optimizer="adamw", sharded=False),
+    "adamw_sharded": lambda world, at: trained(world, at, optimizer="adamw", sharded=True),
+    "not_finite": not_finite,
+    "elastic": elastic,
+    "evaluation": evaluation,
+    "reductions": reductions,
+    "placement": placement,
+    "sharded_tensor": sharded_tensor,
+}
+
+
+def main(directory: Path) -> None:
+    torch.set_num_threads(1)
+    with joined_world(settings(timeout_seconds=30)) as world:
+        seen = {name: scenario(world, directory / name) for name, scenario in SCENARIOS.items()}
+        torch.save(seen, directory / f"rank-{world.rank}.pt")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,25 @@
+"""The toy, which knows the protocols' names only, is what the engine asks for."""
+
+import pytest
+
+from litebert.training import protocols
+from litebert.training.trackers import MetricsFile
+from training.toy import ToyBatches, ToyObjective
+
+
+@pytest.mark.parametrize(
+    ("value", "protocol"),
+    [
+        (ToyBatches().microbatches(0)[0], protocols.Batch),
+        (ToyBatches(), protocols.BatchSource),
+        (ToyObjective(), protocols.Objective),
+    ],
+)
+def test_a_class_that_has_the_parts_fits(value, protocol):
+    assert isinstance(value, protocol)
+
+
+def test_the_metrics_file_is_a_tracker(tmp_path):
+    metrics = MetricsFile(tmp_path / "metrics.jsonl", step=0)
+    assert isinstance(metrics, protocols.Tracker)
+    metrics.finish()

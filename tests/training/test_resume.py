@@ -1,0 +1,108 @@
+"""A run that was killed goes on bit by bit as if it had not been."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from litebert.randomness import rng_for
+from litebert.training.events import Saved, StepDone
+from training.events_that_kill import KilledError, killer
+from training.toy import ToyBatches, held_out, losses, rows, train
+
+TESTS = Path(__file__).parents[1]
+LONG = {"duration": "2000 steps", "checkpoint_every": "3 steps", "keep_checkpoints": 2, "warmup": 0.1}
+
+
+def weights(model: torch.nn.Module) -> torch.Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+
+def optimizer_file(directory: Path) -> bytes:
+    return (directory / "checkpoints" / "step-00000008" / "optimizer.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("optimizer", ["lamb", "lamb_bias_corrected", "adamw", "adamw_uncorrected"])
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
+def test_a_killed_run_goes_on_bit_by_bit(tmp_path, optimizer, precision):
+    changes = {
+        "optimizer": optimizer,
+        "precision": precision,
+        "duration": "8 steps",
+        "checkpoint_every": "3 steps",
+        "warmup": 0.25,
+        "batches": ToyBatches(microbatch_size=3),
+    }
+    whole, _ = train(tmp_path / "whole", **changes)
+    for kind, step in ((StepDone, 2), (StepDone, 5), (Saved, 6), (StepDone, 8)):
+        with pytest.raises(KilledError):
+            train(tmp_path / "cut", listeners=[killer(kind, step)], **changes)
+    model, _ = train(tmp_path / "cut", **changes)
+    assert losses(tmp_path / "cut") == losses(tmp_path / "whole")
+    assert torch.equal(weights(model), weights(whole))
+    assert optimizer_file(tmp_path / "cut") == optimizer_file(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("optimizer", ["lamb", "adamw"])
+def test_a_process_killed_at_a_random_moment_goes_on_bit_by_bit(tmp_path, optimizer):
+    lines = int(rng_for(os.getpid(), "kill", optimizer).integers(1, 60))
+    _kill_after(lines, tmp_path / "cut", LONG | {"optimizer": optimizer})
+    reached = max(losses(tmp_path / "cut"), default=0)
+    assert 0 < reached < 2000, "the process was to be killed in its middle"
+    until = {"duration": "2000 steps", "listeners": [killer(StepDone, reached + 5)]}
+    for directory in ("cut", "whole"):
+        with pytest.raises(KilledError):
+            train(tmp_path / directory, **(LONG | until | {"optimizer": optimizer}))
+    assert losses(tmp_path / "cut") == losses(tmp_path / "whole")
+
+
+def _kill_after(lines: int, directory: Path, changes: dict) -> None:
+    """Start a run in a process of its own and kill it once its metrics have so many lines."""
+    environment = os.environ | {"PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "training.toy", str(directory), json.dumps(changes)]
+    process = subprocess.Popen(command, env=environment)
+    metrics = directory / "metrics.jsonl"
+    while process.poll() is None and (not metrics.exists() or metrics.read_bytes().count(b"\n") < lines):
+        pass
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+
+
+def test_evaluations_are_neither_lost_nor_repeated(tmp_path):
+    changes = {"duration": "8 steps", "checkpoint_every": "3 steps", "evaluate": held_out, "evaluate_every": "2 steps"}
+    train(tmp_path / "whole", **changes)
+    with pytest.raises(KilledError):
+        train(tmp_path / "cut", listeners=[killer(StepDone, 5)], **changes)
+    train(tmp_path / "cut", **changes)
+    evaluations = [[row for row in rows(tmp_path / name) if "evaluation/loss" in row] for name in ("cut", "whole")]
+    assert evaluations[0] == evaluations[1]
+
+
+def test_a_damaged_checkpoint_costs_one_interval_and_nothing_else(tmp_path):
+    train(tmp_path / "whole", duration="8 steps")
+    with pytest.raises(KilledError):
+        train(tmp_path / "cut", duration="8 steps", checkpoint_every="2 steps", listeners=[killer(StepDone, 7)])
+    (tmp_path / "cut" / "checkpoints" / "step-00000006" / "optimizer.safetensors").write_bytes(b"damaged")
+    train(tmp_path / "cut", duration="8 steps")
+    assert losses(tmp_path / "cut") == losses(tmp_path / "whole")
+
+
+def test_two_runs_with_one_seed_are_the_same(tmp_path):
+    first, _ = train(tmp_path / "a")
+    second, _ = train(tmp_path / "b")
+    assert losses(tmp_path / "a") == losses(tmp_path / "b")
+    assert torch.equal(weights(first), weights(second))
+
+
+def test_looking_changes_nothing(tmp_path):
+    """Evaluating, saving and logging more or less often leave no trace in the weights."""
+    first, _ = train(tmp_path / "a")
+    second, _ = train(
+        tmp_path / "b", evaluate=held_out, evaluate_every="1 step", checkpoint_every="1 step", log_every=5
+    )
+    assert torch.equal(weights(first), weights(second))
