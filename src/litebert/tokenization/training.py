@@ -4,6 +4,7 @@ Source: the `spm_train` command in the original's README.
 """
 
 import io
+import logging
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +20,8 @@ from litebert.tokenization.normalize import normalize
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.settings import TextSettings
 from litebert.tokenization.tokenizer import Tokenizer
+
+logger = logging.getLogger(__name__)
 
 _LARGEST_SENTENCE_BYTES = 2**30
 """SentencePiece would skip longer ones without a word; its own default is 4192."""
@@ -64,6 +67,7 @@ def train_tokenizer(texts: Iterable[str], settings: TokenizerSettings, out: Path
     drawn = draw(filter(None, lines), settings.input_sentence_size, rng=rng_for(settings.seed, "tokenizer lines"))
     if not drawn:
         raise DataError("tokenizer training: the texts hold no words; give files with some text")
+    logger.info("training a vocabulary of %d pieces on %d lines", settings.vocab_size, len(drawn))
     text_settings = TextSettings(**{name: getattr(settings, name) for name in TextSettings.model_fields})
     tokenizer = Tokenizer(SentencePieceModel(_train(drawn, settings), text_settings, where="the trained model"))
     tokenizer.save(out)
@@ -108,7 +112,7 @@ def _train(lines: list[str], settings: TokenizerSettings) -> bytes:
             minloglevel=2,
         )
     except RuntimeError as error:
-        raise _explained(error, settings) from error
+        raise _explained(error, settings) from None
     return model.getvalue()
 
 
