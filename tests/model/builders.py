@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 
 from litebert.model.config import ModelConfig
+from litebert.model.encoder import Encoder
+from litebert.model.init import initialize
 
 TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 2e-2}
 """How far two kernels may differ: outputs absolutely (they are normalised), gradients relative to their norm."""
@@ -32,3 +34,9 @@ def random_batch(config: ModelConfig, mask: Tensor, *, seed: int = 0) -> TokenBa
 
 def padded_mask(lengths: list[int], size: int | None = None) -> Tensor:
     return torch.arange(size or max(lengths))[None] < torch.tensor(lengths)[:, None]
+
+
+def fresh_encoder(config: ModelConfig, *, pooler: bool = True) -> Encoder:
+    encoder = Encoder(config, pooler=pooler)
+    initialize(encoder, scale=config.initializer_range, seed=0)
+    return encoder

@@ -1,6 +1,12 @@
-"""A tiny member of the family and a batch for it."""
+"""A tiny member of the family, a batch for it, and a process that compiles."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
 
 import pytest
+import torch
 
 from litebert.model.config import ModelConfig
 
@@ -24,3 +30,10 @@ def tiny_config() -> ModelConfig:
 @pytest.fixture
 def batch(tiny_config) -> TokenBatch:
     return random_batch(tiny_config, padded_mask([9, 5, 1]))
+
+
+@pytest.fixture(scope="session")
+def unchecked() -> Iterator[Callable[..., Any]]:
+    """Calls functions of `unchecked.py` in a process without shape checks, which torch's compiler cannot trace."""
+    with ProcessPoolExecutor(1, get_context("spawn"), initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        yield lambda function, *arguments: pool.submit(function, *arguments).result()

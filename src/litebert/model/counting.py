@@ -48,7 +48,7 @@ def parameter_counts(config: ModelConfig) -> ParameterCounts:
     attentions, feed_forwards = stored_blocks(config)
     return ParameterCounts(
         embeddings=(V + config.max_position_embeddings + config.type_vocab_size) * E + _norm(E),
-        projection=0 if E == H else _linear(E, H),
+        projection=_linear(E, H) if config.has_projection else 0,
         attention=attentions * (4 * _linear(H, H) + _norm(H)),
         feed_forward=feed_forwards * (_linear(H, inner) + _linear(inner, H) + _norm(H)),
         pooler=_linear(H, H),
@@ -89,7 +89,7 @@ def flops_per_token(config: ModelConfig, *, length: int, predicted: float = 0.0)
     """
     V, E, H, inner = config.vocab_size, config.embedding_size, config.hidden_size, config.intermediate_size
     block = 8 * H * H + 4 * length * H + 4 * H * inner
-    projection = 0 if E == H else 2 * E * H
+    projection = 2 * E * H if config.has_projection else 0
     pooler = 2 * H * H / length
     forward = round(len(sharing_schedule(config)) * block + projection + pooler + predicted * 2 * E * (H + V))
     return Flops(forward=forward, training=3 * forward)
@@ -150,7 +150,7 @@ def _block_bytes(config: ModelConfig, precision: Precision) -> int:
 def _end_bytes(config: ModelConfig, precision: Precision, predicted: float) -> float:
     """Bytes a token that embeddings, projection and the MLM head keep."""
     V, E, H, width = config.vocab_size, config.embedding_size, config.hidden_size, _BYTES[precision]
-    embeddings = 4 * E + (0 if E == H else width * E) + (4 * E if config.hidden_dropout_prob else 0)
+    embeddings = 4 * E + (width * E if config.has_projection else 0) + (4 * E if config.hidden_dropout_prob else 0)
     head = width * (H + 2 * E + V) + 4 * E
     return embeddings + predicted * head
 

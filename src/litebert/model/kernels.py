@@ -63,7 +63,7 @@ def attend_by_length(
         stacked = (torch.stack([part[index] for index in indices]).transpose(1, 2) for part in parts)  # n A length D
         context = F.scaled_dot_product_attention(*stacked, dropout_p=dropout).transpose(1, 2)
         contexts.update(zip(indices, context, strict=True))
-    return torch.cat([contexts[index] for index in range(len(lengths))] or [value[0]])[None]
+    return torch.cat([contexts[index] for index in range(len(lengths))])[None]
 
 
 def attend_varlen(

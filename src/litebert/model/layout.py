@@ -62,7 +62,7 @@ class Packed:
     @classmethod
     def of(cls, mask: Bool[Tensor, "B S"]) -> "Packed":
         """Layout of a batch; sequences without a token vanish. Reads the lengths: CUDA has to wait."""
-        lengths = tuple(length for length in mask.sum(1).tolist() if length)
+        lengths = tuple(length for length in mask.sum(1).tolist() if length) or (0,)
         starts = torch.tensor([0, *lengths], dtype=torch.int32, device=mask.device).cumsum(0, dtype=torch.int32)
         return cls(mask=mask, indices=mask.flatten().nonzero()[:, 0], boundaries=starts, lengths=lengths)
 
@@ -90,7 +90,7 @@ class Packed:
         dropout: float,
     ) -> Float[Tensor, "1 N A D"]:
         """Attention inside each sequence."""
-        if query.is_cuda and query.dtype in (torch.float16, torch.bfloat16) and not dropout and self.lengths:
+        if query.is_cuda and query.dtype in (torch.float16, torch.bfloat16) and not dropout:
             return attend_varlen(query, key, value, self.boundaries, max(self.lengths))
         return attend_by_length(query, key, value, self.lengths, dropout)
 

@@ -1,0 +1,31 @@
+"""One shared block is compiled once and run as a loop; every model exports with a free batch and length."""
+
+from typing import get_args
+
+import pytest
+
+from litebert.model import models
+from litebert.model.layout import AttentionKernel
+
+from .unchecked import EXPORTS, compiled_difference, exported_difference, graphs
+
+
+@pytest.mark.parametrize(("kernel", "sharing"), [("sdpa", "all"), ("sdpa", "none"), ("unpadded", "all")])
+def test_compile_time_grows_neither_with_depth_nor_with_shapes(unchecked, tiny_config, kernel, sharing):
+    shallow = unchecked(graphs, tiny_config.replace(num_hidden_layers=1, sharing=sharing), kernel)
+    deep = unchecked(graphs, tiny_config.replace(num_hidden_layers=6, sharing=sharing), kernel)
+    assert 0 < deep == shallow <= 8
+
+
+@pytest.mark.parametrize("kernel", get_args(AttentionKernel))
+def test_the_compiled_block_gives_the_same_numbers(unchecked, tiny_config, kernel):
+    assert unchecked(compiled_difference, tiny_config, kernel) < 1e-5
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_every_model_exports_with_dynamic_batch_and_length(unchecked, tiny_config, name):
+    assert unchecked(exported_difference, name, tiny_config) < 1e-5
+
+
+def test_every_model_is_covered_here():
+    assert set(EXPORTS) == set(models.__all__)

@@ -1,0 +1,206 @@
+from typing import get_args
+
+import pytest
+import torch
+
+from litebert.errors import DataError
+from litebert.model.config import ModelConfig, Sharing
+from litebert.model.layout import AttentionKernel
+from litebert.model.models import ForPretraining, ForSequenceClassification
+from litebert.model.schedule import stored_blocks
+
+from .builders import TOLERANCES, fresh_encoder, padded_mask, random_batch
+
+MASKS = {
+    "no padding": torch.ones(3, 7, dtype=torch.bool),
+    "padding": padded_mask([9, 5, 1]),
+    "an empty sequence": padded_mask([6, 0, 3]),
+    "nothing at all": padded_mask([0, 0], 4),
+    "one token": padded_mask([1]),
+    "the longest": padded_mask([24, 13]),
+    "holes": torch.tensor([[True, False, True, True], [False, True, False, True]]),
+}
+PRECISIONS = (torch.float64, torch.float32, torch.bfloat16)
+
+
+def run(config: ModelConfig, kernel: AttentionKernel, mask: torch.Tensor, dtype: torch.dtype):
+    """Outputs at the real tokens, and the gradients of a loss over them."""
+    model = ForPretraining(config).to(torch.float64 if dtype == torch.float64 else torch.float32)
+    model.encoder.attention_kernel = kernel
+    batch = random_batch(config, mask)
+    positions = mask.flatten().nonzero()[:, 0]
+    with torch.autocast("cpu", torch.bfloat16, enabled=dtype == torch.bfloat16):
+        output = model(*batch.arguments, positions)
+        loss = output.mlm_logits.square().mean() if len(positions) else output.mlm_logits.sum()
+    loss.backward()
+    blocks = model.encoder.attentions.parameters()
+    return output, torch.cat([parameter.grad.flatten().double() for parameter in blocks])
+
+
+@pytest.mark.parametrize("dtype", PRECISIONS, ids=str)
+@pytest.mark.parametrize("kernel", ["sdpa", "unpadded"])
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+def test_every_kernel_gives_the_outputs_and_gradients_of_the_reference(tiny_config, mask, kernel, dtype):
+    expected, expected_gradient = run(tiny_config, "reference", mask, dtype)
+    output, gradient = run(tiny_config, kernel, mask, dtype)
+    states, expected_states = output.encoder.last_hidden_state, expected.encoder.last_hidden_state
+    assert torch.allclose(states[mask], expected_states[mask], atol=TOLERANCES[dtype], rtol=TOLERANCES[dtype])
+    assert (gradient - expected_gradient).norm() <= 5 * TOLERANCES[dtype] * expected_gradient.norm()
+    assert states.isfinite().all()
+    assert output.sop_logits.isfinite().all()
+
+
+def test_512_tokens_agree_too(tiny_config):
+    config = tiny_config.replace(max_position_embeddings=512)
+    mask = padded_mask([512, 100])
+    expected, _ = run(config, "reference", mask, torch.float32)
+    for kernel in ("sdpa", "unpadded"):
+        states = run(config, kernel, mask, torch.float32)[0].encoder.last_hidden_state
+        assert torch.allclose(states[mask], expected.encoder.last_hidden_state[mask], atol=TOLERANCES[torch.float32])
+
+
+@pytest.mark.parametrize("kernel", get_args(AttentionKernel))
+def test_padding_changes_nothing(tiny_config, kernel):
+    model = fresh_encoder(tiny_config)
+    model.attention_kernel = kernel
+    batch = random_batch(tiny_config, padded_mask([7, 3], 12))
+    short = model(*(tensor[:, :7] for tensor in batch.arguments)).last_hidden_state
+    padded = model(*batch.arguments).last_hidden_state[:, :7]
+    real = batch.attention_mask[:, :7]
+    assert torch.allclose(short[real], padded[real], atol=TOLERANCES[torch.float32])
+
+
+@pytest.mark.parametrize("sharing", get_args(Sharing))
+@pytest.mark.parametrize("inner", [1, 2])
+def test_all_sharing_strategies_agree_when_the_weights_are_equal(tiny_config, batch, sharing, inner):
+    shared = fresh_encoder(tiny_config)
+    expected = shared(*batch.arguments).last_hidden_state
+    model = fresh_encoder(tiny_config.replace(num_hidden_layers=4 // inner, inner_group_num=inner, sharing=sharing))
+    model.load_state_dict(repeated(shared.state_dict(), model.config))
+    assert torch.equal(model(*batch.arguments).last_hidden_state, expected)
+
+
+def repeated(parameters, config):
+    """Parameters of an all-shared encoder, once for each block that another one stores."""
+    result = {}
+    for name, tensor in parameters.items():
+        for kind, count in zip(("attentions", "feed_forwards"), stored_blocks(config), strict=True):
+            if name.startswith(f"{kind}.0."):
+                result |= {name.replace(".0.", f".{block}.", 1): tensor for block in range(count)}
+        if not name.startswith(("attentions", "feed_forwards")):
+            result[name] = tensor
+    return result
+
+
+def test_not_shared_is_the_same_model_said_in_two_ways(tiny_config, batch):
+    by_sharing = fresh_encoder(tiny_config.replace(sharing="none"))
+    by_groups = fresh_encoder(tiny_config.replace(num_hidden_groups=4))
+    by_groups.load_state_dict(by_sharing.state_dict())
+    assert torch.equal(*(model(*batch.arguments).last_hidden_state for model in (by_sharing, by_groups)))
+
+
+def test_hidden_states_are_what_each_block_reads_and_gives(tiny_config, batch):
+    model = fresh_encoder(tiny_config)
+    output = model(*batch.arguments, output_hidden_states=True)
+    assert len(output.hidden_states) == tiny_config.num_hidden_layers + 1
+    assert torch.equal(output.hidden_states[-1], output.last_hidden_state)
+    assert torch.equal(model.projection(output.embedding_output), output.hidden_states[0])
+
+
+def test_nothing_is_kept_that_was_not_asked_for(tiny_config, batch):
+    output = fresh_encoder(tiny_config)(*batch.arguments)
+    assert output.hidden_states == ()
+    assert output.embedding_output is None
+
+
+@pytest.mark.parametrize("kernel", get_args(AttentionKernel))
+def test_attention_probabilities_are_those_of_the_forward_pass(tiny_config, batch, kernel):
+    model = fresh_encoder(tiny_config)
+    model.attention_kernel = kernel
+    output = model(*batch.arguments, output_hidden_states=True)
+    probabilities = model.attention_probabilities(output, batch.attention_mask)
+    block, x = model.attentions[0], output.hidden_states[-2]
+    value = block.value(x).unflatten(-1, block.heads)
+    context = torch.einsum("baqk,bkad->bqad", probabilities[-1], value).flatten(2)
+    expected = model.feed_forwards[0](block.norm(x + block.output(context)))
+    real = batch.attention_mask
+    assert len(probabilities) == tiny_config.num_hidden_layers
+    assert torch.allclose(output.last_hidden_state[real], expected[real], atol=TOLERANCES[torch.float32])
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 9])
+def test_checkpointing_changes_neither_outputs_nor_gradients(tiny_config, batch, every):
+    def gradients(checkpoint_every):
+        model = fresh_encoder(tiny_config.replace(hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1))
+        model.checkpoint_every = checkpoint_every
+        torch.manual_seed(0)
+        output = model(*batch.arguments, output_hidden_states=True)
+        (output.pooled.sum() + sum(state.square().sum() for state in output.hidden_states)).backward()
+        return [output.pooled, *(parameter.grad for parameter in model.parameters())]
+
+    for ours, expected in zip(gradients(every), gradients(None), strict=True):
+        assert torch.equal(ours, expected)
+
+
+def test_checkpointing_keeps_fewer_activations(tiny_config, batch):
+    def kept(every):
+        model = fresh_encoder(tiny_config)
+        model.checkpoint_every = every
+        sizes = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: sizes.append(t.numel()) or t, lambda t: t):
+            model(*batch.arguments)
+        return sum(sizes)
+
+    assert kept(2) < kept(None) / 3
+
+
+def test_under_autocast_the_residual_stream_stays_in_32_bits(tiny_config, batch):
+    model = fresh_encoder(tiny_config)
+    with torch.autocast("cpu", torch.bfloat16):
+        output = model(*batch.arguments, output_hidden_states=True)
+    assert {state.dtype for state in output.hidden_states} == {torch.float32}
+
+
+def test_a_sequence_longer_than_the_positions_is_refused(tiny_config):
+    batch = random_batch(tiny_config, padded_mask([25]))
+    with pytest.raises(DataError, match="25 tokens in a sequence, the model has 24 positions"):
+        fresh_encoder(tiny_config)(*batch.arguments)
+
+
+def test_without_a_pooler_the_first_state_stands_for_the_sequence(tiny_config, batch):
+    output = fresh_encoder(tiny_config, pooler=False)(*batch.arguments)
+    assert torch.equal(output.pooled, output.last_hidden_state[:, 0])
+
+
+CHANGES = {
+    "hidden_size": 64,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 2,
+    "intermediate_size": 40,
+    "embedding_size": 8,
+    "sharing": "none",
+    "num_hidden_groups": 2,
+    "inner_group_num": 2,
+    "hidden_act": "relu",
+    "hidden_dropout_prob": 0.5,
+    "attention_probs_dropout_prob": 0.5,
+    "classifier_dropout_prob": 0.5,
+    "vocab_size": 61,
+    "max_position_embeddings": 25,
+    "type_vocab_size": 3,
+    "initializer_range": 0.1,
+    "layer_norm_eps": 0.5,
+    "embedding_projection": "always",
+}
+
+
+@pytest.mark.parametrize("field", ModelConfig.model_fields)
+def test_every_setting_is_read(tiny_config, batch, field):
+    def observe(config):
+        model = ForSequenceClassification(config, num_labels=2)
+        torch.manual_seed(0)
+        shapes = [tuple(parameter.shape) for parameter in model.parameters()]
+        return shapes, model(*batch.arguments).logits.tolist()
+
+    config = tiny_config.replace(embedding_size=32) if field == "embedding_projection" else tiny_config
+    assert observe(config.replace(**{field: CHANGES[field]})) != observe(config)

@@ -1,0 +1,49 @@
+from typing import get_args
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from litebert.model.kernels import attend_sdpa
+from litebert.model.layout import LAYOUTS, AttentionKernel, Grid, Packed
+
+masks = st.tuples(st.integers(1, 4), st.integers(1, 9)).flatmap(lambda shape: arrays(bool, shape).map(torch.from_numpy))
+
+
+@settings(deadline=None)
+@given(masks)
+def test_packing_keeps_the_real_tokens_in_order_with_their_positions(mask):
+    layout = Packed.of(mask)
+    grid = torch.arange(mask.numel()).view(mask.shape)
+    assert torch.equal(layout.pack(grid)[0], grid[mask])
+    assert torch.equal(layout.positions[0], torch.arange(mask.shape[1]).expand_as(mask)[mask])
+    assert sum(layout.lengths) == layout.boundaries[-1] == mask.sum()
+    assert all(layout.lengths) or layout.lengths == (0,)
+
+
+@settings(deadline=None)
+@given(masks, st.sampled_from(get_args(AttentionKernel)))
+def test_unpacking_puts_every_real_token_back(mask, kernel):
+    layout = LAYOUTS[kernel](mask)
+    vectors = torch.randn(*mask.shape, 3, generator=torch.Generator().manual_seed(0))
+    packed = torch.stack([layout.pack(column) for column in vectors.unbind(-1)], dim=-1)
+    assert torch.equal(layout.unpack(packed)[mask], vectors[mask])
+
+
+def test_padding_unpacks_to_zeros():
+    layout = Packed.of(torch.tensor([[True, False], [False, False]]))
+    assert layout.unpack(torch.ones(1, 1, 2)).sum() == 2
+
+
+def test_the_grid_is_left_as_it_is():
+    mask = torch.ones(2, 3, dtype=torch.bool)
+    layout = Grid(mask, attend_sdpa)
+    assert layout.pack(mask) is mask
+    assert layout.positions.tolist() == [[0, 1, 2]]
+
+
+@pytest.mark.parametrize("kernel", get_args(AttentionKernel))
+def test_every_kernel_has_a_layout(kernel):
+    assert isinstance(LAYOUTS[kernel](torch.ones(1, 1, dtype=torch.bool)), Grid | Packed)
