@@ -22,7 +22,6 @@ TRAIN = {
     "optimizer": "adamw",
     "learning_rate": 0.01,
     "evaluate_every": "20 steps",
-    "checkpoint_every": "10 steps",
     "device": "cpu",
 }
 
@@ -80,6 +79,7 @@ def test_a_run_learns_and_leaves_the_best_model_with_its_figures(settings, tmp_p
 
 
 def test_transformers_loads_the_result_with_the_same_answers(settings, tmp_path):
+    settings["train"]["duration"] = "1 steps"
     transformers = pytest.importorskip("transformers")
     result = finetune(parsed(settings), tmp_path / "run")
     model = transformers.AutoModelForSequenceClassification.from_pretrained(result.model)
@@ -102,6 +102,7 @@ def test_a_regression_learns_scores(settings, tmp_path):
 
 
 def test_rows_are_held_out_where_there_is_no_file_for_them(settings, tmp_path):
+    settings["train"]["duration"] = "1 steps"
     settings["data"] = {"train": write_opinions(tmp_path / "train.csv"), "dev": {"fraction": 0.25, "seed": 3}}
     result = finetune(parsed(settings), tmp_path / "run")
     assert (result.train_examples, result.best["examples"]) == (27, 9)
@@ -116,6 +117,7 @@ def test_the_best_evaluation_is_kept_not_the_last(settings, tmp_path, monkeypatc
 
 
 def test_a_stopped_run_resumes_to_the_same_weights(settings, tmp_path):
+    settings["train"]["checkpoint_every"] = "10 steps"
     run = parsed(settings)
     whole = finetune(run, tmp_path / "whole")
 
@@ -133,6 +135,7 @@ def test_a_stopped_run_resumes_to_the_same_weights(settings, tmp_path):
 
 
 def test_a_finished_run_is_given_back_untouched(settings, tmp_path, caplog):
+    settings["train"]["duration"] = "1 steps"
     run = parsed(settings)
     first = finetune(run, tmp_path / "run")
     written = (first.model / "model.safetensors").stat().st_mtime_ns
@@ -145,6 +148,7 @@ def test_a_finished_run_is_given_back_untouched(settings, tmp_path, caplog):
 
 
 def test_a_finished_run_with_other_settings_is_refused(settings, tmp_path):
+    settings["train"]["duration"] = "1 steps"
     finetune(parsed(settings), tmp_path / "run")
     with pytest.raises(ConfigError, match="other settings \\(seed\\)"):
         finetune(parsed(settings, seed=7), tmp_path / "run")
@@ -152,6 +156,7 @@ def test_a_finished_run_with_other_settings_is_refused(settings, tmp_path):
 
 @pytest.mark.parametrize(("content", "message"), [(None, "missing"), ("{", "damaged: not JSON")])
 def test_a_run_that_lost_its_model_says_so(settings, tmp_path, content, message):
+    settings["train"]["duration"] = "1 steps"
     run = parsed(settings)
     result = finetune(run, tmp_path / "run")
     (tmp_path / "run" / "result.json").unlink()
