@@ -94,9 +94,12 @@ def test_what_is_no_model_is_refused_by_name(content):
         SentencePieceModel(content, TextSettings(), where="some.model")
 
 
-def test_a_truncated_model_is_refused(numbers):
+@pytest.mark.parametrize(
+    "damage", [lambda model: model[:-100], lambda model: model.replace("▁12,".encode(), b"\xff" * 6)]
+)
+def test_a_damaged_model_is_refused(numbers, damage):
     with pytest.raises(DataError, match="damaged"):
-        SentencePieceModel(numbers.model.content[:-100], TextSettings(), where="some.model")
+        SentencePieceModel(damage(numbers.model.content), TextSettings(), where="some.model")
 
 
 def test_every_text_of_the_original_gives_its_ids(released):

@@ -32,8 +32,7 @@ class SentencePieceModel:
         """Read a serialized SentencePiece model; `where` begins the message of the DataError if it is none."""
         self.content = content
         self.settings = settings
-        self._processor = _read(content, where=where)
-        self.vocabulary: tuple[str, ...] = tuple(self._processor.id_to_piece(list(range(self._processor.vocab_size()))))
+        self._processor, self.vocabulary = _read(content, where=where)
         self._split_pieces = self._digit_comma_splits() if settings.digit_comma else {}
         self._split_ids = {
             self._processor.piece_to_id(piece): self._processor.piece_to_id(parts)
@@ -107,19 +106,21 @@ class SentencePieceModel:
         return aligned.starts[begin[visible]].tolist(), aligned.ends[end[visible] - 1].tolist()
 
 
-def _read(content: bytes, *, where: str) -> sentencepiece.SentencePieceProcessor:
+def _read(content: bytes, *, where: str) -> tuple[sentencepiece.SentencePieceProcessor, tuple[str, ...]]:
+    """The model, and its piece for each id."""
     processor = sentencepiece.SentencePieceProcessor()
     try:
         processor.LoadFromSerializedProto(content)
-    except RuntimeError:
+        vocabulary = tuple(processor.id_to_piece(list(range(processor.vocab_size()))))
+    except (RuntimeError, UnicodeDecodeError):
         raise DataError(f"{where}: not a SentencePiece model, or a damaged one; take a fresh copy") from None
     for piece in SentencePieceModel.specials.values():
-        if processor.id_to_piece(processor.piece_to_id(piece)) != piece:
+        if piece not in vocabulary:
             raise DataError(
                 f"{where}: has no piece {piece!r}, which every ALBERT vocabulary needs; "
                 "train one with `litebert tokenizer train`"
             )
-    return processor
+    return processor, vocabulary
 
 
 def _replace(tokens: list[Token], splits: dict[Token, list[Token]]) -> list[Token]:
