@@ -1,3 +1,4 @@
+import contextlib
 import random
 import shutil
 
@@ -9,9 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from litebert.errors import CheckpointError
-from litebert.interop.bundle import DTYPES, index_file, open_bundle, write_bundle
+from litebert.interop.bundle import DTYPES, index_file, open_bundle, read_index, write_bundle
 from litebert.interop.table import masked_crc, read_table, write_table
-from litebert.interop.wire import bytes_field, fixed32_field, number_field
+from litebert.interop.wire import DamagedBytesError, bytes_field, fixed32_field, number_field
 
 ANY_ARRAY = st.sampled_from(sorted(DTYPES.values(), key=str)).flatmap(
     lambda dtype: arrays(dtype, array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
@@ -180,9 +181,25 @@ def test_ten_thousand_mutated_indexes_are_read_or_refused(tmp_path):
     values = read_table(whole)
     for trial in range(10_000):
         mutant = mutated(whole, rng) if trial % 2 else write_table({**values, **mutated_value(values, rng)})
-        index_file(prefix).write_bytes(mutant)
+        with contextlib.suppress(DamagedBytesError):
+            assert read_index(mutant)[0] > 0
+
+
+def test_mutated_indexes_are_read_or_refused_by_name(tmp_path):
+    rng = random.Random(2)
+    prefix = tmp_path / "m"
+    write_bundle(prefix, {"bert/a": np.zeros((2, 3), "f4"), "c": np.int64(3)[None]})
+    values = read_table(index_file(prefix).read_bytes())
+    for _ in range(300):
+        index_file(prefix).write_bytes(write_table({**values, **mutated_value(values, rng)}))
         sentence = refusal(prefix)
         assert not sentence or sentence.startswith((f"{prefix}.index: ", f"{prefix}.data-"))
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path):
+    index_file(tmp_path / "m").write_bytes(write_table({b"": number_field(1, 1), b"\xff": entry()}))
+    with pytest.raises(CheckpointError, match="not UTF-8"):
+        open_bundle(tmp_path / "m")
 
 
 def mutated(content: bytes, rng: random.Random) -> bytes:

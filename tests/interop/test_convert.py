@@ -58,6 +58,7 @@ def test_the_report_names_every_tensor(tmp_path):
     text = report.text()
     assert text.startswith(f"{tmp_path / 'm'} → {tmp_path / 'c'} (ForSequenceClassification, litebert format): 25 ")
     assert len(text.splitlines()) == 1 + len(report.mapped) + len(report.dropped) + len(report.missing)
+    assert report.bridged == ()
     assert "missing  classifier.weight: starts from new weights" in text
 
 
@@ -105,6 +106,25 @@ def test_our_own_form_is_kept_where_transformers_has_none(tmp_path, model):
     with pytest.raises(ConfigError, match="transformers"):
         convert(tmp_path / "m", tmp_path / "d", to="transformers")
     assert not (tmp_path / "d").exists()
+
+
+def test_a_bridge_carries_the_weights_to_unshared_layers(tmp_path):
+    shared = saved(tmp_path / "m", "ForMaskedLM")
+    report = convert(tmp_path / "m", tmp_path / "c", to="transformers", changes={"sharing": "none"})
+    unshared = load_model(tmp_path / "c")
+    assert len(unshared.encoder.attentions) == 2
+    assert all(same(block, shared.encoder.attentions[0]) for block in unshared.encoder.attentions)
+    assert "albert.encoder.albert_layer_groups.1.albert_layers.0.ffn.weight" in report.bridged
+    assert len(report.bridged) == 16
+    assert "made from other blocks" in report.text()
+
+
+def test_a_bridge_merges_the_layers_that_will_be_shared(tmp_path):
+    saved(tmp_path / "m", "ForMaskedLM", sharing="none")
+    report = convert(tmp_path / "m", tmp_path / "c", to="tensorflow", changes={"sharing": "all"})
+    merged = [name for name, reason in report.dropped if reason == "merged into the blocks that are kept"]
+    assert len(merged) == 16
+    assert all("albert_layer_groups.1" in name for name in merged)
 
 
 def test_extra_files_and_changes_reach_the_target(tmp_path):

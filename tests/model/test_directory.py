@@ -137,6 +137,22 @@ def test_a_fresh_head_takes_nothing_from_the_source(tmp_path):
     assert_same(old.encoder, new.encoder)
 
 
+def test_a_change_of_depth_carries_every_block_over(tmp_path):
+    saved(tmp_path / "m", num_hidden_groups=2)
+    deeper = load_model(tmp_path / "m", changes={"num_hidden_layers": 4, "num_hidden_groups": 4})
+    shallow = load_model(tmp_path / "m")
+    for block, origin in enumerate([0, 0, 1, 1]):
+        assert_same(deeper.encoder.attentions[block], shallow.encoder.attentions[origin])
+
+
+def test_training_a_loaded_model_leaves_its_file_alone(tmp_path):
+    weights = saved(tmp_path / "m")
+    with torch.no_grad():
+        for parameter in load_model(tmp_path / "m").parameters():
+            parameter.add_(1)
+    assert_same(weights, load_model(tmp_path / "m"))
+
+
 def test_nothing_is_left_at_random_silently(tmp_path):
     saved(tmp_path / "m", "ForMaskedLM")
     with pytest.raises(CheckpointError, match=r"as ForPretraining: lacks 4 of 32 tensors, such as 'encoder\.pooler"):

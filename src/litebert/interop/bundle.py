@@ -105,12 +105,20 @@ def open_bundle(path: Path) -> Bundle:
     prefix = _prefix(path)
     index = index_file(prefix)
     with _naming(index):
-        table = read_table(index.read_bytes())
-        if HEADER_KEY not in table:
-            raise DamagedBytesError("no header")
-        num_shards = _read_header(table.pop(HEADER_KEY))
-        entries = {key.decode("utf-8"): _read_entry(value) for key, value in table.items()}
+        num_shards, entries = read_index(index.read_bytes())
     return Bundle(prefix=prefix, num_shards=num_shards, entries=entries)
+
+
+def read_index(content: bytes) -> tuple[int, dict[str, Entry]]:
+    """Number of data files, and every tensor's place; raises DamagedBytesError."""
+    table = read_table(content)
+    if HEADER_KEY not in table:
+        raise DamagedBytesError("no header")
+    num_shards = _read_header(table.pop(HEADER_KEY))
+    try:
+        return num_shards, {key.decode("utf-8"): _read_entry(value) for key, value in table.items()}
+    except UnicodeDecodeError:
+        raise DamagedBytesError("a name that is not UTF-8") from None
 
 
 def write_bundle(prefix: Path, tensors: Mapping[str, np.ndarray]) -> None:
@@ -149,7 +157,7 @@ def _naming(path: Path) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise CheckpointError(f"{path}: no such file; give the prefix of a TensorFlow checkpoint") from None
-    except (DamagedBytesError, UnicodeDecodeError) as error:
+    except DamagedBytesError as error:
         raise CheckpointError(f"{path}: damaged: {error}; take a fresh copy") from None
 
 

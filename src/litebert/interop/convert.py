@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from litebert.errors import ConfigError
 from litebert.interop.bundle import index_file
 from litebert.interop.tensorflow import read_original, write_original
+from litebert.model.bridges import bridge
 from litebert.model.description import Description, ModelName, obstacle
 from litebert.model.directory import CONFIG, HUB, build, changed, fill, read_directory, save_model
 from litebert.model.hub import HubOptions
@@ -29,6 +30,8 @@ class ConversionReport:
     """Name in the source and name in the target."""
     dropped: tuple[tuple[str, str], ...]
     """Name in the source and why it was left out."""
+    bridged: tuple[str, ...]
+    """Name in the target of each further tensor, made from the source's others where depth or sharing changed."""
     missing: tuple[str, ...]
     """Our names of tensors that the source lacks; they start from new weights."""
     ignored_settings: tuple[str, ...] = ()
@@ -42,6 +45,7 @@ class ConversionReport:
         )
         lines = [f"mapped   {theirs} → {ours}" for theirs, ours in self.mapped]
         lines += [f"dropped  {name}: {reason}" for name, reason in self.dropped]
+        lines += [f"bridged  {name}: made from other blocks of the source" for name in self.bridged]
         lines += [f"missing  {name}: starts from new weights" for name in self.missing]
         lines += [f"ignored  setting {name}" for name in self.ignored_settings]
         return "\n".join([summary, *lines])
@@ -77,7 +81,7 @@ def convert(
         as_model: another model than the source's, such as "ForPretraining" for a source without its class.
         labels: names of a classifier's classes.
         allow_missing: modules, such as "sop", that may start from new weights if the source lacks them.
-        changes: fields of the config to change.
+        changes: fields of the config to change; a bridge carries the weights over to another depth or sharing.
         extra_files: further files for the target by name, such as those of a tokenizer.
         seed: of the new weights.
         hub: how to fetch a name.
@@ -88,10 +92,14 @@ def convert(
     """
     read = _read(source, as_model=as_model, labels=labels, hub=hub)
     description = changed(read.description, as_model=as_model, labels=labels, changes=changes or {})
-    missing = _missing(description, read.renamed, allow_missing)
-    model = fill(description, read.renamed.tensors, where=str(source), fresh=missing, seed=seed)
+    tensors = bridge(read.renamed.tensors, source=read.description.config, target=description.config)
+    missing = _missing(description, tensors, allow_missing)
+    model = fill(description, tensors, where=str(source), fresh=missing, seed=seed)
     _write(target, model, description, to=to, extra_files=extra_files)
-    mapped, unused = _account(read.renamed, model, names=_names_on_disk(description, to=to))
+    names = {name: _name_on_disk(name, description, to=to) for name in model.state_dict()}
+    mapped = tuple((theirs, names[ours]) for theirs, ours in read.renamed.mapped if ours in names)
+    unused = tuple((theirs, _reason(ours)) for theirs, ours in read.renamed.mapped if ours not in names)
+    known = {*missing, *(ours for _, ours in read.renamed.mapped)}
     return ConversionReport(
         source=str(source),
         target=str(target),
@@ -99,6 +107,7 @@ def convert(
         model=description.model,
         mapped=mapped,
         dropped=(*read.renamed.dropped, *unused),
+        bridged=tuple(names[name] for name in names if name not in known),
         missing=missing,
         ignored_settings=read.ignored_settings,
     )
@@ -119,13 +128,13 @@ def _is_original(path: Path) -> bool:
     return path.suffix == ".index" or index_file(path).is_file()
 
 
-def _missing(description: Description, renamed: Renamed, allowed: Collection[str]) -> tuple[str, ...]:
+def _missing(description: Description, tensors: Mapping[str, Tensor], allowed: Collection[str]) -> tuple[str, ...]:
     """Tensors the model needs and the source lacks; one that is not allowed to be is left for `fill` to refuse."""
     expected = build(description, device="meta").state_dict()
     unknown = [start for start in allowed if not any(_inside(name, start) for name in expected)]
     if unknown:
         raise ConfigError(f"allow_missing: {description.model} has no {unknown[0]!r}; name a module such as 'sop'")
-    absent = (name for name in expected if name not in renamed.tensors)
+    absent = (name for name in expected if name not in tensors)
     return tuple(name for name in absent if any(_inside(name, start) for start in allowed))
 
 
@@ -150,18 +159,13 @@ def _write(
     save_model(model, target, labels=description.labels, problem_type=description.problem_type, extra_files=extra_files)
 
 
-def _names_on_disk(description: Description, *, to: Format) -> Format:
-    if to == "tensorflow":
-        return to
-    return "litebert" if obstacle(description) else "transformers"
+def _name_on_disk(name: str, description: Description, *, to: Format) -> str:
+    """What the target calls one of our tensors."""
+    row = next(row for row in tensor_names(description.config) if row.ours == name)
+    names: Format = to if to == "tensorflow" else "litebert" if obstacle(description) else "transformers"
+    return row.in_format(names) or name
 
 
-def _account(
-    renamed: Renamed, model: nn.Module, *, names: Format
-) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
-    """Names in the source and in the target of what was written, and names in the source of what the model has not."""
-    stored = model.state_dict()
-    target = {row.ours: row.in_format(names) or row.ours for row in tensor_names(renamed.config)}
-    written = tuple((theirs, target[ours]) for theirs, ours in renamed.mapped if ours in stored)
-    unused = tuple((theirs, "has no place in this model") for theirs, ours in renamed.mapped if ours not in stored)
-    return written, unused
+def _reason(name: str) -> str:
+    block = name.startswith(("encoder.attentions.", "encoder.feed_forwards."))
+    return "merged into the blocks that are kept" if block else "has no place in this model"

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import MANIFEST, verify_manifest, whole_directory, write_bytes, write_json
 from litebert.model import models
+from litebert.model.bridges import bridge
 from litebert.model.config import ModelConfig
 from litebert.model.description import LABELLED, Description, ModelName, ProblemType, from_json, obstacle, to_json
 from litebert.model.hub import HubOptions, fetch
@@ -56,7 +57,7 @@ def load_model(
         as_model: load the encoder into another model than the one that was saved.
         labels: names of the classes of the new classifier, where `as_model` is one.
         fresh: modules, such as "classifier", that start from new weights whatever the source holds.
-        changes: fields of the config to change, such as dropout rates.
+        changes: fields of the config to change: dropout rates, or depth and sharing over the bridges of `bridges.py`.
         seed: of the new weights.
         hub: how to fetch a name.
 
@@ -66,7 +67,8 @@ def load_model(
     """
     stored = read_directory(source, hub=hub)
     description = changed(stored.description, as_model=as_model, labels=labels, changes=changes or {})
-    return fill(description, stored.renamed.tensors, where=str(stored.directory), fresh=fresh, seed=seed)
+    tensors = bridge(stored.renamed.tensors, source=stored.description.config, target=description.config)
+    return fill(description, tensors, where=str(stored.directory), fresh=fresh, seed=seed)
 
 
 def save_model(
