@@ -1,0 +1,184 @@
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+from litebert.model.config import ModelConfig
+from litebert.model.layout import AttentionKernel
+from litebert.model.losses import classification_loss, masked_lm_loss, span_loss
+from litebert.model.models import (
+    ForAnswerability,
+    ForMaskedLM,
+    ForMultipleChoice,
+    ForPretraining,
+    ForQuestionAnswering,
+    ForSequenceClassification,
+    ForTokenClassification,
+    SentenceEmbedder,
+)
+
+from .builders import TOLERANCES, TokenBatch, padded_mask, random_batch
+
+POSITIONS = torch.tensor([1, 4, 10])
+FORWARDS: dict[str, tuple[Callable[[ModelConfig], nn.Module], Callable[[nn.Module, TokenBatch], object]]] = {
+    "pretraining": (ForPretraining, lambda model, batch: model(*batch.arguments, POSITIONS)),
+    "masked language model": (ForMaskedLM, lambda model, batch: model(*batch.arguments, POSITIONS)),
+    "classification": (
+        lambda config: ForSequenceClassification(config, num_labels=3),
+        lambda model, batch: model(*batch.arguments),
+    ),
+    "choices": (ForMultipleChoice, lambda model, batch: model(*(tensor[:, None] for tensor in batch.arguments))),
+    "tokens": (
+        lambda config: ForTokenClassification(config, num_labels=3),
+        lambda model, batch: model(*batch.arguments),
+    ),
+    "spans": (ForQuestionAnswering, lambda model, batch: model(*batch.arguments)),
+    "answerability": (
+        ForAnswerability,
+        lambda model, batch: model(*batch.arguments, batch.attention_mask, torch.zeros(3, dtype=torch.int64)),
+    ),
+    "embedder": (SentenceEmbedder, lambda model, batch: model(*batch.arguments)),
+}
+HEAD_DROPOUT = {  # shape of what the head drops from, by the original; nothing in pretraining and SQuAD 1.1
+    "classification": (3, 32),
+    "choices": (3, 32),
+    "tokens": (3, 9, 32),
+    "answerability": (3, 32),
+}
+
+
+def run(name: str, config: ModelConfig, batch: TokenBatch, *, training: bool = False):
+    build, forward = FORWARDS[name]
+    return forward(build(config).train(training), batch)
+
+
+def tensors(output) -> list[torch.Tensor]:
+    return [output] if isinstance(output, torch.Tensor) else [part for part in output if isinstance(part, torch.Tensor)]
+
+
+class RecordDropout(TorchFunctionMode):
+    """Remembers the shape of everything that is dropped from, and the dropout of the attention."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dropped: list[tuple[int, ...]] = []
+        self.attention: list[float] = []
+
+    def __torch_function__(self, function, types, arguments=(), options=None):
+        options = options or {}
+        if function is F.dropout and options.get("training", arguments[2:3] == (True,)):
+            self.dropped.append(tuple(arguments[0].shape))
+        if function is F.scaled_dot_product_attention:
+            self.attention.append(options["dropout_p"])
+        return function(*arguments, **options)
+
+
+@pytest.mark.parametrize("name", FORWARDS)
+def test_dropout_is_exactly_where_the_original_has_it(tiny_config, batch, name):
+    config = tiny_config.replace(hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.2, num_hidden_layers=2)
+    with RecordDropout() as record:
+        run(name, config, batch, training=True)
+    embeddings, block = (3, 9, 16), [(3, 9, 32), (3, 9, 32)]  # after attention and after feed-forward
+    head = [HEAD_DROPOUT[name]] if name in HEAD_DROPOUT else []
+    assert record.dropped == [embeddings, *block, *block, *head]
+    assert record.attention == [0.2, 0.2]
+
+
+@pytest.mark.parametrize("name", FORWARDS)
+def test_nothing_is_dropped_in_evaluation(tiny_config, batch, name):
+    config = tiny_config.replace(hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.2)
+    with RecordDropout() as record:
+        run(name, config, batch)
+    assert not record.dropped
+    assert set(record.attention) == {0.0}
+
+
+@pytest.mark.parametrize("name", FORWARDS)
+def test_every_parameter_of_every_model_learns(tiny_config, batch, name):
+    build, forward = FORWARDS[name]
+    model = build(tiny_config)
+    sum(tensor.square().sum() for tensor in tensors(forward(model, batch)) if tensor.ndim).backward()
+    assert [name for name, parameter in model.named_parameters() if parameter.grad is None] == []
+
+
+@pytest.mark.parametrize("name", FORWARDS)
+@pytest.mark.parametrize("kernel", ["reference", "unpadded"])
+def test_every_model_gives_the_same_with_every_kernel(tiny_config, batch, name, kernel: AttentionKernel):
+    build, forward = FORWARDS[name]
+    model = build(tiny_config).eval()
+    expected = tensors(forward(model, batch))
+    model.encoder.attention_kernel = kernel
+    real = {(3, 9): batch.attention_mask, (3, 9, 3): batch.attention_mask}
+    for ours, theirs in zip(tensors(forward(model, batch)), expected, strict=True):
+        chosen = real.get(tuple(ours.shape), ...) if name != "answerability" else ...
+        assert torch.allclose(ours[chosen], theirs[chosen], atol=TOLERANCES[torch.float32], rtol=1e-4)
+
+
+def test_predictions_are_made_at_the_flat_positions_only(tiny_config, batch):
+    model = ForPretraining(tiny_config)
+    everywhere = model(*batch.arguments, torch.arange(27)).mlm_logits
+    assert torch.allclose(model(*batch.arguments, POSITIONS).mlm_logits, everywhere[POSITIONS], atol=1e-6)
+    assert model(*batch.arguments, POSITIONS[:0]).mlm_logits.shape == (0, tiny_config.vocab_size)
+
+
+@pytest.mark.parametrize("build", [ForPretraining, ForMaskedLM])
+def test_the_decoder_is_the_table_of_word_embeddings(tiny_config, batch, build):
+    model = build(tiny_config)
+    before = model(*batch.arguments, POSITIONS).mlm_logits
+    unused = next(token for token in range(tiny_config.vocab_size) if token not in batch.input_ids)
+    with torch.no_grad():
+        model.encoder.embeddings.word.weight[unused] += 1
+    changed = (model(*batch.arguments, POSITIONS).mlm_logits != before).any(0)
+    assert changed.nonzero().flatten().tolist() == [unused]
+
+
+def test_a_choice_is_scored_as_if_it_were_alone(tiny_config):
+    model = ForMultipleChoice(tiny_config).eval()
+    batch = random_batch(tiny_config, padded_mask([9, 5, 1, 7]))
+    together = model(*(tensor.view(2, 2, 9) for tensor in batch.arguments)).logits
+    alone = model(*(tensor[:, None] for tensor in batch.arguments)).logits
+    assert together.shape == (2, 2)
+    assert torch.allclose(together.flatten(), alone.flatten(), atol=TOLERANCES[torch.float32])
+
+
+def test_the_sentence_is_the_mean_of_its_tokens_or_its_first(tiny_config, batch):
+    mean, first = (SentenceEmbedder(tiny_config, pooling=pooling) for pooling in ("mean", "cls"))
+    states = mean.encoder(*batch.arguments).last_hidden_state
+    for row, length in enumerate((9, 5, 1)):
+        assert torch.allclose(mean(*batch.arguments)[row], states[row, :length].mean(0), atol=1e-6)
+        assert torch.equal(first(*batch.arguments)[row], states[row, 0])
+
+
+def test_an_empty_sentence_is_zero(tiny_config):
+    batch = random_batch(tiny_config, padded_mask([4, 0]))
+    assert not SentenceEmbedder(tiny_config)(*batch.arguments)[1].any()
+
+
+def loss_of(name: str, output) -> torch.Tensor:
+    labels = torch.tensor([0, 1, 2])
+    if name in ("pretraining", "masked language model"):
+        return masked_lm_loss(output.mlm_logits, labels)
+    if name == "spans":
+        return span_loss(output, labels, labels)
+    return classification_loss(output.logits, labels)
+
+
+@pytest.mark.parametrize("name", ["pretraining", "masked language model", "classification", "spans"])
+@pytest.mark.parametrize("sharing", ["all", "attention", "feed_forward", "none"])
+def test_every_model_of_every_sharing_learns_one_batch(tiny_config, name, sharing):
+    build, forward = FORWARDS[name]
+    config = tiny_config.replace(sharing=sharing, num_hidden_layers=2, initializer_range=0.05)
+    batch = random_batch(config, padded_mask([9, 7, 8]))
+    model = build(config).eval()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
+    losses = []
+    for _ in range(30):
+        optimizer.zero_grad()
+        loss = loss_of(name, forward(model, batch))
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] / 4
