@@ -94,9 +94,15 @@ def test_what_is_no_model_is_refused_by_name(content):
         SentencePieceModel(content, TextSettings(), where="some.model")
 
 
-@pytest.mark.parametrize(
-    "damage", [lambda model: model[:-100], lambda model: model.replace("▁12,".encode(), b"\xff" * 6)]
-)
+def cut(content: bytes) -> bytes:
+    return content[:-100]
+
+
+def with_a_piece_that_is_no_text(content: bytes) -> bytes:
+    return content.replace("▁12,".encode(), b"\xff" * 6)
+
+
+@pytest.mark.parametrize("damage", [cut, with_a_piece_that_is_no_text])
 def test_a_damaged_model_is_refused(numbers, damage):
     with pytest.raises(DataError, match="damaged"):
         SentencePieceModel(damage(numbers.model.content), TextSettings(), where="some.model")
