@@ -5,7 +5,7 @@ import torch
 
 from litebert.errors import ConfigError
 from litebert.model.bridges import bridge
-from litebert.model.config import Sharing
+from litebert.model.config import Projection, Sharing
 from litebert.model.models import ForPretraining
 
 from .builders import TOLERANCES
@@ -68,9 +68,10 @@ def test_a_deeper_unshared_model_repeats_each_layer(tiny_config):
         assert torch.equal(parameters[f"encoder.feed_forwards.{layer}.up.weight"], expected)
 
 
-def wide_model(tiny_config, *, rank):
+def wide_model(tiny_config, *, rank, projection="if_needed"):
     """A BERT-like model whose embeddings vary in `rank` directions only."""
-    model = ForPretraining(tiny_config.replace(embedding_size=32, sharing="none")).double()
+    config = tiny_config.replace(embedding_size=32, sharing="none", embedding_projection=projection)
+    model = ForPretraining(config).double()
     generator = torch.Generator().manual_seed(0)
     directions = torch.randn(rank, 32, generator=generator, dtype=torch.float64)
     with torch.no_grad():
@@ -82,8 +83,9 @@ def wide_model(tiny_config, *, rank):
     return model
 
 
-def test_factorised_embeddings_are_exact_where_the_rank_allows(tiny_config, batch):
-    model = wide_model(tiny_config, rank=15)
+@pytest.mark.parametrize("projection", get_args(Projection))
+def test_factorised_embeddings_are_exact_where_the_rank_allows(tiny_config, batch, projection):
+    model = wide_model(tiny_config, rank=15, projection=projection)
     small, fresh = crossed(model, model.config.replace(embedding_size=16))
     states = (one.encoder(*batch.arguments).last_hidden_state for one in (small, model))
     assert torch.allclose(*states, atol=1e-8)
@@ -119,3 +121,9 @@ def test_what_no_bridge_crosses_is_refused(tiny_config, change, message):
     model = ForPretraining(tiny_config)
     with pytest.raises(ConfigError, match=message):
         bridge(model.state_dict(), source=tiny_config, target=tiny_config.replace(**change))
+
+
+def test_a_projection_does_not_appear_from_nowhere(tiny_config):
+    source = tiny_config.replace(embedding_size=32)
+    with pytest.raises(ConfigError, match="only one of the two models has the projection"):
+        bridge({}, source=source, target=source.replace(embedding_projection="always"))

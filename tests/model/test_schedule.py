@@ -53,8 +53,8 @@ def test_not_shared_is_one_group_a_layer(layers, inner):
 
 @given(shapes)
 def test_groups_differ_in_size_by_at_most_one_layer(shape):
-    layers, groups, inner = shape
-    used = [attention for attention, _ in sharing_schedule(config_of(*shape))][::inner]
+    config = config_of(*shape)
+    used = [attention for attention, _ in sharing_schedule(config)][:: config.inner_group_num]
     sizes = {used.count(group) for group in set(used)}
     assert max(sizes) - min(sizes) <= 1
 

@@ -46,7 +46,7 @@ def compiled_difference(config: ModelConfig, kernel: AttentionKernel) -> float:
 
 
 def exported_difference(name: str, config: ModelConfig) -> float:
-    """Largest difference between a model and its export, on a batch of another size and length than it was traced on."""
+    """Largest difference between a model and its export, on another batch size and length than it was traced on."""
     build, arguments, dimensions = EXPORTS[name]
     model = build(config).eval()
     length = Dim("length", max=config.max_position_embeddings)

@@ -44,7 +44,7 @@ def bridge(parameters: Mapping[str, Tensor], *, source: ModelConfig, target: Mod
             result |= _mean_block(parameters, name, block, origins)
     if source.embedding_size != target.embedding_size:
         result = {name: tensor for name, tensor in result.items() if not name.startswith(_FRESH)}
-        result |= _factorized(parameters, target)
+        result |= _factorized(parameters, source, target)
     return result
 
 
@@ -61,6 +61,8 @@ def _refuse_other_differences(source: ModelConfig, target: ModelConfig) -> None:
             f"embedding_size: only embeddings of width hidden_size ({source.hidden_size}) can be factorised into a "
             f"smaller width, found {old} and {new}; keep {old}"
         )
+    if old == new and source.has_projection != target.has_projection:
+        raise ConfigError("embedding_projection: only one of the two models has the projection; keep the setting")
 
 
 def _in_block(name: str) -> bool:
@@ -89,7 +91,7 @@ def _mean_block(parameters: Mapping[str, Tensor], name: str, block: int, origins
     return result
 
 
-def _factorized(parameters: Mapping[str, Tensor], target: ModelConfig) -> dict[str, Tensor]:
+def _factorized(parameters: Mapping[str, Tensor], source: ModelConfig, target: ModelConfig) -> dict[str, Tensor]:
     """Tables of width E, their norm and their projection, that stand for tables of width H and their norm.
 
     A layer norm sees a vector through its deviations from its own mean. So the tables are centred, their E - 1 main
@@ -104,10 +106,13 @@ def _factorized(parameters: Mapping[str, Tensor], target: ModelConfig) -> dict[s
     directions = torch.linalg.svd(balanced, full_matrices=False).Vh[: E - 1]
     turn = directions.T @ _zero_mean_basis(E).T  # H E
     gain, shift = parameters["encoder.embeddings.norm.weight"], parameters["encoder.embeddings.norm.bias"]
+    matrix, offset = gain.double()[:, None] * turn * (H / E) ** 0.5, shift.double()
+    if source.has_projection:
+        weight, bias = (parameters[f"encoder.projection.{part}"].double() for part in ("weight", "bias"))
+        matrix, offset = weight @ matrix, weight @ offset + bias
     result = {name: table @ turn for name, table in zip(names, centred, strict=True)}
     result["encoder.embeddings.norm.weight"], result["encoder.embeddings.norm.bias"] = torch.ones(E), torch.zeros(E)
-    result["encoder.projection.weight"] = gain.double()[:, None] * turn * (H / E) ** 0.5
-    result["encoder.projection.bias"] = shift
+    result["encoder.projection.weight"], result["encoder.projection.bias"] = matrix, offset
     return {name: tensor.to(gain.dtype) for name, tensor in result.items()}
 
 
