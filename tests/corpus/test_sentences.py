@@ -47,3 +47,7 @@ def test_long_sentences_are_cut_at_spaces_where_there_are_any():
 
 def test_a_line_of_a_megabyte_is_no_trouble():
     assert len(split_sentences("Word. " * 200_000)) == 200_000
+
+
+def test_a_line_without_any_end_is_cut_in_time_that_grows_with_its_length():
+    assert sum(map(len, cut_long("x" * 20_000_000, longest=1000))) == 20_000_000

@@ -54,7 +54,7 @@ def test_a_shard_may_be_left_with_nothing(tmp_path, tokenizer):
 
 def test_sentences_are_tokenized_in_pieces_of_any_size(tmp_path, tokenizer, monkeypatch):
     whole = write(tmp_path / "whole", tokenizer)[0]
-    monkeypatch.setattr(shard_writer, "CHUNK", 1)
+    monkeypatch.setattr(shard_writer, "CHUNK_CHARACTERS", 7)
     assert write(tmp_path / "pieces", tokenizer)[0].content == whole.content
 
 

@@ -28,13 +28,16 @@ def split_sentences(paragraph: str) -> list[str]:
 
 def cut_long(sentence: str, *, longest: int) -> Iterator[str]:
     """The sentence in pieces of at most `longest` characters, cut at a space where there is one."""
-    while len(sentence) > longest:
-        space = sentence.rfind(" ", 1, longest + 1)
-        cut = space if space > 0 else longest
-        yield sentence[:cut].rstrip()
-        sentence = sentence[cut:].lstrip()
-    if sentence:
-        yield sentence
+    start = 0
+    while len(sentence) - start > longest:
+        space = sentence.rfind(" ", start + 1, start + longest + 1)
+        cut = space if space > 0 else start + longest
+        yield sentence[start:cut].rstrip()
+        start = cut
+        while sentence[start : start + 1].isspace():
+            start += 1
+    if start < len(sentence):
+        yield sentence[start:]
 
 
 def _ends_sentence(paragraph: str, match: re.Match[str]) -> bool:

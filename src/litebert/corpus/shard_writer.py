@@ -18,8 +18,8 @@ from litebert.files import whole_directory, write_json
 from litebert.tokenization.tokenizer import Tokenizer
 
 RECORD = "shard.json"
-CHUNK = 2048
-"""Sentences tokenized at a time: enough to be fast, few enough to keep the lists of ids small."""
+CHUNK_CHARACTERS = 2**19
+"""Text tokenized at a time: enough to be fast, little enough to keep the lists of ids small."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,23 @@ def _tokenize(sentences: list[str], tokenizer: Tokenizer) -> tuple[np.ndarray, n
     """All ids in a row, and the number of ids of each sentence."""
     dtype = token_dtype(tokenizer.vocab_size)
     tokens, lengths = [np.zeros(0, dtype)], [np.zeros(0, np.int64)]
-    for start in range(0, len(sentences), CHUNK):
-        encoded = tokenizer.encode_batch(sentences[start : start + CHUNK])
+    for chunk in _chunks(sentences):
+        encoded = tokenizer.encode_batch(chunk)
         tokens.append(np.fromiter(chain.from_iterable(encoded), dtype))
         lengths.append(np.fromiter(map(len, encoded), np.int64, len(encoded)))
     return np.concatenate(tokens), np.concatenate(lengths)
+
+
+def _chunks(sentences: Sequence[str]) -> Iterator[list[str]]:
+    chunk, size = [], 0
+    for sentence in sentences:
+        chunk.append(sentence)
+        size += len(sentence)
+        if size >= CHUNK_CHARACTERS:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
 
 
 def _edges(lengths: np.ndarray) -> np.ndarray:
