@@ -12,8 +12,7 @@ from litebert.interop.bundle import index_file
 from litebert.interop.tensorflow import read_original, write_original
 from litebert.model.bridges import bridge
 from litebert.model.description import Description, ModelName, obstacle
-from litebert.model.directory import CONFIG, HUB, build, changed, fill, read_directory, save_model
-from litebert.model.hub import HubOptions
+from litebert.model.directory import CONFIG, build, changed, fill, read_directory, save_model
 from litebert.model.names import Format, tensor_names
 from litebert.model.renaming import Renamed
 
@@ -68,13 +67,12 @@ def convert(
     allow_missing: Collection[str] = (),
     changes: Mapping[str, Any] | None = None,
     extra_files: Mapping[str, bytes] | None = None,
-    seed: int = 0,
-    hub: HubOptions = HUB,
 ) -> ConversionReport:
     """Write the model of any checkpoint as a model directory or as a TensorFlow checkpoint.
 
     Args:
-        source: a model directory of ours or of transformers, a name on the hub, or a TensorFlow checkpoint.
+        source: a model directory of ours or of transformers, a name on the hub, or a TensorFlow checkpoint. `fetch`
+            of `model/hub.py` gives the directory of a certain revision.
         target: the directory to write.
         to: "litebert" writes what transformers loads too where it can; "transformers" insists on that;
             "tensorflow" writes what the original code loads.
@@ -83,23 +81,19 @@ def convert(
         allow_missing: modules, such as "sop", that may start from new weights if the source lacks them.
         changes: fields of the config to change; a bridge carries the weights over to another depth or sharing.
         extra_files: further files for the target by name, such as those of a tokenizer.
-        seed: of the new weights.
-        hub: how to fetch a name.
 
     Raises:
         CheckpointError: the source is damaged or lacks a tensor that is not in `allow_missing`.
         ConfigError: the target's format cannot express the model.
     """
-    read = _read(source, as_model=as_model, labels=labels, hub=hub)
+    read = _read(source, as_model=as_model, labels=labels)
     description = changed(read.description, as_model=as_model, labels=labels, changes=changes or {})
     tensors = bridge(read.renamed.tensors, source=read.description.config, target=description.config)
     missing = _missing(description, tensors, allow_missing)
-    model = fill(description, tensors, where=str(source), fresh=missing, seed=seed)
+    model = fill(description, tensors, where=str(source), fresh=missing)
     _write(target, model, description, to=to, extra_files=extra_files)
-    names = {name: _name_on_disk(name, description, to=to) for name in model.state_dict()}
-    mapped = tuple((theirs, names[ours]) for theirs, ours in read.renamed.mapped if ours in names)
-    unused = tuple((theirs, _reason(ours)) for theirs, ours in read.renamed.mapped if ours not in names)
-    known = {*missing, *(ours for _, ours in read.renamed.mapped)}
+    names = _names_on_disk(model, description, to=to)
+    mapped, unused, bridged = _account(read.renamed, names, missing)
     return ConversionReport(
         source=str(source),
         target=str(target),
@@ -107,17 +101,17 @@ def convert(
         model=description.model,
         mapped=mapped,
         dropped=(*read.renamed.dropped, *unused),
-        bridged=tuple(names[name] for name in names if name not in known),
+        bridged=bridged,
         missing=missing,
         ignored_settings=read.ignored_settings,
     )
 
 
-def _read(source: Path | str, *, as_model: ModelName | None, labels: Collection[str], hub: HubOptions) -> _Source:
+def _read(source: Path | str, *, as_model: ModelName | None, labels: Collection[str]) -> _Source:
     if _is_original(Path(source)):
         original = read_original(Path(source), as_model=as_model, labels=labels)
         return _Source(original.description, original.renamed, original.ignored_settings)
-    stored = read_directory(source, hub=hub)
+    stored = read_directory(source)
     return _Source(stored.description, stored.renamed)
 
 
@@ -159,11 +153,21 @@ def _write(
     save_model(model, target, labels=description.labels, problem_type=description.problem_type, extra_files=extra_files)
 
 
-def _name_on_disk(name: str, description: Description, *, to: Format) -> str:
-    """What the target calls one of our tensors."""
-    row = next(row for row in tensor_names(description.config) if row.ours == name)
-    names: Format = to if to == "tensorflow" else "litebert" if obstacle(description) else "transformers"
-    return row.in_format(names) or name
+def _names_on_disk(model: nn.Module, description: Description, *, to: Format) -> dict[str, str]:
+    """What the target calls each of our tensors."""
+    theirs: Format = to if to == "tensorflow" else "litebert" if obstacle(description) else "transformers"
+    rows = {row.ours: row.in_format(theirs) or row.ours for row in tensor_names(description.config)}
+    return {name: rows[name] for name in model.state_dict()}
+
+
+def _account(
+    renamed: Renamed, names: Mapping[str, str], missing: Collection[str]
+) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """What was written under which name, what was not and why, and what a bridge made."""
+    mapped = tuple((theirs, names[ours]) for theirs, ours in renamed.mapped if ours in names)
+    unused = tuple((theirs, _reason(ours)) for theirs, ours in renamed.mapped if ours not in names)
+    known = {*missing, *(ours for _, ours in renamed.mapped)}
+    return mapped, unused, tuple(names[name] for name in names if name not in known)
 
 
 def _reason(name: str) -> str:
