@@ -23,6 +23,12 @@ def checkpoint(step: int) -> Checkpoint:
     )
 
 
+@pytest.fixture(autouse=True)
+def _no_waiting_for_the_disk(monkeypatch):
+    """No test here cuts the power."""
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+
+
 @pytest.fixture
 def store(tmp_path) -> Checkpoints:
     """Checkpoints of steps 1 and 2."""
@@ -59,7 +65,7 @@ def test_there_is_none_before_the_first(tmp_path):
 
 
 @pytest.mark.parametrize("name", FILES)
-@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
 @given(data=st.data())
 def test_no_flipped_bit_changes_what_is_loaded(store, name, data):
     path = store.directory / "step-00000002" / name
@@ -195,7 +201,7 @@ def test_a_kill_while_a_damaged_checkpoint_is_replaced_leaves_a_valid_one(tmp_pa
         operations += 1
 
 
-@hypothesis_settings(max_examples=60)
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 @given(
     keep=st.integers(1, 3),
     actions=st.lists(st.sampled_from(["save", "save", "damage newest", "damage oldest", "resume"]), max_size=10),

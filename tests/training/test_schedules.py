@@ -76,11 +76,11 @@ def test_warmup_stable_decay_is_stable_until_its_decay():
 
 def test_original_begins_with_a_rate_of_zero_and_jumps_where_warm_up_ends():
     """Source: `polynomial_decay` from step 0, overridden by `global_step / warmup` while global_step < warmup."""
-    rates = factors("original", total=125_000, warmup=3125)
+    rates = factors("original", total=1000, warmup=25)
     assert rates[0] == 0
-    assert rates[3124] == pytest.approx(3124 / 3125)
-    assert rates[3125] == pytest.approx(1 - 3125 / 125_000) == pytest.approx(0.975)
-    assert rates[124_999] == pytest.approx(1 / 125_000)
+    assert rates[24] == pytest.approx(24 / 25)
+    assert rates[25] == pytest.approx(1 - 25 / 1000) == pytest.approx(0.975)
+    assert rates[999] == pytest.approx(1 / 1000)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

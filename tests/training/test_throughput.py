@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from litebert.training.parallel import World
 from litebert.training.throughput import peak_flops, peak_flops_of, throughput
 
 
@@ -29,4 +30,9 @@ def test_peaks_are_those_of_the_data_sheets(name, peak):
 
 
 def test_the_cpu_has_no_known_peak():
-    assert peak_flops(torch.device("cpu")) is None
+    assert peak_flops(World.current("cpu")) is None
+
+
+def test_the_peak_is_that_of_all_devices(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA H200")
+    assert peak_flops(World(rank=0, size=4, device=torch.device("cuda", 0))) == 4 * 989e12

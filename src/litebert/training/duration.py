@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic_core import CoreSchema, core_schema
@@ -70,6 +70,20 @@ class Position:
     """Real tokens seen, over all ranks."""
     seconds: float = 0.0
     """Time spent in `Trainer.fit`, earlier parts of a resumed run included."""
+    skipped: int = 0
+    """Steps left out because a loss or gradient was not finite."""
+    skipped_in_a_row: int = 0
+    """Those among them that were the last."""
+
+    def stepped(self, *, tokens: int, finite: bool) -> "Position":
+        """The position one step of so many tokens later."""
+        return replace(
+            self,
+            step=self.step + 1,
+            tokens=self.tokens + tokens,
+            skipped=self.skipped + (not finite),
+            skipped_in_a_row=0 if finite else self.skipped_in_a_row + 1,
+        )
 
 
 @dataclass(frozen=True, slots=True)

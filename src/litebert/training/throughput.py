@@ -2,6 +2,8 @@
 
 import torch
 
+from litebert.training.parallel import World
+
 # Dense bf16 peak in FLOP/s. Source: the vendor's data sheets, without sparsity.
 _PEAK_FLOPS = {
     "H200": 989e12,
@@ -16,10 +18,11 @@ _PEAK_FLOPS = {
 }
 
 
-def peak_flops(device: torch.device) -> float | None:
-    """Peak FLOP/s of a known accelerator."""
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else ""
-    return peak_flops_of(name)
+def peak_flops(world: World) -> float | None:
+    """Peak FLOP/s of all accelerators of `world`, taken to be alike; None where they are not in the table."""
+    name = torch.cuda.get_device_name(world.device) if world.device.type == "cuda" else ""
+    peak = peak_flops_of(name)
+    return None if peak is None else peak * world.size
 
 
 def peak_flops_of(device_name: str) -> float | None:

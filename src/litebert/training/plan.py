@@ -1,0 +1,58 @@
+"""Where a run is and what is due there, as functions of its position. Before: settings. After: `trainer.py`."""
+
+from dataclasses import dataclass
+
+from litebert.training.duration import Duration, Measure, Position
+from litebert.training.protocols import BatchSource
+from litebert.training.schedules import rate_factor
+from litebert.training.settings import TrainSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The length of a run, its learning rates, and when to evaluate and save."""
+
+    settings: TrainSettings
+    measure: Measure
+    warmup: float
+    """Share of the run that is warm-up."""
+
+    @classmethod
+    def of(cls, settings: TrainSettings, batches: BatchSource) -> "Plan":
+        """The plan of a run over `batches`; a ConfigError where its warm-up does not fit its length."""
+        measure = Measure(batches.batch_size, batches.examples_per_epoch)
+        return cls(settings, measure, measure.warmup_share(settings.warmup, settings.duration))
+
+    @property
+    def total_steps(self) -> int | None:
+        """Steps of the run; None where only the run itself can tell."""
+        return self.measure.steps(self.settings.duration)
+
+    def progress(self, position: Position) -> float:
+        """Share of the run that is done, in [0, 1]."""
+        return min(1.0, self.measure.share(self.settings.duration, position))
+
+    def done(self, position: Position) -> bool:
+        """Whether the run is at its end."""
+        return self.progress(position) >= 1
+
+    def learning_rate(self, position: Position) -> float:
+        """The rate of the update that begins at `position`."""
+        step_share = 1 / self.total_steps if self.total_steps else 0.0
+        factor = rate_factor(self.settings.schedule, self.progress(position), warmup=self.warmup, step_share=step_share)
+        return self.settings.learning_rate * factor
+
+    def logs(self, now: Position) -> bool:
+        """Whether the step that led to `now` is recorded; the last always is."""
+        return self.done(now) or now.step % self.settings.log_every == 0
+
+    def evaluates(self, before: Position, now: Position) -> bool:
+        """Whether to evaluate after the step from `before` to `now`; after the last, always."""
+        return self.done(now) or self._due(self.settings.evaluate_every, before, now)
+
+    def saves(self, before: Position, now: Position) -> bool:
+        """Whether to save after the step from `before` to `now`; after the last, always."""
+        return self.done(now) or self._due(self.settings.checkpoint_every, before, now)
+
+    def _due(self, every: Duration | None, before: Position, now: Position) -> bool:
+        return every is not None and self.measure.due(every, before, now)

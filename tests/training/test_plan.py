@@ -1,0 +1,52 @@
+"""What is due where, as a function of the position."""
+
+import pytest
+
+from litebert.errors import ConfigError
+from litebert.training.duration import Position
+from litebert.training.plan import Plan
+from training.toy import ToyBatches, settings
+
+
+def plan(**changes) -> Plan:
+    return Plan.of(settings(**changes), ToyBatches())
+
+
+@pytest.mark.parametrize(("step", "progress", "done"), [(0, 0, False), (3, 0.5, False), (6, 1, True), (9, 1, True)])
+def test_progress_goes_from_nothing_to_everything(step, progress, done):
+    assert plan().progress(Position(step)) == progress
+    assert plan().done(Position(step)) is done
+
+
+def test_the_rate_is_a_function_of_the_step():
+    rates = [plan(warmup="2 steps", learning_rate=0.5).learning_rate(Position(step)) for step in range(6)]
+    assert rates == pytest.approx([0.25, 0.5, 0.5, 0.375, 0.25, 0.125])
+
+
+def test_the_rate_of_a_run_for_some_time_is_a_function_of_time():
+    timed = plan(duration="10 seconds", warmup="2 seconds", learning_rate=1.0)
+    assert timed.total_steps is None
+    assert timed.learning_rate(Position(step=7, seconds=1.0)) == pytest.approx(0.5)
+    assert timed.learning_rate(Position(step=7, seconds=6.0)) == pytest.approx(0.5)
+
+
+def test_the_last_step_is_logged_evaluated_and_saved():
+    last = Position(5), Position(6)
+    rare = plan(log_every=4, checkpoint_every="4 steps")
+    assert rare.logs(last[1])
+    assert rare.evaluates(*last)
+    assert rare.saves(*last)
+
+
+def test_nothing_is_due_between():
+    rare = plan(log_every=4, checkpoint_every="4 steps", evaluate_every="4 steps")
+    assert not rare.logs(Position(3))
+    assert not rare.evaluates(Position(2), Position(3))
+    assert not rare.saves(Position(2), Position(3))
+    assert rare.evaluates(Position(3), Position(4))
+    assert rare.saves(Position(3), Position(4))
+
+
+def test_a_warm_up_that_does_not_fit_is_refused():
+    with pytest.raises(ConfigError, match="warmup"):
+        plan(warmup="5 minutes")
