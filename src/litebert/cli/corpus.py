@@ -9,6 +9,9 @@ import tyro
 from litebert.cli.output import Files, Json, emit
 from litebert.corpus.settings import CorpusSettings, ExampleSettings
 
+BUILD = CorpusSettings()
+SHOWN = ExampleSettings(max_length=128)
+
 
 def build(
     files: Files,
@@ -17,7 +20,7 @@ def build(
     out: Path,
     held_out: tuple[str, ...] = (),
     workers: int = 1,
-    settings: CorpusSettings = CorpusSettings(),
+    settings: CorpusSettings = BUILD,
     json: Json = False,
 ) -> None:
     """Turn text files into a corpus directory. The same command after an interruption redoes only unfinished shards.
@@ -59,7 +62,7 @@ def show(
     *,
     number: int = 5,
     seed: int = 0,
-    settings: ExampleSettings = ExampleSettings(max_length=128),
+    settings: ExampleSettings = SHOWN,
     json: Json = False,
 ) -> None:
     """Show training examples as they are drawn: both segments, what is masked and by what, the label.

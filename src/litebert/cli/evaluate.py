@@ -9,6 +9,8 @@ from litebert.cli.output import Json, emit
 from litebert.corpus.settings import ExampleSettings
 from litebert.errors import ConfigError
 
+EXAMPLES = ExampleSettings(max_length=128)
+
 
 def evaluate(
     model: Annotated[Path, tyro.conf.Positional],
@@ -21,7 +23,7 @@ def evaluate(
     metrics: tuple[str, ...] = (),
     most_examples: int = 2048,
     precision: Literal["fp32", "bf16"] = "fp32",
-    examples: ExampleSettings = ExampleSettings(max_length=128),
+    examples: ExampleSettings = EXAMPLES,
     json: Json = False,
 ) -> None:
     """Score a pretrained model on held-out text (--corpus), or a fine-tuned one on a labelled file (--data).

@@ -14,7 +14,7 @@ def quickstart(
     seed: int = 0,
     json: Json = False,
 ) -> None:
-    """The whole product in minutes: tokenizer, corpus, pretraining, masked words, fine-tuning, and what pretraining pays.
+    """The whole product in minutes: tokenizer, corpus, pretraining, masked words, fine-tuning.
 
     The same command again resumes what was interrupted, or shows the result.
 

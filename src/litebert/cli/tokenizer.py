@@ -9,11 +9,13 @@ import tyro
 from litebert.cli.output import Files, Json, emit
 from litebert.tokenization.training import TokenizerSettings
 
+RECIPE = TokenizerSettings()
+
 
 def train(
     files: Files,
     out: Path,
-    settings: TokenizerSettings = TokenizerSettings(),
+    settings: TokenizerSettings = RECIPE,
     json: Json = False,
 ) -> None:
     """Learn a SentencePiece vocabulary from text files, with the original's recipe unless told otherwise.

@@ -12,11 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from litebert.errors import CheckpointError, ConfigError
+from litebert.errors import ConfigError
 from litebert.files import write_json, write_text
+from litebert.runs.result import Result
 from litebert.settings import Settings, read_yaml, write_yaml
+
+R = TypeVar("R", bound=Result)
 
 PACKAGES = ("litebert", "torch", "numpy", "sentencepiece", "safetensors")
 
@@ -64,18 +67,13 @@ class RunDirectory:
         """Written last: a run that has it is finished."""
         return self.path / "result.json"
 
-    def result(self) -> dict[str, Any] | None:
+    def result(self, kind: type[R]) -> R | None:
         """What the finished run reported, or None while it is unfinished."""
-        if not self.result_file.exists():
-            return None
-        try:
-            return json.loads(self.result_file.read_text(encoding="utf-8"))
-        except ValueError:
-            raise CheckpointError(f"{self.result_file}: damaged: not JSON; remove it to finish the run again") from None
+        return kind.read(self.result_file) if self.result_file.exists() else None
 
-    def finish(self, result: Mapping[str, Any]) -> None:
+    def finish(self, result: Result) -> None:
         """Mark the run as finished."""
-        write_json(self.result_file, dict(result))
+        result.write(self.result_file)
 
 
 def environment() -> dict[str, Any]:

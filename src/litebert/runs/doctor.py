@@ -8,14 +8,14 @@ import os
 import platform
 import shutil
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from litebert.runs.directory import processor_name
+from litebert.runs.result import Result
 
 CORE = ("litebert", "torch", "numpy", "sentencepiece", "safetensors", "huggingface-hub", "pydantic", "tyro", "grain")
 EXTRAS = {
@@ -30,7 +30,7 @@ MATRIX_SIZE = 1024
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Result):
     """What `litebert doctor` found; rates in GFLOP/s, sizes in bytes."""
 
     python: str
@@ -46,10 +46,6 @@ class Diagnosis:
     matmul_fp32: float
     matmul_bf16: float
     advice: list[str]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
 
     def to_text(self) -> str:
         """The diagnosis for a person."""

@@ -6,7 +6,7 @@ Nothing starts from random weights unless the settings say so, but the new head.
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from litebert.runs.finetune_start import output_names, start
 from litebert.runs.labelled import BestModel, LabelledSet, task_of
 from litebert.runs.model_card import model_card
 from litebert.runs.objectives import ClassificationObjective, RegressionObjective
+from litebert.runs.result import Result
 from litebert.tasks.batches import ClassificationBatches
 from litebert.tasks.delimited import LabelledData, read_labelled
 from litebert.tasks.features import encode, targets_of
@@ -35,7 +36,7 @@ OBJECTIVES = {"classification": ClassificationObjective, "regression": Regressio
 
 
 @dataclass(frozen=True)
-class FinetuneResult:
+class FinetuneResult(Result):
     """What a finished run reports; also the content of its `result.json`."""
 
     model: Path
@@ -47,16 +48,6 @@ class FinetuneResult:
     elapsed_seconds: float
     best: dict[str, Any]
     """The evaluation of the kept model: `step`, `metrics` and what `labelled.Evaluation` says."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {**asdict(self), "model": str(self.model)}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "FinetuneResult":
-        """The inverse of `to_dict`."""
-        fields: dict[str, Any] = {**values, "model": Path(values["model"])}
-        return cls(**fields)
 
     def to_text(self) -> str:
         """The result for a person."""
@@ -106,17 +97,16 @@ def finetune(run: FinetuneRun, out: Path, *, listeners: Sequence[Listener] = ())
             elapsed_seconds=trained.elapsed_seconds,
             best=world.on_first(best.kept),
         )
-        world.on_first(lambda: directory.finish(result.to_dict()))
+        world.on_first(lambda: directory.finish(result))
     return result
 
 
 def _finished(run: FinetuneRun, out: Path) -> FinetuneResult | None:
     """The result of a run that is done, which must have had the same settings."""
-    if RunDirectory(out).result() is None:
+    if not RunDirectory(out).result_file.exists():
         return None
-    done = RunDirectory.open(out, run, kind="finetune").result()
     logger.info("%s: this run is finished; nothing is trained again", out)
-    return FinetuneResult.from_dict(done or {})
+    return RunDirectory.open(out, run, kind="finetune").result(FinetuneResult)
 
 
 def _read(files: LabelledFiles) -> tuple[LabelledData, LabelledData]:

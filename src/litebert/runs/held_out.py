@@ -1,4 +1,4 @@
-"""Scores on held-out text, beside what knowing nothing would score. Before: a corpus and a model. After: pretrain, evaluate.
+"""Scores on held-out text, beside what knowing nothing would score. Before: corpus, model. After: pretrain, evaluate.
 
 The examples and their masks are fixed by the seed of the evaluation, not by that of the training, so that figures of
 different runs on the same corpus compare.
@@ -6,10 +6,9 @@ different runs on the same corpus compare.
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import nn
@@ -19,6 +18,7 @@ from litebert.corpus.frequency import most_frequent_token
 from litebert.corpus.settings import ExampleSettings
 from litebert.corpus.shards import Corpus
 from litebert.runs.objectives import PretrainingObjective
+from litebert.runs.result import Result
 from litebert.tasks.metrics import wilson_interval
 from litebert.training.evaluate import evaluate
 from litebert.training.settings import Precision
@@ -28,7 +28,7 @@ BATCH_SIZE = 64
 
 
 @dataclass(frozen=True)
-class HeldOutScores:
+class HeldOutScores(Result):
     """Masked-token and sentence-order accuracy on held-out text; accuracies are shares in [0, 1]."""
 
     mlm_accuracy: float
@@ -42,10 +42,6 @@ class HeldOutScores:
     sop_count: int
     sop_interval: tuple[float, float] | None
     """Wilson's 95 % interval of the order accuracy; chance is 0.5."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
 
     def to_text(self) -> str:
         """One line for a person."""

@@ -14,12 +14,13 @@ from litebert.model.counting import Flops, Memory, ParameterCounts, flops_per_to
 from litebert.model.description import from_json
 from litebert.model.presets import PRESETS, preset
 from litebert.model.schedule import sharing_schedule
+from litebert.runs.result import Result
 
 MIB = 1024**2
 
 
 @dataclass(frozen=True)
-class Info:
+class Info(Result):
     """Parameters, operations and memory of one architecture."""
 
     name: str
@@ -61,8 +62,8 @@ class Info:
                 f"  parameters  {counts.encoder:,} encoder, {counts.encoder_and_pooler:,} with pooler, "
                 f"{counts.pretraining:,} with pretraining heads",
                 f"              {parts}",
-                f"  FLOPs       {self.flops.forward / 1e6:,.1f} M forward, {self.flops.training / 1e6:,.1f} M training, "
-                f"a token at length {self.length}",
+                f"  FLOPs       {self.flops.forward / 1e6:,.1f} M forward, "
+                f"{self.flops.training / 1e6:,.1f} M training; a token, length {self.length}",
                 f"  memory      {4 * counts.encoder_and_pooler / MIB:,.0f} MiB of weights in fp32; training "
                 f"{self.batch_size} × {self.length} tokens about {self.memory.training / MIB:,.0f} MiB "
                 f"({self.memory.activations / MIB:,.0f} of activations)",

@@ -6,7 +6,7 @@ Before: `tasks.delimited` and a model. After: `finetune`, and the verb `evaluate
 import json
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from torch import nn
 from litebert.errors import CheckpointError, ConfigError
 from litebert.inference.batching import classifier_logits
 from litebert.model.directory import load_model, read_description
+from litebert.runs.result import Result
 from litebert.tasks.delimited import LabelledData, read_labelled
 from litebert.tasks.features import Feature, encode, targets_of
 from litebert.tasks.metrics import DEFAULTS, check_metrics, confusion_matrix, measure, wilson_interval
@@ -30,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Result):
     """What a model scored on labelled rows."""
 
     metrics: dict[str, float]
@@ -40,10 +41,6 @@ class Evaluation:
     labels: tuple[str, ...] | None
     confusion_matrix: list[list[int]] | None
     """Counts by [true label][predicted label]."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
 
     def to_text(self) -> str:
         """One line for a person."""

@@ -18,6 +18,7 @@ from pydantic import Field
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text
 from litebert.inference.predictor import Answers, Precision, Predictor
+from litebert.runs.result import Result
 from litebert.settings import Settings
 from litebert.tasks.rows import Row, Table, lines_of, read_table, read_text
 
@@ -49,16 +50,12 @@ class PredictRun(Settings):
 
 
 @dataclass(frozen=True)
-class PredictResult:
+class PredictResult(Result):
     """What was written."""
 
     output: Path
     rows: int
     answers: Answers
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {"output": str(self.output), "rows": self.rows, "answers": self.answers}
 
     def to_text(self) -> str:
         """One line for a person."""

@@ -1,11 +1,9 @@
-"""Pretraining, start to finish. Before: a corpus from `corpus build`. After: a run directory with a model directory in it."""
+"""Pretraining, start to finish. Before: a corpus from `corpus build`. After: a run directory with a model in it."""
 
-import json
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from pydantic import Field
@@ -14,7 +12,6 @@ from litebert.corpus.batches import PretrainBatches
 from litebert.corpus.settings import ExampleSettings
 from litebert.corpus.shards import Corpus
 from litebert.errors import ConfigError
-from litebert.files import write_json
 from litebert.model.config import ModelConfig
 from litebert.model.counting import flops_per_token
 from litebert.model.directory import save_model
@@ -24,6 +21,7 @@ from litebert.runs.held_out import HeldOut, HeldOutScores
 from litebert.runs.model_card import model_card
 from litebert.runs.objectives import PretrainingObjective
 from litebert.runs.recipes import load_recipe, resolved_model
+from litebert.runs.result import Result
 from litebert.settings import Settings
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.events import Listener
@@ -56,7 +54,7 @@ class PretrainRun(Settings):
 
 
 @dataclass(frozen=True)
-class PretrainResult:
+class PretrainResult(Result):
     """What a finished run reports; also the content of its `result.json`."""
 
     model: Path
@@ -65,16 +63,6 @@ class PretrainResult:
     elapsed_seconds: float
     start: HeldOutScores | None
     end: HeldOutScores | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {**asdict(self), "model": str(self.model)}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "PretrainResult":
-        """The inverse of `to_dict`."""
-        scores = {name: HeldOutScores(**values[name]) if values[name] else None for name in ("start", "end")}
-        return cls(**{**values, **scores, "model": Path(values["model"])})
 
     @property
     def tokens_per_second(self) -> float:
@@ -99,9 +87,9 @@ def pretrain(run: PretrainRun, out: Path, *, listeners: Sequence[Listener] = ())
     _refuse_misfit(run.model, tokenizer, run.examples.max_length)
     with joined_world(run.train) as world:
         directory = world.on_first(lambda: RunDirectory.open(out, run, kind="pretrain"))
-        if done := directory.result():
+        if done := directory.result(PretrainResult):
             logger.info("%s: this run is finished; nothing is trained again", out)
-            return PretrainResult.from_dict(done)
+            return done
         return _train(run, corpus, tokenizer, directory, world, listeners)
 
 
@@ -125,9 +113,7 @@ def _train(
         fingerprint={"model": run.model.to_dict(), "corpus": corpus.fingerprint},
         evaluate=held_out.measure if held_out else None,
         listeners=listeners,
-        flops_per_token=flops_per_token(
-            run.model, length=run.examples.max_length, predicted=run.examples.masked_fraction
-        ).training,
+        flops_per_token=_training_flops(run),
     )
     trained = trainer.fit()
     end = held_out.score(model) if held_out else None
@@ -136,13 +122,18 @@ def _train(
     return result
 
 
+def _training_flops(run: PretrainRun) -> float:
+    examples = run.examples
+    return float(flops_per_token(run.model, length=examples.max_length, predicted=examples.masked_fraction).training)
+
+
 def _leave(
     result: PretrainResult, run: PretrainRun, model: ForPretraining, tokenizer: Tokenizer, directory: RunDirectory
 ) -> None:
     """Write the model directory, then the mark that the run is finished."""
     files = {**tokenizer.files(), "README.md": _card(result, run).encode()}
     save_model(model, directory.model, extra_files=files)
-    directory.finish(result.to_dict())
+    directory.finish(result)
 
 
 def _card(result: PretrainResult, run: PretrainRun) -> str:
@@ -201,9 +192,9 @@ def _start_scores(directory: RunDirectory, model: ForPretraining, held_out: Held
     """Scores before the first step, measured once and kept for a run that is resumed."""
     file = directory.path / "start.json"
     if file.exists():
-        return HeldOutScores(**json.loads(file.read_text(encoding="utf-8")))
+        return HeldOutScores.read(file)
     scores = held_out.score(model)
-    write_json(file, scores.to_dict())
+    scores.write(file)
     return scores
 
 

@@ -1,16 +1,15 @@
-"""The whole product in miniature: text, tokenizer, corpus, pretraining, masked words, fine-tuning, what pretraining pays.
+"""The whole product in miniature: text, tokenizer, corpus, pretraining, fine-tuning, masked words.
 
 Before: the documentation on this machine, or the user's text. After: a directory in which each stage has left what the
-verb of its name leaves, so that any of them can be looked at or gone on from. The same command resumes or says it is done.
+verb of its name leaves, so that any of them can be looked at. The same command resumes or says it is done.
 """
 
 import json
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field
 
@@ -24,6 +23,7 @@ from litebert.runs import finetune, finetune_settings, pretrain
 from litebert.runs.directory import RunDirectory
 from litebert.runs.held_out import HeldOutScores
 from litebert.runs.quickstart_text import TextFiles, gather_text
+from litebert.runs.result import Result
 from litebert.settings import Settings
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.training import TokenizerSettings, train_tokenizer
@@ -63,7 +63,7 @@ class FilledMask:
 
 
 @dataclass(frozen=True)
-class QuickstartResult:
+class QuickstartResult(Result):
     """What a quickstart found."""
 
     model: Path
@@ -76,18 +76,6 @@ class QuickstartResult:
     majority_accuracy: float
     labels: tuple[str, ...]
     dev_rows: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {**asdict(self), "model": str(self.model), "curve": str(self.curve)}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "QuickstartResult":
-        """The inverse of `to_dict`."""
-        scores = {name: HeldOutScores(**values[name]) for name in ("start", "end")}
-        paths = {name: Path(values[name]) for name in ("model", "curve")}
-        masks = tuple(FilledMask(**mask) for mask in values["masks"])
-        return cls(**{**values, **scores, **paths, "masks": masks})
 
     def to_text(self) -> str:
         """The result for a person."""
@@ -104,7 +92,7 @@ class QuickstartResult:
                 for mask in self.masks
             ),
             "",
-            f"Where does a paragraph come from? {len(self.labels)} sources, {self.dev_rows} paragraphs of held-out documents",
+            f"Where is a paragraph from? {len(self.labels)} sources, {self.dev_rows} paragraphs of held-out documents",
             f"  fine-tuned from the pretrained weights  {self.pretrained_accuracy:.1%}",
             f"  fine-tuned from random weights          {self.random_accuracy:.1%}",
             f"  always the most frequent source         {self.majority_accuracy:.1%}",
@@ -119,9 +107,9 @@ def quickstart(run: QuickstartRun, out: Path, *, listeners: Sequence[Listener] =
     """Every stage in turn; a stage that is done is not done again."""
     check_plotting()
     directory = RunDirectory.open(out, run, kind="quickstart")
-    if done := directory.result():
+    if done := directory.result(QuickstartResult):
         logger.info("%s: this quickstart is finished; its result is shown again", out)
-        return QuickstartResult.from_dict(done)
+        return done
     logger.info("1/6 text: %s", ", ".join(run.text) or "the documentation on this machine")
     text = gather_text(run.text, out / "text", seed=run.seed)
     logger.info("2/6 tokenizer: %d pieces", run.vocab_size)
@@ -138,7 +126,7 @@ def quickstart(run: QuickstartRun, out: Path, *, listeners: Sequence[Listener] =
     )
     logger.info("6/6 masked words")
     result = _result(run, text, pretrained, tuned, scratch, curve)
-    directory.finish(result.to_dict())
+    directory.finish(result)
     return result
 
 

@@ -1,4 +1,4 @@
-"""Recipes: settings files with their command, cost and expected figure. Before: package data or the user's file. After: runs.
+"""Recipes: settings files with command, cost and expected figure. Before: package data, the user's file. After: runs.
 
 A recipe of the package is named without its folder and ending (`tiny`); anything that ends in .yaml is a user's file.
 """

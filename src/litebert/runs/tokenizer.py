@@ -3,13 +3,14 @@
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from litebert.corpus.documents import find_files, read_documents
 from litebert.corpus.settings import CorpusSettings
 from litebert.errors import ConfigError
+from litebert.runs.result import Result
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.training import TokenizerSettings, train_tokenizer
 
@@ -17,17 +18,13 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class TokenizerResult:
+class TokenizerResult(Result):
     """What `tokenizer train` made."""
 
     tokenizer: Path
     vocab_size: int
     documents: int
     lines: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
 
     def to_text(self) -> str:
         """One line for a person."""

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# From your own text to a pretrained encoder, verb by verb. Usage: own_text.sh OUT TEXT_FILE...
+set -euo pipefail
+out=${1:?usage: own_text.sh OUT TEXT_FILE...}
+shift
+litebert tokenizer train "$@" --out "$out/tokenizer" --vocab-size 8000
+litebert corpus build "$@" --tokenizer "$out/tokenizer" --out "$out/corpus" --held-out-fraction 0.02
+litebert corpus verify "$out/corpus"
+litebert corpus show "$out/corpus" --number 3
+litebert pretrain tiny --corpus "$out/corpus" --out "$out/run"
+litebert evaluate "$out/run/model" --corpus "$out/corpus"

@@ -1,0 +1,138 @@
+"""Pretraining as a verb: learns, resumes bit by bit after a kill, refuses what cannot work, leaves what it promises."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from litebert.errors import ConfigError, DataError
+from litebert.inference.predictor import Predictor
+from litebert.model.directory import load_model
+from litebert.runs.pretrain import PretrainResult, planned, pretrain
+
+MODEL = ("model.num_hidden_layers=2", "model.hidden_size=32", "model.num_attention_heads=2")
+SMALL = (
+    *MODEL,
+    "model.intermediate_size=64",
+    "model.embedding_size=16",
+    "model.initializer_range=0.1",
+    "model.hidden_dropout_prob=0.1",
+    "examples.max_length=32",
+    "batch_size=8",
+    "microbatch_size=4",
+    "train.duration=120 steps",
+    "train.learning_rate=0.01",
+    "train.checkpoint_every=25 steps",
+    "train.evaluate_every=50 steps",
+    "train.device=cpu",
+)
+
+
+def plan(corpus, *more):
+    return planned("quickstart", [*SMALL, *more], corpus=corpus)
+
+
+@pytest.fixture(scope="module")
+def finished(corpus_directory, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "run"
+    return out, pretrain(plan(corpus_directory), out)
+
+
+def test_it_learns_masked_words_beyond_the_most_frequent_token(finished):
+    _, result = finished
+    assert result.start is not None
+    assert result.end is not None
+    assert result.end.mlm_loss < result.start.mlm_loss
+    assert result.end.mlm_accuracy > result.end.baseline_accuracy
+    assert result.steps == 120
+
+
+def test_it_leaves_a_run_directory_and_a_model_directory(finished):
+    out, result = finished
+    assert {"settings.yaml", "environment.json", "metrics.jsonl", "checkpoints", "model", "result.json"} <= {
+        path.name for path in out.iterdir()
+    }
+    model_files = {path.name for path in result.model.iterdir()}
+    assert {"config.json", "model.safetensors", "spiece.model", "tokenizer.json", "README.md"} <= model_files
+    assert load_model(result.model).config.hidden_size == 32
+    assert Predictor.load(result.model).fill_mask("The baker finds the [MASK].")[0]
+    assert PretrainResult.read(out / "result.json") == result
+    assert "MLM accuracy" in result.to_text()
+
+
+def test_a_finished_run_is_given_back(finished, corpus_directory):
+    out, result = finished
+    before = (out / "metrics.jsonl").read_bytes()
+    assert pretrain(plan(corpus_directory), out) == result
+    assert (out / "metrics.jsonl").read_bytes() == before
+
+
+def test_other_settings_than_those_of_the_run_are_refused(finished, corpus_directory):
+    out, _ = finished
+    with pytest.raises(ConfigError, match=r"train\.learning_rate"):
+        pretrain(plan(corpus_directory, "train.learning_rate=0.001"), out)
+
+
+def test_a_killed_run_goes_on_bit_by_bit(finished, corpus_directory, tmp_path):
+    """SIGKILL in the middle, the same command again: the same losses and weights as the run that was never stopped."""
+    out, _ = finished
+    again = tmp_path / "again"
+    command = [sys.executable, "-m", "litebert", "pretrain", "quickstart", *SMALL]
+    command += ["--corpus", str(corpus_directory), "--out", str(again)]
+    environment = {"OMP_NUM_THREADS": "1", "PATH": ""}
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    while process.poll() is None and not list(again.glob("checkpoints/step-*")):
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL, "killed before the end"
+    done = subprocess.run(command, env=environment, capture_output=True, check=True)
+    assert done.stdout
+    assert losses(again) == losses(out)
+    weights = [(place / "model" / "model.safetensors").read_bytes() for place in (again, out)]
+    assert weights[0] == weights[1]
+
+
+def losses(run):
+    """(step, losses) of every record, exactly."""
+    records = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{name: value for name, value in record.items() if "loss" in name or name == "step"} for record in records]
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("model.vocab_size=77", "tokenizer has 60 pieces"),
+        ("examples.max_length=1024", "max_position_embeddings"),
+        ("model.preset=nonsense", "nonsense"),
+        ("model=tiny", "must be a mapping"),
+        ("trian.seed=1", "did you mean 'train'"),
+        ("train.learning_rate=fast", "learning_rate"),
+        ("model.num_attention_heads=5", "num_attention_heads"),
+    ],
+)
+def test_a_wrong_setting_is_refused_before_anything_is_written(corpus_directory, tmp_path, override, message):
+    with pytest.raises(ConfigError, match=message):
+        pretrain(plan(corpus_directory, override), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_corpus_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(DataError, match="absent"):
+        plan(tmp_path / "absent")
+
+
+def test_a_run_without_evaluation_has_no_scores(corpus_directory, tmp_path):
+    result = pretrain(plan(corpus_directory, "held_out_examples=0", "train.duration=2 steps"), tmp_path / "run")
+    assert result.start is None
+    assert result.end is None
+    assert "held-out" not in result.to_text()
+
+
+def test_pairs_without_a_label_give_no_order_score(corpus_directory, tmp_path):
+    result = pretrain(plan(corpus_directory, "examples.pairing=none", "train.duration=2 steps"), tmp_path / "run")
+    assert result.end is not None
+    assert result.end.sop_accuracy is None
+    assert "SOP" not in result.end.to_text()
