@@ -62,14 +62,14 @@ TOTALS = {
     "24 layers": ({"num_hidden_layers": 24}, (11_092_992, 11_683_584, 11_813_810)),
 }
 MODELS: dict[str, Callable[[ModelConfig], nn.Module]] = {
-    "pretraining": ForPretraining,
-    "masked_lm": ForMaskedLM,
-    "classifier": lambda config: ForSequenceClassification(config, num_labels=3),
-    "choices": ForMultipleChoice,
-    "tokens": lambda config: ForTokenClassification(config, num_labels=3),
-    "spans": ForQuestionAnswering,
-    "answerability": ForAnswerability,
-    "embedder": SentenceEmbedder,
+    "ForPretraining": ForPretraining,
+    "ForMaskedLM": ForMaskedLM,
+    "ForSequenceClassification": lambda config: ForSequenceClassification(config, num_labels=3),
+    "ForMultipleChoice": ForMultipleChoice,
+    "ForTokenClassification": lambda config: ForTokenClassification(config, num_labels=3),
+    "ForQuestionAnswering": ForQuestionAnswering,
+    "ForAnswerability": ForAnswerability,
+    "SentenceEmbedder": SentenceEmbedder,
 }
 
 
@@ -109,19 +109,19 @@ def test_a_real_model_has_as_many_parameters_as_the_formula(name):
     assert count(model.encoder.feed_forwards) == counts.feed_forward
 
 
-@pytest.mark.parametrize("head", MODELS)
+@pytest.mark.parametrize("model_name", MODELS)
 @pytest.mark.parametrize("name", ["tiny", "bert-base"])
-def test_every_model_has_as_many_parameters_as_the_formula(name, head):
+def test_every_model_has_as_many_parameters_as_the_formula(name, model_name):
     with torch.device("meta"):
-        model = MODELS[head](preset(name))
-    assert count(model) == model_parameters(preset(name), head, num_labels=3)
+        model = MODELS[model_name](preset(name))
+    assert count(model) == model_parameters(preset(name), model_name, num_labels=3)
 
 
 @pytest.mark.parametrize(
     ("config", "expected"), [(BASE, 2_364_674), (LARGE, 4_201_474), (XLARGE, 16_791_554), (XXLARGE, 67_137_538)]
 )
 def test_the_answerability_head_has_the_originals_parameters(config, expected):
-    assert model_parameters(config, "answerability") - parameter_counts(config).encoder == expected
+    assert model_parameters(config, "ForAnswerability") - parameter_counts(config).encoder == expected
 
 
 @pytest.mark.parametrize("changes", [{}, {"embedding_size": 32}, {"sharing": "none"}, {"inner_group_num": 2}])

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from litebert.model.config import ModelConfig
+from litebert.model.description import ModelName
 from litebert.model.schedule import sharing_schedule, stored_blocks
 
 Precision = Literal["fp32", "bf16"]
 """`bf16` is mixed precision: weights, optimizer and residual stream in 32 bits, matrix products in 16."""
-Head = Literal["pretraining", "masked_lm", "classifier", "choices", "tokens", "spans", "answerability", "embedder"]
 
 
 @dataclass(frozen=True)
@@ -57,20 +57,20 @@ def parameter_counts(config: ModelConfig) -> ParameterCounts:
     )
 
 
-def model_parameters(config: ModelConfig, head: Head, *, num_labels: int = 2) -> int:
+def model_parameters(config: ModelConfig, model: ModelName, *, num_labels: int = 2) -> int:
     """Parameters of a whole model; only models that read the pooler have one."""
     H, counts = config.hidden_size, parameter_counts(config)
-    totals: dict[Head, int] = {
-        "pretraining": counts.pretraining,
-        "masked_lm": counts.encoder + counts.mlm,
-        "classifier": counts.encoder_and_pooler + _linear(H, num_labels),
-        "choices": counts.encoder_and_pooler + _linear(H, 1),
-        "tokens": counts.encoder + _linear(H, num_labels),
-        "spans": counts.encoder + _linear(H, 2),
-        "answerability": counts.encoder + 2 * _linear(H, 1) + 2 * _linear(2 * H, H) + _norm(H) + H,
-        "embedder": counts.encoder,
+    totals: dict[ModelName, int] = {
+        "ForPretraining": counts.pretraining,
+        "ForMaskedLM": counts.encoder + counts.mlm,
+        "ForSequenceClassification": counts.encoder_and_pooler + _linear(H, num_labels),
+        "ForMultipleChoice": counts.encoder_and_pooler + _linear(H, 1),
+        "ForTokenClassification": counts.encoder + _linear(H, num_labels),
+        "ForQuestionAnswering": counts.encoder + _linear(H, 2),
+        "ForAnswerability": counts.encoder + 2 * _linear(H, 1) + 2 * _linear(2 * H, H) + _norm(H) + H,
+        "SentenceEmbedder": counts.encoder,
     }
-    return totals[head]
+    return totals[model]
 
 
 @dataclass(frozen=True)

@@ -44,9 +44,8 @@ def attend_sdpa(
 ) -> Float[Tensor, "B S A D"]:
     """Attention by torch's fused kernel for the device."""
     heads_first = (tensor.transpose(1, 2) for tensor in (query, key, value))  # B A S D
-    return F.scaled_dot_product_attention(*heads_first, attn_mask=mask[:, None, None, :], dropout_p=dropout).transpose(
-        1, 2
-    )
+    keys = mask[:, None, None, :]
+    return F.scaled_dot_product_attention(*heads_first, attn_mask=keys, dropout_p=dropout).transpose(1, 2)
 
 
 def attend_by_length(
