@@ -29,6 +29,10 @@ def initialize(model: nn.Module, *, scale: float, seed: int) -> None:
 def fill_truncated_normal(tensor: Tensor, *, scale: float, seed: int) -> None:
     """Fill with a normal of standard deviation `scale` cut at two of it; drawn on the CPU, so equal on every device."""
     generator = torch.Generator().manual_seed(seed)
-    values = torch.empty(tensor.shape, device="cpu")
-    nn.init.trunc_normal_(values, std=scale, a=-2 * scale, b=2 * scale, generator=generator)
-    tensor.copy_(values)
+    values = torch.randn(tensor.numel(), generator=generator, device="cpu")
+    outside = (values.abs() > 2).nonzero()[:, 0]
+    while len(outside):  # drawn again, as TensorFlow does
+        again = torch.randn(len(outside), generator=generator, device="cpu")
+        values[outside] = again
+        outside = outside[again.abs() > 2]
+    tensor.copy_(values.mul_(scale).view_as(tensor))
