@@ -65,6 +65,13 @@ def test_a_wrong_label_is_refused_with_its_place(tmp_path, values, options, mess
         labelled(tmp_path, values, **options)
 
 
+def test_a_column_of_texts_is_not_taken_for_labels_unless_asked(tmp_path):
+    names = [f"name {number}" for number in range(20)]
+    with pytest.raises(DataError, match="20 different labels in 20 rows look like texts"):
+        labelled(tmp_path, names)
+    assert len(labelled(tmp_path, names, kind="classification").labels) == 20
+
+
 def test_pairs_and_groups_come_from_their_columns(tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text('{"a": "one", "b": "two", "g": 7, "y": "p"}\n{"a": "three", "b": "four", "g": 8, "y": "q"}\n')

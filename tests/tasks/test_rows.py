@@ -113,8 +113,8 @@ def test_an_unknown_column_is_refused_with_those_that_exist(tmp_path):
 
 
 def test_a_path_without_a_file_is_refused(tmp_path):
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(DataError, match="No such file"):
         read_table(tmp_path / "x.csv")
     (tmp_path / "d.csv").mkdir()
-    with pytest.raises(DataError, match="is a directory"):
+    with pytest.raises(DataError, match="Is a directory"):
         read_table(tmp_path / "d.csv")

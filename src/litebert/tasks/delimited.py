@@ -90,6 +90,7 @@ def _filled(table: Table, label: str) -> list[str]:
 
 def _guess_kind(table: Table, label: str, values: list[str]) -> tuple[Kind, str]:
     if not all(NUMBER.fullmatch(value) for value in values):
+        _refuse_free_text(table, label, values)
         return "classification", f"the column {label!r} holds words"
     distinct = set(_scores(table, label, values))
     if any(score != int(score) for score in distinct):
@@ -97,6 +98,16 @@ def _guess_kind(table: Table, label: str, values: list[str]) -> tuple[Kind, str]
     if len(distinct) > MOST_INTEGER_CLASSES:
         return "regression", f"the column {label!r} holds {len(distinct)} different numbers"
     return "classification", f"the column {label!r} holds {len(distinct)} different whole numbers"
+
+
+def _refuse_free_text(table: Table, label: str, values: list[str]) -> None:
+    """Labels that hardly ever repeat are texts or identifiers of a column named by mistake."""
+    distinct = len(set(values))
+    if len(values) >= MOST_INTEGER_CLASSES and distinct > len(values) / 2:
+        raise DataError(
+            f"{table.path}: field {label!r}: {distinct} different labels in {len(values)} rows look like texts, not "
+            f"labels; name another column (of {', '.join(map(repr, table.columns))}) or say the kind"
+        )
 
 
 def _label_names(table: Table, label: str, values: list[str]) -> list[str]:

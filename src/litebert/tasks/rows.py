@@ -54,10 +54,8 @@ def read_text(path: Path) -> str:
     """The text of a UTF-8 file without byte order mark; line ends as they are."""
     try:
         content = path.read_bytes()
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file; give the path of an existing file") from None
-    except IsADirectoryError:
-        raise DataError(f"{path}: is a directory; give the path of a file") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror}); give the path of a file") from None
     if not content.strip():
         raise DataError(f"{path}: the file is empty")
     if b"\0" in content:
