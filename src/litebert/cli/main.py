@@ -48,6 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if verb is None:
         return _unknown(words)
     log_to_stderr(os.environ.get("LITEBERT_LOG", "info"))
+    # Threads that wait for each other sleep soon instead of spinning: on a machine that does anything else besides,
+    # spinning made training steps several times slower (docs/log.md). Read by OpenMP when torch is imported.
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     return _explained(lambda: _call(verb, rest))
 
 

@@ -1,0 +1,84 @@
+"""What OpenMP's spinning costs a small training step, alone and beside a busy process: `python benchmarks/spin.py`.
+
+Each setting runs in a process of its own, since OpenMP reads the variable once. The losses must be the same for all.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+COUNTS = (None, 0, 1_000, 10_000, 30_000)
+STEPS = 20
+
+
+def measure() -> None:
+    """Seconds of a step and the last loss, printed; runs in the child."""
+    import torch
+
+    from litebert.model.config import ModelConfig
+    from litebert.model.losses import classification_loss, masked_lm_loss
+    from litebert.model.models import ForPretraining
+
+    config = ModelConfig(
+        vocab_size=4000, hidden_size=128, num_hidden_layers=4, num_attention_heads=2, intermediate_size=512
+    )
+    model = ForPretraining(config, seed=0)
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(5, 4000, (32, 64), generator=generator)
+    everything, segments = torch.ones_like(ids, dtype=torch.bool), torch.zeros_like(ids)
+    positions, order = torch.arange(0, 32 * 64, 7), torch.zeros(32, dtype=torch.int64)
+    optimizer = torch.optim.AdamW(model.parameters(), fused=True)
+    loss = torch.zeros(())
+    for step in range(STEPS + 5):
+        if step == 5:
+            start = time.perf_counter()
+        with torch.autocast("cpu", torch.bfloat16):
+            output = model(ids, everything, segments, positions)
+        mlm = masked_lm_loss(output.mlm_logits, ids.flatten()[positions]) / len(positions)
+        loss = mlm + classification_loss(output.sop_logits, order) / len(order)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    print((time.perf_counter() - start) / STEPS, loss.item())
+
+
+@contextmanager
+def busy_process(*, wanted: bool):
+    """Another process that never sleeps, if wanted."""
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if wanted else None
+    try:
+        yield
+    finally:
+        if process:
+            process.kill()
+            process.wait()
+
+
+def run(count: int | None) -> tuple[float, str]:
+    """(seconds of a step, last loss) with a spin count."""
+    environment = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"}
+    if count is not None:
+        environment["GOMP_SPINCOUNT"] = str(count)
+    command = [sys.executable, __file__, "measure"]
+    seconds, loss = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+    return float(seconds), loss
+
+
+def main() -> None:
+    losses = set()
+    print("| spin count | alone | beside a busy process |\n| --- | --- | --- |")
+    for count in COUNTS:
+        figures = []
+        for beside in (False, True):
+            with busy_process(wanted=beside):
+                seconds, loss = run(count)
+            figures.append(seconds)
+            losses.add(loss)
+        print(f"| {'default' if count is None else count} | {figures[0]:.3f} s | {figures[1]:.3f} s |", flush=True)
+    assert len(losses) == 1, f"the spin count changed the result: {losses}"
+
+
+if __name__ == "__main__":
+    measure() if sys.argv[1:] == ["measure"] else main()
