@@ -16,7 +16,7 @@ def _one_thread() -> None:
 
 @pytest.fixture(scope="session")
 def tiny_tokenizer(tmp_path_factory):
-    """A tokenizer of a few hundred pieces over simple opinions of films."""
+    """A tokenizer of 64 pieces over simple opinions of films."""
     from litebert.tokenization.training import TokenizerSettings, train_tokenizer
 
     subjects = "the film|this story|a long movie|the old actor|her first play|that quiet ending|the music".split("|")
