@@ -19,8 +19,27 @@ def tiny_tokenizer(tmp_path_factory):
     """A tokenizer of 64 pieces over simple opinions of films."""
     from litebert.tokenization.training import TokenizerSettings, train_tokenizer
 
-    subjects = "the film|this story|a long movie|the old actor|her first play|that quiet ending|the music".split("|")
-    opinions = "was good|was bad|felt great|felt dull|is wonderful|is awful|seemed bright|seemed boring".split("|")
-    texts = [f"{subject} {opinion}, in {year}." for subject in subjects for opinion in opinions for year in (1999, 2024)]
+    subjects = [
+        "the film",
+        "this story",
+        "a long movie",
+        "the old actor",
+        "her first play",
+        "that quiet ending",
+        "the music",
+    ]
+    opinions = [
+        "was good",
+        "was bad",
+        "felt great",
+        "felt dull",
+        "is wonderful",
+        "is awful",
+        "seemed bright",
+        "seemed boring",
+    ]
+    texts = [
+        f"{subject} {opinion}, in {year}." for subject in subjects for opinion in opinions for year in (1999, 2024)
+    ]
     directory = tmp_path_factory.mktemp("tokenizer")
     return train_tokenizer(texts, TokenizerSettings(vocab_size=64, character_coverage=1.0), directory)
