@@ -6,6 +6,8 @@ import sys
 import pytest
 from rich.console import Console
 
+from litebert.training.duration import Position
+from litebert.training.events import StepDone
 from litebert.training.progress import LiveDisplay, LogDisplay, describe, progress_display
 from training.toy import held_out, train
 
@@ -44,3 +46,16 @@ def test_the_display_suits_the_place(monkeypatch, terminal, display):
 def test_a_description_is_short():
     values = {"loss": 2.34567, "mlm_accuracy": 0.5, "grad_norm": 1.0, "tokens_per_second": 12345.6}
     assert describe(values) == "loss 2.346 · mlm accuracy 0.5 · 12,346 tokens/s"
+
+
+def test_log_lines_tell_the_time_left_once_there_is_a_rate(monkeypatch, caplog):
+    caplog.set_level("INFO")
+    clock = iter([100.0, 100.0, 110.0, 110.0])
+    monkeypatch.setattr("litebert.training.progress.time.monotonic", lambda: next(clock))
+    display = LogDisplay(seconds=0.0)
+    display(StepDone(Position(step=1), {"progress": 0.1, "loss": 1.0}))
+    display(StepDone(Position(step=2), {"progress": 0.2, "loss": 1.0}))
+    assert [record.message for record in caplog.records] == [
+        "step 1 (10.0 %) loss 1",
+        "step 2 (20.0 %, 1:20 left) loss 1",
+    ]

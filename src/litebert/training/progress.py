@@ -25,7 +25,8 @@ class LogDisplay:
     def __init__(self, *, seconds: float = 10.0) -> None:
         self._seconds = seconds
         self._last = -float("inf")
-        self._began = (0.0, 0.0)
+        self._began: tuple[float, float] | None = None
+        """Time and progress at the first step seen, from which the time left is estimated."""
 
     def __call__(self, event: Event) -> None:
         """Log what is worth a line."""
@@ -34,13 +35,24 @@ class LogDisplay:
                 logger.info("training from step %d for %s", position.step, duration)
             case StepDone(position=position, values=values) if time.monotonic() - self._last >= self._seconds:
                 self._last = time.monotonic()
-                logger.info("step %d (%.1f %%) %s", position.step, 100 * values["progress"], describe(values))
+                progress = values["progress"]
+                left = self._time_left(progress)
+                logger.info("step %d (%.1f %%%s) %s", position.step, 100 * progress, left, describe(values))
             case Evaluated(position=position, values=values):
                 logger.info("evaluated at step %d: %s", position.step, describe(values))
             case Saved(path=path):
                 logger.info("saved %s", path)
             case _:
                 pass
+
+    def _time_left(self, progress: float) -> str:
+        """`, 3:05 left`, once there is a rate to tell it by."""
+        self._began = self._began or (self._last, progress)
+        then, before = self._began
+        if progress <= before:
+            return ""
+        seconds = round((self._last - then) / (progress - before) * (1 - progress))
+        return f", {seconds // 60}:{seconds % 60:02d} left"
 
 
 class LiveDisplay:
