@@ -4,7 +4,6 @@ import shutil
 
 import numpy as np
 import pytest
-from golden import NAMES, checkpoint
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
@@ -13,6 +12,8 @@ from litebert.errors import CheckpointError
 from litebert.interop.bundle import DTYPES, index_file, open_bundle, read_index, write_bundle
 from litebert.interop.table import masked_crc, read_table, write_table
 from litebert.interop.wire import DamagedBytesError, bytes_field, fixed32_field, number_field
+
+from .originals import NAMES, checkpoint
 
 ANY_ARRAY = st.sampled_from(sorted(DTYPES.values(), key=str)).flatmap(
     lambda dtype: arrays(dtype, array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))

@@ -1,12 +1,13 @@
 import pytest
 import torch
-from golden import NAMES, checkpoint
 
 from litebert.errors import CheckpointError, ConfigError
 from litebert.interop.convert import convert
 from litebert.model.config import ModelConfig
 from litebert.model.description import Description
 from litebert.model.directory import build, load_model, read_description, save_model
+
+from .originals import NAMES, checkpoint
 
 TINY = ModelConfig(
     vocab_size=30,

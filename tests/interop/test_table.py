@@ -1,6 +1,5 @@
 import google_crc32c
 import pytest
-from golden import NAMES, checkpoint
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -8,6 +7,8 @@ from litebert.interop import table
 from litebert.interop.bundle import index_file
 from litebert.interop.table import MAX_KEY_BYTES, masked_crc, read_table, write_table
 from litebert.interop.wire import DamagedBytesError, varint
+
+from .originals import NAMES, checkpoint
 
 KEYS = st.one_of(st.binary(max_size=12), st.text("ab\xff", max_size=6).map(lambda text: text.encode("latin1")))
 

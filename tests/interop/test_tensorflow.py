@@ -4,7 +4,6 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from golden import NAMES, checkpoint
 
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import write_manifest
@@ -13,6 +12,8 @@ from litebert.interop.tensorflow import CONFIG, original_config, read_config, re
 from litebert.model.config import ModelConfig
 from litebert.model.description import Description
 from litebert.model.directory import build, fill
+
+from .originals import NAMES, checkpoint
 
 TINY = ModelConfig(
     vocab_size=30,
