@@ -66,6 +66,11 @@ def test_the_report_counts_what_was_done(tmp_path, tokenizer, text_file):
     assert report.reused_shards == 0
 
 
+def test_a_corpus_names_its_sources(tmp_path, tokenizer, text_file):
+    build_corpus(text_file, tokenizer, SETTINGS, tmp_path / "corpus")
+    assert Corpus.open(tmp_path / "corpus").description["sources"] == [str(text_file)]
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_bytes_do_not_depend_on_the_number_of_workers(tmp_path, tokenizer, documents, corpus_directory, workers):
     build_corpus(iter(documents), tokenizer, SETTINGS, tmp_path / "corpus", workers=workers)

@@ -75,6 +75,22 @@ def test_files_are_found_once_and_in_the_order_of_their_paths(tmp_path):
     assert [path.name for path in find_files([tmp_path])] == ["a.txt", "b.txt", "c.jsonl"]
 
 
+def test_files_of_other_kinds_in_a_directory_are_counted_and_said(tmp_path, caplog):
+    for name in ("a.txt", "notes.pdf", ".hidden"):
+        (tmp_path / name).write_text("x")
+    counts: Counter[str] = Counter()
+    with caplog.at_level(logging.WARNING):
+        assert [path.name for path in find_files([tmp_path], counts)] == ["a.txt"]
+    assert counts == {"files of other kinds": 1}
+    assert "1 files of other kinds are not read" in caplog.text
+
+
+def test_a_file_named_in_two_ways_is_read_once(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    assert len(find_files(["a.txt", tmp_path / "a.txt", f"../{tmp_path.name}/*.txt"])) == 1
+
+
 @pytest.mark.parametrize("name", ["missing.txt", "*.txt"])
 def test_a_path_that_names_nothing_is_an_error(tmp_path, name):
     with pytest.raises(DataError, match="no such file"):

@@ -80,31 +80,38 @@ def build_corpus(
     started = time.monotonic()
     building = out.with_name(f".{out.name}.building")
     counts: Counter[str] = Counter()
-    documents = chain(_sided(held_out, "held_out", settings, counts), _sided(files, None, settings, counts))
+    sources: list[str] = []
+    read = partial(_documents, settings=settings, counts=counts, sources=sources)
+    documents = chain(_sided(read(held_out), "held_out"), _sided(read(files), None))
     key = _key(tokenizer, settings)
     tasks = plan_shards(documents, building=building, key=key, settings=settings, counts=counts)
     write = partial(write_shard, tokenizer=tokenizer, settings=settings)
     records = [_logged(record) for record in run_in_order(write, tasks, workers=workers)]
     total = _total(records, counts)
-    publish(building, out, tokenizer=tokenizer, settings=settings, records=records, counts=total)
+    publish(building, out, tokenizer=tokenizer, settings=settings, records=records, sources=sources, counts=total)
     return _report(out, records, total, seconds=time.monotonic() - started)
 
 
-def _sided(
-    source: Source, split: Split | None, settings: CorpusSettings, counts: Counter[str]
-) -> Iterator[tuple[Document, Split | None]]:
-    """The documents of a source, each with the split it must go to."""
+def _documents(
+    source: Source, *, settings: CorpusSettings, counts: Counter[str], sources: list[str]
+) -> Iterator[Document]:
+    """The documents of a source; its files are added to `sources`."""
     items = iter([source] if isinstance(source, str | Path) else source)
     first = next(items, None)
     if first is None:
         return
     everything = chain([first], items)
     if isinstance(first, Document):
-        documents = cast(Iterator[Document], everything)
-    else:
-        documents = read_documents(find_files(cast(Iterator[str | Path], everything)), settings, counts)
-    for document in documents:
-        yield document, split
+        yield from cast(Iterator[Document], everything)
+        return
+    files = find_files(cast(Iterator[str | Path], everything), counts)
+    sources.extend(str(file) for file in files)
+    yield from read_documents(files, settings, counts)
+
+
+def _sided(documents: Iterable[Document], split: Split | None) -> Iterator[tuple[Document, Split | None]]:
+    """Each document with the split it must go to, or None if its content decides."""
+    return ((document, split) for document in documents)
 
 
 def _key(tokenizer: Tokenizer, settings: CorpusSettings) -> str:

@@ -24,18 +24,18 @@ class Document:
     """Its lines in order: sentences, or paragraphs that are still to be split."""
 
 
-def find_files(patterns: Iterable[str | Path]) -> list[Path]:
+def find_files(patterns: Iterable[str | Path], counts: Counter[str] | None = None) -> list[Path]:
     """The files that paths, globs and directories name, each once, sorted by path.
 
-    In a directory (searched recursively) only names of a known format count; hidden files do not.
+    Directories are searched recursively for names of a known format; others are counted in `counts`, hidden files are
+    not looked at.
 
     Raises:
         DataError: A pattern that matches nothing, or a file of unknown format that was named itself.
     """
-    found: set[Path] = set()
-    for pattern in patterns:
-        found.update(_matches(str(pattern)))
-    return sorted(found)
+    counts = Counter() if counts is None else counts
+    matches = [path for pattern in patterns for path in _matches(str(pattern), counts)]
+    return sorted({path.resolve(): path for path in matches}.values())
 
 
 def read_documents(files: Iterable[Path], settings: CorpusSettings, counts: Counter[str]) -> Iterator[Document]:
@@ -49,13 +49,10 @@ def read_documents(files: Iterable[Path], settings: CorpusSettings, counts: Coun
             log.warning("%s: holds no text", path)
 
 
-def _matches(pattern: str) -> list[Path]:
+def _matches(pattern: str, counts: Counter[str]) -> list[Path]:
     path = Path(pattern)
     if path.is_dir():
-        inside = [file for file in path.rglob("*") if _is_readable(file, root=path)]
-        if not inside:
-            raise DataError(f"{path}: no text in this directory; expected files ending in {', '.join(FORMATS)}")
-        return inside
+        return _inside(path, counts)
     if path.exists():
         format_of(path)
         return [path]
@@ -68,9 +65,19 @@ def _matches(pattern: str) -> list[Path]:
     return matches
 
 
-def _is_readable(file: Path, *, root: Path) -> bool:
-    hidden = any(part.startswith(".") for part in file.relative_to(root).parts)
-    return file.is_file() and not hidden and file.name.endswith(tuple(FORMATS))
+def _inside(directory: Path, counts: Counter[str]) -> list[Path]:
+    files = [path for path in directory.rglob("*") if path.is_file() and not _is_hidden(path, root=directory)]
+    readable = [file for file in files if file.name.endswith(tuple(FORMATS))]
+    if not readable:
+        raise DataError(f"{directory}: no text in this directory; expected files ending in {', '.join(FORMATS)}")
+    if len(readable) < len(files):
+        counts["files of other kinds"] += len(files) - len(readable)
+        log.warning("%s: %d files of other kinds are not read", directory, len(files) - len(readable))
+    return readable
+
+
+def _is_hidden(path: Path, *, root: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(root).parts)
 
 
 def _documents(path: Path, settings: CorpusSettings, counts: Counter[str]) -> Iterator[Document]:

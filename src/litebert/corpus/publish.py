@@ -21,6 +21,7 @@ def publish(
     tokenizer: Tokenizer,
     settings: CorpusSettings,
     records: Sequence[ShardRecord],
+    sources: Sequence[str],
     counts: dict[str, int],
 ) -> None:
     """Add what describes the shards in `building`, then rename it to `out`.
@@ -42,6 +43,7 @@ def publish(
             fingerprint=_fingerprint(tokenizer, records),
             tokenizer_fingerprint=tokenizer.fingerprint,
             settings=settings.to_dict(),
+            sources=list(sources),
             counts=counts,
         )
         for part in building.rglob(MANIFEST):
