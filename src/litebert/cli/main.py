@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from litebert import __version__
+from litebert.cli.output import is_first_process
 from litebert.errors import LitebertError
 from litebert.logs import log_to_stderr
 
@@ -47,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     verb, rest = _split(words)
     if verb is None:
         return _unknown(words)
-    log_to_stderr(os.environ.get("LITEBERT_LOG", "info"))
+    # Started by torchrun, all processes do the work and the first one tells of it.
+    log_to_stderr(os.environ.get("LITEBERT_LOG", "info") if is_first_process() else "error")
     # Threads that wait for each other sleep soon instead of spinning: on a machine that does anything else besides,
     # spinning made training steps several times slower (docs/log.md). Read by OpenMP when torch is imported.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")

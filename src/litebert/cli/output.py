@@ -1,6 +1,7 @@
 """How verbs print: results on stdout, as text for people or as JSON with `--json`."""
 
 import json
+import os
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -12,9 +13,15 @@ Overrides = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metav
 Json = Annotated[bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help="print JSON instead of text")]
 
 
+def is_first_process() -> bool:
+    """Whether this is the only process of the command, or the first of those that torchrun started."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def emit(result: Mapping[str, Any], text: str, *, as_json: bool) -> None:
     """Print a result: `text`, or `result` as one JSON object a line."""
-    print(json.dumps(dict(result), ensure_ascii=False, default=str) if as_json else text)
+    if is_first_process():
+        print(json.dumps(dict(result), ensure_ascii=False, default=str) if as_json else text)
 
 
 def with_recipes(summary: str, *, kind: str) -> str:

@@ -144,19 +144,20 @@ def _save(
     """Write the model directory of the best evaluation so far over the one before."""
     files = {
         **tokenizer.files(),
-        "README.md": _card(run, task, evaluation).encode(),
+        "README.md": _card(run, task, evaluation, model).encode(),
         BestModel.EVALUATION: (json.dumps(evaluation, indent=2, ensure_ascii=False) + "\n").encode(),
     }
     problem_type = "regression" if task.labels is None else "single_label_classification"
     save_model(model, directory.model, labels=output_names(task), problem_type=problem_type, extra_files=files)
 
 
-def _card(run: FinetuneRun, task: Task, evaluation: Mapping[str, Any]) -> str:
+def _card(run: FinetuneRun, task: Task, evaluation: Mapping[str, Any], model: nn.Module) -> str:
     method = "score" if task.labels is None else "classify"
     texts = '["a text"]' if len(task.text) == 1 else '[("a text", "its pair")]'
     goal = f"{len(task.labels)} labels: {', '.join(task.labels)}" if task.labels else f"the score {task.label!r}"
     chosen = {"start": run.model, "from scratch": run.from_scratch, "training file": run.data.train.name}
     return model_card(
+        model,
         title="An ALBERT classifier" if task.labels else "An ALBERT regressor",
         task="text-classification",
         summary=f"Fine-tuned for {goal}.",

@@ -7,16 +7,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from huggingface_hub import ModelCardData
+from torch import nn
 
 from litebert import __version__
+from litebert.model.description import obstacle
+from litebert.model.directory import describe
 
 
 def model_card(
-    *, title: str, task: str, summary: str, use: str, scores: Mapping[str, Any], settings: Mapping[str, Any]
+    model: nn.Module,
+    *,
+    title: str,
+    task: str,
+    summary: str,
+    use: str,
+    scores: Mapping[str, Any],
+    settings: Mapping[str, Any],
 ) -> str:
     """Markdown with the front matter that the hub reads.
 
     Args:
+        model: the model of the directory; decides whether transformers loads it.
         title: the first heading.
         task: pipeline tag, such as `fill-mask` or `text-classification`.
         summary: what the model is, in a sentence or two.
@@ -30,11 +41,18 @@ def model_card(
         f"# {title}",
         summary,
         f"```python\n{use}\n```",
-        "transformers loads this directory as well (`AutoModel.from_pretrained`).",
+        _transformers_note(model),
         "## Scores\n\n" + _table(("score", "value"), scores),
         "## Made with\n\n" + _table(("setting", "value"), {"litebert": __version__, **settings}),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _transformers_note(model: nn.Module) -> str:
+    reason = obstacle(describe(model))
+    if reason is None:
+        return "transformers loads this directory as well (`AutoModel.from_pretrained`)."
+    return f"Only litebert loads this directory: {reason}."
 
 
 def _table(header: Sequence[str], rows: Mapping[str, Any]) -> str:

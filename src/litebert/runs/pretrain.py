@@ -131,17 +131,18 @@ def _leave(
     result: PretrainResult, run: PretrainRun, model: ForPretraining, tokenizer: Tokenizer, directory: RunDirectory
 ) -> None:
     """Write the model directory, then the mark that the run is finished."""
-    files = {**tokenizer.files(), "README.md": _card(result, run).encode()}
+    files = {**tokenizer.files(), "README.md": _card(result, run, model).encode()}
     save_model(model, directory.model, extra_files=files)
     directory.finish(result)
 
 
-def _card(result: PretrainResult, run: PretrainRun) -> str:
+def _card(result: PretrainResult, run: PretrainRun, model: ForPretraining) -> str:
     scores = {"steps": result.steps, "tokens": result.tokens}
     if result.end:
         scores |= {f"held-out {name}": value for name, value in result.end.to_dict().items()}
     chosen = {"layers": run.model.num_hidden_layers, "hidden size": run.model.hidden_size, "sharing": run.model.sharing}
     return model_card(
+        model,
         title="An ALBERT encoder",
         task="fill-mask",
         summary="Pretrained from scratch with masked language modelling and sentence-order prediction.",
