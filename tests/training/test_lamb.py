@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from litebert.training.lamb import Lamb
+from litebert.training.lamb import Lamb, _together
 
 RATE, BETA1, BETA2, EPS, DECAY = 0.01, 0.9, 0.999, 1e-6, 0.1
 START = np.random.Generator(np.random.Philox(key=1)).normal(size=(4, 3))
@@ -90,3 +90,25 @@ def test_a_closure_is_evaluated_with_gradients():
 
     assert Lamb([weight], lr=RATE).step(closure) == 2
     assert weight.grad is not None
+
+
+@pytest.mark.parametrize("adapted", [True, False])
+@pytest.mark.parametrize("bias_correction", [True, False])
+def test_parameters_updated_together_go_where_each_goes_alone(monkeypatch, adapted, bias_correction):
+    def updated() -> list[torch.Tensor]:
+        weights = [nn.Parameter(torch.tensor(START[: rows + 1], dtype=torch.float32)) for rows in range(3)]
+        optimizer = Lamb(weights, lr=RATE, adapted=adapted, bias_correction=bias_correction)
+        for weight in weights:
+            weight.grad = weight.detach().cos()
+        optimizer.step()
+        return [weight.detach() for weight in weights]
+
+    alone = updated()
+    monkeypatch.setattr("litebert.training.lamb._together", lambda parameters: [parameters])
+    assert all(torch.equal(one, other) for one, other in zip(alone, updated(), strict=True))
+
+
+def test_an_accelerator_updates_all_parameters_in_one_go():
+    on_device = [torch.ones(1, device="meta"), torch.ones(2, device="meta")]
+    assert _together(on_device) == [on_device]
+    assert _together([]) == []

@@ -40,8 +40,8 @@ class Lamb(torch.optim.Optimizer):
         loss = None if closure is None else torch.enable_grad()(closure)()
         for group in self.param_groups:
             parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
-            if parameters:
-                self._update(parameters, group)
+            for together in _together(parameters):
+                self._update(together, group)
         return loss
 
     def _update(self, parameters: list[Tensor], group: dict[str, Any]) -> None:
@@ -67,13 +67,15 @@ class Lamb(torch.optim.Optimizer):
         roots = torch._foreach_sqrt(squares)
         steps = [state["step"] for state in states]
         torch._foreach_add_(steps, 1)
-        if not group["bias_correction"]:
-            torch._foreach_add_(roots, group["eps"])
-            return list(torch._foreach_div(means, roots))
-        torch._foreach_div_(roots, [_correction(beta2, step).sqrt() for step in steps])
+        if group["bias_correction"]:
+            torch._foreach_div_(roots, [_correction(beta2, step).sqrt() for step in steps])
         torch._foreach_add_(roots, group["eps"])
-        torch._foreach_mul_(roots, [_correction(beta1, step) for step in steps])
-        return list(torch._foreach_div(means, roots))
+        if group["bias_correction"]:
+            torch._foreach_mul_(roots, [_correction(beta1, step) for step in steps])
+        # In place, m * (1 / root) rather than m / root: fresh memory would cost more than the arithmetic.
+        torch._foreach_reciprocal_(roots)
+        torch._foreach_mul_(roots, means)
+        return list(roots)
 
     def _state_of(self, parameter: Tensor) -> dict[str, Tensor]:
         state = self.state[parameter]
@@ -82,6 +84,13 @@ class Lamb(torch.optim.Optimizer):
             state["exp_avg"] = torch.zeros_like(parameter)
             state["exp_avg_sq"] = torch.zeros_like(parameter)
         return state
+
+
+def _together(parameters: list[Tensor]) -> list[list[Tensor]]:
+    """Which parameters to update in one go: few launches on an accelerator, little memory on a CPU."""
+    if parameters and parameters[0].device.type != "cpu":
+        return [parameters]
+    return [[parameter] for parameter in parameters]
 
 
 def _correction(beta: float, step: Float[Tensor, ""]) -> Float[Tensor, ""]:
