@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -83,9 +83,17 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "processor": processor_name(),
-        "packages": {name: version(name) for name in PACKAGES},
+        "packages": {name: package_version(name) for name in PACKAGES},
         "commit": _git_commit(),
     }
+
+
+def package_version(name: str) -> str:
+    """Version of an installed package; "missing" too for litebert itself where it runs from its source tree."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "missing"
 
 
 def processor_name() -> str:

@@ -9,12 +9,11 @@ import platform
 import shutil
 import time
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import torch
 
-from litebert.runs.directory import processor_name
+from litebert.runs.directory import package_version, processor_name
 from litebert.runs.result import Result
 
 CORE = ("litebert", "torch", "numpy", "sentencepiece", "safetensors", "huggingface-hub", "pydantic", "tyro", "grain")
@@ -72,7 +71,7 @@ def doctor(directory: Path = Path()) -> Diagnosis:
         python=platform.python_version(),
         platform=platform.platform(),
         processor=processor_name(),
-        versions={name: _version(name) for name in CORE},
+        versions={name: package_version(name) for name in CORE},
         extras={name: all(importlib.util.find_spec(module) for module in modules) for name, modules in EXTRAS.items()},
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         threads=torch.get_num_threads(),
@@ -83,13 +82,6 @@ def doctor(directory: Path = Path()) -> Diagnosis:
         matmul_bf16=bf16,
         advice=_advice(fp32, bf16, free),
     )
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "missing"
 
 
 def _devices() -> list[str]:

@@ -1,0 +1,95 @@
+"""Seconds, bytes and rates on one device. Before: a model and its loss on a batch. After: `training_speed.py`."""
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+WARMUP_STEPS = 3
+BLOCKS = 3
+GAIN = 1.05
+"""A doubled batch must be this much faster per sequence to be worth another doubling."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What one contestant's training steps on one batch took."""
+
+    seconds_a_step: float
+    peak_bytes: int | None
+    """Largest memory that torch had allocated; None on the CPU."""
+    first_loss: float
+
+
+def matmul_rate(device: torch.device, *, size: int, seconds: float = 1.0) -> float:
+    """FLOP/s of square products of random bf16 matrices; the median of several blocks."""
+    generator = torch.Generator().manual_seed(0)
+    left, right = (torch.randn(size, size, generator=generator).to(device, torch.bfloat16) for _ in range(2))
+    return 2 * size**3 / median_seconds(lambda: left @ right, device, seconds=seconds)
+
+
+def train_steps(
+    model: nn.Module, loss_of: Callable[[nn.Module], Tensor], device: torch.device, *, seconds: float
+) -> Timing:
+    """Time whole steps: forward in bf16, backward, clipping, a fused AdamW update."""
+    model.to(device).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=True)
+
+    def step() -> Tensor:
+        with torch.autocast(device.type, torch.bfloat16):
+            loss = loss_of(model)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        return loss.detach()
+
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    first_loss = step().item()
+    taken = median_seconds(step, device, seconds=seconds)
+    peak = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
+    return Timing(taken, peak, first_loss)
+
+
+def median_seconds(action: Callable[[], object], device: torch.device, *, seconds: float) -> float:
+    """Median over blocks of the mean time of `action`; about `seconds` in all, after a warm-up."""
+    once = min(_block(action, device, repeats=1) for _ in range(WARMUP_STEPS))
+    repeats = max(1, round(seconds / BLOCKS / once))
+    return statistics.median(_block(action, device, repeats=repeats) for _ in range(BLOCKS))
+
+
+def doubled_while_worth_it(
+    seconds_of: Callable[[int], float], *, start: int, most: int, longest_step: float = 0.5
+) -> int:
+    """The batch size at which doubling stops to pay, does not fit into memory, or makes steps too long.
+
+    `seconds_of` gives the time of a step at a batch size.
+    """
+    best, best_rate = start, start / seconds_of(start)
+    while best * 2 <= most and best / best_rate < longest_step:
+        try:
+            rate = best * 2 / seconds_of(best * 2)
+        except torch.cuda.OutOfMemoryError:
+            break
+        if rate < GAIN * best_rate:
+            break
+        best, best_rate = best * 2, rate
+    return best
+
+
+def _block(action: Callable[[], object], device: torch.device, *, repeats: int) -> float:
+    _wait(device)
+    start = time.perf_counter()
+    for _ in range(repeats):
+        action()
+    _wait(device)
+    return (time.perf_counter() - start) / repeats
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

@@ -1,0 +1,39 @@
+"""On a GPU in bf16: every way to compute the encoder gives what the definition gives in fp32, and so do gradients."""
+
+from typing import get_args
+
+import pytest
+import torch
+
+from litebert.model.layout import AttentionKernel
+from litebert.model.models import ForPretraining
+
+from .builders import TOLERANCES, padded_mask, random_batch
+
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")]
+DEVICE = "cuda"
+
+
+def states_and_gradient(config, kernel: AttentionKernel, *, bf16: bool):
+    """Vectors of the real tokens, and the gradient of all parameters as one vector, relative to its norm."""
+    model = ForPretraining(config, seed=0).to(DEVICE)
+    model.encoder.attention_kernel = kernel
+    batch = random_batch(config, padded_mask([24, 9, 1, 17]))
+    ids, mask, types = (tensor.to(DEVICE) for tensor in batch.arguments)
+    with torch.autocast(DEVICE, torch.bfloat16, enabled=bf16):
+        states = model.encoder(ids, mask, types).last_hidden_state[mask]
+    # not the plain sum of squares: the last norm makes that a constant
+    (states.float() * torch.linspace(-1, 1, states.shape[-1], device=DEVICE)).square().sum().backward()
+    gradients = [parameter.grad.flatten() for parameter in model.parameters() if parameter.grad is not None]
+    return states.detach().float(), torch.cat(gradients)
+
+
+@pytest.mark.parametrize("kernel", get_args(AttentionKernel))
+@pytest.mark.parametrize("head_size", [8, 64])
+def test_every_kernel_gives_the_reference_on_a_gpu(tiny_config, kernel, head_size):
+    config = tiny_config.replace(hidden_size=4 * head_size, intermediate_size=8 * head_size, initializer_range=0.05)
+    expected, gradient = states_and_gradient(config, "reference", bf16=False)
+    for bf16, dtype in ((False, torch.float32), (True, torch.bfloat16)):
+        states, own = states_and_gradient(config, kernel, bf16=bf16)
+        assert (states - expected).norm() <= TOLERANCES[dtype] * expected.norm()
+        assert (own - gradient).norm() <= 3 * TOLERANCES[dtype] * gradient.norm()

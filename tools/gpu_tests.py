@@ -1,0 +1,53 @@
+"""Runs the tests marked `gpu` and counts their outcomes. Part of `gpu_check.py`; runs alone as well.
+
+python tools/gpu_tests.py --out DIR      leaves DIR/tests.json
+
+Without the project's pytest settings: the plugins that they name may be missing on a borrowed machine.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from litebert.files import write_json
+
+ROOT = Path(__file__).parents[1]
+PLAIN = ("-c", os.devnull, "--rootdir", str(ROOT), "-p", "no:cacheprovider", "--continue-on-collection-errors")
+
+
+def main() -> int:
+    arguments = _arguments()
+    where = ROOT / "tests" / "model" / "test_kernels.py" if arguments.tiny else ROOT / "tests"
+    outcomes = run(where)
+    failed = [name for name, tags in outcomes.items() if tags & {"failure", "error"}]
+    skipped = [name for name, tags in outcomes.items() if "skipped" in tags]
+    passed = len(outcomes) - len(failed) - len(skipped)
+    write_json(arguments.out / "tests.json", {"passed": passed, "skipped": len(skipped), "failed": failed})
+    nothing_ran = arguments.device == "cuda" and not passed
+    return int(bool(failed) or nothing_ran)
+
+
+def run(where: Path) -> dict[str, set[str]]:
+    """Of each test, and each file that could not be imported: what JUnit's XML says beside its name."""
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "junit.xml"
+        pytest.main([*PLAIN, "-m", "gpu", "-q", "-rs", f"--junitxml={file}", str(where)])
+        cases = list(ElementTree.parse(file).iter("testcase"))
+    return {f"{case.get('classname')}::{case.get('name')}": {child.tag for child in case} for case in cases}
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, help="directory to write to")
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="on cuda, all skipped is a failure")
+    parser.add_argument("--tiny", action="store_true", help="one file of tests only")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

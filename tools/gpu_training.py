@@ -1,0 +1,97 @@
+"""A real pretraining of some minutes with litebert's own verb. Part of `gpu_check.py`; runs alone as well.
+
+Text: a corpus directory from `litebert corpus build`, or without one the documentation that is on the machine. Leaves
+`training.json`, `curve.png` and the run's `metrics.jsonl`; the model and its checkpoints are not kept.
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from itertools import islice
+from pathlib import Path
+
+from litebert.analysis.curves import read_curves
+from litebert.analysis.plots import pretraining_curve
+from litebert.corpus.build import build_corpus
+from litebert.corpus.documents import Document
+from litebert.corpus.python_docs import python_pages
+from litebert.corpus.settings import CorpusSettings
+from litebert.errors import MissingExtraError
+from litebert.files import write_json
+from litebert.logs import log_to_stderr
+from litebert.runs.pretrain import PretrainResult, planned, pretrain
+from litebert.tokenization.training import TokenizerSettings, train_tokenizer
+from litebert.training.progress import progress_display
+
+TINY_PAGES = 40
+TINY_SETTINGS = ("model.hidden_size=32", "model.num_attention_heads=2", "model.intermediate_size=64", "batch_size=4")
+GPU_SETTINGS = ("microbatch_size=128", "train.warmup=0.1", "train.evaluate_every=30 seconds", "train.log_every=10")
+"""What a recipe for hours on a CPU needs changed for minutes on a GPU."""
+OVERHEAD_SECONDS = 25.0
+"""Left free for the evaluations and for writing the model."""
+
+
+def main() -> None:
+    arguments = _arguments()
+    log_to_stderr()
+    end = time.monotonic() + 60 * arguments.minutes
+    with tempfile.TemporaryDirectory() as directory:
+        work = Path(directory)
+        corpus = arguments.corpus or documentation_corpus(work, most_pages=TINY_PAGES if arguments.tiny else None)
+        seconds = max(1.0, end - time.monotonic() - OVERHEAD_SECONDS)
+        settings = (*(TINY_SETTINGS if arguments.tiny else GPU_SETTINGS), *arguments.settings)
+        length = "2 steps" if arguments.tiny else f"{seconds:.0f} seconds"
+        fixed = (f"train.duration={length}", f"train.device={arguments.device}")
+        run = planned(arguments.recipe, (*settings, *fixed), corpus=corpus)
+        try:
+            result = pretrain(run, work / "run", listeners=[progress_display()])
+            report = {"recipe": arguments.recipe, "settings": run.to_dict(), "result": result.to_dict()}
+            write_json(arguments.out / "training.json", {**report, "text": result.to_text()})
+            draw(work / "run" / "metrics.jsonl", result, arguments.out / "curve.png")
+        finally:  # a run that is stopped leaves its numbers
+            keep(work / "run" / "metrics.jsonl", arguments.out)
+    print(result.to_text())
+
+
+def documentation_corpus(work: Path, *, most_pages: int | None) -> Path:
+    """A corpus of the documentation on this machine, with a vocabulary of its own; a part of its pages is held out."""
+    pages = list(islice(python_pages(), most_pages))
+    vocabulary = TokenizerSettings(vocab_size=300 if most_pages else 8000, input_sentence_size=60_000)
+    tokenizer = train_tokenizer((line for page in pages for line in page.paragraphs), vocabulary, work / "tokenizer")
+    documents = (Document(page.name, page.paragraphs) for page in pages)
+    return build_corpus(documents, tokenizer, CorpusSettings(held_out_fraction=0.06), work / "corpus").directory
+
+
+def draw(metrics: Path, result: PretrainResult, picture: Path) -> None:
+    """The curve of the run, where matplotlib is installed."""
+    assert result.end is not None, "the recipes evaluate"
+    title = f"{result.steps:,} steps, {result.tokens / 1e6:.1f} million tokens"
+    baselines = {"mlm": result.end.baseline_accuracy, "sop": 0.5}
+    try:
+        pretraining_curve(read_curves(metrics), baselines, picture, title=title)
+    except MissingExtraError as error:
+        print(error, file=sys.stderr)
+
+
+def keep(file: Path, out: Path) -> None:
+    """Copy a file that may not have come to be."""
+    if file.exists():
+        shutil.copy(file, out)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("settings", nargs="*", help="settings of the recipe to change, such as batch_size=256")
+    parser.add_argument("--out", type=Path, required=True, help="directory to write to")
+    parser.add_argument("--corpus", type=Path, help="corpus directory; default: the documentation on this machine")
+    parser.add_argument("--recipe", default="small")
+    parser.add_argument("--minutes", type=float, default=4.0, help="for everything, making the corpus included")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--tiny", action="store_true", help="toy sizes: does it run at all?")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
