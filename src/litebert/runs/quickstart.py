@@ -6,6 +6,7 @@ verb of its name leaves, so that any of them can be looked at. The same command 
 
 import json
 import logging
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,15 +25,15 @@ from litebert.runs.directory import RunDirectory
 from litebert.runs.held_out import HeldOutScores
 from litebert.runs.quickstart_text import TextFiles, gather_text
 from litebert.runs.result import Result
-from litebert.settings import Settings
+from litebert.settings import Settings, read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.training import TokenizerSettings, train_tokenizer
 from litebert.training.events import Listener
 
 logger = logging.getLogger(__name__)
 
-PRETRAIN_SHARE = 0.66
-"""Of the minutes; the rest is for reading text, the vocabulary, evaluations and two fine-tuning runs."""
+RESERVED_SHARE, LEAST_SHARE = 0.2, 0.5
+"""Of the minutes: kept for what follows pretraining; given to pretraining however long it took to get there."""
 FINETUNE_STEPS_A_MINUTE = 50
 MASKED_SENTENCES = 4
 FEWEST_WORDS, MOST_WORDS = 8, 18
@@ -45,7 +46,7 @@ class QuickstartRun(Settings):
 
     text: tuple[str, ...] = ()
     """Text files, globs or directories; none takes the documentation that is on this machine."""
-    minutes: float = Field(default=5.5, gt=0)
+    minutes: float = Field(default=5.8, gt=0)
     """About how long all of it takes on two cores."""
     vocab_size: int = Field(default=4000, gt=5)
     """Pieces of the vocabulary."""
@@ -105,6 +106,7 @@ class QuickstartResult(Result):
 
 def quickstart(run: QuickstartRun, out: Path, *, listeners: Sequence[Listener] = ()) -> QuickstartResult:
     """Every stage in turn; a stage that is done is not done again."""
+    began = time.monotonic()
     check_plotting()
     directory = RunDirectory.open(out, run, kind="quickstart")
     if done := directory.result(QuickstartResult):
@@ -116,8 +118,9 @@ def quickstart(run: QuickstartRun, out: Path, *, listeners: Sequence[Listener] =
     tokenizer = _tokenizer(run, text, out / "tokenizer")
     logger.info("3/6 corpus")
     corpus = _corpus(text, tokenizer, out / "corpus")
-    logger.info("4/6 pretraining for %.1f minutes", PRETRAIN_SHARE * run.minutes)
-    pretrained = pretrain.pretrain(_pretrain_run(run, corpus), out / "pretrain", listeners=listeners)
+    plan = _pretrain_run(run, corpus, out / "pretrain", spent=time.monotonic() - began)
+    logger.info("4/6 pretraining for %s", plan.train.duration)
+    pretrained = pretrain.pretrain(plan, out / "pretrain", listeners=listeners)
     curve = _draw(out, pretrained)
     logger.info("5/6 fine-tuning from the pretrained weights, then from random ones")
     tuned = finetune.finetune(_finetune_run(run, text, pretrained.model), out / "finetune", listeners=listeners)
@@ -145,9 +148,16 @@ def _corpus(text: TextFiles, tokenizer: Tokenizer, directory: Path) -> Path:
     return directory
 
 
-def _pretrain_run(run: QuickstartRun, corpus: Path) -> pretrain.PretrainRun:
-    duration = f"train.duration={60 * PRETRAIN_SHARE * run.minutes:.0f} seconds"
-    return pretrain.planned("quickstart", [duration, f"seed={run.seed}", f"train.seed={run.seed}"], corpus=corpus)
+def _pretrain_run(run: QuickstartRun, corpus: Path, out: Path, *, spent: float) -> pretrain.PretrainRun:
+    """Pretraining for the seconds that are left; a run that is there already keeps the length it was begun with."""
+    begun = RunDirectory(out).settings_file
+    if begun.exists():
+        duration = read_yaml(begun)["train"]["duration"]
+    else:
+        total = 60 * run.minutes
+        duration = f"{max(LEAST_SHARE * total, (1 - RESERVED_SHARE) * total - spent):.0f} seconds"
+    overrides = [f"train.duration={duration}", f"seed={run.seed}", f"train.seed={run.seed}"]
+    return pretrain.planned("quickstart", overrides, corpus=corpus)
 
 
 def _finetune_run(
