@@ -2,11 +2,8 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
-import tyro
-
-from litebert.cli.output import Files, Json, emit
+from litebert.cli.output import CorpusDirectory, Files, Json, Several, emit
 from litebert.corpus.settings import CorpusSettings, ExampleSettings
 
 BUILD = CorpusSettings()
@@ -18,7 +15,7 @@ def build(
     *,
     tokenizer: Path,
     out: Path,
-    held_out: tuple[str, ...] = (),
+    held_out: Several = (),
     workers: int = 1,
     settings: CorpusSettings = BUILD,
     json: Json = False,
@@ -44,12 +41,8 @@ def build(
     emit(asdict(report), "\n".join([str(out), *sizes, *left_out]), as_json=json)
 
 
-def verify(corpus: Annotated[Path, tyro.conf.Positional], json: Json = False) -> None:
-    """Read every byte of a corpus directory and check sums, ranges and counts.
-
-    Args:
-        corpus: corpus directory
-    """
+def verify(corpus: CorpusDirectory, json: Json = False) -> None:
+    """Read every byte of a corpus directory and check sums, ranges and counts."""
     from litebert.corpus.verify import verify_corpus
 
     found = verify_corpus(corpus)
@@ -58,7 +51,7 @@ def verify(corpus: Annotated[Path, tyro.conf.Positional], json: Json = False) ->
 
 
 def show(
-    corpus: Annotated[Path, tyro.conf.Positional],
+    corpus: CorpusDirectory,
     *,
     number: int = 5,
     seed: int = 0,
@@ -68,7 +61,6 @@ def show(
     """Show training examples as they are drawn: both segments, what is masked and by what, the label.
 
     Args:
-        corpus: corpus directory
         number: how many examples, the first ones of a run
         seed: seed of that run
     """

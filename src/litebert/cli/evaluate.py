@@ -1,11 +1,8 @@
 """`litebert evaluate MODEL --corpus DIR` or `litebert evaluate MODEL --data FILE`."""
 
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-import tyro
-
-from litebert.cli.output import Json, emit
+from litebert.cli.output import Json, Model, OptionalName, OptionalPath, Several, emit
 from litebert.corpus.settings import ExampleSettings
 from litebert.errors import ConfigError
 
@@ -13,14 +10,14 @@ EXAMPLES = ExampleSettings(max_length=128)
 
 
 def evaluate(
-    model: Annotated[Path, tyro.conf.Positional],
+    model: Model,
     *,
-    corpus: Path | None = None,
-    data: Path | None = None,
+    corpus: OptionalPath = None,
+    data: OptionalPath = None,
     text: str = "text",
-    text_pair: str | None = None,
+    text_pair: OptionalName = None,
     label: str = "label",
-    metrics: tuple[str, ...] = (),
+    metrics: Several = (),
     most_examples: int = 2048,
     precision: Literal["fp32", "bf16"] = "fp32",
     examples: ExampleSettings = EXAMPLES,
@@ -29,7 +26,6 @@ def evaluate(
     """Score a pretrained model on held-out text (--corpus), or a fine-tuned one on a labelled file (--data).
 
     Args:
-        model: model directory
         corpus: corpus directory, whose held-out part is scored
         data: CSV, TSV or JSONL file with named columns
         text: column of the text

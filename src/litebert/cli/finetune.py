@@ -1,11 +1,9 @@
 """`litebert finetune RECIPE --model DIR --train FILE --out DIR [setting=value …]`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import tyro
-
-from litebert.cli.output import Json, Overrides, Recipe, emit, with_recipes
+from litebert.cli.output import Flag, Json, OptionalName, OptionalPath, Overrides, Recipe, emit, with_recipes
 
 
 def description() -> str:
@@ -20,12 +18,12 @@ def finetune(
     model: str,
     train: Path,
     out: Path,
-    dev: Path | None = None,
+    dev: OptionalPath = None,
     text: str = "text",
-    text_pair: str | None = None,
+    text_pair: OptionalName = None,
     label: str = "label",
-    from_scratch: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
-    print_settings: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+    from_scratch: Flag = False,
+    print_settings: Flag = False,
     json: Json = False,
 ) -> None:
     """Train a model on a labelled file.

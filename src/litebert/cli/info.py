@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-import tyro
+from tyro.conf import Positional, arg
 
 from litebert.cli.output import Json, emit
 
@@ -18,7 +18,7 @@ def description() -> str:
 
 
 def info(
-    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PRESET|DIR")],
+    name: Annotated[str, Positional, arg(metavar="PRESET|DIR")],
     *,
     length: int = 512,
     batch_size: int = 8,

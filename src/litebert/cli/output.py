@@ -1,16 +1,24 @@
-"""How verbs print: results on stdout, as text for people or as JSON with `--json`."""
+"""How verbs look: the arguments they share, and results on stdout, as text for people or as JSON with `--json`."""
 
 import json
 import os
 from collections.abc import Mapping
+from pathlib import Path
+from textwrap import fill
 from typing import Annotated, Any
 
-import tyro
+from tyro.conf import FlagCreatePairsOff, Positional, arg
 
-Files = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILES")]
-Recipe = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RECIPE")]
-Overrides = Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[SETTING=VALUE …]")]
-Json = Annotated[bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help="print JSON instead of text")]
+Files = Annotated[tuple[str, ...], Positional, arg(metavar="FILES", help_behavior_hint="(required)")]
+Model = Annotated[Path, Positional, arg(metavar="MODEL", help="model directory")]
+CorpusDirectory = Annotated[Path, Positional, arg(metavar="CORPUS", help="corpus directory")]
+Recipe = Annotated[str, Positional, arg(metavar="RECIPE")]
+Overrides = Annotated[tuple[str, ...], Positional, arg(metavar="[SETTING=VALUE …]", help_behavior_hint="")]
+Several = Annotated[tuple[str, ...], arg(help_behavior_hint="")]
+OptionalPath = Annotated[Path | None, arg(metavar="PATH", help_behavior_hint="")]
+OptionalName = Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")]
+Flag = Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")]
+Json = Annotated[bool, FlagCreatePairsOff, arg(help="print JSON instead of text", help_behavior_hint="")]
 
 
 def is_first_process() -> bool:
@@ -28,13 +36,15 @@ def with_recipes(summary: str, *, kind: str) -> str:
     """The description of a verb that takes a recipe, with those that come with the package."""
     from litebert.runs.recipes import load_recipe, recipe_names
 
-    recipes = [load_recipe(name, kind=kind).to_text() for name in recipe_names(kind)]
-    return "\n".join(
+    lines = [line for name in recipe_names(kind) for line in load_recipe(name, kind=kind).to_text().splitlines()]
+    return "\n\n".join(
         [
             summary,
-            "The same command again resumes the run, or says that it is done.\n",
-            "Recipes:",
-            *recipes,
-            "\nA setting of the recipe is changed as train.learning_rate=0.001; --print-settings shows them all.",
+            "The same command again resumes the run, or says that it is done.",
+            # tyro leaves a line by itself only if it is indented
+            "\n".join(
+                ["Recipes:", *(fill(line, 96, initial_indent="  ", subsequent_indent=" " * 14) for line in lines)]
+            ),
+            "A setting of the recipe is changed as train.learning_rate=0.001; --print-settings shows them all.",
         ]
     )

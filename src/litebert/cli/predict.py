@@ -3,27 +3,26 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import tyro
+from tyro.conf import Positional, arg
 
-from litebert.cli.output import Json, emit
+from litebert.cli.output import Json, Model, OptionalName, emit
 
 
 def predict(
-    model: Annotated[Path, tyro.conf.Positional],
-    input: Annotated[Path, tyro.conf.Positional],
-    output: Annotated[Path, tyro.conf.Positional],
+    model: Model,
+    input: Annotated[Path, Positional, arg(metavar="INPUT")],
+    output: Annotated[Path, Positional, arg(metavar="OUTPUT")],
     *,
     text: str = "text",
-    text_pair: str | None = None,
+    text_pair: OptionalName = None,
     top_k: int = 5,
     precision: Literal["fp32", "bf16"] = "fp32",
-    threads: int | None = None,
+    threads: Annotated[int | None, arg(metavar="INT", help_behavior_hint="")] = None,
     json: Json = False,
 ) -> None:
     """Answer for every row of a file; the model decides whether masks are filled, texts classified or scored.
 
     Args:
-        model: model directory
         input: a .txt file with a text a line, or a .csv, .tsv or .jsonl file with named columns
         output: a .jsonl, .csv or .tsv file to write; the ending decides
         text: column of the text

@@ -1,11 +1,8 @@
 """`litebert pretrain RECIPE --corpus DIR --out DIR [setting=value …]`."""
 
 from pathlib import Path
-from typing import Annotated
 
-import tyro
-
-from litebert.cli.output import Json, Overrides, Recipe, emit, with_recipes
+from litebert.cli.output import Flag, Json, Overrides, Recipe, emit, with_recipes
 
 
 def description() -> str:
@@ -19,7 +16,7 @@ def pretrain(
     *,
     corpus: Path,
     out: Path,
-    print_settings: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+    print_settings: Flag = False,
     json: Json = False,
 ) -> None:
     """Train an encoder on a corpus.

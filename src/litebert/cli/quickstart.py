@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from litebert.cli.output import Json, emit
+from litebert.cli.output import Json, Several, emit
 
 
 def quickstart(
-    text: tuple[str, ...] = (),
+    text: Several = (),
     *,
     out: Path = Path("quickstart"),
-    minutes: float = 5.5,
+    minutes: float = 5.8,
     vocab_size: int = 4000,
     seed: int = 0,
     json: Json = False,
@@ -19,8 +19,7 @@ def quickstart(
     The same command again resumes what was interrupted, or shows the result.
 
     Args:
-        text: your own text files, globs or directories; without any, the documentation of Python, numpy and torch
-            that is already on this machine
+        text: your own text files, globs or directories; without any, the documentation on this machine
         out: directory for everything that is made
         minutes: about how long it takes on two cores
         vocab_size: pieces of the vocabulary

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import tyro
+from tyro.conf import Positional, arg
 
 from litebert.cli.output import Files, Json, emit
 from litebert.tokenization.training import TokenizerSettings
@@ -31,8 +31,8 @@ def train(
 
 
 def encode(
-    tokenizer: tyro.conf.Positional[Path],
-    text: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="TEXTS")] = (),
+    tokenizer: Annotated[Path, Positional, arg(metavar="TOKENIZER")],
+    text: Annotated[tuple[str, ...], Positional, arg(metavar="[TEXTS …]", help_behavior_hint="")] = (),
     json: Json = False,
 ) -> None:
     """Show the pieces and ids of texts.

@@ -43,8 +43,9 @@ class RunDirectory:
             return run
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise ConfigError(f"{path}: exists and is not a run directory; choose another --out or remove it")
-        write_json(run.path / "environment.json", environment())
+        # First the file by which the directory is known, so that a process killed here can be started again.
         write_text(run.settings_file, write_yaml(wanted))
+        write_json(run.path / "environment.json", environment())
         return run
 
     @property

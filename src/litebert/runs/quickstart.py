@@ -23,7 +23,7 @@ from litebert.randomness import rng_for
 from litebert.runs import finetune, finetune_settings, pretrain
 from litebert.runs.directory import RunDirectory
 from litebert.runs.held_out import HeldOutScores
-from litebert.runs.quickstart_text import TextFiles, gather_text
+from litebert.runs.quickstart_text import TextFiles, split_text
 from litebert.runs.result import Result
 from litebert.settings import Settings, read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
@@ -108,12 +108,16 @@ def quickstart(run: QuickstartRun, out: Path, *, listeners: Sequence[Listener] =
     """Every stage in turn; a stage that is done is not done again."""
     began = time.monotonic()
     check_plotting()
+    logger.info("1/6 text: %s", ", ".join(run.text) or "the documentation on this machine")
+    text = TextFiles(out / "text")
+    # Read before anything is written: a wrong path or a bad file leaves nothing behind.
+    documents = None if text.directory.exists() else split_text(run.text)
     directory = RunDirectory.open(out, run, kind="quickstart")
     if done := directory.result(QuickstartResult):
         logger.info("%s: this quickstart is finished; its result is shown again", out)
         return done
-    logger.info("1/6 text: %s", ", ".join(run.text) or "the documentation on this machine")
-    text = gather_text(run.text, out / "text", seed=run.seed)
+    if documents:
+        text.write(documents, seed=run.seed)
     logger.info("2/6 tokenizer: %d pieces", run.vocab_size)
     tokenizer = _tokenizer(run, text, out / "tokenizer")
     logger.info("3/6 corpus")

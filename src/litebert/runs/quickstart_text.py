@@ -32,6 +32,15 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
+class SplitText:
+    """Documents to train on and documents that training never sees, and the families that both have."""
+
+    train: list[Page]
+    held_out: list[Page]
+    families: list[str]
+
+
+@dataclass(frozen=True)
 class TextFiles:
     """Where the text of a quickstart lies."""
 
@@ -57,26 +66,26 @@ class TextFiles:
         """Paragraphs of held-out documents with `label`."""
         return self.directory / "labelled-dev.jsonl"
 
+    def write(self, text: SplitText, *, seed: int) -> None:
+        """Write all four; which paragraphs are labelled is drawn by chance."""
+        with whole_directory(self.directory) as temporary:
+            inside = TextFiles(temporary)
+            for path, pages in ((inside.train, text.train), (inside.held_out, text.held_out)):
+                _write(path, ({"name": page.name, "text": "\n".join(page.paragraphs)} for page in pages))
+            _write(inside.labelled_train, _rows(text.train, text.families, most=MOST_TRAIN_ROWS, seed=seed))
+            _write(inside.labelled_dev, _rows(text.held_out, text.families, most=MOST_DEV_ROWS, seed=seed))
+        logger.info("text: %d documents to train on, %d held out", len(text.train), len(text.held_out))
 
-def gather_text(files: Sequence[str], directory: Path, *, seed: int) -> TextFiles:
-    """Write the text of `files`, or without any the documentation on this machine; what is already there is kept."""
-    text = TextFiles(directory)
-    if directory.exists():
-        return text
-    pages = list(_pages_of_files(files) if files else python_pages())
-    parts = {page.name: _is_held_out(page) for page in pages}
-    train, held_out = ([page for page in pages if parts[page.name] is part] for part in (False, True))
-    if not train or not held_out:
-        raise DataError(f"the text has {len(pages)} documents, too few to hold some out; give more text")
-    with whole_directory(directory) as temporary:
-        inside = TextFiles(temporary)
-        _write(inside.train, ({"name": page.name, "text": "\n".join(page.paragraphs)} for page in train))
-        _write(inside.held_out, ({"name": page.name, "text": "\n".join(page.paragraphs)} for page in held_out))
-        families = _families(train, held_out)
-        _write(inside.labelled_train, _rows(train, families, most=MOST_TRAIN_ROWS, seed=seed))
-        _write(inside.labelled_dev, _rows(held_out, families, most=MOST_DEV_ROWS, seed=seed))
-    logger.info("text: %d documents to train on, %d held out", len(train), len(held_out))
-    return text
+
+def split_text(files: Sequence[str]) -> SplitText:
+    """The documents of `files`, or without any the documentation on this machine, some of them held out.
+
+    Raises DataError where there are too few to hold some out, or fewer than two families to tell apart.
+    """
+    pages = _pages_of_files(files) if files else list(python_pages())
+    held_out = _held_out_names(pages, every_family=bool(files))
+    parts = [[page for page in pages if (page.name in held_out) is part] for part in (False, True)]
+    return SplitText(*parts, _families(*parts))
 
 
 def _pages_of_files(files: Sequence[str]) -> list[Page]:
@@ -108,34 +117,48 @@ def _blocks(page: Page, *, lines: int) -> list[Page]:
     return [Page(f"{page.name}+{start}", page.family, page.paragraphs[start : start + lines]) for start in starts]
 
 
-def _is_held_out(page: Page) -> bool:
-    """Decided by a hash of the document's name, so that no document is chosen to suit."""
-    digest = hashlib.blake2b(page.name.encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "little") < HELD_OUT_SHARE * 2**64
+def _held_out_names(pages: Sequence[Page], *, every_family: bool) -> set[str]:
+    """The documents to hold out, by a hash of their names, so that none is chosen to suit.
+
+    `every_family` holds one out of each family of several, where by chance there would be none.
+    """
+    names = {page.name for page in pages if _hash(page) < HELD_OUT_SHARE * 2**64}
+    families: dict[str, list[Page]] = {}
+    for page in pages:
+        families.setdefault(page.family, []).append(page)
+    for family in families.values():
+        if every_family and len(family) > 1 and names.isdisjoint(page.name for page in family):
+            names.add(min(family, key=_hash).name)
+    return names
 
 
-def _families(train: Sequence[Page], held_out: Sequence[Page]) -> set[str]:
+def _hash(page: Page) -> int:
+    return int.from_bytes(hashlib.blake2b(page.name.encode(), digest_size=8).digest(), "little")
+
+
+def _families(train: Sequence[Page], held_out: Sequence[Page]) -> list[str]:
     """The families with most text, of those that are on both sides."""
     training: Counter[str] = Counter()
     for page in train:
         training[page.family] += len(_paragraphs(page))
     elsewhere = {page.family for page in held_out if _paragraphs(page)}
-    common = [family for family, _ in training.most_common() if family in elsewhere]
+    common = [family for family, rows in training.most_common() if rows and family in elsewhere]
     if len(common) < 2:
         raise DataError(
-            "the text has no two sources of which some documents are held out; give more files or more text"
+            f"the text: {len(train) + len(held_out)} documents, of which {len(common)} sources have paragraphs of "
+            f"{FEWEST_WORDS} words both to train on and to hold out, expected two or more; give more text or more files"
         )
-    return set(common[:MOST_FAMILIES])
+    return sorted(common[:MOST_FAMILIES])
 
 
 def _paragraphs(page: Page) -> list[str]:
     return [text for text in page.paragraphs if len(text.split()) >= FEWEST_WORDS]
 
 
-def _rows(pages: Sequence[Page], families: set[str], *, most: int, seed: int) -> list[dict[str, str]]:
+def _rows(pages: Sequence[Page], families: Sequence[str], *, most: int, seed: int) -> list[dict[str, str]]:
     """At most `most` paragraphs of each family, drawn by chance."""
     rows = []
-    for family in sorted(families):
+    for family in families:
         own = [
             {"text": text, "label": family, "document": page.name}
             for page in pages
