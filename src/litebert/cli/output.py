@@ -37,14 +37,13 @@ def with_recipes(summary: str, *, kind: str) -> str:
     from litebert.runs.recipes import load_recipe, recipe_names
 
     lines = [line for name in recipe_names(kind) for line in load_recipe(name, kind=kind).to_text().splitlines()]
+    # tyro leaves a line by itself only if it is indented
+    recipes = [fill(line, 96, initial_indent="  ", subsequent_indent=" " * 14) for line in lines]
     return "\n\n".join(
         [
             summary,
             "The same command again resumes the run, or says that it is done.",
-            # tyro leaves a line by itself only if it is indented
-            "\n".join(
-                ["Recipes:", *(fill(line, 96, initial_indent="  ", subsequent_indent=" " * 14) for line in lines)]
-            ),
+            "\n".join(["Recipes:", *recipes]),
             "A setting of the recipe is changed as train.learning_rate=0.001; --print-settings shows them all.",
         ]
     )

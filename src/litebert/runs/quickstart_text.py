@@ -84,8 +84,8 @@ def split_text(files: Sequence[str]) -> SplitText:
     """
     pages = _pages_of_files(files) if files else list(python_pages())
     held_out = _held_out_names(pages, every_family=bool(files))
-    parts = [[page for page in pages if (page.name in held_out) is part] for part in (False, True)]
-    return SplitText(*parts, _families(*parts))
+    train, kept = ([page for page in pages if (page.name in held_out) is part] for part in (False, True))
+    return SplitText(train, kept, _families(train, kept))
 
 
 def _pages_of_files(files: Sequence[str]) -> list[Page]:
