@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 RESERVED_SHARE, LEAST_SHARE = 0.2, 0.5
 """Of the minutes: kept for what follows pretraining; given to pretraining however long it took to get there."""
-FINETUNE_STEPS_A_MINUTE = 50
+FINETUNE_STEPS_A_MINUTE = 35
 MASKED_SENTENCES = 4
 FEWEST_WORDS, MOST_WORDS = 8, 18
 MOST_LINES = 40_000
