@@ -12,6 +12,7 @@ from litebert.training.events import StepDone
 
 from .texts import write_documents
 
+STAGES = ("text", "tokenizer", "corpus", "pretrain", "finetune", "from-scratch")
 FILES = {"north.txt": 1, "south.txt": 2}
 
 

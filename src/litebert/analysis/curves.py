@@ -37,7 +37,7 @@ def read_curves(metrics: Path) -> dict[str, Curve]:
         try:
             record = json.loads(line)
             step = record.pop("step")
-        except (ValueError, KeyError, AttributeError):
+        except (ValueError, KeyError, AttributeError, TypeError):
             raise DataError(f"{metrics}:{number}: not a JSON object with a step; the file is damaged") from None
         for name, value in record.items():
             if isinstance(value, int | float):

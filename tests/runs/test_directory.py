@@ -1,0 +1,111 @@
+"""The run directory: made once, found again by the same settings, refused to everybody else."""
+
+import json
+import platform
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from litebert.errors import ConfigError
+from litebert.runs import directory
+from litebert.runs.directory import RunDirectory, environment, package_version, processor_name
+from litebert.runs.tokenizer import TokenizerResult
+from litebert.settings import Settings, read_yaml
+
+
+class Inner(Settings):
+    rate: float = 0.1
+    """A number."""
+
+
+class Plan(Settings):
+    seed: int = 0
+    """A number."""
+    inner: Inner = Inner()
+    """Settings in settings."""
+
+
+def opened(path, kind="pretrain", **changes):
+    return RunDirectory.open(path, Plan(**changes), kind=kind)
+
+
+def test_settings_and_environment_are_written_first(tmp_path):
+    run = opened(tmp_path / "run", seed=3)
+    assert read_yaml(run.settings_file) == {"kind": "pretrain", "seed": 3, "inner": {"rate": 0.1}}
+    assert json.loads((run.path / "environment.json").read_text())["python"] == platform.python_version()
+
+
+def test_it_is_found_again_and_left_as_it_is(tmp_path):
+    before = opened(tmp_path / "run").settings_file.stat().st_mtime_ns
+    assert opened(tmp_path / "run").settings_file.stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("left_by_a_killed_process", [["settings.yaml"], []])
+def test_a_process_killed_while_making_it_can_be_started_again(tmp_path, left_by_a_killed_process):
+    run = opened(tmp_path / "run")
+    for file in run.path.iterdir():
+        if file.name not in left_by_a_killed_process:
+            file.unlink()
+    assert opened(tmp_path / "run").settings_file.exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"seed": 1}, r"\(seed\)"),
+        ({"inner": {"rate": 0.2}}, r"\(inner\.rate\)"),
+        ({"kind": "finetune"}, r"\(kind\)"),
+        ({"seed": 1, "inner": {"rate": 0.2}}, r"\(inner\.rate, seed\)"),
+    ],
+)
+def test_other_settings_are_refused_and_named(tmp_path, changes, named):
+    opened(tmp_path / "run")
+    with pytest.raises(ConfigError, match=named):
+        opened(tmp_path / "run", **changes)
+
+
+def test_somebody_elses_directory_or_file_is_not_touched(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    for path in (tmp_path, tmp_path / "thesis.tex"):
+        with pytest.raises(ConfigError, match="exists and is not a run directory"):
+            opened(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_an_empty_directory_is_welcome(tmp_path):
+    assert opened(tmp_path).settings_file.exists()
+
+
+def test_the_result_is_there_once_the_run_is_finished(tmp_path):
+    run = opened(tmp_path / "run")
+    assert run.result(TokenizerResult) is None
+    result = TokenizerResult(Path("t"), 1, 2, 3)
+    run.finish(result)
+    assert run.result(TokenizerResult) == result
+
+
+def test_the_paths_of_a_run(tmp_path):
+    run = RunDirectory(tmp_path)
+    names = {path.name for path in (run.settings_file, run.metrics, run.model, run.result_file)}
+    assert names == {"settings.yaml", "metrics.jsonl", "model", "result.json"}
+
+
+def test_the_environment_names_versions_machine_and_commit():
+    found = environment()
+    assert found["packages"]["numpy"]
+    assert found["processor"]
+    assert set(found) == {"command", "python", "platform", "processor", "packages", "commit"}
+
+
+def test_what_a_machine_does_not_tell_is_left_out(monkeypatch):
+    def refuse(*args, **kwargs):
+        raise OSError
+
+    monkeypatch.setattr(subprocess, "run", refuse)
+    assert environment()["commit"] is None
+    monkeypatch.setattr(directory.Path, "read_text", refuse)
+    assert processor_name() == (platform.processor() or platform.machine())
+    monkeypatch.setattr(directory.Path, "read_text", lambda *args, **kwargs: "no such line\n")
+    assert processor_name() == platform.machine()
+    assert package_version("no-such-package") == "missing"
