@@ -1,0 +1,30 @@
+"""The command under a signal: the state is saved, the exit code tells, the same command finishes the run."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from .conftest import TOY
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_saves_and_the_same_command_goes_on(made, tmp_path, number):
+    out = tmp_path / "run"
+    settings = [*(word for word in TOY if "duration" not in word), "train.duration=400 steps"]
+    words = ["pretrain", "quickstart", *settings, "--corpus", str(made / "corpus"), "--out", str(out)]
+    command = [sys.executable, "-m", "litebert", *words]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and not (out / "metrics.jsonl").exists():
+        time.sleep(0.01)
+    process.send_signal(number)
+    result, messages = process.communicate(timeout=120)
+    assert process.returncode == 128 + number, messages
+    assert result == ""
+    assert "with everything saved" in messages
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=240)
+    assert "400 steps" in done.stdout
