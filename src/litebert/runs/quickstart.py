@@ -220,7 +220,7 @@ def _fill_masks(text: TextFiles, model: Path, *, seed: int) -> tuple[FilledMask,
         if len(filled) < MASKED_SENTENCES and FEWEST_WORDS <= len(words) <= MOST_WORDS and whole:
             place = whole[rng.integers(len(whole))]
             sentence = " ".join([*words[:place], "[MASK]", *words[place + 1 :]])
-            candidates = [candidate.word for candidate in predictor.fill_mask(sentence)[0]]
+            candidates = [candidate.word or candidate.piece for candidate in predictor.fill_mask(sentence)[0]]
             filled.append(FilledMask(sentence, candidates, words[place]))
     return tuple(filled)
 
