@@ -1,5 +1,6 @@
 """`litebert info PRESET|DIR`."""
 
+from textwrap import fill
 from typing import Annotated
 
 from tyro.conf import Positional, arg
@@ -11,10 +12,8 @@ def description() -> str:
     """What `--help` says, with the presets that there are."""
     from litebert.model.presets import PRESETS
 
-    return (
-        "Parameters, FLOPs and memory of a preset or a model directory; nothing is loaded or allocated.\n\n"
-        f"Presets: {', '.join(PRESETS)}"
-    )
+    summary = "Parameters, FLOPs and memory of a preset or a model directory; nothing is loaded or allocated."
+    return f"{summary}\n\n{fill('Presets: ' + ', '.join(PRESETS), 96, subsequent_indent='  ', break_on_hyphens=False)}"
 
 
 def info(

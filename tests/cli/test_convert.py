@@ -1,0 +1,79 @@
+"""`litebert convert`: every format and back, changes on the way, and what cannot be told in a sentence."""
+
+import json
+import os
+
+import pytest
+
+from litebert.cli.main import main
+from litebert.model.directory import read_description
+from litebert.tokenization.tokenizer import Tokenizer
+
+USAGE, DATA, CHECKPOINT = 2, 3, 4
+
+
+@pytest.mark.parametrize("to", ["litebert", "transformers", "tensorflow"])
+def test_there_and_back_the_weights_are_the_same(made, tmp_path, monkeypatch, capsys, to):
+    monkeypatch.chdir(tmp_path)
+    source = os.path.relpath(made / "run" / "model")
+    assert main(["convert", source, "there", "--to", to]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"{source} → there (ForPretraining, {to} format)")
+    assert ", 0 missing" in shown
+    assert main(["convert", "there", "back", "--to", "litebert"]) == 0
+    weights = [(place / "model.safetensors").read_bytes() for place in (made / "run" / "model", tmp_path / "back")]
+    assert weights[0] == weights[1]
+    assert Tokenizer.load("back").fingerprint == Tokenizer.load(source).fingerprint
+
+
+def test_the_report_is_json_for_machines(made, tmp_path, capsys):
+    words = ["convert", str(made / "run" / "model"), str(tmp_path / "out"), "--to", "litebert", "--json"]
+    change = ["--as-model", "ForSequenceClassification", "--labels", "no", "yes", "--allow-missing", "classifier"]
+    assert main([*words, *change, "--tokenizer", str(made / "tokenizer")]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["missing"] == ["classifier.weight", "classifier.bias"]
+    assert read_description(tmp_path / "out").labels == ("no", "yes")
+
+
+def test_a_changed_sharing_crosses_a_bridge(made, tmp_path, capsys):
+    words = ["convert", str(made / "run" / "model"), str(tmp_path / "out"), "--to", "litebert"]
+    assert main([*words, "--change", "num_hidden_layers=3", "sharing=none"]) == 0
+    assert "bridged" in capsys.readouterr().out
+    config = read_description(tmp_path / "out").config
+    assert (config.num_hidden_layers, config.sharing) == (3, "none")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (CHECKPOINT, ["{made}/absent/model", "{new}/out", "--to", "litebert"]),
+        (CHECKPOINT, ["{made}/corpus", "{new}/out", "--to", "litebert"]),
+        (CHECKPOINT, ["{made}/run/model", "{new}", "--to", "litebert"]),
+        (CHECKPOINT, ["{made}/run/model", "{new}", "--to", "tensorflow"]),
+        (CHECKPOINT, ["{made}/run/model", "{new}/out", "--to", "litebert", "--as-model", "ForQuestionAnswering"]),
+        (USAGE, ["{made}/run/model", "{new}/out", "--to", "litebert", "--allow-missing", "soap"]),
+        (USAGE, ["{made}/run/model", "{new}/out", "--to", "litebert", "--change", "layers=3"]),
+        (USAGE, ["{made}/run/model", "{new}/out", "--to", "litebert", "--change", "sharing"]),
+        (
+            USAGE,
+            [
+                "{made}/run/model",
+                "{new}/out",
+                "--to",
+                "transformers",
+                "--change",
+                "num_hidden_layers=2",
+                "sharing=attention",
+            ],
+        ),
+        (DATA, ["{made}/run/model", "{new}/out", "--to", "litebert", "--tokenizer", "{made}/corpus/absent"]),
+    ],
+)
+def test_what_cannot_be_is_one_sentence_and_nothing_written(made, tmp_path, capsys, code, words):
+    (tmp_path / "precious").write_text("mine")
+    assert main(["convert", *(word.format(made=made, new=tmp_path) for word in words)]) == code
+    answer = capsys.readouterr()
+    assert len([line for line in answer.err.splitlines() if line.startswith("litebert: ")]) == 1
+    assert "Traceback" not in answer.err
+    assert answer.out == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["precious"]

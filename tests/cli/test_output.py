@@ -1,0 +1,68 @@
+"""What a user reads: help that keeps its lines, results on stdout alone."""
+
+import json
+import shutil
+
+import pytest
+
+from litebert.cli.main import VERBS, main
+from litebert.cli.output import emit
+from litebert.runs.recipes import recipe_names
+
+
+def help_of(verb, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit):
+        main([*verb.split(), "--help"])
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", ["pretrain", "finetune"])
+def test_every_recipe_stands_on_lines_of_its_own(capsys, monkeypatch, verb):
+    lines = help_of(verb, capsys, monkeypatch).splitlines()
+    assert [line for line in lines if line.strip() in recipe_names(verb)] == [
+        f"  {name}" for name in recipe_names(verb)
+    ]
+    assert len([line for line in lines if line.startswith("    command   ")]) == len(recipe_names(verb))
+    start, end = lines.index("Recipes:"), next(n for n, line in enumerate(lines) if line.startswith("A setting"))
+    assert all(len(line) <= 100 for line in lines[start:end])
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_shows_no_empty_default_and_no_python(capsys, monkeypatch, verb):
+    shown = help_of(verb, capsys, monkeypatch)
+    assert "(default: )" not in shown
+    own = shown.partition("settings options")[0].partition("examples options")[0]
+    assert "None" not in own
+    assert "(default: False)" not in own
+
+
+def test_results_go_to_stdout_and_messages_to_stderr(made, tmp_path, capsys):
+    words = ["tokenizer", "train", str(made / "text.txt"), "--vocab-size", "55", "--out", str(tmp_path / "t"), "--json"]
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out)["vocab_size"] == 55
+    corpus = ["corpus", "build", str(made / "text.txt"), "--tokenizer", str(tmp_path / "t")]
+    assert main([*corpus, "--out", str(tmp_path / "c"), "--json"]) == 0
+    answer = capsys.readouterr()
+    assert json.loads(answer.out)["splits"]["train"]["documents"] > 0
+    words = ["pretrain", "quickstart", "--corpus", str(made / "corpus"), "--out", str(tmp_path / "r"), "--json"]
+    tiny = ["model.num_hidden_layers=1", "model.hidden_size=16", "train.duration=1 steps", "held_out_examples=0"]
+    assert main([*words, *tiny]) == 0
+    answer = capsys.readouterr()
+    assert json.loads(answer.out)["steps"] == 1
+    assert "training from step 0" in answer.err
+
+
+def test_text_that_is_not_ascii_stays_readable(capsys):
+    emit({"word": "größer"}, "größer", as_json=True)
+    emit({"word": "größer"}, "größer", as_json=False)
+    assert capsys.readouterr().out == '{"word": "größer"}\ngrößer\n'
+
+
+def test_predicting_works_with_relative_paths(made, tmp_path, monkeypatch, capsys):
+    (tmp_path / "in.csv").write_text("text\nthe film was good\n")
+    shutil.copytree(made / "tuned" / "model", tmp_path / "model")
+    monkeypatch.chdir(tmp_path)
+    assert main(["predict", "model", "in.csv", "out.csv"]) == 0
+    assert capsys.readouterr().out == "out.csv: 1 rows answered (classify)\n"
+    assert (tmp_path / "out.csv").exists()
