@@ -20,19 +20,19 @@ def read(path, **settings):
     return [document.sentences for document in documents], +counts
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.txt", TEXT),
-        ("a.txt.gz", gzip.compress(TEXT)),
-        ("a.txt.zst", zstandard.compress(TEXT)),
-        ("a.jsonl", ROWS),
-        ("a.jsonl.gz", gzip.compress(ROWS)),
-        ("a.jsonl.zst", zstandard.compress(ROWS)),
-    ],
-)
-def test_every_format_gives_the_same_documents(tmp_path, name, content):
-    (tmp_path / name).write_bytes(content)
+FORMATS = {
+    "a.txt": TEXT,
+    "a.txt.gz": gzip.compress(TEXT),
+    "a.txt.zst": zstandard.compress(TEXT),
+    "a.jsonl": ROWS,
+    "a.jsonl.gz": gzip.compress(ROWS),
+    "a.jsonl.zst": zstandard.compress(ROWS),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_gives_the_same_documents(tmp_path, name):
+    (tmp_path / name).write_bytes(FORMATS[name])
     assert read(tmp_path / name)[0] == [("One.", "Two."), ("Three.",)]
 
 
