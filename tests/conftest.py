@@ -1,5 +1,6 @@
 """Fixtures that every room may use. One thread a process, so that two workers share two cores."""
 
+import logging
 import os
 
 import pytest
@@ -12,6 +13,15 @@ def _one_thread() -> None:
     import torch
 
     torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def _library_logging() -> None:
+    """Undo what the command line does to logging, so that each test sees the library's records."""
+    logger = logging.getLogger("litebert")
+    logger.handlers.clear()
+    logger.setLevel(logging.NOTSET)
+    logger.propagate = True
 
 
 @pytest.fixture(scope="session")
