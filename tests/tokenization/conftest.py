@@ -1,7 +1,6 @@
 """A tokenizer whose vocabulary holds numbers with commas ("▁12,", "2,"), trained on text made here."""
 
 import pytest
-from hypothesis import settings
 
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.settings import TextSettings
@@ -9,9 +8,6 @@ from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.training import TokenizerSettings, train_tokenizer
 
 from .material import RELEASED_VOCABULARY, number_texts
-
-settings.register_profile("without deadline", deadline=None)  # a busy machine is no failure
-settings.load_profile("without deadline")
 
 
 @pytest.fixture(scope="session")
