@@ -21,7 +21,7 @@ from litebert.model.bridges import bridge
 from litebert.model.config import ModelConfig
 from litebert.model.description import LABELLED, Description, ModelName, ProblemType, from_json, obstacle, to_json
 from litebert.model.hub import HubOptions, fetch
-from litebert.model.renaming import Renamed, from_transformers, to_transformers
+from litebert.model.renaming import IDENTITY, Renamed, from_transformers, to_transformers
 from litebert.model.weight_files import OWN, SAFETENSORS, read_tensors, write_tensors
 
 CONFIG: Final = "config.json"
@@ -147,7 +147,8 @@ def read_directory(source: Path | str, *, hub: HubOptions = HUB) -> Stored:
         return Stored(directory, description, Renamed(tensors, description.config, names))
     renamed = from_transformers(tensors, description.config, where=str(directory))
     for name, reason in renamed.dropped:
-        log.info("%s: tensor %s left out: %s", directory, name, reason)
+        level = logging.DEBUG if reason == IDENTITY else logging.INFO
+        log.log(level, "%s: tensor %s left out: %s", directory, name, reason)
     return Stored(directory, description.replace(config=renamed.config.to_dict()), renamed)
 
 
@@ -234,7 +235,8 @@ def _check_complete(
     if missing:
         raise CheckpointError(
             f"{where}: lacks {len(missing)} of {len(needed)} tensors, such as {missing[0]!r}; "
-            f"load what it is, or name the modules that may start from new weights in `fresh`"
+            "load what it is, or name the modules that may start from new weights "
+            "(`fresh`; for `litebert convert`, --allow-missing)"
         )
     for name in needed:
         found, wanted = tuple(tensors[name].shape), tuple(expected[name].shape)

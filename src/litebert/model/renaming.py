@@ -22,6 +22,9 @@ _TIED: Final = {
 _BARE_PARTS: Final = ("embeddings.", "encoder.", "pooler.")
 _OLD_ENDINGS: Final = {".gamma": ".weight", ".beta": ".bias"}
 
+IDENTITY: Final = "the identity, which changes nothing"
+"""Why the projection that transformers has where E equals H is left out; expected, so not worth a message."""
+
 
 @dataclass(frozen=True)
 class Renamed:
@@ -105,7 +108,7 @@ def _without_projection(renamed: Renamed) -> Renamed:
         renamed,
         tensors=tensors,
         mapped=tuple(pair for pair in renamed.mapped if pair[0] not in projection),
-        dropped=(*renamed.dropped, *((name, "the identity, which changes nothing") for name in projection)),
+        dropped=(*renamed.dropped, *((name, IDENTITY) for name in projection)),
     )
 
 
