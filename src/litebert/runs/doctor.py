@@ -16,7 +16,7 @@ import torch
 from litebert.runs.directory import package_version, processor_name
 from litebert.runs.result import Result
 
-CORE = ("litebert", "torch", "numpy", "sentencepiece", "safetensors", "huggingface-hub", "pydantic", "tyro", "grain")
+CORE = ("litebert", "torch", "numpy", "sentencepiece", "safetensors", "huggingface-hub", "pydantic", "tyro")
 EXTRAS = {
     "eval": ("sklearn", "scipy"),
     "plot": ("matplotlib",),
