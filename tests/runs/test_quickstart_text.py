@@ -12,12 +12,6 @@ from litebert.runs.quickstart_text import MOST_DEV_ROWS, MOST_TRAIN_ROWS, TextFi
 from .texts import write_documents
 
 
-@pytest.fixture(autouse=True)
-def _inside(tmp_path, monkeypatch):
-    """Names of documents decide what is held out, so the tests give relative ones."""
-    monkeypatch.chdir(tmp_path)
-
-
 def written(tmp_path, text):
     files = TextFiles(tmp_path / "text")
     files.write(text, seed=0)
@@ -79,11 +73,20 @@ def test_which_rows_are_labelled_depends_on_the_seed_alone(tmp_path):
     assert contents[0] == contents[1] != contents[2]
 
 
+def test_the_place_of_the_files_does_not_decide_what_is_held_out(tmp_path):
+    held_out = []
+    for place in ("here", "elsewhere"):
+        (tmp_path / place).mkdir()
+        files = [str(write_documents(tmp_path / place / f"{n}.txt", documents=60, seed=n)) for n in range(2)]
+        held_out.append([page.paragraphs for page in split_text(files).held_out])
+    assert held_out[0] == held_out[1]
+
+
 @pytest.mark.parametrize("content", ["One line of text that is all there is.\n", "Few words.\n\n" * 90])
 def test_too_little_text_is_refused(tmp_path, content):
     (tmp_path / "a.txt").write_text(content)
     with pytest.raises(DataError, match="expected two or more; give more text or more files"):
-        split_text(["a.txt"])
+        split_text([str(tmp_path / "a.txt")])
 
 
 def test_without_files_the_documentation_on_this_machine_is_taken(monkeypatch):

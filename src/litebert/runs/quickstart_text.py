@@ -118,22 +118,23 @@ def _blocks(page: Page, *, lines: int) -> list[Page]:
 
 
 def _held_out_names(pages: Sequence[Page], *, every_family: bool) -> set[str]:
-    """The documents to hold out, by a hash of their names, so that none is chosen to suit.
+    """The documents to hold out, by a hash of their text, so that none is chosen to suit.
 
-    `every_family` holds one out of each family of several, where by chance there would be none.
+    `every_family` holds one out of each family that has several with paragraphs to label, where chance holds out none.
     """
     names = {page.name for page in pages if _hash(page) < HELD_OUT_SHARE * 2**64}
     families: dict[str, list[Page]] = {}
     for page in pages:
-        families.setdefault(page.family, []).append(page)
+        if every_family and _paragraphs(page):
+            families.setdefault(page.family, []).append(page)
     for family in families.values():
-        if every_family and len(family) > 1 and names.isdisjoint(page.name for page in family):
+        if len(family) > 1 and names.isdisjoint(page.name for page in family):
             names.add(min(family, key=_hash).name)
     return names
 
 
 def _hash(page: Page) -> int:
-    return int.from_bytes(hashlib.blake2b(page.name.encode(), digest_size=8).digest(), "little")
+    return int.from_bytes(hashlib.blake2b("\n".join(page.paragraphs).encode(), digest_size=8).digest(), "little")
 
 
 def _families(train: Sequence[Page], held_out: Sequence[Page]) -> list[str]:
