@@ -8,6 +8,7 @@ import pytest
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.runs.quickstart import QuickstartResult, QuickstartRun, quickstart
+from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.events import StepDone
 
 from .texts import write_documents
@@ -132,3 +133,8 @@ def test_text_that_will_not_do_is_refused_and_nothing_left(text, tmp_path, files
     with pytest.raises(DataError, match=message):
         quickstart(plan(files), tmp_path / "out")
     assert stages(tmp_path) == before
+
+
+def test_a_text_with_few_pieces_gets_a_smaller_vocabulary(text, tmp_path):
+    result = quickstart(plan(text, vocab_size=4000), tmp_path / "out")
+    assert Tokenizer.load(result.model).vocab_size < 100

@@ -27,7 +27,7 @@ from litebert.runs.quickstart_text import TextFiles, split_text
 from litebert.runs.result import Result
 from litebert.settings import Settings, read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
-from litebert.tokenization.training import TokenizerSettings, train_tokenizer
+from litebert.tokenization.training import TokenizerSettings, VocabularyTooLargeError, train_tokenizer
 from litebert.training.events import Listener
 
 logger = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ class QuickstartRun(Settings):
     minutes: float = Field(default=5.8, gt=0)
     """About how long all of it takes on two cores."""
     vocab_size: int = Field(default=4000, gt=5)
-    """Pieces of the vocabulary."""
+    """Pieces of the vocabulary; a text that yields fewer gets as many as it yields."""
     seed: int = Field(default=0, ge=0)
     """Seed of everything that is drawn by chance."""
 
@@ -140,9 +140,13 @@ def quickstart(run: QuickstartRun, out: Path, *, listeners: Sequence[Listener] =
 def _tokenizer(run: QuickstartRun, text: TextFiles, directory: Path) -> Tokenizer:
     if directory.exists():
         return Tokenizer.load(directory)
-    lines = (line for document in _rows(text.train) for line in document["text"].splitlines())
+    lines = [line for document in _rows(text.train) for line in document["text"].splitlines()]
     settings = TokenizerSettings(vocab_size=run.vocab_size, input_sentence_size=MOST_LINES, seed=run.seed)
-    return train_tokenizer(lines, settings, directory)
+    try:
+        return train_tokenizer(lines, settings, directory)
+    except VocabularyTooLargeError as error:
+        logger.warning("the text yields only %d pieces; the vocabulary gets as many", error.largest)
+        return train_tokenizer(lines, settings.replace(vocab_size=error.largest), directory)
 
 
 def _corpus(text: TextFiles, tokenizer: Tokenizer, directory: Path) -> Path:

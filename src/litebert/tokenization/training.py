@@ -27,6 +27,17 @@ _LARGEST_SENTENCE_BYTES = 2**30
 """SentencePiece would skip longer ones without a word; its own default is 4192."""
 
 
+class VocabularyTooLargeError(DataError):
+    """More pieces were asked for than the texts yield; `largest` is what they do yield."""
+
+    def __init__(self, asked: int, *, largest: int) -> None:
+        self.largest = largest
+        super().__init__(
+            f"vocab_size: {asked} pieces were asked for, but the texts yield at most {largest}; "
+            f"give vocab_size={largest} or less, or more text"
+        )
+
+
 class TokenizerSettings(TextSettings):
     """A vocabulary to train. The defaults are the original's."""
 
@@ -120,10 +131,7 @@ def _explained(error: RuntimeError, settings: TokenizerSettings) -> ConfigError 
     """SentencePiece's two complaints about the size of the vocabulary, in our words."""
     message = str(error)
     if too_high := re.search(r"value <= (\d+)", message):
-        return DataError(
-            f"vocab_size: {settings.vocab_size} pieces were asked for, but the texts yield at most "
-            f"{too_high[1]}; give vocab_size={too_high[1]} or less, or more text"
-        )
+        return VocabularyTooLargeError(settings.vocab_size, largest=int(too_high[1]))
     if too_low := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
         return ConfigError(
             f"vocab_size: {settings.vocab_size} pieces cannot hold the special pieces and the {too_low[1]} characters "
