@@ -152,3 +152,14 @@ def test_the_problem_type_and_the_labels_survive(tmp_path):
 def test_a_checkpoint_is_named_by_prefix_or_index(tmp_path, ending):
     source = checkpoint("relu").with_name(f"model.ckpt-best{ending}")
     assert len(convert(source, tmp_path / "m", to="litebert").mapped) == 32
+
+
+@pytest.mark.parametrize(
+    ("target", "written_again"), [("litebert", True), ("transformers", True), ("tensorflow", False)]
+)
+def test_an_identity_projection_is_dropped_only_where_the_target_has_none(tmp_path, target, written_again):
+    saved(tmp_path / "m", "ForPretraining", embedding_size=12)
+    report = convert(tmp_path / "m", tmp_path / "c", to=target)
+    projection = {f"albert.encoder.embedding_hidden_mapping_in.{part}" for part in ("weight", "bias")}
+    assert (projection <= {name for name, _ in report.mapped}) == written_again
+    assert (projection <= {name for name, _ in report.dropped}) != written_again

@@ -14,7 +14,7 @@ from litebert.model.bridges import bridge
 from litebert.model.description import Description, ModelName, obstacle
 from litebert.model.directory import CONFIG, build, changed, fill, read_directory, save_model
 from litebert.model.names import Format, tensor_names
-from litebert.model.renaming import Renamed
+from litebert.model.renaming import IDENTITY, Renamed
 
 
 @dataclass(frozen=True)
@@ -94,17 +94,25 @@ def convert(
     _write(target, model, description, to=to, extra_files=extra_files)
     names = _names_on_disk(model, description, to=to)
     mapped, unused, bridged = _account(read.renamed, names, missing)
+    written_again = _identities(read.renamed, description, to=to)
     return ConversionReport(
         source=str(source),
         target=str(target),
         target_format=to,
         model=description.model,
-        mapped=mapped,
-        dropped=(*read.renamed.dropped, *unused),
+        mapped=(*mapped, *((name, name) for name in written_again)),
+        dropped=(*(entry for entry in read.renamed.dropped if entry[0] not in written_again), *unused),
         bridged=bridged,
         missing=missing,
         ignored_settings=read.ignored_settings,
     )
+
+
+def _identities(renamed: Renamed, description: Description, *, to: Format) -> tuple[str, ...]:
+    """Tensors of the identity projection that the reader took out and the target's format writes again."""
+    if to == "tensorflow" or obstacle(description) or description.config.has_projection:
+        return ()
+    return tuple(name for name, reason in renamed.dropped if reason == IDENTITY)
 
 
 def _read(source: Path | str, *, as_model: ModelName | None, labels: Collection[str]) -> _Source:
