@@ -3,13 +3,12 @@
 A model is built with fresh weights drawn from `seed`; `directory.py` fills in stored ones.
 """
 
-from typing import Literal
-
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from litebert.model.answerability import ForAnswerability
 from litebert.model.config import ModelConfig
+from litebert.model.description import Pooling
 from litebert.model.encoder import Encoder
 from litebert.model.heads import MaskedLMHead
 from litebert.model.init import initialize
@@ -26,8 +25,6 @@ __all__ = [
     "ForTokenClassification",
     "SentenceEmbedder",
 ]
-
-Pooling = Literal["mean", "cls"]
 
 
 class ForPretraining(nn.Module):
