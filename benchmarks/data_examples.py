@@ -10,7 +10,8 @@ from pathlib import Path
 
 from litebert.corpus.batches import PretrainBatches
 from litebert.corpus.build import build_corpus
-from litebert.corpus.settings import CorpusSettings, ExampleSettings
+from litebert.corpus.example_settings import ExampleSettings
+from litebert.corpus.settings import CorpusSettings
 from litebert.corpus.shards import Corpus
 from litebert.tokenization.tokenizer import Tokenizer
 

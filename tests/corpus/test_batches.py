@@ -6,7 +6,7 @@ import torch
 
 from corpus.builders import VOCAB_SIZE, make_corpus, vocabulary
 from litebert.corpus.batches import PretrainBatches
-from litebert.corpus.settings import ExampleSettings
+from litebert.corpus.example_settings import ExampleSettings
 from litebert.errors import ConfigError
 
 SETTINGS = ExampleSettings(max_length=40, short_every=3)

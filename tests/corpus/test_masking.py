@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.builders import VOCAB_SIZE, vocabulary
+from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.masking import DRAWS, Grid, budgets, choose_ngrams, find_words, mask
-from litebert.corpus.settings import ExampleSettings
 
 CLS, SEP, MASK, ORDINARY = 2, 3, 4, 100
 STARTS = np.arange(VOCAB_SIZE) % 3 != 0

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.builders import FIRST_ID, make_corpus
+from litebert.corpus.example_settings import ExampleSettings, Pairing
 from litebert.corpus.pairing import IN_ORDER, NO_LABEL, SWAPPED, ExampleSource, halves, truncate
-from litebert.corpus.settings import ExampleSettings, Pairing
 from litebert.corpus.stream import ExampleStream
 
 NUM_DOCUMENTS = 300

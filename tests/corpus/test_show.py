@@ -1,6 +1,6 @@
 import pytest
 
-from litebert.corpus.settings import ExampleSettings
+from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.shards import Corpus
 from litebert.corpus.show import ShownToken, show_examples
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpus.builders import edges, make_corpus
-from litebert.corpus.settings import ExampleSettings
+from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.shards import Shard
 from litebert.corpus.stream import ExampleStream, tile
 

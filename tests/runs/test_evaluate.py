@@ -3,7 +3,8 @@
 import pytest
 
 from litebert.corpus.build import build_corpus
-from litebert.corpus.settings import CorpusSettings, ExampleSettings
+from litebert.corpus.example_settings import ExampleSettings
+from litebert.corpus.settings import CorpusSettings
 from litebert.corpus.shards import Corpus
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.model.config import ModelConfig

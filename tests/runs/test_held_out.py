@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from litebert.corpus.settings import ExampleSettings
+from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.shards import Corpus
 from litebert.model.config import ModelConfig
 from litebert.model.models import ForPretraining

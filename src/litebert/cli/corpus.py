@@ -4,7 +4,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from litebert.cli.output import CorpusDirectory, Files, Json, Several, emit
-from litebert.corpus.settings import CorpusSettings, ExampleSettings
+from litebert.corpus.example_settings import ExampleSettings
+from litebert.corpus.settings import CorpusSettings
 
 BUILD = CorpusSettings()
 SHOWN = ExampleSettings(max_length=128)

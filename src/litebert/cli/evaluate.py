@@ -3,7 +3,7 @@
 from typing import Literal
 
 from litebert.cli.output import Json, Model, OptionalName, OptionalPath, Several, emit
-from litebert.corpus.settings import ExampleSettings
+from litebert.corpus.example_settings import ExampleSettings
 from litebert.errors import ConfigError
 
 EXAMPLES = ExampleSettings(max_length=128)

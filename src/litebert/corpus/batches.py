@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.masking import DRAWS, Grid, mask
 from litebert.corpus.pairing import Example, ExampleSource
-from litebert.corpus.settings import ExampleSettings
 from litebert.corpus.shards import Corpus
 from litebert.corpus.stream import ExampleStream
 from litebert.corpus.vocabulary import Vocabulary

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from litebert.corpus.settings import ExampleSettings
+from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.vocabulary import Vocabulary
 
 DRAWS = 4

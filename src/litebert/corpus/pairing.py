@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from litebert.corpus.settings import ExampleSettings
+from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.shards import Corpus
 from litebert.corpus.stream import Epoch
 from litebert.randomness import rng_for

@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from litebert.corpus.batches import PretrainBatch, PretrainBatches
+from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.pairing import IN_ORDER, NO_LABEL, SWAPPED
-from litebert.corpus.settings import ExampleSettings
 from litebert.corpus.shards import Corpus
 from litebert.tokenization.tokenizer import Tokenizer
 

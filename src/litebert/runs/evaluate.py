@@ -5,7 +5,7 @@ Before: a model directory and a corpus or a labelled file. After: a person, or a
 
 from pathlib import Path
 
-from litebert.corpus.settings import ExampleSettings
+from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.shards import Corpus
 from litebert.errors import ConfigError
 from litebert.model.directory import load_model, read_description

@@ -14,8 +14,8 @@ import torch
 from torch import nn
 
 from litebert.corpus.batches import PretrainBatch, PretrainBatches
+from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.frequency import most_frequent_token
-from litebert.corpus.settings import ExampleSettings
 from litebert.corpus.shards import Corpus
 from litebert.runs.objectives import PretrainingObjective
 from litebert.runs.result import Result

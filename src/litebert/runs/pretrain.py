@@ -9,7 +9,7 @@ import torch
 from pydantic import Field
 
 from litebert.corpus.batches import PretrainBatches
-from litebert.corpus.settings import ExampleSettings
+from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.shards import Corpus
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
