@@ -1,4 +1,4 @@
-"""How examples are drawn from a corpus. Before: a recipe or a command line. After: stream, pairing, masking, batches."""
+"""How examples are drawn from a corpus. Before: a recipe or a command line. After: stream, pairing, masking."""
 
 from typing import Literal, Self
 
