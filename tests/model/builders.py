@@ -32,6 +32,22 @@ def random_batch(config: ModelConfig, mask: Tensor, *, seed: int = 0) -> TokenBa
     return TokenBatch(ids, mask, torch.randint(0, config.type_vocab_size, mask.shape, generator=generator))
 
 
+def packed_rows(batch: TokenBatch, rows: list[list[int]]) -> tuple[TokenBatch, Tensor]:
+    """The examples of a batch, which must be padded at the end, laid one after another in `rows`; where each starts."""
+    lengths = batch.attention_mask.sum(1).tolist()
+    mask = padded_mask([sum(lengths[example] for example in row) for row in rows])
+    packed = TokenBatch(*(torch.zeros_like(mask, dtype=tensor.dtype) for tensor in batch.arguments))
+    starts = []
+    for number, row in enumerate(rows):
+        at = 0
+        for example in row:
+            starts.append(number * mask.shape[1] + at)
+            for target, source in zip(packed.arguments, batch.arguments, strict=True):
+                target[number, at : at + lengths[example]] = source[example, : lengths[example]]
+            at += lengths[example]
+    return packed, torch.tensor(starts)
+
+
 def padded_mask(lengths: list[int], size: int | None = None) -> Tensor:
     return torch.arange(size or max(lengths))[None] < torch.tensor(lengths)[:, None]
 

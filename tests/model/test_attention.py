@@ -16,7 +16,7 @@ def x():
 def test_attention_is_post_normalised(tiny_config, x):
     block = Attention(tiny_config)
     query, key, value = (layer(x).unflatten(-1, (4, 8)) for layer in (block.query, block.key, block.value))
-    expected = block.norm(x + block.output(attend_reference(query, key, value, MASK, 0.0).flatten(2)))
+    expected = block.norm(x + block.output(attend_reference(query, key, value, MASK[:, None], 0.0).flatten(2)))
     assert torch.allclose(block(x, LAYOUTS["sdpa"](MASK)), expected, atol=1e-6)
 
 

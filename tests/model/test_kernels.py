@@ -36,7 +36,7 @@ def packed_attention(query, key, value, mask):
 @given(masks)
 def test_probabilities_sum_to_one_over_the_real_keys(mask):
     query, key, _ = random_heads(mask)
-    probabilities = attention_probabilities(query, key, mask)
+    probabilities = attention_probabilities(query, key, mask[:, None])
     expected = mask.any(1).to(probabilities.dtype)[:, None, None].expand(-1, HEADS, mask.shape[1])
     assert torch.allclose(probabilities.sum(-1), expected)
     assert not probabilities.transpose(1, 3)[~mask].any()
@@ -46,9 +46,9 @@ def test_probabilities_sum_to_one_over_the_real_keys(mask):
 @given(masks)
 def test_every_kernel_equals_the_reference_on_any_mask(mask):
     heads = random_heads(mask)
-    expected = attend_reference(*heads, mask, 0.0)
+    expected = attend_reference(*heads, mask[:, None], 0.0)
     real = mask[..., None, None]
-    assert torch.allclose(attend_sdpa(*heads, mask, 0.0), expected, atol=TOLERANCES[torch.float64])
+    assert torch.allclose(attend_sdpa(*heads, mask[:, None], 0.0), expected, atol=TOLERANCES[torch.float64])
     assert torch.allclose(packed_attention(*heads, mask), expected * real, atol=TOLERANCES[torch.float64])
 
 
@@ -60,8 +60,11 @@ def test_every_kernel_has_the_gradients_of_the_reference(mask):
         (kernel(*heads) * mask[..., None, None]).square().sum().backward()
         return torch.stack([tensor.grad for tensor in heads])
 
-    expected = gradients(lambda *heads: attend_reference(*heads, mask, 0.0))
-    for kernel in (lambda *heads: attend_sdpa(*heads, mask, 0.0), lambda *heads: packed_attention(*heads, mask)):
+    expected = gradients(lambda *heads: attend_reference(*heads, mask[:, None], 0.0))
+    for kernel in (
+        lambda *heads: attend_sdpa(*heads, mask[:, None], 0.0),
+        lambda *heads: packed_attention(*heads, mask),
+    ):
         assert torch.allclose(gradients(kernel), expected, atol=TOLERANCES[torch.float64])
 
 
@@ -71,7 +74,7 @@ def test_dropout_drops_probabilities_and_scales_the_others(kernel):
     torch.manual_seed(0)
     heads = random_heads(mask)
     values = [heads[0], heads[1], torch.ones_like(heads[2])]
-    contexts = kernel(*values, mask, 0.5)
+    contexts = kernel(*values, mask[:, None], 0.5)
     assert contexts.std() > 0.1
     assert contexts.mean().item() == pytest.approx(1, abs=0.05)
 

@@ -39,7 +39,7 @@ def test_padding_unpacks_to_zeros():
 
 def test_the_grid_is_left_as_it_is():
     mask = torch.ones(2, 3, dtype=torch.bool)
-    layout = Grid(mask, attend_sdpa)
+    layout = Grid.of(mask, kernel=attend_sdpa)
     assert layout.pack(mask) is mask
     assert layout.positions.tolist() == [[0, 1, 2]]
 
@@ -47,3 +47,32 @@ def test_the_grid_is_left_as_it_is():
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
 def test_every_kernel_has_a_layout(kernel):
     assert isinstance(LAYOUTS[kernel](torch.ones(1, 1, dtype=torch.bool)), Grid | Packed)
+
+
+@pytest.mark.parametrize("kernel", get_args(AttentionKernel))
+def test_positions_count_from_the_start_of_each_example(kernel):
+    mask = torch.tensor([[True] * 5 + [False], [True] * 6])
+    layout = LAYOUTS[kernel](mask, torch.tensor([0, 2, 6, 9]))
+    expected = torch.tensor([[0, 1, 0, 1, 2, 3], [0, 1, 2, 0, 1, 2]])
+    assert torch.equal(layout.pack(expected), layout.positions)
+
+
+def test_packed_examples_are_cut_where_they_start():
+    layout = Packed.of(torch.tensor([[True] * 5 + [False], [True] * 6]), torch.tensor([0, 2, 6, 9]))
+    assert layout.lengths == (2, 3, 3, 3)
+    assert layout.boundaries.tolist() == [0, 2, 5, 8, 11]
+
+
+def test_on_the_grid_each_token_sees_the_real_tokens_of_its_example():
+    mask = torch.tensor([[True, True, True, False]])
+    layout = Grid.of(mask, torch.tensor([0, 1]), kernel=attend_sdpa)
+    assert layout.visible[0, :3, :3].tolist() == [[True, False, False], [False, True, True], [False, True, True]]
+    assert not layout.visible[..., 3].any()
+
+
+@settings(deadline=None)
+@given(masks)
+def test_to_say_where_each_row_starts_changes_nothing(mask):
+    ours, plain = Packed.of(mask, torch.arange(len(mask)) * mask.shape[1]), Packed.of(mask)
+    assert ours.lengths == plain.lengths
+    assert torch.equal(ours.positions, plain.positions)

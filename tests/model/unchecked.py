@@ -18,7 +18,7 @@ from litebert.model.models import (
     SentenceEmbedder,
 )
 
-from .builders import fresh_encoder, padded_mask, random_batch
+from .builders import fresh_encoder, packed_rows, padded_mask, random_batch
 
 
 def graphs(config: ModelConfig, kernel: AttentionKernel) -> int:
@@ -43,6 +43,18 @@ def compiled_difference(config: ModelConfig, kernel: AttentionKernel) -> float:
     expected = model(*batch.arguments).last_hidden_state
     model.compile_blocks(backend="eager")
     return (model(*batch.arguments).last_hidden_state - expected).abs().max().item()
+
+
+def packed_difference(config: ModelConfig, kernel: AttentionKernel, lengths: list[int], rows: list[list[int]]) -> float:
+    """Largest difference between examples alone, not compiled, and packed into rows, compiled."""
+    torch._dynamo.reset()
+    model = fresh_encoder(config)
+    alone = random_batch(config, padded_mask(lengths))
+    expected = model(*alone.arguments).pooled
+    packed, starts = packed_rows(alone, rows)
+    model.attention_kernel = kernel
+    model.compile_blocks(backend="eager")
+    return (model(*packed.arguments, starts).pooled - expected).abs().max().item()
 
 
 def exported_difference(name: str, config: ModelConfig) -> float:

@@ -23,6 +23,7 @@ class PretrainingExamples:
     attention_mask: Tensor = field(default_factory=lambda: torch.zeros(0))
     token_type_ids: Tensor = field(default_factory=lambda: torch.zeros(0))
     predicted_positions: Tensor = field(default_factory=lambda: torch.zeros(0))
+    example_starts: Tensor | None = None
 
 
 class Answering(nn.Module):

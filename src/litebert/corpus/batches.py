@@ -7,7 +7,7 @@ goes on at step one million pays nothing for the steps before.
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Self
 
 import numpy as np
@@ -44,6 +44,8 @@ class PretrainBatch:
     """Int64 [B]: 0 in order, 1 swapped or from another document, -100 no label."""
     num_tokens: int
     """Tokens without padding."""
+    example_starts: Tensor | None = None
+    """Int64 [X]: positions b * S + s of the [CLS] of each example, ascending; None when every row holds one."""
 
     @property
     def num_examples(self) -> int:
@@ -52,9 +54,9 @@ class PretrainBatch:
 
     def to(self, device: torch.device | str) -> Self:
         """The same batch on a device."""
-        tensors = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "num_tokens"}
-        moved = {name: tensor.to(device, non_blocking=True) for name, tensor in tensors.items()}
-        return type(self)(**moved, num_tokens=self.num_tokens)
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        tensors = {name: value for name, value in values.items() if isinstance(value, Tensor)}
+        return replace(self, **{name: tensor.to(device, non_blocking=True) for name, tensor in tensors.items()})
 
 
 class PretrainBatches:

@@ -35,7 +35,7 @@ class Attention(nn.Module):
 
     def probabilities(self, x: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B A S S"]:
         """How much each token of `x` attends to each other, for analysis: no dropout."""
-        return attention_probabilities(self._split(self.query(x)), self._split(self.key(x)), mask)
+        return attention_probabilities(self._split(self.query(x)), self._split(self.key(x)), mask[:, None])
 
     def _split(self, x: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A D"]:
         return x.unflatten(-1, self.heads)

@@ -19,6 +19,7 @@ from litebert.model.feed_forward import FeedForward
 from litebert.model.layout import LAYOUTS, AttentionKernel, Layout
 from litebert.model.outputs import EncoderOutput
 from litebert.model.schedule import Schedule, sharing_schedule, stored_blocks
+from litebert.model.shapes import Starts
 
 
 class Encoder(nn.Module):
@@ -52,12 +53,16 @@ class Encoder(nn.Module):
         input_ids: Int[Tensor, "B S"],
         attention_mask: Bool[Tensor, "B S"],
         token_type_ids: Int[Tensor, "B S"],
+        example_starts: Starts | None = None,
         *,
         output_hidden_states: bool = False,
     ) -> EncoderOutput:
-        """Vectors of every token and of every sequence; a fully masked sequence gives finite ones without meaning."""
+        """Vectors of every token and of every sequence; a fully masked sequence gives finite ones without meaning.
+
+        With `example_starts` a row may hold several examples: each counts as a sequence, and gives what it gives alone.
+        """
         self._check_length(input_ids.shape[1])
-        layout = LAYOUTS[self.attention_kernel](attention_mask)
+        layout = LAYOUTS[self.attention_kernel](attention_mask, example_starts)
         embedded = self.embeddings(layout.pack(input_ids), layout.pack(token_type_ids), layout.positions)
         x = self.projection(embedded).to(embedded.dtype)  # under autocast the residual stream stays in 32 bits
         states = [x]
@@ -68,13 +73,13 @@ class Encoder(nn.Module):
                 states.extend(outputs)
         last = layout.unpack(x)
         if not output_hidden_states:
-            return EncoderOutput(last, self.pool(last))
+            return EncoderOutput(last, self.pool(last, example_starts))
         grids = tuple(layout.unpack(state) for state in states)
-        return EncoderOutput(last, self.pool(last), grids, layout.unpack(embedded))
+        return EncoderOutput(last, self.pool(last, example_starts), grids, layout.unpack(embedded))
 
-    def pool(self, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B H"]:
+    def pool(self, states: Float[Tensor, "B S H"], example_starts: Starts | None = None) -> Float[Tensor, "X H"]:
         """One vector a sequence, from its first position."""
-        first = states[:, 0]
+        first = states[:, 0] if example_starts is None else states.flatten(0, 1)[example_starts]
         return first if self.pooler is None else torch.tanh(self.pooler(first))
 
     def attention_probabilities(

@@ -9,43 +9,45 @@ from typing import cast
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
+
+from litebert.model.shapes import Visible
 
 
 def attend_reference(
     query: Float[Tensor, "B S A D"],
     key: Float[Tensor, "B S A D"],
     value: Float[Tensor, "B S A D"],
-    mask: Bool[Tensor, "B S"],
+    visible: Visible,
     dropout: float,
 ) -> Float[Tensor, "B S A D"]:
-    """Attention as the paper writes it: softmax(Q Kᵀ / √D) V over the keys where `mask` is True."""
-    probabilities = F.dropout(attention_probabilities(query, key, mask), dropout).to(value.dtype)
+    """Attention as the paper writes it: softmax(Q Kᵀ / √D) V over the keys that are visible."""
+    probabilities = F.dropout(attention_probabilities(query, key, visible), dropout).to(value.dtype)
     return torch.einsum("baqk,bkad->bqad", probabilities, value)
 
 
 def attention_probabilities(
-    query: Float[Tensor, "B S A D"], key: Float[Tensor, "B S A D"], mask: Bool[Tensor, "B S"]
+    query: Float[Tensor, "B S A D"], key: Float[Tensor, "B S A D"], visible: Visible
 ) -> Float[Tensor, "B A S S"]:
     """How much each position (third axis) attends to each other (last axis): rows sum to 1, or to 0 without any key."""
     scores = torch.einsum("bqad,bkad->baqk", query, key) * query.shape[-1] ** -0.5
-    keys = mask[:, None, None, :]
-    scores = scores.masked_fill(~keys, torch.finfo(scores.dtype).min)
-    return scores.softmax(-1).masked_fill(~keys, 0)
+    hidden = ~visible[:, None]
+    scores = scores.masked_fill(hidden, torch.finfo(scores.dtype).min)
+    return scores.softmax(-1).masked_fill(hidden, 0)
 
 
 def attend_sdpa(
     query: Float[Tensor, "B S A D"],
     key: Float[Tensor, "B S A D"],
     value: Float[Tensor, "B S A D"],
-    mask: Bool[Tensor, "B S"],
+    visible: Visible,
     dropout: float,
 ) -> Float[Tensor, "B S A D"]:
     """Attention by torch's fused kernel for the device."""
     heads_first = (tensor.transpose(1, 2) for tensor in (query, key, value))  # B A S D
-    keys = mask[:, None, None, :]
-    return F.scaled_dot_product_attention(*heads_first, attn_mask=keys, dropout_p=dropout).transpose(1, 2)
+    context = F.scaled_dot_product_attention(*heads_first, attn_mask=visible[:, None], dropout_p=dropout)
+    return context.transpose(1, 2)
 
 
 def attend_by_length(
@@ -55,7 +57,7 @@ def attend_by_length(
     lengths: Sequence[int],
     dropout: float,
 ) -> Float[Tensor, "1 N A D"]:
-    """Attention inside each of the sequences that lie end to end on the token axis; equal lengths go together."""
+    """Attention inside each of the examples that lie end to end on the token axis; equal lengths go together."""
     parts = [tensor[0].split(list(lengths)) for tensor in (query, key, value)]
     contexts: dict[int, Tensor] = {}
     for indices in _indices_by_length(lengths).values():
@@ -69,7 +71,7 @@ def attend_varlen(
     query: Float[Tensor, "1 N A D"],
     key: Float[Tensor, "1 N A D"],
     value: Float[Tensor, "1 N A D"],
-    boundaries: Int[Tensor, " sequences_plus_1"],
+    boundaries: Int[Tensor, " examples_plus_1"],
     longest: int,
 ) -> Float[Tensor, "1 N A D"]:
     """As `attend_by_length`, by torch's variable-length kernel: CUDA, half precision, no dropout."""
@@ -80,7 +82,7 @@ def attend_varlen(
 
 
 def _indices_by_length(lengths: Sequence[int]) -> dict[int, list[int]]:
-    """Which sequences have each length."""
+    """Which examples have each length."""
     groups: dict[int, list[int]] = defaultdict(list)
     for index, length in enumerate(lengths):
         groups[length].append(index)

@@ -2,17 +2,22 @@
 
 On the grid every position is computed, padding too. Packed, the real tokens lie end to end as one long row (the batch
 axis has length 1), so that padding costs nothing; the grid comes back at the end, with zeros at the padding.
+
+A row of the grid may hold several examples. In both layouts the tokens of one see only each other, and its positions
+count from its start, so that it gives what it gives alone.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal
 
 import torch
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from litebert.model.kernels import attend_by_length, attend_reference, attend_sdpa, attend_varlen
+from litebert.model.shapes import Mask, Starts, Visible
 
 AttentionKernel = Literal["sdpa", "reference", "unpadded"]
 """`sdpa`: torch's fused attention on the grid; `reference`: the definition, on the grid; `unpadded`: real tokens."""
@@ -22,13 +27,19 @@ AttentionKernel = Literal["sdpa", "reference", "unpadded"]
 class Grid:
     """Every position of the batch, padding too."""
 
-    mask: Bool[Tensor, "B S"]
+    visible: Visible
+    positions: Int[Tensor, "#B S"]
+    """Where each token stands in its example."""
     kernel: Callable[..., Tensor]
 
-    @property
-    def positions(self) -> Int[Tensor, "1 S"]:
-        """0, 1, 2, … for every sequence."""
-        return torch.arange(self.mask.shape[1], device=self.mask.device)[None]
+    @classmethod
+    def of(cls, mask: Mask, example_starts: Starts | None = None, *, kernel: Callable[..., Tensor]) -> "Grid":
+        """Layout of a batch."""
+        if example_starts is None:
+            return cls(mask[:, None], torch.arange(mask.shape[1], device=mask.device)[None], kernel)
+        begins = example_begins(mask, example_starts)
+        visible = (begins[:, :, None] == begins[:, None]) & mask[:, None]
+        return cls(visible, _cells(mask) - begins, kernel)
 
     def pack(self, grid: Shaped[Tensor, "B S"]) -> Shaped[Tensor, "B S"]:
         """The values as they are."""
@@ -46,30 +57,31 @@ class Grid:
         *,
         dropout: float,
     ) -> Float[Tensor, "B S A D"]:
-        """Attention over the keys where the mask is True."""
-        return self.kernel(query, key, value, self.mask, dropout)
+        """Attention over the keys that each token sees."""
+        return self.kernel(query, key, value, self.visible, dropout)
 
 
 @dataclass(frozen=True)
 class Packed:
-    """Only the real tokens, sequence after sequence."""
+    """Only the real tokens, example after example."""
 
-    mask: Bool[Tensor, "B S"]
+    shape: torch.Size
+    """Of the grid, B S."""
     indices: Int[Tensor, " N"]
-    boundaries: Int[Tensor, " sequences_plus_1"]
+    """Where in the flat grid each token stood."""
+    positions: Int[Tensor, "1 N"]
+    """Where each token stands in its example."""
+    boundaries: Int[Tensor, " examples_plus_1"]
     lengths: tuple[int, ...]
 
     @classmethod
-    def of(cls, mask: Bool[Tensor, "B S"]) -> "Packed":
-        """Layout of a batch; sequences without a token vanish. Reads the lengths: CUDA has to wait."""
-        lengths = tuple(length for length in mask.sum(1).tolist() if length) or (0,)
-        starts = torch.tensor([0, *lengths], dtype=torch.int32, device=mask.device).cumsum(0, dtype=torch.int32)
-        return cls(mask=mask, indices=mask.flatten().nonzero()[:, 0], boundaries=starts, lengths=lengths)
-
-    @property
-    def positions(self) -> Int[Tensor, "1 N"]:
-        """Where each token stood in its sequence."""
-        return (self.indices % self.mask.shape[1])[None]
+    def of(cls, mask: Mask, example_starts: Starts | None = None) -> "Packed":
+        """Layout of a batch; examples without a token vanish. Reads the lengths: CUDA has to wait."""
+        indices = mask.flatten().nonzero()[:, 0]
+        begins = example_begins(mask, example_starts).flatten()[indices]
+        lengths = tuple(begins.unique_consecutive(return_counts=True)[1].tolist()) or (0,)
+        boundaries = torch.tensor([0, *lengths], device=mask.device).cumsum(0, dtype=torch.int32)
+        return cls(mask.shape, indices, (indices - begins)[None], boundaries, lengths)
 
     def pack(self, grid: Shaped[Tensor, "B S"]) -> Shaped[Tensor, "1 N"]:
         """The values of the real tokens."""
@@ -77,8 +89,8 @@ class Packed:
 
     def unpack(self, packed: Float[Tensor, "1 N W"]) -> Float[Tensor, "B S W"]:
         """The vectors where their tokens stood, zeros at the padding."""
-        grid = packed.new_zeros(self.mask.numel(), packed.shape[-1])
-        return grid.index_copy(0, self.indices, packed[0]).view(*self.mask.shape, -1)
+        grid = packed.new_zeros(self.shape.numel(), packed.shape[-1])
+        return grid.index_copy(0, self.indices, packed[0]).view(*self.shape, -1)
 
     @torch.compiler.disable  # the lengths of a batch are Python numbers: each batch would be a new program
     def attend(
@@ -89,7 +101,7 @@ class Packed:
         *,
         dropout: float,
     ) -> Float[Tensor, "1 N A D"]:
-        """Attention inside each sequence."""
+        """Attention inside each example."""
         if query.is_cuda and query.dtype in (torch.float16, torch.bfloat16) and not dropout:
             return attend_varlen(query, key, value, self.boundaries, max(self.lengths))
         return attend_by_length(query, key, value, self.lengths, dropout)
@@ -97,8 +109,22 @@ class Packed:
 
 Layout = Grid | Packed
 
-LAYOUTS: Final[dict[AttentionKernel, Callable[[Tensor], Layout]]] = {
-    "sdpa": lambda mask: Grid(mask, attend_sdpa),
-    "reference": lambda mask: Grid(mask, attend_reference),
+LAYOUTS: Final[dict[AttentionKernel, Callable[..., Layout]]] = {
+    "sdpa": partial(Grid.of, kernel=attend_sdpa),
+    "reference": partial(Grid.of, kernel=attend_reference),
     "unpadded": Packed.of,
 }
+
+
+def example_begins(mask: Mask, example_starts: Starts | None) -> Int[Tensor, "B S"]:
+    """For each cell of the grid the flat position at which its example begins, or its row where none has begun."""
+    begins = _cells(mask)
+    begins[:, 1:] = 0
+    if example_starts is not None:
+        begins.view(-1)[example_starts] = example_starts
+    return begins.cummax(1).values
+
+
+def _cells(mask: Mask) -> Int[Tensor, "B S"]:
+    """The flat position of each cell."""
+    return torch.arange(mask.numel(), device=mask.device).view(mask.shape)

@@ -13,7 +13,7 @@ from litebert.model.encoder import Encoder
 from litebert.model.heads import MaskedLMHead
 from litebert.model.init import initialize
 from litebert.model.outputs import ClassifierOutput, MaskedLMOutput, PretrainingOutput, SpanOutput
-from litebert.model.shapes import Ids, Mask, States
+from litebert.model.shapes import Ids, Mask, Starts, States
 
 __all__ = [
     "ForAnswerability",
@@ -39,10 +39,15 @@ class ForPretraining(nn.Module):
         initialize(self, scale=config.initializer_range, seed=seed)
 
     def forward(
-        self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids, predicted_positions: Int[Tensor, " P"]
+        self,
+        input_ids: Ids,
+        attention_mask: Mask,
+        token_type_ids: Ids,
+        predicted_positions: Int[Tensor, " P"],
+        example_starts: Starts | None = None,
     ) -> PretrainingOutput:
-        """Both predictions; `predicted_positions` are flat, b·S + s."""
-        output = self.encoder(input_ids, attention_mask, token_type_ids)
+        """Both predictions; `predicted_positions` are flat, b·S + s, and so are `example_starts` (see `Encoder`)."""
+        output = self.encoder(input_ids, attention_mask, token_type_ids, example_starts)
         states = at_positions(output.last_hidden_state, predicted_positions)
         return PretrainingOutput(self.mlm(states, self.encoder.embeddings.word.weight), self.sop(output.pooled), output)
 

@@ -13,8 +13,8 @@ class EncoderOutput(NamedTuple):
     """Vectors of a batch of sequences. Values at padded positions mean nothing."""
 
     last_hidden_state: Float[Tensor, "B S H"]
-    pooled: Float[Tensor, "B H"]
-    """One vector a sequence: the first position through the pooler, or bare where the model has no pooler."""
+    pooled: Float[Tensor, "X H"]
+    """One vector an example: its first position through the pooler, or bare where the model has no pooler."""
     hidden_states: tuple[Float[Tensor, "B S H"], ...] = ()
     """If asked for: what the first block reads, then what each block gives; one more than blocks run."""
     embedding_output: Float[Tensor, "B S E"] | None = None
@@ -25,7 +25,7 @@ class PretrainingOutput(NamedTuple):
     """Predictions of the two pretraining heads."""
 
     mlm_logits: Float[Tensor, "P V"]
-    sop_logits: Float[Tensor, "B 2"]
+    sop_logits: Float[Tensor, "X 2"]
     """Column 0: in order (SOP) or from the same document (NSP); column 1: swapped or from another."""
     encoder: EncoderOutput
 

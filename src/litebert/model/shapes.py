@@ -9,3 +9,7 @@ Mask = Bool[Tensor, "B S"]
 """True at the tokens that take part."""
 States = Float[Tensor, "B S H"]
 """A vector for each token."""
+Starts = Int[Tensor, " X"]
+"""Flat positions b·S + s of the first token of each example, ascending, where rows hold several examples."""
+Visible = Bool[Tensor, "B Q S"]
+"""True at the keys that each query sees; Q is S, or 1 where all queries of a sequence see the same."""

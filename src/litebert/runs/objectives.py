@@ -24,7 +24,8 @@ class PretrainingObjective:
 
     def __call__(self, model: nn.Module, batch: PretrainBatch) -> Sums:
         """Summed cross-entropies and numbers of right answers of one microbatch."""
-        output = model(batch.input_ids, batch.attention_mask, batch.token_type_ids, batch.predicted_positions)
+        inputs = batch.input_ids, batch.attention_mask, batch.token_type_ids
+        output = model(*inputs, batch.predicted_positions, batch.example_starts)
         return Sums(
             losses={
                 "mlm": masked_lm_loss(output.mlm_logits, batch.mlm_labels),
