@@ -1,13 +1,16 @@
 """Scores on held-out text: the same examples for every run, and beside them what knowing nothing would score."""
 
+from typing import get_args
+
 import pytest
 import torch
 
-from litebert.corpus.example_settings import ExampleSettings
+from litebert.corpus.example_settings import ExampleSettings, Pairing
 from litebert.corpus.shards import Corpus
 from litebert.model.config import ModelConfig
 from litebert.model.models import ForPretraining
-from litebert.runs.held_out import HeldOut, HeldOutScores
+from litebert.runs.held_out import HeldOut
+from litebert.training.parallel import World
 
 CONFIG = ModelConfig(
     vocab_size=60,
@@ -22,10 +25,10 @@ CONFIG = ModelConfig(
 
 @pytest.fixture
 def held_out(corpus_directory):
-    def make(*, most=1000, **examples):
+    def make(*, most=1000, rank=0, size=1, pair_tasks=(), **examples):
         settings = ExampleSettings(max_length=32, **examples)
-        device = torch.device("cpu")
-        return HeldOut(corpus_directory, settings, most_examples=most, precision="fp32", device=device)
+        world = World(rank, size, torch.device("cpu"))
+        return HeldOut(corpus_directory, settings, most, "fp32", world, pair_tasks)
 
     return make
 
@@ -44,16 +47,34 @@ def test_no_more_is_scored_than_was_asked_for(held_out):
     assert len(list(held_out(most=1).batches())) == 1
 
 
+def test_processes_share_the_examples_and_each_has_a_part_of_every_batch(held_out):
+    alone = [row for batch in held_out().batches() for row in batch.input_ids.tolist()]
+    parts = [list(held_out(rank=rank, size=3).batches()) for rank in range(3)]
+    assert len({len(part) for part in parts}) == 1
+    assert sum(batch.num_examples for part in parts for batch in part) in (len(alone), len(alone) // 64 * 64)
+
+
+def test_more_processes_than_a_batch_has_examples_are_no_trouble(held_out):
+    assert len(list(held_out(rank=69, size=70).batches())) == len(list(held_out(size=70).batches()))
+
+
 def test_a_model_that_always_names_the_most_frequent_token_scores_the_baseline(held_out, corpus_directory):
-    scoring = held_out()
+    counts = torch.bincount(torch.from_numpy(Corpus.open(corpus_directory).read(0, 10**9)[0].astype("int64")))
     model = ForPretraining(CONFIG)
     with torch.no_grad():
-        model.mlm.bias[scoring._frequent] = 1000.0
-    scores = scoring.score(model)
+        model.mlm.bias[counts.argmax()] = 1000.0
+    scores = held_out().score(model)
     assert scores.mlm_accuracy == pytest.approx(scores.baseline_accuracy)
     assert scores.baseline_accuracy > 1 / CONFIG.vocab_size
-    counts = torch.bincount(torch.from_numpy(Corpus.open(corpus_directory).read(0, 10**9)[0].astype("int64")))
-    assert counts.argmax() == scoring._frequent
+
+
+@pytest.mark.parametrize("groups", ["mlm_by_hidden_words", "mlm_by_example_tokens"])
+def test_the_groups_add_up_to_the_whole(held_out, groups):
+    scores = held_out().score(ForPretraining(CONFIG))
+    shares = getattr(scores, groups).values()
+    assert sum(share.count for share in shares) == scores.mlm_count
+    right = sum(share.accuracy * share.count for share in shares)
+    assert right / scores.mlm_count == pytest.approx(scores.mlm_accuracy)
 
 
 def test_pairs_without_labels_have_no_order_score(held_out):
@@ -62,15 +83,17 @@ def test_pairs_without_labels_have_no_order_score(held_out):
     assert "SOP" not in scores.to_text()
 
 
-def test_the_interval_holds_the_accuracy(held_out):
-    scores = held_out().score(ForPretraining(CONFIG))
+@pytest.mark.parametrize("pairing", get_args(Pairing))
+def test_any_model_is_asked_for_sentence_order_and_for_next_sentences(held_out, pairing):
+    """Source: ALBERT, table 5: each head on both tasks, and on none."""
+    scores = held_out(pairing=pairing, pair_tasks=("sop", "nsp")).score(ForPretraining(CONFIG))
+    assert min(scores.sop_count, scores.nsp_count) > 0
     assert scores.sop_accuracy is not None
-    assert scores.sop_interval is not None
-    assert scores.sop_interval[0] <= scores.sop_accuracy <= scores.sop_interval[1]
+    assert scores.nsp_accuracy is not None
+    assert scores == held_out(pairing=pairing, pair_tasks=("nsp", "sop")).score(ForPretraining(CONFIG))
 
 
-def test_a_person_reads_percentages():
-    text = HeldOutScores(0.25, 3.0, 100, 0.05, 0.6, 50, (0.46, 0.72)).to_text()
-    assert text == (
-        "MLM accuracy 25.0% (most frequent token 5.0%), SOP accuracy 60.0% (95 % interval 46.0% to 72.0%, chance 50 %)"
-    )
+def test_the_other_task_changes_nothing_of_the_first(held_out):
+    model = ForPretraining(CONFIG)
+    alone, both = held_out().measure(model), held_out(pair_tasks=("nsp",)).measure(model)
+    assert {name: value for name, value in both.items() if not name.startswith("nsp")} == alone

@@ -1,29 +1,13 @@
 """Objectives: sums and counts add up over any cut of a batch, and right answers are right."""
 
-from dataclasses import dataclass, field
-
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from litebert.model.losses import NO_LABEL
-from litebert.model.outputs import ClassifierOutput, PretrainingOutput
-from litebert.runs.objectives import ClassificationObjective, PretrainingObjective, RegressionObjective
+from litebert.model.outputs import ClassifierOutput
+from litebert.runs.objectives import ClassificationObjective, RegressionObjective
 from litebert.tasks.features import ClassificationBatch, Inputs
 from litebert.training.protocols import Objective
-
-
-@dataclass
-class PretrainingExamples:
-    """Stands for a batch of a corpus."""
-
-    mlm_labels: Tensor
-    sop_labels: Tensor
-    input_ids: Tensor = field(default_factory=lambda: torch.zeros(0))
-    attention_mask: Tensor = field(default_factory=lambda: torch.zeros(0))
-    token_type_ids: Tensor = field(default_factory=lambda: torch.zeros(0))
-    predicted_positions: Tensor = field(default_factory=lambda: torch.zeros(0))
-    example_starts: Tensor | None = None
 
 
 class Answering(nn.Module):
@@ -46,32 +30,9 @@ def classifier(logits):
     return Answering(ClassifierOutput(logits, None))
 
 
-@pytest.mark.parametrize("kind", [PretrainingObjective, ClassificationObjective, RegressionObjective])
+@pytest.mark.parametrize("kind", [ClassificationObjective, RegressionObjective])
 def test_each_is_an_objective(kind):
     assert isinstance(kind(), Objective)
-
-
-def test_pretraining_sums_both_losses_and_counts_only_labels():
-    mlm_logits, sop_logits = torch.randn(4, 7, generator=torch.manual_seed(0)), torch.tensor([[2.0, 0], [0, 1], [5, 5]])
-    batch = PretrainingExamples(torch.tensor([1, 2, NO_LABEL, 3]), torch.tensor([0, 0, NO_LABEL]))
-    objective = PretrainingObjective()
-    sums = objective(Answering(PretrainingOutput(mlm_logits, sop_logits, None)), batch)
-    expected = -mlm_logits.log_softmax(-1)[[0, 1, 3], [1, 2, 3]].sum()
-    torch.testing.assert_close(sums.losses["mlm"], expected)
-    torch.testing.assert_close(sums.losses["sop"], -sop_logits.log_softmax(-1)[[0, 1], [0, 0]].sum())
-    assert objective.counts(batch) == {"mlm": 3, "sop": 2}
-    assert sums.correct["sop"] == 1
-    assert sums.correct["mlm"] == (mlm_logits.argmax(-1) == batch.mlm_labels).sum()
-
-
-def test_pretraining_without_pair_labels_has_a_zero_sum_that_can_be_differentiated():
-    sop_logits = torch.randn(2, 2, generator=torch.manual_seed(0)).requires_grad_()
-    batch = PretrainingExamples(torch.tensor([1]), torch.tensor([NO_LABEL, NO_LABEL]))
-    sums = PretrainingObjective()(Answering(PretrainingOutput(torch.zeros(1, 5), sop_logits, None)), batch)
-    sums.losses["sop"].backward()
-    assert sums.losses["sop"] == 0
-    assert not sop_logits.grad.any()
-    assert PretrainingObjective().counts(batch)["sop"] == 0
 
 
 def test_classification_is_summed_cross_entropy():

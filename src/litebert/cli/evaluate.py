@@ -1,11 +1,14 @@
 """`litebert evaluate MODEL --corpus DIR` or `litebert evaluate MODEL --data FILE`."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from tyro.conf import arg
 
 from litebert.cli.output import Json, Model, OptionalName, OptionalPath, Several, emit
 from litebert.corpus.example_settings import ExampleSettings
 from litebert.errors import ConfigError
 
+PairTasks = Annotated[tuple[Literal["sop", "nsp"], ...], arg(help_behavior_hint="(default: both)")]
 EXAMPLES = ExampleSettings(max_length=128)
 
 
@@ -19,6 +22,7 @@ def evaluate(
     label: str = "label",
     metrics: Several = (),
     most_examples: int = 2048,
+    pair_tasks: PairTasks = ("sop", "nsp"),
     precision: Literal["fp32", "bf16"] = "fp32",
     examples: ExampleSettings = EXAMPLES,
     json: Json = False,
@@ -33,6 +37,7 @@ def evaluate(
         label: column of the label or score
         metrics: what to measure on labelled rows; default: what is usual for their kind
         most_examples: how much of the held-out text to score
+        pair_tasks: sop, nsp: both are asked of any model, whichever it was trained on; one line each
         precision: arithmetic of the model on held-out text
     """
     if (corpus is None) == (data is None):
@@ -41,9 +46,12 @@ def evaluate(
         from litebert.runs.labelled import evaluate_labelled
 
         result = evaluate_labelled(model, data, text=text, text_pair=text_pair, label=label, metrics=metrics)
+        emit(result.to_dict(), result.to_text(), as_json=json)
     else:
         from litebert.runs.evaluate import evaluate_held_out
 
         assert corpus is not None
-        result = evaluate_held_out(model, corpus, examples, most_examples=most_examples, precision=precision)
-    emit(result.to_dict(), result.to_text(), as_json=json)
+        scores = evaluate_held_out(
+            model, corpus, examples, most_examples=most_examples, pair_tasks=pair_tasks, precision=precision
+        )
+        emit(scores.to_dict(), scores.to_report(), as_json=json)

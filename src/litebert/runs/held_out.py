@@ -5,10 +5,12 @@ different runs on the same corpus compare.
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 import torch
 from torch import nn
@@ -17,79 +19,87 @@ from litebert.corpus.batches import PretrainBatch, PretrainBatches
 from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.frequency import most_frequent_token
 from litebert.corpus.shards import Corpus
-from litebert.runs.objectives import PretrainingObjective
-from litebert.runs.result import Result
-from litebert.tasks.metrics import wilson_interval
+from litebert.runs.held_out_objective import HeldOutObjective
+from litebert.runs.held_out_scores import HeldOutScores
+from litebert.runs.pretraining_objective import PretrainingObjective
 from litebert.training.evaluate import evaluate
+from litebert.training.parallel import World
+from litebert.training.protocols import Number
 from litebert.training.settings import Precision
 
 EVALUATION_SEED = 0
 BATCH_SIZE = 64
 
+PairTask = Literal["sop", "nsp"]
+
 
 @dataclass(frozen=True)
-class HeldOutScores(Result):
-    """Masked-token and sentence-order accuracy on held-out text; accuracies are shares in [0, 1]."""
-
-    mlm_accuracy: float
-    mlm_loss: float
-    """Mean cross-entropy in nats; its exponential is the perplexity."""
-    mlm_count: int
-    baseline_accuracy: float
-    """Accuracy of always naming the most frequent token of the training text."""
-    sop_accuracy: float | None
-    """None without pairs that carry a label."""
-    sop_count: int
-    sop_interval: tuple[float, float] | None
-    """Wilson's 95 % interval of the order accuracy; chance is 0.5."""
-
-    def to_text(self) -> str:
-        """One line for a person."""
-        mlm = f"MLM accuracy {self.mlm_accuracy:.1%} (most frequent token {self.baseline_accuracy:.1%})"
-        if self.sop_accuracy is None or self.sop_interval is None:
-            return mlm
-        low, high = self.sop_interval
-        return f"{mlm}, SOP accuracy {self.sop_accuracy:.1%} (95 % interval {low:.1%} to {high:.1%}, chance 50 %)"
-
-
 class HeldOut:
-    """The held-out part of a corpus as fixed evaluation batches."""
+    """The held-out part of a corpus as fixed evaluation batches, shared among the processes of `world`.
 
-    def __init__(
-        self, corpus: Path, examples: ExampleSettings, *, most_examples: int, precision: Precision, device: torch.device
-    ) -> None:
-        self._precision: Precision = precision
-        self._device = device
-        self._frequent = most_frequent_token(Corpus.open(corpus, "train"))
-        held_out = Corpus.open(corpus, "held_out")
-        self._source = PretrainBatches(
-            held_out, examples, batch_size=BATCH_SIZE, microbatch_size=BATCH_SIZE, seed=EVALUATION_SEED
-        )
-        self._most_batches = math.ceil(most_examples / BATCH_SIZE)
+    Masked tokens are scored under the pairing of `examples`, pairs under that and under each of `pair_tasks`: a model
+    that learned sentence order is asked for next sentences too. Source: ALBERT, table 5.
+    """
 
-    def batches(self) -> Iterator[PretrainBatch]:
-        """Each batch once, in the same order every time."""
-        return islice(self._source.one_epoch(), self._most_batches)
+    corpus: Path
+    examples: ExampleSettings
+    most_examples: int
+    precision: Precision
+    world: World
+    pair_tasks: Sequence[PairTask] = ()
 
-    def measure(self, model: nn.Module) -> dict[str, float]:
-        """The numbers a training run logs: losses, accuracies and counts by name."""
-        return evaluate(model, PretrainingObjective(), self.batches(), device=self._device, precision=self._precision)
+    def measure(self, model: nn.Module) -> dict[str, Number]:
+        """The numbers a training run logs: losses, accuracies and counts by name; every process must call."""
+        values = self._evaluated(model, self._objective, self.batches())
+        values["mlm_perplexity"] = math.exp(values["mlm_loss"])
+        for task in self.pair_tasks:
+            if task != self.examples.pairing:
+                values |= self._pairs(model, task)
+        return values
 
     def score(self, model: nn.Module) -> HeldOutScores:
-        """The same, beside the baselines."""
-        values = self.measure(model)
-        pairs = int(values["sop_count"])
-        right = round(values["sop_accuracy"] * pairs)
-        return HeldOutScores(
-            mlm_accuracy=values["mlm_accuracy"],
-            mlm_loss=values["mlm_loss"],
-            mlm_count=int(values["mlm_count"]),
-            baseline_accuracy=self._baseline(),
-            sop_accuracy=values["sop_accuracy"] if pairs else None,
-            sop_count=pairs,
-            sop_interval=wilson_interval(right, pairs) if pairs else None,
-        )
+        """The same as a result."""
+        return HeldOutScores.of(self.measure(model))
 
-    def _baseline(self) -> float:
-        labels = torch.cat([batch.mlm_labels for batch in self.batches()])
-        return (labels == self._frequent).float().mean().item()
+    def batches(self) -> Iterator[PretrainBatch]:
+        """This process's part of each batch, in the same order every time."""
+        return self._batches(self.examples)
+
+    @cached_property
+    def _objective(self) -> HeldOutObjective:
+        train = Corpus.open(self.corpus, "train")
+        starts = torch.from_numpy(train.vocabulary.word_starts.copy())
+        return HeldOutObjective(self.examples.pairing, word_starts=starts, most_frequent=most_frequent_token(train))
+
+    def _pairs(self, model: nn.Module, task: PairTask) -> Mapping[str, Number]:
+        """Scores of the pairs alone, drawn for another task on the same text."""
+        batches = (without_predictions(batch) for batch in self._batches(self.examples.replace(pairing=task)))
+        values = self._evaluated(model, PretrainingObjective(task), batches)
+        return {name: value for name, value in values.items() if name.startswith(task)}
+
+    def _evaluated(
+        self, model: nn.Module, objective: HeldOutObjective | PretrainingObjective, batches: Iterable[PretrainBatch]
+    ) -> dict[str, Number]:
+        return evaluate(model, objective, batches, device=self.world.device, precision=self.precision)
+
+    def _batches(self, examples: ExampleSettings) -> Iterator[PretrainBatch]:
+        size = max(BATCH_SIZE, self.world.size)
+        examples = examples.replace(pack=False)  # each row one example, whose length is then known
+        source = PretrainBatches(
+            Corpus.open(self.corpus, "held_out"),
+            examples,
+            batch_size=size,
+            microbatch_size=size,
+            rank=self.world.rank,
+            world_size=self.world.size,
+            seed=EVALUATION_SEED,
+        )
+        full, rest = divmod(len(source.stream.epoch(0).order), size)
+        # Every process gets a part of each batch: the forward of a sharded model waits for all of them.
+        batches = full + (rest >= self.world.size)
+        return islice(source.one_epoch(), min(batches, math.ceil(self.most_examples / size)))
+
+
+def without_predictions(batch: PretrainBatch) -> PretrainBatch:
+    """The same examples with nothing to predict, which spares the head over the vocabulary."""
+    return replace(batch, predicted_positions=batch.predicted_positions[:0], mlm_labels=batch.mlm_labels[:0])

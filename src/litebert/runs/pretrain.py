@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
 from pydantic import Field
 
 from litebert.corpus.batches import PretrainBatches
@@ -17,9 +16,10 @@ from litebert.model.counting import flops_per_token
 from litebert.model.directory import save_model
 from litebert.model.models import ForPretraining
 from litebert.runs.directory import RunDirectory
-from litebert.runs.held_out import HeldOut, HeldOutScores
+from litebert.runs.held_out import HeldOut, PairTask
+from litebert.runs.held_out_scores import HeldOutScores
 from litebert.runs.model_card import model_card
-from litebert.runs.objectives import PretrainingObjective
+from litebert.runs.pretraining_objective import PretrainingObjective
 from litebert.runs.recipes import load_recipe, resolved_model
 from litebert.runs.result import Result
 from litebert.settings import Settings
@@ -49,6 +49,8 @@ class PretrainRun(Settings):
     """Examples in one forward and backward; smaller needs less memory and gives the same gradient."""
     held_out_examples: int = Field(default=2048, ge=0)
     """Most examples of the corpus's held-out part to score at an evaluation; 0 trains without looking."""
+    pair_tasks: tuple[PairTask, ...] = ()
+    """Pair tasks to score at an evaluation besides the one that is trained: `nsp`, `sop`."""
     seed: int = Field(default=0, ge=0)
     """Seed of the initial weights, of the order of the examples and of their masks."""
 
@@ -102,11 +104,11 @@ def _train(
     listeners: Sequence[Listener],
 ) -> PretrainResult:
     model = ForPretraining(run.model, seed=run.seed).to(world.device)
-    held_out = _held_out(run, world.device)
+    held_out = _held_out(run, world)
     start = _start_scores(directory, model, held_out) if held_out else None
     trainer = Trainer(
         model,
-        objective=PretrainingObjective(),
+        objective=PretrainingObjective(run.examples.pairing),
         batches=_batches(corpus, run, world),
         settings=run.train,
         directory=directory.path,
@@ -139,7 +141,8 @@ def _leave(
 def _card(result: PretrainResult, run: PretrainRun, model: ForPretraining) -> str:
     scores = {"steps": result.steps, "tokens": result.tokens}
     if result.end:
-        scores |= {f"held-out {name}": value for name, value in result.end.to_dict().items()}
+        values = result.end.to_dict()
+        scores |= {f"held-out {name}": value for name, value in values.items() if not isinstance(value, dict)}
     chosen = {"layers": run.model.num_hidden_layers, "hidden size": run.model.hidden_size, "sharing": run.model.sharing}
     return model_card(
         model,
@@ -177,25 +180,19 @@ def _batches(corpus: Corpus, run: PretrainRun, world: World) -> PretrainBatches:
     )
 
 
-def _held_out(run: PretrainRun, device: torch.device) -> HeldOut | None:
+def _held_out(run: PretrainRun, world: World) -> HeldOut | None:
     if not run.held_out_examples:
         return None
-    return HeldOut(
-        run.corpus,
-        run.examples,
-        most_examples=run.held_out_examples,
-        precision=run.train.precision,
-        device=device,
-    )
+    return HeldOut(run.corpus, run.examples, run.held_out_examples, run.train.precision, world, run.pair_tasks)
 
 
 def _start_scores(directory: RunDirectory, model: ForPretraining, held_out: HeldOut) -> HeldOutScores:
     """Scores before the first step, measured once and kept for a run that is resumed."""
-    file = directory.path / "start.json"
-    if file.exists():
-        return HeldOutScores.read(file)
+    file, world = directory.path / "start.json", held_out.world
+    if found := world.on_first(lambda: HeldOutScores.read(file) if file.exists() else None):
+        return found
     scores = held_out.score(model)
-    scores.write(file)
+    world.on_first(lambda: scores.write(file))
     return scores
 
 

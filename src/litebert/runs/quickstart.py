@@ -22,7 +22,7 @@ from litebert.inference.predictor import Predictor
 from litebert.randomness import rng_for
 from litebert.runs import finetune, finetune_settings, pretrain
 from litebert.runs.directory import RunDirectory
-from litebert.runs.held_out import HeldOutScores
+from litebert.runs.held_out_scores import HeldOutScores
 from litebert.runs.quickstart_text import TextFiles, split_text
 from litebert.runs.result import Result
 from litebert.settings import Settings, read_yaml

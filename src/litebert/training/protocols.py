@@ -60,7 +60,9 @@ class Sums:
     losses: dict[str, Tensor]
     """Summed losses, one scalar a name."""
     correct: dict[str, Tensor]
-    """Numbers of right answers, one scalar a name; a loss without right answers (regression) is left out."""
+    """Numbers of right answers, one scalar a name; a loss without right answers (regression) is left out.
+
+    There may be more names than losses, for right answers counted over a part of the labels."""
 
 
 @runtime_checkable
