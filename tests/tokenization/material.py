@@ -26,3 +26,15 @@ def number_like_texts() -> strategies.SearchStrategy[str]:
     """Digits, commas, spaces and letters in any order."""
     words = strategies.sampled_from(("1999,", "2010,", "in", "9", ",", "12,", "street", ".", "1998", "x", " "))
     return strategies.lists(words, max_size=8).map("".join)
+
+
+def texts_of_scripts() -> strategies.SearchStrategy[str]:
+    """Words of many scripts, with what makes each hard: marks, ligatures, full width, right to left, joined emoji."""
+    words = (
+        *("cafe\u0301", "naïve", "a\u0327\u0301", "İstanbul", "ΣΊΣΥΦΟΣ", "ǅ", "ﬁnally", "ﬃ", "½", "①", "…"),
+        *("ＦＵＬＬ１２", "ｶﾞ", "我们", "한국어", "\u1112\u1161\u11ab", "हिन्दी", "ภาษาไทย"),
+        *("שָׁלוֹם", "مُحَمَّد", "لا", "ﷺ", "\u200fabc\u200e"),
+        *("👩\u200d👩\u200d👧", "🇫🇷", "👍🏽", "❤\ufe0f"),
+        *(" ", "\u3000", "\n"),
+    )
+    return strategies.lists(strategies.sampled_from(words), max_size=8).map("".join)

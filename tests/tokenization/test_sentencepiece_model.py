@@ -10,7 +10,7 @@ from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.settings import TextSettings
 from litebert.tokenization.subwords import SPACE
 
-from .material import SHARED, number_like_texts, odd_texts
+from .material import SHARED, number_like_texts, odd_texts, texts_of_scripts
 
 WAYS = ({}, {"keep_accents": True}, {"lowercase": False, "keep_accents": True}, {"digit_comma": False})
 
@@ -45,7 +45,7 @@ def test_a_number_inside_a_word_gets_the_sign_of_a_word_start(numbers, rebuilt):
     assert numbers.pieces("x2,") == ["▁", "x", "▁", "2", ","]
 
 
-@given(text=odd_texts() | number_like_texts(), way=st.sampled_from(WAYS))
+@given(text=odd_texts() | number_like_texts() | texts_of_scripts(), way=st.sampled_from(WAYS))
 def test_ids_pieces_and_offsets_go_together(rebuilt, text, way):
     tokenizer = rebuilt(**way)
     ids, offsets = tokenizer.encode_with_offsets(text)
@@ -56,7 +56,7 @@ def test_ids_pieces_and_offsets_go_together(rebuilt, text, way):
     assert [tokenizer.id_to_piece(index) for index in known] == pieces
 
 
-@given(text=odd_texts() | number_like_texts(), way=st.sampled_from(WAYS))
+@given(text=odd_texts() | number_like_texts() | texts_of_scripts(), way=st.sampled_from(WAYS))
 def test_offsets_slice_back_to_the_piece(rebuilt, text, way):
     tokenizer = rebuilt(**way)
     for piece, (start, end) in zip(tokenizer.pieces(text), tokenizer.encode_with_offsets(text)[1], strict=True):

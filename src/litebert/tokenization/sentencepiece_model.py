@@ -7,10 +7,11 @@ import numpy as np
 import sentencepiece
 
 from litebert.errors import DataError
-from litebert.tokenization.normalize import normalize, normalize_with_alignment
+from litebert.tokenization.normalize import normalize
 from litebert.tokenization.settings import TextSettings
 from litebert.tokenization.subwords import SPACE, Span
 from litebert.tokenization.transformers_files import unigram_tokenizer
+from litebert.tokenization.visible import VisibleCharacters, VisibleSpans
 from litebert.tokenization.word_starts import original_word_start, word_start
 
 Token = TypeVar("Token", int, str)
@@ -33,6 +34,8 @@ class SentencePieceModel:
         self.content = content
         self.settings = settings
         self._processor, self.vocabulary = _read(content, where=where)
+        self.visible = VisibleCharacters(self._processor, settings)
+        self._lengths = np.array([_visible_length(piece) for piece in self.vocabulary], dtype=np.int64)
         self._split_pieces = self._digit_comma_splits() if settings.digit_comma else {}
         self._split_ids = {
             self._processor.piece_to_id(piece): self._processor.piece_to_id(parts)
@@ -41,27 +44,19 @@ class SentencePieceModel:
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of each text."""
-        encoded = self._processor.encode([self._normalize(text) for text in texts], num_threads=1)
-        return [_replace(ids, self._split_ids) for ids in encoded]
+        return self._encode([self._normalize(text) for text in texts])
 
     def pieces(self, text: str) -> list[str]:
         """Pieces of a text, one for each id; unknown characters in a row are one piece, shown as they are."""
-        return _replace(self._processor.encode(self._normalize(text), out_type=str), self._split_pieces)
+        return self._pieces(self._normalize(text))
 
-    def encode_with_offsets(self, text: str) -> tuple[list[int], list[Span]]:
-        """Ids, and for each the characters of the original text it stands for; a lone "▁" stands for an empty span.
-
-        Spaces aside, the pieces of a text spell it, so each piece takes its characters from the front of what is left.
-        """
-        pieces = self.pieces(text)
-        starts, ends = self._visible_spans(text)
-        offsets: list[Span] = []
-        taken = 0
-        for piece in pieces:
-            length = len(piece.replace(SPACE, ""))
-            offsets.append(_cover(starts, ends, taken, taken + length))
-            taken += length
-        return self.encode_batch([text])[0], offsets
+    def encode_batch_with_offsets(self, texts: Sequence[str]) -> list[tuple[list[int], list[Span]]]:
+        """Ids, and for each the characters of the original text it stands for; a lone "▁" stands for an empty span."""
+        normalized = [self._normalize(text) for text in texts]
+        return [
+            (ids, _cover(self.visible.spans(text, plain), self._visible_lengths(plain, ids)))
+            for text, plain, ids in zip(texts, normalized, self._encode(normalized), strict=True)
+        ]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Text of ids, without special tokens; unknown pieces become "⁇"."""
@@ -82,6 +77,17 @@ class SentencePieceModel:
     def _normalize(self, text: str) -> str:
         return normalize(text, lowercase=self.settings.lowercase, keep_accents=self.settings.keep_accents)
 
+    def _encode(self, normalized: list[str]) -> list[list[int]]:
+        # For a list SentencePiece starts threads, which takes longer than to encode a short text.
+        alone = len(normalized) == 1
+        encoded = (
+            [self._processor.encode(normalized[0])] if alone else self._processor.encode(normalized, num_threads=1)
+        )
+        return [_replace(ids, self._split_ids) for ids in encoded]
+
+    def _pieces(self, normalized: str) -> list[str]:
+        return _replace(self._processor.encode(normalized, out_type=str), self._split_pieces)
+
     def _digit_comma_splits(self) -> dict[str, list[str]]:
         """Each piece that ends in a digit and a comma → what the original makes of it.
 
@@ -93,17 +99,12 @@ class SentencePieceModel:
         bare = [piece[:-1].replace(SPACE, "") for piece in numbers]
         return {piece: [*parts, ","] for piece, parts in zip(numbers, self._processor.encode(bare, out_type=str))}
 
-    def _visible_spans(self, text: str) -> tuple[list[int], list[int]]:
-        """Spans in the original text of the characters that SentencePiece sees, spaces left out."""
-        aligned = normalize_with_alignment(
-            text, lowercase=self.settings.lowercase, keep_accents=self.settings.keep_accents
-        )
-        seen, positions = self._processor.normalize(aligned.text, with_offsets=True)
-        edges = np.array(positions, dtype=np.int64)
-        begin = edges[: len(seen)]
-        end = edges[np.searchsorted(edges, begin, side="right").clip(max=len(seen))]
-        visible = np.array([character != SPACE for character in seen], dtype=bool)
-        return aligned.starts[begin[visible]].tolist(), aligned.ends[end[visible] - 1].tolist()
+    def _visible_lengths(self, normalized: str, ids: list[int]) -> np.ndarray:
+        """How many visible characters each piece spells: a look-up, but for unknown ones, which are as they are."""
+        indices = np.array(ids, dtype=np.int64)
+        if (indices == self._processor.unk_id()).any():
+            return np.array([_visible_length(piece) for piece in self._pieces(normalized)], dtype=np.int64)
+        return self._lengths[indices]
 
 
 def _read(content: bytes, *, where: str) -> tuple[sentencepiece.SentencePieceProcessor, tuple[str, ...]]:
@@ -130,9 +131,19 @@ def _replace(tokens: list[Token], splits: dict[Token, list[Token]]) -> list[Toke
     return [part for token in tokens for part in splits.get(token, (token,))]
 
 
-def _cover(starts: list[int], ends: list[int], first: int, stop: int) -> Span:
-    """Span that covers the characters `first` to `stop`; an empty one just before `first` if there are none."""
-    if first < stop:
-        return starts[first], ends[stop - 1]
-    edge = starts[first] if first < len(starts) else ends[-1] if ends else 0
-    return edge, edge
+def _visible_length(piece: str) -> int:
+    return len(piece) - piece.count(SPACE)
+
+
+def _cover(visible: VisibleSpans, lengths: np.ndarray) -> list[Span]:
+    """Span of each piece; one of no characters gets an empty span just before the next character.
+
+    Spaces aside, the pieces of a text spell it, so each piece takes its characters from the front of what is left.
+    """
+    if not len(lengths):
+        return []
+    stops = lengths.cumsum()
+    firsts = stops - lengths
+    starts = np.append(visible.starts, visible.ends[-1:] if len(visible.ends) else 0)[firsts]
+    ends = np.where(lengths > 0, np.append(visible.ends, 0)[stops - 1], starts)
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))

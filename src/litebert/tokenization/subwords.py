@@ -36,8 +36,8 @@ class SubwordModel(Protocol):
         """Pieces of a text, one for each id; an unknown piece is shown as it stands in the text."""
         ...
 
-    def encode_with_offsets(self, text: str) -> tuple[list[int], list[Span]]:
-        """Ids, and for each the characters of the original text it stands for."""
+    def encode_batch_with_offsets(self, texts: Sequence[str]) -> list[tuple[list[int], list[Span]]]:
+        """For each text its ids, and for each id the characters of the original text it stands for."""
         ...
 
     def decode(self, ids: Sequence[int]) -> str:

@@ -105,7 +105,11 @@ class Tokenizer:
 
     def encode_with_offsets(self, text: str) -> tuple[list[int], list[Span]]:
         """Ids of a text, and for each the half-open span of characters in the text as given that it stands for."""
-        return self.model.encode_with_offsets(text)
+        return self.model.encode_batch_with_offsets([text])[0]
+
+    def encode_batch_with_offsets(self, texts: Sequence[str]) -> list[tuple[list[int], list[Span]]]:
+        """`encode_with_offsets` of each text, faster."""
+        return self.model.encode_batch_with_offsets(texts)
 
     def pieces(self, text: str) -> list[str]:
         """The pieces behind `encode(text)`; an unknown piece is shown as it stands in the normalised text."""

@@ -58,10 +58,10 @@ class WordPieceModel:
             for piece, (start, end) in zip(encoding.tokens, encoding.offsets, strict=True)
         ]
 
-    def encode_with_offsets(self, text: str) -> tuple[list[int], list[Span]]:
-        """Ids, and for each the characters of the original text it stands for."""
-        encoding = self._tokenizer.encode(without_surrogates(text))
-        return encoding.ids, encoding.offsets
+    def encode_batch_with_offsets(self, texts: Sequence[str]) -> list[tuple[list[int], list[Span]]]:
+        """For each text its ids, and for each id the characters of the original text it stands for."""
+        encoded = self._tokenizer.encode_batch([without_surrogates(text) for text in texts])
+        return [(encoding.ids, encoding.offsets) for encoding in encoded]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Words joined by spaces, without special tokens."""
