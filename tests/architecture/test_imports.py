@@ -26,6 +26,7 @@ ONLY_IN = {
     "tyro": ("cli/",),
     "tensorboard": ("training/trackers.py",),
     "wandb": ("training/trackers.py",),
+    "trackio": ("training/trackers.py",),
     "tokenizers": ("tokenization/wordpiece_model.py",),
 }
 FILES = sorted(SOURCE.rglob("*.py"))
