@@ -21,6 +21,8 @@ CASES = [
     ("   ", []),
     ("...", ["..."]),
     ("😀😀", ["😀😀"]),
+    ("The sample.       Next.", ["The sample.", "Next."]),
+    ("Plan B.       Next.", ["Plan B.       Next."]),
 ]
 
 
@@ -32,6 +34,12 @@ def test_sentences_end_where_a_reader_says_so(paragraph, sentences):
 @given(st.text(alphabet='aB1.!?。」") \n', max_size=80))
 def test_splitting_loses_nothing_but_spaces(paragraph):
     assert "".join("".join(split_sentences(paragraph)).split()) == "".join(paragraph.split())
+
+
+@given(st.text(alphabet='aB1.!?") ', max_size=60))
+def test_the_quick_pattern_for_ascii_cuts_like_the_one_for_all_scripts(paragraph):
+    ascii_sentences = split_sentences(paragraph + " x")
+    assert split_sentences(paragraph + " é") == [sentence.replace("x", "é") for sentence in ascii_sentences]
 
 
 @given(st.text(alphabet="ab  ", max_size=60), st.integers(1, 12))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from litebert.corpus.opening import Meter
 from litebert.corpus.reading import FORMATS, TextFile, format_of
 from litebert.corpus.settings import CorpusSettings
 from litebert.errors import DataError
@@ -22,6 +23,8 @@ class Document:
     """Where it comes from, such as `books.txt:120`."""
     sentences: tuple[str, ...]
     """Its lines in order: sentences, or paragraphs that are still to be split."""
+    continues: bool = False
+    """Whether it is a further part of the document before it, which was too long for one shard."""
 
 
 def find_files(patterns: Iterable[str | Path], counts: Counter[str] | None = None) -> list[Path]:
@@ -38,11 +41,18 @@ def find_files(patterns: Iterable[str | Path], counts: Counter[str] | None = Non
     return sorted({path.resolve(): path for path in matches}.values())
 
 
-def read_documents(files: Iterable[Path], settings: CorpusSettings, counts: Counter[str]) -> Iterator[Document]:
-    """Every document of the files, in order; whatever is left out or repaired is counted by name in `counts`."""
+def read_documents(
+    files: Iterable[Path], settings: CorpusSettings, counts: Counter[str], meter: Meter | None = None
+) -> Iterator[Document]:
+    """Every document of the files, in order; whatever is left out or repaired is counted by name in `counts`.
+
+    `meter` tells at any time how much of the files has been read.
+    """
+    meter = meter or Meter()
     for path in files:
         before = counts["documents read"]
-        yield from _documents(path, settings, counts)
+        yield from _documents(TextFile(path, settings, counts, meter))
+        meter.finish(path)
         counts["files read"] += 1
         if counts["documents read"] == before:
             counts["files without text"] += 1
@@ -80,21 +90,21 @@ def _is_hidden(path: Path, *, root: Path) -> bool:
     return any(part.startswith(".") for part in path.relative_to(root).parts)
 
 
-def _documents(path: Path, settings: CorpusSettings, counts: Counter[str]) -> Iterator[Document]:
+def _documents(file: TextFile) -> Iterator[Document]:
     """Documents of one file. A document that would overfill a shard is cut, so that memory stays bounded."""
-    file = TextFile(path, settings, counts)
     lines: list[str] = []
     size = first = 0
+    continues = False
     for number, line in file.lines():
-        if line and size >= settings.shard_bytes:
-            counts["documents cut"] += 1
-        ends = line is None or size >= settings.shard_bytes
-        if ends and lines:
-            counts["documents read"] += 1
-            yield Document(f"{path}:{first}", tuple(lines))
-            lines, size = [], 0
+        is_full = bool(line) and size >= file.settings.shard_bytes
+        if lines and (line is None or is_full):
+            file.counts["documents cut" if continues else "documents read"] += 1
+            yield Document(f"{file.path}:{first}", tuple(lines), continues=continues)
+            lines, size, continues = [], 0, is_full
         if line:
             first = first if lines else number
             lines.append(line)
             size += len(line.encode("utf-8"))
+        elif line is None:
+            continues = False
     file.warn()

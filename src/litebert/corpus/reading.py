@@ -7,11 +7,12 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from litebert.corpus.opening import raw_lines
+from litebert.corpus.opening import LONGEST_PIECE, Meter, raw_lines
+from litebert.corpus.sentences import cut_long
 from litebert.corpus.settings import CorpusSettings
 from litebert.errors import DataError, MissingExtraError
 
@@ -19,13 +20,22 @@ log = logging.getLogger(__name__)
 
 Lines = Iterator[tuple[int, str | None]]
 SURROGATES = re.compile("[\ud800-\udfff]")
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""First bytes of a file in UTF-16 or UTF-32."""
+UTF_8_MARK = b"\xef\xbb\xbf"
+LINE = re.compile("[^\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]+")
+"""A line as `str.splitlines` has it, one at a time."""
+LONGEST_ROW = 2**26
+"""Bytes of the longest row of JSON that is read; unlike a line of text it cannot be taken in pieces."""
+PARQUET_ROWS = 64
+"""Rows of Parquet held at a time."""
 
 
 class TextFile:
     """One file being read: its lines, and what had to be repaired on the way."""
 
-    def __init__(self, path: Path, settings: CorpusSettings, counts: Counter[str]) -> None:
-        self.path, self.settings, self.counts = path, settings, counts
+    def __init__(self, path: Path, settings: CorpusSettings, counts: Counter[str], meter: Meter | None = None) -> None:
+        self.path, self.settings, self.counts, self.meter = path, settings, counts, meter or Meter()
         self.troubles: Counter[str] = Counter()
         self.first_trouble: dict[str, int] = {}
 
@@ -33,11 +43,20 @@ class TextFile:
         """(line or row number, text without surrounding whitespace); None as text ends a document."""
         return FORMATS[format_of(self.path)](self)
 
+    def raw_lines(self) -> Iterator[tuple[int, bytes]]:
+        """(line number, bytes) without the mark that some editors put at the start of UTF-8 text."""
+        lines = raw_lines(self.path, self.meter)
+        for number, line in lines:
+            if line.startswith(UTF_16):
+                raise DataError(f"{self.path}:1: is UTF-16, expected UTF-8; convert it")
+            yield number, line.removeprefix(UTF_8_MARK)
+            break
+        yield from lines
+
     def decode(self, line: bytes, number: int) -> str:
         """The text of a line; bytes that are not UTF-8 are replaced and counted, or an error, as the settings say."""
         if b"\0" in line:
             raise DataError(f"{self.path}:{number}: holds NUL bytes, so it is binary or UTF-16; convert it to UTF-8")
-        line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
         try:
             return line.decode("utf-8").strip()
         except UnicodeDecodeError as error:
@@ -54,13 +73,18 @@ class TextFile:
             text = SURROGATES.sub("\ufffd", text)
         if not text.strip():
             self.counts["empty documents"] += 1
-        for line in text.splitlines():
-            yield number, line.replace("\0", "").strip()
+        for match in LINE.finditer(text):
+            for part, line in enumerate(cut_long(match[0], longest=LONGEST_PIECE)):
+                self.counts["lines cut"] += part > 0
+                yield number, line.replace("\0", "").strip()
         yield number, None
 
-    def row(self, line: bytes, number: int) -> Lines:
-        """The lines of one row of JSON."""
-        text = self.decode(line, number)
+    def row(self, pieces: Sequence[bytes], number: int, *, size: int) -> Lines:
+        """The lines of one row of JSON of `size` bytes; of one that is too long, not all pieces are there."""
+        if size > LONGEST_ROW:
+            self._bad_row(number, f"{size:,} bytes in one row, expected at most {LONGEST_ROW:,}")
+            return
+        text = self.decode(b"".join(pieces), number)
         if not text:
             return
         try:
@@ -100,17 +124,31 @@ def format_of(path: Path) -> str:
 
 
 def _text(file: TextFile) -> Lines:
-    number = 0
-    for number, raw in enumerate(raw_lines(file.path), start=1):
+    number, continues = 0, False
+    for number, raw in file.raw_lines():
         line = file.decode(raw, number)
-        if line or file.settings.documents == "blank_line":
-            yield number, line or None
+        ends = raw.endswith(b"\n")
+        file.counts["lines cut"] += continues and bool(line)
+        if line:
+            yield number, line
+        elif ends and not continues and file.settings.documents == "blank_line":
+            yield number, None
+        continues = not ends
     yield number + 1, None
 
 
 def _json_lines(file: TextFile) -> Lines:
-    for number, raw in enumerate(raw_lines(file.path), start=1):
-        yield from file.row(raw, number)
+    pieces: list[bytes] = []
+    number = size = 0
+    for number, raw in file.raw_lines():
+        size += len(raw)
+        if size <= LONGEST_ROW:
+            pieces.append(raw)
+        if raw.endswith(b"\n"):
+            yield from file.row(pieces, number, size=size)
+            pieces, size = [], 0
+    if size:
+        yield from file.row(pieces, number, size=size)
 
 
 def _parquet(file: TextFile) -> Lines:
@@ -120,7 +158,7 @@ def _parquet(file: TextFile) -> Lines:
         raise MissingExtraError("pyarrow", extra="data", needed_for=f"{file.path}: reading Parquet") from None
     key, number = file.settings.text_key, 0
     try:
-        batches = parquet.ParquetFile(file.path).iter_batches(batch_size=1024, columns=[key])
+        batches = parquet.ParquetFile(file.path).iter_batches(batch_size=PARQUET_ROWS, columns=[key])
         for row in (row for batch in batches for row in batch.to_pylist()):
             number += 1
             yield from file.paragraphs(row.get(key), number)

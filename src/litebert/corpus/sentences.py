@@ -6,24 +6,32 @@ sentence, a wrong one breaks a thought.
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
-SPACED_END = r"[.!?…।॥؟۔։።။།។]+[\"'”’»›)\]]*\s+"
+SPACED = ".!?…।॥؟۔։።။།"
 """Punctuation that ends a sentence when a space follows: Latin, Devanagari, Arabic, Urdu, Armenian, Ethiopic,
 Burmese, Tibetan, Khmer."""
-FULL_WIDTH_END = r"[。！？｡．]+[」』”’）】》]*\s*"
+FULL_WIDTH = "。！？｡．"
 """Punctuation of scripts without spaces, which ends a sentence anywhere."""
-BOUNDARY = re.compile(f"(?:{SPACED_END})|(?:{FULL_WIDTH_END})")
-ABBREVIATION = re.compile(r"(?:^|[\s.(\-])(\w{1,3})\.\s+$")
-"""A short word with a full stop, of which a single letter (`J. Smith`) and a capitalised word (`St. Mary`) end none."""
-LONGEST_ABBREVIATION = 8
-"""Characters before a boundary that ABBREVIATION is shown."""
+BOUNDARY = re.compile(
+    rf"[{SPACED}{FULL_WIDTH}](?:"
+    rf"(?<=[{FULL_WIDTH}])[{FULL_WIDTH}]*+[」』”’）】》]*+\s*+"
+    rf"|(?<=[{SPACED}])[{SPACED}]*+[\"'”’»›)\]]*+\s++)"
+)
+"""One set of characters at the front: the expression engine skips to the next of them, which is most of the speed."""
+ASCII_BOUNDARY = re.compile(r"[.!?][.!?]*+[\"')\]]*+\s++(?![a-z])")
+"""BOUNDARY for text of ASCII characters alone, where lower case needs no call to be known."""
+ABBREVIATION = re.compile(r"(?:^|[\s.(\-])(\w{1,3})\Z")
+"""A short word before a full stop, of which a single letter (`J. Smith`) and a capitalised word (`St. Mary`) end none."""
+LONGEST_ABBREVIATION = 3
 
 
 def split_sentences(paragraph: str) -> list[str]:
     """The sentences of a paragraph; together they hold all of its characters except the spaces between them."""
-    starts = [0, *(match.end() for match in BOUNDARY.finditer(paragraph) if _ends_sentence(paragraph, match))]
-    pieces = (paragraph[start:end].strip() for start, end in zip(starts, [*starts[1:], len(paragraph)], strict=True))
-    return [piece for piece in pieces if piece]
+    boundary = ASCII_BOUNDARY if paragraph.isascii() else BOUNDARY
+    spans = (match.span() for match in boundary.finditer(paragraph))
+    edges = [0, *(end for stop, end in spans if _ends_sentence(paragraph, stop, end)), len(paragraph)]
+    return [sentence for start, end in pairwise(edges) if (sentence := paragraph[start:end].strip())]
 
 
 def cut_long(sentence: str, *, longest: int) -> Iterator[str]:
@@ -40,10 +48,17 @@ def cut_long(sentence: str, *, longest: int) -> Iterator[str]:
         yield sentence[start:]
 
 
-def _ends_sentence(paragraph: str, match: re.Match[str]) -> bool:
-    """Whether the text goes on like a new sentence: not in lower case, and not after an abbreviation."""
-    following = paragraph[match.end() : match.end() + 1]
-    if following.islower():
+def _ends_sentence(paragraph: str, stop: int, following: int) -> bool:
+    """Whether the text behind a boundary goes on like a new sentence: not in lower case, not after an abbreviation.
+
+    The punctuation begins at `stop`, the text goes on at `following`.
+    """
+    if paragraph[following : following + 1].islower():
         return False
-    short = ABBREVIATION.search(paragraph[max(0, match.end() - LONGEST_ABBREVIATION) : match.end()])
+    if paragraph[stop] != "." or not paragraph[stop + 1].isspace():
+        return True
+    before = paragraph[max(0, stop - LONGEST_ABBREVIATION - 1) : stop]
+    if len(before) > LONGEST_ABBREVIATION and before.isalnum():
+        return True
+    short = ABBREVIATION.search(before)
     return not (short and (len(short[1]) == 1 or short[1].istitle()))

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -64,44 +64,53 @@ def _encode(
     documents: Sequence[Sequence[str]], tokenizer: Tokenizer, settings: CorpusSettings, counts: Counter[str]
 ) -> Shard:
     """Token ids of all sentences; sentences and documents that have none are left out and counted."""
-    sentences = [list(_sentences(document, settings, counts)) for document in documents]
-    owner = np.repeat(np.arange(len(sentences)), [len(document) for document in sentences])
-    tokens, lengths = _tokenize(list(chain.from_iterable(sentences)), tokenizer)
+    per_document: list[int] = []
+    tokens, lengths = _tokenize(_chunks(documents, settings, counts, per_document), tokenizer)
+    owner = np.repeat(np.arange(len(per_document)), per_document)
     kept = lengths > 0
-    per_document = np.bincount(owner[kept], minlength=len(sentences))
+    sizes = np.bincount(owner[kept], minlength=len(per_document))
     counts["sentences without tokens"] += int(np.sum(~kept))
-    counts["documents without tokens"] += int(np.sum(per_document == 0))
-    return Shard(tokens, _edges(lengths[kept]), _edges(per_document[per_document > 0]))
+    counts["documents without tokens"] += int(np.sum(sizes == 0))
+    counts["unknown tokens"] += int(np.sum(tokens == tokenizer.unk_id))
+    return Shard(tokens, _edges(lengths[kept]), _edges(sizes[sizes > 0]))
 
 
-def _sentences(lines: Sequence[str], settings: CorpusSettings, counts: Counter[str]) -> Iterator[str]:
-    for line in lines:
-        for sentence in split_sentences(line) if settings.sentences == "split" else (line,):
-            counts["sentences cut"] += len(sentence) > settings.longest_sentence
-            yield from cut_long(sentence, longest=settings.longest_sentence)
+def _chunks(
+    documents: Sequence[Sequence[str]], settings: CorpusSettings, counts: Counter[str], per_document: list[int]
+) -> Iterator[list[str]]:
+    """The sentences of all documents, some at a time; `per_document` takes the number of each document's."""
+    chunk: list[str] = []
+    size = 0
+    for document in documents:
+        per_document.append(0)
+        for line in document:
+            sentences = _sentences(line, settings, counts)
+            per_document[-1] += len(sentences)
+            chunk += sentences
+            size += len(line)
+            if size >= CHUNK_CHARACTERS:
+                yield chunk
+                chunk, size = [], 0
+    yield chunk
 
 
-def _tokenize(sentences: list[str], tokenizer: Tokenizer) -> tuple[np.ndarray, np.ndarray]:
+def _sentences(line: str, settings: CorpusSettings, counts: Counter[str]) -> list[str]:
+    sentences = split_sentences(line) if settings.sentences == "split" else [line]
+    if len(line) <= settings.longest_sentence:
+        return sentences
+    counts["sentences cut"] += sum(len(sentence) > settings.longest_sentence for sentence in sentences)
+    return [part for sentence in sentences for part in cut_long(sentence, longest=settings.longest_sentence)]
+
+
+def _tokenize(chunks: Iterable[list[str]], tokenizer: Tokenizer) -> tuple[np.ndarray, np.ndarray]:
     """All ids in a row, and the number of ids of each sentence."""
     dtype = token_dtype(tokenizer.vocab_size)
     tokens, lengths = [np.zeros(0, dtype)], [np.zeros(0, np.int64)]
-    for chunk in _chunks(sentences):
+    for chunk in chunks:
         encoded = tokenizer.encode_batch(chunk)
         tokens.append(np.fromiter(chain.from_iterable(encoded), dtype))
         lengths.append(np.fromiter(map(len, encoded), np.int64, len(encoded)))
     return np.concatenate(tokens), np.concatenate(lengths)
-
-
-def _chunks(sentences: Sequence[str]) -> Iterator[list[str]]:
-    chunk, size = [], 0
-    for sentence in sentences:
-        chunk.append(sentence)
-        size += len(sentence)
-        if size >= CHUNK_CHARACTERS:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
 
 
 def _edges(lengths: np.ndarray) -> np.ndarray:
