@@ -18,7 +18,14 @@ def vocabulary(*, word_starts: np.ndarray | None = None) -> Vocabulary:
     return Vocabulary(pad_id=0, unk_id=1, cls_id=2, sep_id=3, mask_id=4, word_starts=starts)
 
 
-def make_corpus(directory: Path, shards: list[list[list[int]]], *, vocab: Vocabulary | None = None) -> Corpus:
+def make_corpus(
+    directory: Path,
+    shards: list[list[list[int]]],
+    *,
+    vocab: Vocabulary | None = None,
+    fingerprint: str = "0f",
+    tokenizer: str = "f0",
+) -> Corpus:
     """A train split of shards, which are lists of documents, which are lists of the lengths of their sentences.
 
     All tokens of sentence k have the id FIRST_ID + k.
@@ -33,7 +40,10 @@ def make_corpus(directory: Path, shards: list[list[list[int]]], *, vocab: Vocabu
         Shard(ids, edges(lengths), edges(sizes)).save(path)
         entries.append(ShardEntry(f"train/{number:05d}", len(documents), len(lengths), len(ids)))
         sentence += len(lengths)
-    write_description(directory, vocab or vocabulary(), {"train": entries, "held_out": []}, fingerprint="0f")
+    splits = {"train": entries, "held_out": []}
+    write_description(
+        directory, vocab or vocabulary(), splits, fingerprint=fingerprint, tokenizer_fingerprint=tokenizer
+    )
     return Corpus.open(directory)
 
 

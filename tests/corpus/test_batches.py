@@ -24,20 +24,18 @@ def source(corpus, settings=SETTINGS, *, batch_size=12, microbatch_size=5, seed=
 
 
 def rows(batches):
-    """What each example of some batches is, padding and company forgotten."""
+    """What each example of some batches is; padding, company and place in a packed row forgotten."""
     found = []
     for batch in batches:
-        width = batch.input_ids.shape[1]
+        size, width = batch.input_ids.shape
+        starts = range(0, size * width, width) if batch.example_starts is None else batch.example_starts.tolist()
+        real, ids, types = (t.flatten() for t in (batch.attention_mask, batch.input_ids, batch.token_type_ids))
         answers = dict(zip(batch.predicted_positions.tolist(), batch.mlm_labels.tolist(), strict=True))
-        for row, real in enumerate(batch.attention_mask.sum(dim=1).tolist()):
-            found.append(
-                (
-                    tuple(batch.input_ids[row, :real].tolist()),
-                    tuple(batch.token_type_ids[row, :real].tolist()),
-                    tuple((p - row * width, label) for p, label in answers.items() if p // width == row),
-                    int(batch.sop_labels[row]),
-                )
-            )
+        for start, label in zip(starts, batch.sop_labels.tolist(), strict=True):
+            end = next((s for s in starts if s > start), size * width)
+            end = start + int(real[start : min(end, start - start % width + width)].sum())
+            predicted = tuple((p - start, token) for p, token in answers.items() if start <= p < end)
+            found.append((tuple(ids[start:end].tolist()), tuple(types[start:end].tolist()), predicted, label))
     return found
 
 
@@ -108,6 +106,52 @@ def test_grouping_by_length_changes_no_example_and_pads_less(corpus):
     assert sum(batch.input_ids.numel() for batch in grouped) < sum(batch.input_ids.numel() for batch in mixed)
 
 
+@pytest.mark.parametrize("world_size", [1, 3])
+def test_packing_changes_no_example(corpus, world_size):
+    packed = SETTINGS.replace(pack=True)
+    parts = [
+        batch
+        for rank in range(world_size)
+        for batch in source(corpus, packed, rank=rank, world_size=world_size, batch_size=60).microbatches(4)
+    ]
+    assert Counter(rows(parts)) == Counter(rows(source(corpus, batch_size=60).microbatches(4)))
+    assert all(len(batch.input_ids) <= 5 for batch in parts)
+    assert sum(batch.num_examples for batch in parts) == 60
+    assert any(batch.example_starts is not None for batch in parts)
+
+
+def test_packed_examples_begin_where_the_batch_says(corpus):
+    for batch in source(corpus, SETTINGS.replace(pack=True), batch_size=60).microbatches(0):
+        if batch.example_starts is not None:
+            assert batch.input_ids.flatten()[batch.example_starts].tolist() == [2] * batch.num_examples
+            assert int((batch.input_ids == 2).sum()) == batch.num_examples
+            assert bool((batch.example_starts.diff() > 0).all())
+            assert bool((batch.predicted_positions.diff() > 0).all())
+
+
+def test_packed_rows_are_full(corpus):
+    """Of a batch that is large enough, only the last row has much padding."""
+    batches = source(corpus, SETTINGS.replace(pack=True), batch_size=200, microbatch_size=200).microbatches(0)
+    assert sum(batch.num_tokens for batch in batches) / sum(batch.input_ids.numel() for batch in batches) > 0.95
+
+
+def test_without_company_no_starts_are_given(corpus):
+    packed = source(corpus, SETTINGS.replace(pack=True), batch_size=1).microbatches(0)
+    assert [batch.example_starts for batch in packed] == [None]
+
+
+def test_more_is_masked_at_the_beginning_when_the_share_falls(corpus):
+    falling = source(corpus, SETTINGS.replace(masked_fraction="0.5 to 0.15 in 10 steps"), batch_size=60)
+
+    def share(batches):
+        return sum(len(batch.mlm_labels) for batch in batches) / sum(batch.num_tokens for batch in batches)
+
+    shares = [share(falling.microbatches(step)) for step in (0, 5, 10)]
+    assert shares == pytest.approx([0.5, 0.325, 0.15], abs=0.03)
+    assert rows(falling.microbatches(10)) == rows(source(corpus, batch_size=60).microbatches(10))
+    assert list(rows(falling.one_epoch())) == list(rows(source(corpus, batch_size=60).one_epoch()))
+
+
 def test_a_late_step_is_the_same_with_and_without_the_steps_before(corpus):
     late = 1_000_000
     replayed = source(corpus)
@@ -118,7 +162,7 @@ def test_a_late_step_is_the_same_with_and_without_the_steps_before(corpus):
 
 def test_batches_run_through_the_epochs_without_gap_or_repetition(corpus):
     batches = source(corpus, batch_size=10)
-    sizes = np.diff(batches.stream.cycle)
+    sizes = np.diff(batches.mixture.sources[0].stream.cycle)
     drawn = [row for step in range(int(sizes[:2].sum()) // 10 + 1) for row in rows(batches.microbatches(step))]
     epochs = [row for number in range(3) for row in rows(batches.one_epoch(number))]
     assert not Counter(drawn) - Counter(epochs)
@@ -128,7 +172,7 @@ def test_batches_run_through_the_epochs_without_gap_or_repetition(corpus):
 @pytest.mark.parametrize("world_size", [1, 5])
 def test_one_epoch_gives_each_example_once_over_all_ranks(corpus, world_size):
     parts = [rows(source(corpus, rank=rank, world_size=world_size).one_epoch()) for rank in range(world_size)]
-    assert sum(map(len, parts)) == source(corpus).stream.cycle[1]
+    assert sum(map(len, parts)) == source(corpus).epoch_size()
     assert Counter(row for part in parts for row in part) == Counter(rows(source(corpus).one_epoch()))
 
 
@@ -142,11 +186,13 @@ def test_masks_change_from_epoch_to_epoch_unless_draws_repeat(corpus):
     assert Counter(first) == Counter(second)
 
 
-def test_a_batch_moves_to_a_device(corpus):
-    batch = source(corpus).microbatches(0)[0]
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_batch_moves_to_a_device(corpus, packed):
+    batch = source(corpus, SETTINGS.replace(pack=packed), batch_size=60).microbatches(0)[-1]
     moved = batch.to("meta")
     assert moved.input_ids.device.type == moved.sop_labels.device.type == "meta"
     assert moved.num_tokens == batch.num_tokens
+    assert (moved.example_starts is not None) == packed
 
 
 CHANGES = {
@@ -168,7 +214,7 @@ def test_the_fingerprint_does_not_depend_on_who_computes(corpus, change):
 
 def test_examples_per_epoch_is_the_mean_of_a_cycle(corpus):
     batches = source(corpus)
-    assert batches.examples_per_epoch == round(batches.stream.cycle[-1] / 3)
+    assert batches.examples_per_epoch == round(batches.mixture.sources[0].stream.cycle[-1] / 3)
 
 
 @pytest.mark.parametrize(
@@ -186,6 +232,7 @@ EVERY_SETTING = {
     "pairing": "nsp",
     "single_sentence": "random_document",
     "group_by_length": False,
+    "pack": True,
     "mask_unit": "tokens",
     "max_ngram": 1,
     "ngram_weights": "longer",
@@ -194,12 +241,15 @@ EVERY_SETTING = {
     "across_segments": True,
     "mask_probability": 0.5,
     "random_probability": 0.0,
+    "replaced_together": "ngram",
     "random_tokens": "whole_vocabulary",
 }
+ELSEWHERE = {"repeat_draws_after", "short_turns"}
+"""Their effect shows in later epochs; see test_stream.py."""
 
 
 def test_every_setting_is_tried():
-    assert {*EVERY_SETTING, "repeat_draws_after"} == set(ExampleSettings.model_fields)
+    assert {*EVERY_SETTING, *ELSEWHERE} == set(ExampleSettings.model_fields)
 
 
 @pytest.mark.parametrize("setting", EVERY_SETTING)

@@ -23,8 +23,8 @@ def corpus(tmp_path_factory):
 
 def examples_of(corpus, *, number=0, seed=1, **settings):
     settings = ExampleSettings(**{"max_length": 48, **settings})
-    epoch = ExampleStream(corpus, settings, seed=seed).epoch(number)
-    source = ExampleSource(corpus, settings, seed=seed)
+    stream = ExampleStream(corpus, settings, seed=seed)
+    epoch, source = stream.epoch(number), ExampleSource(stream)
     return epoch, [source.draw(epoch, index) for index in range(len(epoch.tokens))]
 
 
@@ -117,8 +117,8 @@ def test_draws_repeat_after_as_many_epochs_as_asked(corpus, repeat, same):
 
 def test_an_example_is_the_same_whoever_draws_it_and_when(corpus):
     settings = ExampleSettings(max_length=48)
-    epoch = ExampleStream(corpus, settings, seed=1).epoch(4)
-    alone = ExampleSource(corpus, settings, seed=1).draw(epoch, 17)
+    stream = ExampleStream(corpus, settings, seed=1)
+    alone = ExampleSource(stream).draw(stream.epoch(4), 17)
     among = examples_of(corpus, number=4)[1][17]
     assert np.array_equal(alone.first, among.first)
     assert np.array_equal(alone.second, among.second)

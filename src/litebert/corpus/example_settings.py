@@ -1,50 +1,75 @@
 """How examples are drawn from a corpus. Before: a recipe or a command line. After: stream, pairing, masking."""
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from litebert.corpus.example_presets import PRESETS
+from litebert.corpus.masked_fraction import MaskedFraction
 from litebert.settings import Settings
 
 Pairing = Literal["sop", "nsp", "none"]
 
 
 class ExampleSettings(Settings):
-    """How examples are drawn from a corpus while it is read."""
+    """How examples are drawn from a corpus while it is read.
+
+    In a recipe, `preset: NAME` sets all that belongs to a known way of doing it; see example_presets.py.
+    """
 
     max_length: int = Field(default=512, ge=8)
     """Tokens of the longest example, [CLS] and [SEP] included."""
     short_every: int = Field(default=10, ge=0)
     """Every so many epochs a document is cut into shorter examples of one random length; 0: never. Source: the
     original's short_seq_prob 0.1."""
+    short_turns: Literal["in_turn", "at_random"] = "in_turn"
+    """When a document is short: once in every `short_every` epochs, or, as in the original code, in each epoch with
+    probability 1 / `short_every`; that needs `repeat_draws_after`, whose epochs are counted when a run starts."""
     pairing: Pairing = "sop"
     """Second task: sentence order, next sentence, or none (two segments in order that carry no label)."""
     single_sentence: Literal["no_label", "random_document"] = "no_label"
     """An example of one sentence has no order to predict: one segment without a label, or, as in the original code,
     a second segment from another document, labelled as if it were swapped."""
     repeat_draws_after: int = Field(default=0, ge=0)
-    """Epochs after which cuts, orders and masks repeat; 0: never. The original's dupe_factor is 40."""
+    """Epochs after which cuts, pairs and masks repeat, in another order; 0: never. The original's dupe_factor is 40."""
     group_by_length: bool = True
     """Put examples of similar length of a batch into the same microbatch, to pad less."""
+    pack: bool = False
+    """Put several examples into one row, apart from each other, to pad almost nothing; changes no loss."""
 
-    mask_unit: Literal["words", "tokens"] = "words"
-    """What n-grams are made of: whole words, or single tokens."""
+    mask_unit: Literal["words", "original_words", "tokens"] = "words"
+    """What n-grams are made of: words of any script, words by the original code's rule (which knows English letters
+    only), or single tokens."""
     max_ngram: int = Field(default=3, ge=1, le=16)
     """Longest masked n-gram, in units. Source: ALBERT section 4.1."""
-    ngram_weights: Literal["shorter", "equal", "longer"] = "shorter"
-    """p(n) proportional to 1/n; the same for all n; or the first in reverse."""
-    masked_fraction: float = Field(default=0.15, gt=0, lt=1)
-    """Share of an example's tokens, special ones counted, to predict."""
+    ngram_weights: Literal["shorter", "equal", "longer", "geometric"] = "shorter"
+    """p(n) proportional to 1/n; the same for all n; the first in reverse; or to 0.8^n. Source of the last: SpanBERT."""
+    masked_fraction: MaskedFraction = 0.15
+    """Share of an example's tokens, special ones counted, to predict; or how it changes over a run, such as '0.3 to
+    0.15 in 100000 steps'. Held-out text is masked as at the end."""
     max_predictions: int | None = Field(default=None, ge=1)
     """Most tokens to predict in one example; the released models were trained with 20."""
     across_segments: bool = False
-    """Whether an n-gram may begin in the first segment and end in the second, as in the original code."""
+    """Whether a word or n-gram may begin in the first segment and end in the second, as in the original code."""
     mask_probability: float = Field(default=0.8, ge=0, le=1)
     """Share of the predicted tokens that are shown as [MASK]."""
     random_probability: float = Field(default=0.1, ge=0, le=1)
     """Share of the predicted tokens that are shown as a random token; the rest is shown unchanged."""
+    replaced_together: Literal["token", "ngram"] = "token"
+    """What is shown as [MASK], at random or unchanged as one: each token by itself, or a whole n-gram (SpanBERT)."""
     random_tokens: Literal["ordinary", "whole_vocabulary"] = "ordinary"
     """Random tokens come from the vocabulary without, or, as in the original code, with the special tokens."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_preset(cls, values: Any) -> Any:
+        if not isinstance(values, dict) or "preset" not in values:
+            return values
+        rest = dict(values)
+        name = rest.pop("preset")
+        if name not in PRESETS:
+            raise ValueError(f"preset: there is no {name!r}; expected one of {', '.join(PRESETS)}")
+        return {**PRESETS[name], **rest}
 
     @model_validator(mode="after")
     def _shares_fit(self) -> Self:
@@ -52,5 +77,14 @@ class ExampleSettings(Settings):
             raise ValueError(
                 f"mask_probability {self.mask_probability} and random_probability {self.random_probability} "
                 "must not add up to more than 1; lower one of them"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _epochs_can_be_counted(self) -> Self:
+        if self.short_turns == "at_random" and not self.repeat_draws_after:
+            raise ValueError(
+                "short_turns at_random: needs repeat_draws_after, since the sizes of endlessly many different epochs "
+                "cannot be counted; set it (the original's is 40) or take short_turns in_turn"
             )
         return self

@@ -1,4 +1,4 @@
-"""An example's sentences to two segments and a label. Before: stream. After: masking.
+"""An example's sentences to two segments and a label. Before: stream. After: grid.
 
 An example of one sentence has no order. Under `no_label` it stays one segment without a label; the original code pairs
 it with another document and calls it swapped, which mixes the easier next-sentence task into sentence order.
@@ -9,15 +9,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from litebert.corpus.example_settings import ExampleSettings
-from litebert.corpus.shards import Corpus
-from litebert.corpus.stream import Epoch
+from litebert.corpus.stream import Epoch, ExampleStream
 from litebert.randomness import rng_for
 
 IN_ORDER, SWAPPED, NO_LABEL = 0, 1, -100
 """Labels of the second task: the second segment follows the first; it does not; the example carries no label."""
 ATTEMPTS = 10
-"""Random examples looked at to find one of another document. Source: the original's `for _ in range(10)`."""
+"""Random documents looked at to find another one. Source: the original's `for _ in range(10)`."""
 NOTHING = np.zeros(0, np.uint16)
 
 
@@ -40,31 +38,35 @@ class Example:
 class ExampleSource:
     """Draws any example of an epoch by itself, in any order."""
 
-    def __init__(self, corpus: Corpus, settings: ExampleSettings, *, seed: int) -> None:
-        self.corpus, self.settings, self.seed = corpus, settings, seed
+    def __init__(self, stream: ExampleStream) -> None:
+        self.stream, self.corpus, self.settings, self.seed = stream, stream.corpus, stream.settings, stream.seed
         self._pairings = {"sop": self._sentence_order, "nsp": self._next_sentence, "none": self._unlabelled}
         self._partners = lru_cache(maxsize=2)(self._draw_partners)
 
     def draw(self, epoch: Epoch, index: int) -> Example:
-        """Example `index` of an epoch."""
+        """Example `index` of an epoch.
+
+        Pairings draw the same numbers, so that the same example under each has the same cut, and if its text is the
+        same, the same mask.
+        """
         rng = self._rng(epoch, index)
         tokens, edges = self._read(epoch, index)
         if len(edges) == 2:
             first, second, label = self._single_sentence(epoch, index, tokens, rng)
         else:
-            first, second = halves(tokens, edges, rng)
-            first, second, label = self._pairings[self.settings.pairing](epoch, index, first, second, rng)
+            halved, coin = halves(tokens, edges, rng), rng.random()
+            first, second, label = self._pairings[self.settings.pairing](epoch, index, *halved, coin)
         room = self.settings.max_length - (3 if len(second) else 2)
         return Example(*truncate(first, second, room=room, rng=rng), label=label, rng=rng)
 
     def _sentence_order(
-        self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, rng: np.random.Generator
+        self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, coin: float
     ) -> tuple[np.ndarray, np.ndarray, int]:
         """The halves in order, or exchanged, with equal probability."""
-        return (second, first, SWAPPED) if rng.random() < 0.5 else (first, second, IN_ORDER)
+        return (second, first, SWAPPED) if coin < 0.5 else (first, second, IN_ORDER)
 
     def _next_sentence(
-        self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, rng: np.random.Generator
+        self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, coin: float
     ) -> tuple[np.ndarray, np.ndarray, int]:
         """The halves, or the first with the second half of a partner from another document."""
         partner = int(self._partners(epoch)[index])
@@ -73,7 +75,7 @@ class ExampleSource:
         return first, halves(*self._read(epoch, partner), self._rng(epoch, partner))[1], SWAPPED
 
     def _unlabelled(
-        self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, rng: np.random.Generator
+        self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, coin: float
     ) -> tuple[np.ndarray, np.ndarray, int]:
         """The halves in order, so that an ablation of the second task changes nothing else."""
         return first, second, NO_LABEL
@@ -84,25 +86,26 @@ class ExampleSource:
         """One segment; in the original's way, with sentences of another document behind it."""
         if self.settings.single_sentence == "no_label" or self.settings.pairing == "none":
             return tokens, NOTHING, NO_LABEL
-        for other in rng.integers(0, len(epoch.tokens), ATTEMPTS):
-            if epoch.documents[other] != epoch.documents[index]:
-                return tokens, self._some_sentences(epoch, int(other), len(tokens), rng), SWAPPED
+        document = int(epoch.documents[index])
+        room = int(self.stream.targets(epoch.draws)[document]) - len(tokens)
+        for other in rng.integers(0, self.corpus.num_documents, ATTEMPTS).tolist():
+            if other != document:
+                return tokens, self._some_sentences(other, room, rng), SWAPPED
         return tokens, NOTHING, NO_LABEL
 
-    def _some_sentences(self, epoch: Epoch, index: int, used: int, rng: np.random.Generator) -> np.ndarray:
-        """Sentences of an example from a random one on, as many as fill the room that `used` tokens leave."""
-        tokens, edges = self._read(epoch, index)
-        start = int(rng.integers(0, len(edges) - 1))
-        room = max(1, self.settings.max_length - 3 - used)
-        end = min(int(np.searchsorted(edges, edges[start] + room)), len(edges) - 1)
-        return tokens[edges[start] : edges[end]]
+    def _some_sentences(self, document: int, room: int, rng: np.random.Generator) -> np.ndarray:
+        """Sentences of a document from a random one on, until they have `room` tokens or the document ends."""
+        first, end = self.corpus.sentences_of(document)
+        start = int(rng.integers(first, end))
+        tokens, edges = self.corpus.read(start, min(end, start + max(1, room)))  # a sentence has at least one token
+        return tokens[: edges[min(max(1, int(np.searchsorted(edges, room))), len(edges) - 1)]]
 
     def _draw_partners(self, epoch: Epoch) -> np.ndarray:
         """For each example the one whose second half it takes: itself, or one of another document, mutually.
 
         Exchanging halves keeps every sentence in one example an epoch, and true and false pairs alike in length.
         """
-        rng = rng_for(self.seed, "partners", self._draws(epoch))
+        rng = rng_for(self.seed, "partners", epoch.draws)
         candidates = rng.permutation(np.flatnonzero(np.diff(epoch.starts) > 1))
         pairs = candidates[: len(candidates) // 2 * 2].reshape(-1, 2)
         exchanged = rng.random(len(pairs)) < 0.5
@@ -115,10 +118,7 @@ class ExampleSource:
         return self.corpus.read(int(epoch.starts[index]), int(epoch.starts[index + 1]))
 
     def _rng(self, epoch: Epoch, index: int) -> np.random.Generator:
-        return rng_for(self.seed, "example", self._draws(epoch), int(epoch.starts[index]))
-
-    def _draws(self, epoch: Epoch) -> int:
-        return epoch.number % (self.settings.repeat_draws_after or epoch.number + 1)
+        return rng_for(self.seed, "example", epoch.draws, int(epoch.starts[index]))
 
 
 def halves(tokens: np.ndarray, edges: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -110,6 +110,11 @@ class Corpus:
         return f"{self.description['fingerprint']}-{self.split}"
 
     @property
+    def tokenizer_fingerprint(self) -> str:
+        """Hex digest of the tokenizer that made the ids."""
+        return self.description["tokenizer_fingerprint"]
+
+    @property
     def tokenizer_directory(self) -> Path:
         """The tokenizer that made the ids."""
         return self.directory / TOKENIZER
@@ -125,6 +130,13 @@ class Corpus:
         shard, base = self.shard(number), int(self.first_sentences[number])
         edges = shard.sentences[first - base : end - base + 1].astype(np.int64)
         return shard.tokens[edges[0] : edges[-1]], edges - edges[0]
+
+    def sentences_of(self, document: int) -> tuple[int, int]:
+        """Numbers of the first sentence of a document and of the one behind its last."""
+        number = int(np.searchsorted(self.first_documents, document, side="right")) - 1
+        place, base = document - self.first_documents[number], int(self.first_sentences[number])
+        first, end = self.shard(number).documents[place : place + 2].tolist()
+        return base + first, base + end
 
     def _open_shard(self, number: int) -> Shard:
         entry = self.entries[number]

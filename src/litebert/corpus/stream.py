@@ -15,6 +15,7 @@ from litebert.randomness import rng_for
 
 SHORTEST_TARGET = 2
 """Least number of tokens a short document pass aims at. Source: the original's `rng.randint(2, max_num_tokens)`."""
+NO_TOKENS = np.zeros(0, np.uint16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +23,8 @@ class Epoch:
     """One pass over a corpus, cut into N examples."""
 
     number: int
+    draws: int
+    """Number that keys what is drawn: epochs with the same one hold the same examples, in another order."""
     starts: np.ndarray
     """Int64 of length N+1: example i is made of the sentences starts[i] to starts[i + 1]."""
     tokens: np.ndarray
@@ -33,7 +36,7 @@ class Epoch:
 
 
 class ExampleStream:
-    """The endless sequence of epochs; `short_every` epochs have known sizes, which then repeat."""
+    """The endless sequence of epochs of one corpus; after a cycle of epochs their sizes repeat."""
 
     def __init__(self, corpus: Corpus, settings: ExampleSettings, *, seed: int) -> None:
         self.corpus, self.settings, self.seed = corpus, settings, seed
@@ -41,6 +44,7 @@ class ExampleStream:
         self.cycle = np.concatenate(([0], np.cumsum(sizes)))
         """Examples before each epoch of a cycle, and at last in a cycle."""
         self.epoch = lru_cache(maxsize=2)(self._epoch)
+        self.targets = lru_cache(maxsize=2)(self._targets)
 
     @property
     def examples_per_epoch(self) -> int:
@@ -54,31 +58,33 @@ class ExampleStream:
         return cycle * (len(self.cycle) - 1) + number, rest - int(self.cycle[number])
 
     def _cycle_sizes(self, number: int) -> np.ndarray:
-        """Examples that a shard gives in each epoch of a cycle.
-
-        A document is short in one of them, so its two numbers of examples, short and not, decide all.
-        """
+        """Examples that a shard gives in each epoch of a cycle: only documents that are short are cut anew."""
         shard = self.corpus.shard(number)
-        short, turns = self._short_targets(number, shard)
-        usual = _examples_per_document(shard, np.full_like(short, self._longest))
-        if not self.settings.short_every:
-            return np.array([usual.sum()])
-        change = _examples_per_document(shard, short) - usual
-        changes = np.bincount(turns, weights=change, minlength=self.settings.short_every)
-        return usual.sum() + changes.astype(np.int64)
+        usual = _examples_per_document(shard, np.full(len(shard.documents) - 1, self._longest))
+        sizes = []
+        for draws in range(self._different_passes):
+            short, targets = self._short(number, draws)
+            cut = _examples_per_document(_documents_of(shard, short), targets[short])
+            sizes.append(int(usual[~short].sum() + cut.sum()))
+        return np.resize(sizes, self.settings.repeat_draws_after or len(sizes))
+
+    @property
+    def _different_passes(self) -> int:
+        """Epochs after which the sizes repeat."""
+        in_turn = max(1, self.settings.short_every)
+        return in_turn if self.settings.short_turns == "in_turn" else self.settings.repeat_draws_after
 
     def _epoch(self, number: int) -> Epoch:
-        parts = [self._examples(shard, number) for shard in range(len(self.corpus.entries))]
+        draws = number % (self.settings.repeat_draws_after or number + 1)
+        parts = [self._examples(shard, draws) for shard in range(len(self.corpus.entries))]
         starts, tokens, documents = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         order = rng_for(self.seed, "order", number).permutation(np.arange(len(starts), dtype=np.int32))
-        return Epoch(number, np.append(starts, self.corpus.num_sentences), tokens, documents, order)
+        return Epoch(number, draws, np.append(starts, self.corpus.num_sentences), tokens, documents, order)
 
-    def _examples(self, number: int, epoch: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _examples(self, number: int, draws: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """First sentence, tokens and document of each example of a shard."""
         shard = self.corpus.shard(number)
-        targets, turns = self._short_targets(number, shard)
-        short = turns == epoch % self.settings.short_every if self.settings.short_every else False
-        starts = tile(shard, np.where(short, targets, self._longest))
+        starts = tile(shard, self._shard_targets(number, draws))
         edges = shard.sentences[np.append(starts, len(shard.sentences) - 1)]
         documents = np.searchsorted(shard.documents, starts, side="right") - 1
         return (
@@ -92,12 +98,23 @@ class ExampleStream:
         """Tokens of the sentences of a full example: all but [CLS] and two [SEP]."""
         return self.settings.max_length - 3
 
-    def _short_targets(self, number: int, shard: Shard) -> tuple[np.ndarray, np.ndarray]:
-        """For each document of a shard: the tokens its short examples aim at, and when in a cycle its turn is."""
-        rng = rng_for(self.seed, "short", number)
-        size = len(shard.documents) - 1
+    def _targets(self, draws: int) -> np.ndarray:
+        """For each document of the corpus the tokens its examples aim at, Int64 [documents]."""
+        return np.concatenate([self._shard_targets(number, draws) for number in range(len(self.corpus.entries))])
+
+    def _shard_targets(self, number: int, draws: int) -> np.ndarray:
+        short, targets = self._short(number, draws)
+        return np.where(short, targets, self._longest)
+
+    def _short(self, number: int, draws: int) -> tuple[np.ndarray, np.ndarray]:
+        """For each document of a shard: whether it is short in a pass, and the tokens it then aims at."""
+        size, every = self.corpus.entries[number].documents, self.settings.short_every
+        at_random = self.settings.short_turns == "at_random"
+        rng = rng_for(self.seed, "short", number, draws) if at_random else rng_for(self.seed, "short", number)
         targets = rng.integers(SHORTEST_TARGET, self._longest + 1, size)
-        return targets, rng.integers(0, max(1, self.settings.short_every), size)
+        turns = rng.integers(0, max(1, every), size)
+        turn = 0 if at_random or not every else draws % every
+        return (turns == turn) & (every > 0), targets
 
 
 def tile(shard: Shard, targets: np.ndarray) -> np.ndarray:
@@ -114,6 +131,13 @@ def tile(shard: Shard, targets: np.ndarray) -> np.ndarray:
         starts.append(sentence)
         sentence = following[sentence]
     return np.array(starts, dtype=np.int64)
+
+
+def _documents_of(shard: Shard, chosen: np.ndarray) -> Shard:
+    """A shard of some documents only, without their tokens."""
+    sizes = np.diff(shard.documents)
+    lengths = np.diff(shard.sentences)[np.repeat(chosen, sizes)]
+    return Shard(NO_TOKENS, *(np.append(0, np.cumsum(part, dtype=np.int64)) for part in (lengths, sizes[chosen])))
 
 
 def _examples_per_document(shard: Shard, targets: np.ndarray) -> np.ndarray:

@@ -94,7 +94,7 @@ class HeldOut:
             world_size=self.world.size,
             seed=EVALUATION_SEED,
         )
-        full, rest = divmod(len(source.stream.epoch(0).order), size)
+        full, rest = divmod(source.epoch_size(), size)
         # Every process gets a part of each batch: the forward of a sharded model waits for all of them.
         batches = full + (rest >= self.world.size)
         return islice(source.one_epoch(), min(batches, math.ceil(self.most_examples / size)))

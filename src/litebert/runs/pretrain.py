@@ -9,6 +9,7 @@ from pydantic import Field
 
 from litebert.corpus.batches import PretrainBatches
 from litebert.corpus.example_settings import ExampleSettings
+from litebert.corpus.masked_fraction import Ramp
 from litebert.corpus.shards import Corpus
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
@@ -125,8 +126,8 @@ def _train(
 
 
 def _training_flops(run: PretrainRun) -> float:
-    examples = run.examples
-    return float(flops_per_token(run.model, length=examples.max_length, predicted=examples.masked_fraction).training)
+    predicted = Ramp.parse(run.examples.masked_fraction).end
+    return float(flops_per_token(run.model, length=run.examples.max_length, predicted=predicted).training)
 
 
 def _leave(

@@ -1,0 +1,101 @@
+"""Several corpora as one endless row of examples, in exact shares. Before: stream, pairing. After: batches.
+
+Each corpus goes through its own epochs. Which corpus the example at a position is from, and how many of it stand before
+that position, is arithmetic, so any position of a mixture is reached as directly as one of a single corpus.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from litebert.corpus.example_settings import ExampleSettings
+from litebert.corpus.pairing import Example, ExampleSource
+from litebert.corpus.shards import Corpus
+from litebert.corpus.stream import Epoch, ExampleStream
+from litebert.errors import ConfigError
+from litebert.randomness import torch_seed_for
+
+WeightedCorpora = Sequence[tuple[Corpus, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """One example of one epoch of one corpus."""
+
+    source: ExampleSource
+    epoch: Epoch
+    index: int
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of its sentences, before they are paired and shortened."""
+        return int(self.epoch.tokens[self.index])
+
+    def draw(self) -> Example:
+        """The example itself."""
+        return self.source.draw(self.epoch, self.index)
+
+
+class Mixture:
+    """The endless row of examples of some corpora, which stand in it in the proportion of their weights."""
+
+    def __init__(self, corpora: WeightedCorpora, settings: ExampleSettings, *, seed: int) -> None:
+        _refuse_misfit(corpora)
+        seeds = [seed, *(torch_seed_for(seed, "corpus", number) for number in range(1, len(corpora)))]
+        streams = [ExampleStream(corpus, settings, seed=own) for (corpus, _), own in zip(corpora, seeds, strict=True)]
+        self.sources = [ExampleSource(stream) for stream in streams]
+        self.identity: list[Any] = [[corpus.fingerprint, weight] for corpus, weight in corpora]
+        """What decides it, besides settings and seed; plain values."""
+        self._shares = _shares([weight for _, weight in corpora])
+
+    @property
+    def examples_per_epoch(self) -> int:
+        """Examples in which those of the first corpus are seen once, on average."""
+        return round(self.sources[0].stream.examples_per_epoch / self._shares[0])
+
+    def at(self, position: int) -> Place:
+        """The example at a position, counted from 0."""
+        number, position = self.locate(position)
+        source = self.sources[number]
+        epoch_number, place = source.stream.locate(position)
+        epoch = source.stream.epoch(epoch_number)
+        return Place(source, epoch, int(epoch.order[place]))
+
+    def locate(self, position: int) -> tuple[int, int]:
+        """The corpus that a position belongs to, and how many examples of that corpus come before.
+
+        The first corpus takes its share of all positions, evenly spread; the second its share of what that leaves; and
+        so on. So the examples of each, counted from the beginning, are never further from weight × position than the
+        number of corpora.
+        """
+        for number, share in enumerate(self._shares):
+            before = position * share.numerator // share.denominator
+            if (position + 1) * share.numerator // share.denominator > before:
+                return number, before
+            position -= before
+        raise AssertionError(f"the last share is {self._shares[-1]}, not 1")
+
+    def one_epoch(self, number: int) -> Iterator[Place]:
+        """Every example of an epoch of every corpus, one corpus after the other."""
+        for source in self.sources:
+            epoch = source.stream.epoch(number)
+            yield from (Place(source, epoch, index) for index in epoch.order.tolist())
+
+
+def _shares(weights: Sequence[float]) -> list[Fraction]:
+    """Of what the corpora before it leave, the share that each takes; exact, so that no rounding adds up."""
+    exact = [Fraction(str(weight)) for weight in weights]
+    return [weight / sum(exact[number:]) for number, weight in enumerate(exact)]
+
+
+def _refuse_misfit(corpora: WeightedCorpora) -> None:
+    first = corpora[0][0]
+    for corpus, weight in corpora:
+        if not weight > 0:
+            raise ConfigError(f"{corpus.directory}: weight {weight}; a corpus in a mixture needs one above 0")
+        if corpus.tokenizer_fingerprint != first.tokenizer_fingerprint:
+            raise ConfigError(
+                f"{corpus.directory}: was built with another tokenizer than {first.directory}; "
+                "corpora that are mixed need the same ids, so build one of them again"
+            )
