@@ -1,7 +1,10 @@
 """Texts and strategies that the tests of this room share."""
 
+import tarfile
+from itertools import islice
 from pathlib import Path
 
+import pytest
 from hypothesis import strategies
 
 SHARED = Path(__file__).parents[2].parent / "shared"
@@ -38,3 +41,14 @@ def texts_of_scripts() -> strategies.SearchStrategy[str]:
         *(" ", "\u3000", "\n"),
     )
     return strategies.lists(strategies.sampled_from(words), max_size=8).map("".join)
+
+
+def lines_of_books(count: int) -> list[str]:
+    """Lines of the books that lie beside a checkout of the project; without them the test is skipped."""
+    archive = SHARED / "data" / "pretrain.tar.xz"
+    if not archive.is_file():
+        pytest.skip("the books are not here")
+    with tarfile.open(archive, "r|xz") as members:
+        files = (members.extractfile(member) for member in members if "/books" in f"/{member.name}" and member.isfile())
+        lines = (line.decode("utf-8").strip() for file in files if file for line in file)
+        return list(islice(filter(None, lines), count))

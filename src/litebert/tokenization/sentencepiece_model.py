@@ -72,7 +72,7 @@ class SentencePieceModel:
 
     def transformers_tokenizer(self) -> dict[str, Any]:
         """Content of the `tokenizer.json` that gives transformers the same ids."""
-        return unigram_tokenizer(self.content, self.settings, self.specials)
+        return unigram_tokenizer(self.content, self.settings, self.specials, never=self._split_pieces)
 
     def _normalize(self, text: str) -> str:
         return normalize(text, lowercase=self.settings.lowercase, keep_accents=self.settings.keep_accents)

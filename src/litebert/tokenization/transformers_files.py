@@ -1,18 +1,19 @@
 """The files with which transformers gives the same ids. Before: a vocabulary. After: `directory.py` writes them.
 
 The normaliser is spelt out as patterns made from Python's own Unicode tables, so that it drops exactly what
-`normalize.py` drops. The digit-comma rule cannot be expressed there: see docs/tokenizer.md.
+`normalize.py` drops. The digit-comma rule is there as scores so low that no piece is chosen that it would split; where
+this is not the same, see docs/tokenizer.md.
 """
 
 import base64
 import itertools
 import sys
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from litebert.tokenization.model_file import ModelFile, parse_model
+from litebert.tokenization.model_file import ModelFile, ScoredPiece, parse_model
 from litebert.tokenization.settings import TextSettings
 from litebert.tokenization.subwords import SPACE
 
@@ -41,10 +42,12 @@ def text_settings(config: Mapping[str, Any], *, where: str) -> TextSettings:
     return TextSettings.parse(given, where=where)
 
 
-def unigram_tokenizer(content: bytes, settings: TextSettings, specials: Mapping[str, str]) -> dict[str, Any]:
-    """Content of `tokenizer.json` for a SentencePiece model."""
+def unigram_tokenizer(
+    content: bytes, settings: TextSettings, specials: Mapping[str, str], *, never: Collection[str]
+) -> dict[str, Any]:
+    """Content of `tokenizer.json` for a SentencePiece model that must not use the pieces in `never`."""
     model = parse_model(content)
-    scores = _scores(model)
+    scores = _scores(model, never)
     vocabulary = [[piece.piece, score] for piece, score in zip(model.pieces, scores, strict=True)]
     ids = {piece.piece: index for index, piece in enumerate(model.pieces)}
     metaspace = {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "always", "split": True}
@@ -70,10 +73,20 @@ def pipeline(ids: Mapping[str, int], specials: Mapping[str, str], **steps: dict[
     }
 
 
-def _scores(model: ModelFile) -> list[float]:
-    """Scores as SentencePiece's search uses them: a user-defined piece beats any other way to split its characters."""
-    best = max(piece.score for piece in model.pieces if piece.is_normal)
-    return [len(piece.piece.encode()) * best - 0.1 if piece.is_user_defined else piece.score for piece in model.pieces]
+def _scores(model: ModelFile, never: Collection[str]) -> list[float]:
+    """Scores as SentencePiece's search uses them: a user-defined piece beats any other way to split its characters.
+
+    A piece that must never be used is beaten by its characters one by one.
+    """
+    normal = {piece.piece: piece.score for piece in model.pieces if piece.is_normal}
+    best, worst = max(normal.values()), min(normal.values())
+
+    def score(piece: ScoredPiece) -> float:
+        if piece.piece in never:
+            return sum(normal.get(character, worst) for character in piece.piece) - 0.1
+        return len(piece.piece.encode()) * best - 0.1 if piece.is_user_defined else piece.score
+
+    return [score(piece) for piece in model.pieces]
 
 
 def _normalizers(settings: TextSettings, charsmap: bytes) -> list[dict[str, Any]]:
