@@ -1,9 +1,13 @@
 """What is due where, as a function of the position."""
 
+from dataclasses import replace
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
-from litebert.training.duration import Position
+from litebert.training.duration import Measure, Position
 from litebert.training.plan import Plan
 from training.toy import ToyBatches, settings
 
@@ -21,6 +25,31 @@ def test_progress_goes_from_nothing_to_everything(step, progress, done):
 def test_the_rate_is_a_function_of_the_step():
     rates = [plan(warmup="2 steps", learning_rate=0.5).learning_rate(Position(step)) for step in range(6)]
     assert rates == pytest.approx([0.25, 0.5, 0.5, 0.375, 0.25, 0.125])
+
+
+@pytest.mark.parametrize(("meant_for", "peak"), [(None, 0.5), (ToyBatches().batch_size, 0.5)])
+def test_without_another_batch_size_the_peak_is_the_learning_rate(meant_for, peak):
+    assert plan(learning_rate=0.5, scale_learning_rate_from=meant_for).peak == peak
+
+
+@given(scale=st.integers(1, 4096))
+def test_the_rate_grows_with_the_root_of_the_batch(scale):
+    """A rate meant for a batch, applied to one that is `scale` times as large, grows by the root of `scale`."""
+    measure = replace(plan().measure, batch_size=8 * scale)
+    scaled = replace(plan(learning_rate=0.01, scale_learning_rate_from=8), measure=measure)
+    assert scaled.peak == pytest.approx(0.01 * scale**0.5)
+
+
+def test_the_papers_rate_at_other_batches():
+    """Source: table 4 of LAMB's paper; ALBERT's 0.00176 is its rate for 4,096, 5 / (2^1.5 · 1000), cut short."""
+    peaks = {
+        batch: replace(
+            plan(learning_rate=5 / (2**1.5 * 1000), scale_learning_rate_from=4096), measure=Measure(batch, 1)
+        ).peak
+        for batch in (512, 1024, 2048, 4096, 8192, 16384, 32768)
+    }
+    exponents = [3, 2.5, 2, 1.5, 1, 0.5, 0]
+    assert list(peaks.values()) == pytest.approx([5 / (2**exponent * 1000) for exponent in exponents])
 
 
 def test_the_rate_of_a_run_for_some_time_is_a_function_of_time():

@@ -15,6 +15,7 @@ CHANGES_WEIGHTS = {
     "duration": "5 steps",
     "optimizer": "adamw",
     "learning_rate": 0.02,
+    "scale_learning_rate_from": 3,
     "betas": [0.8, 0.99],
     "eps": 0.1,
     "weight_decay": 0.5,

@@ -20,7 +20,7 @@ from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.frequency import most_frequent_token
 from litebert.corpus.shards import Corpus
 from litebert.runs.held_out_objective import HeldOutObjective
-from litebert.runs.held_out_scores import HeldOutScores
+from litebert.runs.held_out_scores import HeldOutScores, perplexity
 from litebert.runs.pretraining_objective import PretrainingObjective
 from litebert.training.evaluate import evaluate
 from litebert.training.parallel import World
@@ -51,7 +51,7 @@ class HeldOut:
     def measure(self, model: nn.Module) -> dict[str, Number]:
         """The numbers a training run logs: losses, accuracies and counts by name; every process must call."""
         values = self._evaluated(model, self._objective, self.batches())
-        values["mlm_perplexity"] = math.exp(values["mlm_loss"])
+        values["mlm_perplexity"] = perplexity(values["mlm_loss"])
         for task in self.pair_tasks:
             if task != self.examples.pairing:
                 values |= self._pairs(model, task)

@@ -63,7 +63,7 @@ class HeldOutScores(Result):
     @property
     def perplexity(self) -> float:
         """Of the masked tokens."""
-        return math.exp(self.mlm_loss)
+        return perplexity(self.mlm_loss)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -95,6 +95,11 @@ class HeldOutScores(Result):
             for task, (accuracy, interval) in scores.items()
             if accuracy is not None and interval is not None
         ]
+
+
+def perplexity(loss: float) -> float:
+    """The exponential of a mean cross-entropy; e^700 for the losses of a model gone astray, which a float can hold."""
+    return math.exp(min(loss, 700))
 
 
 def _pair_scores(values: Mapping[str, Number], task: str) -> dict[str, Any]:

@@ -40,7 +40,14 @@ class Plan:
         """The rate of the update that begins at `position`."""
         step_share = 1 / self.total_steps if self.total_steps else 0.0
         factor = rate_factor(self.settings.schedule, self.progress(position), warmup=self.warmup, step_share=step_share)
-        return self.settings.learning_rate * factor
+        return self.peak * factor
+
+    @property
+    def peak(self) -> float:
+        """The largest rate. Source of the root: LAMB (You et al., 2020), section 4.1 and table 4."""
+        scale_from = self.settings.scale_learning_rate_from
+        scale = 1.0 if scale_from is None else (self.measure.batch_size / scale_from) ** 0.5
+        return self.settings.learning_rate * scale
 
     def logs(self, now: Position) -> bool:
         """Whether the step that led to `now` is recorded; the last always is."""

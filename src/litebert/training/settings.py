@@ -13,7 +13,7 @@ from litebert.training.schedules import Linear, Schedule
 OptimizerName = Literal["lamb", "lamb_bias_corrected", "adamw", "adamw_uncorrected"]
 Precision = Literal["fp32", "bf16", "fp16"]
 DeviceName = Literal["auto", "cpu", "cuda"]
-TrackerName = Literal["tensorboard", "wandb"]
+TrackerName = Literal["tensorboard", "wandb", "trackio"]
 
 
 def _warmup(value: Any) -> float | Duration:
@@ -53,6 +53,8 @@ class TrainSettings(Settings):
     learning_rate: float = Field(gt=0)
     """Peak of the schedule."""
     betas: tuple[Beta, Beta] = (0.9, 0.999)
+    scale_learning_rate_from: int | None = Field(default=None, gt=0)
+    """Batch size that `learning_rate` is meant for: the peak becomes the rate times the root of batch size ÷ this."""
     """Decay rates of the running means of the gradient and of its square."""
     eps: float = Field(default=1e-6, gt=0)
     """Added to the root of the mean squared gradient."""

@@ -1,5 +1,9 @@
-"""Where numbers go: `metrics.jsonl` always, tensorboard and wandb if asked. Before: `trainer.py` logs. After: plots."""
+"""Where numbers go: `metrics.jsonl` always; tensorboard, wandb and trackio if asked.
 
+Before: `trainer.py` logs. After: curves.
+"""
+
+import contextlib
 import json
 import logging
 import math
@@ -95,6 +99,28 @@ class Guarded:
     def log(self, step: int, values: Mapping[str, Number]) -> None:
         """Pass on, unless the tracker has failed."""
         tracker = self._tracker
+class Trackio:
+    """A trackio run, kept on this machine; a resumed run goes on with it. Its project comes from TRACKIO_PROJECT."""
+
+    def __init__(self, directory: Path, *, step: int) -> None:
+        try:
+            import trackio  # pyrefly: ignore[missing-import]
+        except ImportError:
+            raise MissingExtraError("trackio", extra="trackio", needed_for="the trackio tracker") from None
+        project = os.environ.get("TRACKIO_PROJECT", "litebert")
+        name = directory.resolve().name
+        quiet = {"embed": False, "auto_log_cpu": False, "auto_log_gpu": False}
+        self._run = trackio.init(project=project, name=name, resume="allow" if step else "never", **quiet)
+
+    def log(self, step: int, values: Mapping[str, Number]) -> None:
+        """One point of every curve."""
+        self._run.log(dict(values), step=step)
+
+    def finish(self) -> None:
+        """Wait until the numbers are kept."""
+        self._run.finish()
+
+
         if tracker is not None:
             self._attempt(lambda: tracker.log(step, values))
 
@@ -106,7 +132,8 @@ class Guarded:
 
     def _attempt(self, action: Callable[[], None]) -> None:
         try:
-            action()
+            with contextlib.redirect_stdout(sys.stderr):  # stdout is for results
+                action()
         except MissingExtraError:
             raise
         except Exception as error:  # its library may raise anything, and no curve is worth a run
@@ -114,7 +141,11 @@ class Guarded:
             self._tracker = None
 
 
-_TRACKERS: dict[TrackerName, Callable[..., Any]] = {"tensorboard": TensorBoard, "wandb": WeightsAndBiases}
+_TRACKERS: dict[TrackerName, Callable[..., Any]] = {
+    "tensorboard": TensorBoard,
+    "wandb": WeightsAndBiases,
+    "trackio": Trackio,
+}
 
 
 def open_tracker(name: TrackerName, directory: Path, *, step: int) -> Tracker:
