@@ -8,6 +8,7 @@ import json
 import logging
 import math
 import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
