@@ -22,7 +22,7 @@ BOUNDARY = re.compile(
 ASCII_BOUNDARY = re.compile(r"[.!?][.!?]*+[\"')\]]*+\s++(?![a-z])")
 """BOUNDARY for text of ASCII characters alone, where lower case needs no call to be known."""
 ABBREVIATION = re.compile(r"(?:^|[\s.(\-])(\w{1,3})\Z")
-"""A short word before a full stop, of which a single letter (`J. Smith`) and a capitalised word (`St. Mary`) end none."""
+"""A short word before a stop, of which a single letter (`J. Smith`) and a capitalised word (`St. Mary`) ends none."""
 LONGEST_ABBREVIATION = 3
 
 
