@@ -6,6 +6,7 @@ this is not the same, see docs/tokenizer.md.
 """
 
 import base64
+import functools
 import itertools
 import sys
 import unicodedata
@@ -93,7 +94,7 @@ def _normalizers(settings: TextSettings, charsmap: bytes) -> list[dict[str, Any]
     """`normalize`, then SentencePiece's own normaliser."""
     steps: list[dict[str, Any]] = [_replace(_class_of(str.isspace) + "+", " "), _STRIP]
     if not settings.keep_accents:
-        steps += [{"type": "NFKD"}, _replace(_class_of(lambda character: unicodedata.combining(character) > 0), "")]
+        steps += [{"type": "NFKD"}, _replace(_class_of(_combines), "")]
     if settings.lowercase:
         steps += [_replace(_FINAL_SIGMA, "ς"), {"type": "Lowercase"}]
     if charsmap:
@@ -111,6 +112,11 @@ def _replace(pattern: str, content: str) -> dict[str, Any]:
     return {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}
 
 
+def _combines(character: str) -> bool:
+    return unicodedata.combining(character) > 0
+
+
+@functools.cache
 def _class_of(belongs: Callable[[str], bool]) -> str:
     """A pattern that matches one character of those that belong."""
     codes = [code for code in range(sys.maxunicode + 1) if belongs(chr(code))]
