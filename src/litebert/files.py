@@ -9,6 +9,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -125,25 +126,64 @@ def fsync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
+def require_space(path: Path, needed: int) -> None:
+    """Raise a CheckpointError unless the disk on which `path` will lie has `needed` bytes left."""
+    free = free_space(path)
+    if free < needed:
+        raise CheckpointError(
+            f"{path}: needs {readable_bytes(needed)}, but the disk has {readable_bytes(free)} left; "
+            f"free some space or write elsewhere"
+        )
+
+
+def free_space(path: Path) -> int:
+    """Bytes left on the disk on which `path`, which need not exist yet, will lie."""
+    return shutil.disk_usage(next(parent for parent in (path, *path.absolute().parents) if parent.exists())).free
+
+
+def readable_bytes(size: float) -> str:
+    """`12.3 MB`, for people."""
+    for unit in ("bytes", "kB", "MB"):
+        if abs(size) < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:,.1f} GB"
+
+
 @contextlib.contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Turn the operating system's refusals to write `path` into a sentence."""
+def explained(path: Path, *, needed: int | None = None) -> Iterator[None]:
+    """Turn the operating system's refusals to write `path`, of `needed` bytes, into a sentence."""
     try:
         yield
-    except OSError as error:
-        if isinstance(error, LitebertError):
+    except LitebertError:
+        raise
+    except Exception as error:
+        number = _error_number(error)
+        if number not in _REFUSALS:
             raise
-        reasons = {
-            errno.ENOSPC: "the disk is full; free some space or write elsewhere",
-            errno.EFBIG: "the file is larger than the system allows; write elsewhere",
-            errno.EACCES: "no permission to write there; choose another place",
-            errno.EROFS: "the file system is read-only; choose another place",
-            errno.ENOTDIR: "a part of the path is a file, not a directory",
-            errno.EEXIST: "a file of that name is in the way; choose another place",
-        }
-        if error.errno not in reasons:
-            raise
-        raise CheckpointError(f"{path}: could not be written: {reasons[error.errno]}") from error
+        size = "" if needed is None else f" ({readable_bytes(needed)})"
+        left = f", {readable_bytes(free_space(path))} left" if number in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise CheckpointError(f"{path}{size}: could not be written: {_REFUSALS[number].format(left=left)}") from error
+
+
+_REFUSALS = {
+    errno.ENOSPC: "the disk is full{left}; free some space or write elsewhere",
+    errno.EDQUOT: "the quota is used up{left}; free some space or write elsewhere",
+    errno.EFBIG: "the file is larger than the system allows (`ulimit -f`); raise the limit or write elsewhere",
+    errno.EACCES: "no permission to write there; choose another place",
+    errno.EROFS: "the file system is read-only; choose another place",
+    errno.EIO: "the disk reports an error; write elsewhere",
+    errno.ENOTDIR: "a part of the path is a file, not a directory",
+    errno.EEXIST: "a file of that name is in the way; choose another place",
+}
+
+
+def _error_number(error: Exception) -> int | None:
+    """The system's number for an error; libraries written in Rust, such as safetensors, give it in their text."""
+    if isinstance(error, OSError):
+        return error.errno
+    match = re.search(r"\(os error (\d+)\)", str(error))
+    return int(match[1]) if match else None
 
 
 def _fsync(path: Path) -> None:

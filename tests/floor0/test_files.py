@@ -7,7 +7,10 @@ from litebert.errors import CheckpointError, DataError
 from litebert.files import (
     MANIFEST,
     explained,
+    free_space,
     read_manifest,
+    readable_bytes,
+    require_space,
     verify_manifest,
     whole_directory,
     write_bytes,
@@ -99,3 +102,27 @@ def test_refusals_of_the_system_are_explained(number):
 def test_other_system_errors_pass_unchanged():
     with pytest.raises(OSError, match="strange"), explained(Path("place")):
         raise OSError(errno.EPERM, "strange")
+
+
+def test_refusals_that_a_library_in_rust_only_tells_in_words_are_explained():
+    with (
+        pytest.raises(CheckpointError, match=r"place \(5 kB\): .*disk is full, .* left"),
+        explained(Path("place"), needed=5000),
+    ):
+        raise Exception("Error while serializing: I/O error: No space left on device (os error 28)")
+    with pytest.raises(Exception, match="strange"), explained(Path("place")):
+        raise Exception("strange (os error)")
+
+
+def test_a_disk_without_room_is_refused_before_anything_is_written(tmp_path):
+    path = tmp_path / "not" / "yet"
+    require_space(path, free_space(path) // 2)
+    with pytest.raises(CheckpointError, match=r"yet: needs 9,.* GB, but the disk has .* left"):
+        require_space(path, 9 * 10**18)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(12, "12 bytes"), (1500, "1.5 kB"), (23_400_000, "23.4 MB"), (3e12, "3,000.0 GB")]
+)
+def test_sizes_are_written_for_people(size, text):
+    assert readable_bytes(size) == text

@@ -13,14 +13,10 @@ import torch
 from litebert.randomness import rng_for
 from litebert.training.events import Saved, StepDone
 from training.events_that_kill import KilledError, killer
-from training.toy import ToyBatches, held_out, losses, rows, train
+from training.toy import ToyBatches, held_out, losses, rows, train, weights
 
 TESTS = Path(__file__).parents[1]
 LONG = {"duration": "2000 steps", "checkpoint_every": "3 steps", "keep_checkpoints": 2, "warmup": 0.1}
-
-
-def weights(model: torch.nn.Module) -> torch.Tensor:
-    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
 def optimizer_file(directory: Path) -> bytes:

@@ -48,7 +48,9 @@ class ToyBatches:
     fingerprint: str = "toy"
     examples_per_epoch: int = 80
     broken: tuple[tuple[int, int], ...] = ()
-    """(step, rank) pairs whose inputs are not finite."""
+    """(batch, rank) pairs whose inputs are not finite."""
+    loud: tuple[tuple[int, int], ...] = ()
+    """(batch, rank) pairs whose inputs are a thousand times too large."""
 
     def microbatches(self, step: int) -> list[ToyBatch]:
         rng = rng_for(self.seed, "toy", step)
@@ -57,6 +59,8 @@ class ToyBatches:
         labels[::3] = -100
         if (step, self.rank) in self.broken:
             inputs = inputs * float("nan")
+        if (step, self.rank) in self.loud:
+            inputs = inputs * 1000
         share = slice(self.rank, None, self.world_size)
         whole = ToyBatch(inputs[share], labels[share])
         size = self.microbatch_size
@@ -106,7 +110,7 @@ def settings(**changes) -> TrainSettings:
     return TrainSettings.parse(defaults | changes, where="test")
 
 
-OF_TRAINER = ("fingerprint", "evaluate", "listeners", "flops_per_token")
+OF_TRAINER = ("fingerprint", "evaluate", "baselines", "listeners", "flops_per_token")
 
 
 def trainer(directory: Path, *, model=None, batches=None, objective=None, **changes) -> Trainer:
@@ -133,6 +137,10 @@ def held_out(model: nn.Module) -> dict[str, float]:
 
 def rows(directory: Path) -> list[dict]:
     return [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
+
+
+def weights(model: nn.Module) -> Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
 def losses(directory: Path) -> dict[int, tuple[float, ...]]:

@@ -19,7 +19,15 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from litebert.errors import CheckpointError
-from litebert.files import explained, read_manifest, verify_manifest, whole_directory, write_json, write_text
+from litebert.files import (
+    explained,
+    read_manifest,
+    require_space,
+    verify_manifest,
+    whole_directory,
+    write_json,
+    write_text,
+)
 
 LATEST = "LATEST"
 _FORMAT = 1
@@ -39,6 +47,11 @@ class Checkpoint:
     model: Mapping[str, Tensor]
     optimizer: Mapping[str, Tensor]
 
+    @property
+    def size(self) -> int:
+        """Bytes of its tensors; the rest is small."""
+        return sum(tensor.nbytes for tensors in (self.model, self.optimizer) for tensor in tensors.values())
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoints:
@@ -51,8 +64,9 @@ class Checkpoints:
     def save(self, checkpoint: Checkpoint) -> Path:
         """Write `checkpoint`, whole or not at all, then remove those that are too old."""
         self._remove_remains()
-        path = self.directory / f"step-{checkpoint.step:08d}"
-        with whole_directory(path) as temporary, explained(path):
+        path = self.path(checkpoint.step)
+        require_space(path, checkpoint.size)
+        with whole_directory(path) as temporary, explained(path, needed=checkpoint.size):
             save_file(dict(checkpoint.model), temporary / _MODEL)
             save_file(dict(checkpoint.optimizer), temporary / _OPTIMIZER)
             write_json(temporary / _STATE, {"format": _FORMAT, "step": checkpoint.step, **checkpoint.state})
@@ -60,12 +74,16 @@ class Checkpoints:
         self._retain(checkpoint.step)
         return path
 
-    def newest_valid(self) -> Path | None:
-        """The newest checkpoint whose every byte is as it was written; None before the first.
+    def path(self, step: int) -> Path:
+        """Where the checkpoint of a step is or would be."""
+        return self.directory / f"step-{step:08d}"
+
+    def newest_valid(self, *, until: int | None = None) -> Path | None:
+        """The newest checkpoint, no later than step `until`, whose every byte is as it was written; None without any.
 
         Damaged ones are reported and passed over. If all are damaged that is a CheckpointError, not a fresh start.
         """
-        steps = self.steps()
+        steps = {step: path for step, path in self.steps().items() if until is None or step <= until}
         for step in reversed(steps):
             try:
                 return verified(steps[step])

@@ -71,18 +71,38 @@ class Position:
     seconds: float = 0.0
     """Time spent in `Trainer.fit`, earlier parts of a resumed run included."""
     skipped: int = 0
-    """Steps left out because a loss or gradient was not finite."""
+    """Steps left out because a loss or gradient was not finite or far above those before."""
     skipped_in_a_row: int = 0
     """Those among them that were the last."""
+    rollbacks: int = 0
+    """Returns to an earlier checkpoint."""
+    batches_left_out: int = 0
+    """Batches between such a checkpoint and where the run stood; they are not drawn again."""
 
-    def stepped(self, *, tokens: int, finite: bool) -> "Position":
+    @property
+    def batch(self) -> int:
+        """The number of the global batch that comes next."""
+        return self.step + self.batches_left_out
+
+    def stepped(self, *, tokens: int, applied: bool) -> "Position":
         """The position one step of so many tokens later."""
         return replace(
             self,
             step=self.step + 1,
             tokens=self.tokens + tokens,
-            skipped=self.skipped + (not finite),
-            skipped_in_a_row=0 if finite else self.skipped_in_a_row + 1,
+            skipped=self.skipped + (not applied),
+            skipped_in_a_row=0 if applied else self.skipped_in_a_row + 1,
+        )
+
+    def back_at(self, checkpoint: "Position") -> "Position":
+        """The position of `checkpoint`, with time and counts as they are here, before batches not drawn yet."""
+        return replace(
+            checkpoint,
+            seconds=self.seconds,
+            skipped=self.skipped,
+            skipped_in_a_row=0,
+            rollbacks=self.rollbacks + 1,
+            batches_left_out=self.batch - checkpoint.step,
         )
 
 

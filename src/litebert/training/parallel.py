@@ -4,10 +4,11 @@ Only `litebert.training` imports `torch.distributed`. Gradients are summed after
 DistributedDataParallel: docs/decisions/0003-gradients-are-reduced-after-the-backward.md.
 """
 
+import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -15,12 +16,20 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.distributed.rendezvous import rendezvous
 from torch.distributed.tensor import DTensor, distribute_tensor
 
 from litebert.errors import ConfigError, LitebertError
 from litebert.training.settings import DeviceName, TrainSettings
+from litebert.training.watchdog import Arrivals, Watchdog
 
 T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+_ARRIVALS = Arrivals()
+"""One for the process, as torch's process group is."""
+_SAFE_RESTARTS = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +39,8 @@ class World:
     rank: int
     size: int
     device: torch.device
+    arrivals: Arrivals = field(default=_ARRIVALS, repr=False, compare=False)
+    """Counts what this process has done together with the others."""
 
     @classmethod
     def current(cls, device: DeviceName = "auto") -> "World":
@@ -49,6 +60,7 @@ class World:
     def sum_tensors(self, tensors: list[Tensor]) -> None:
         """Replace each tensor by its sum over all ranks."""
         if self.size > 1:
+            self.arrivals.add()
             for work in [dist.all_reduce(tensor, async_op=True) for tensor in tensors]:
                 work.wait()
 
@@ -56,6 +68,7 @@ class World:
         """The `value` of every rank, in the order of ranks."""
         values = [value] * self.size
         if self.size > 1:
+            self.arrivals.add()
             dist.all_gather_object(values, value)
         return values
 
@@ -68,6 +81,7 @@ class World:
             except LitebertError as error:
                 outcome = [None, error]
         if self.size > 1:
+            self.arrivals.add()
             dist.broadcast_object_list(outcome, src=0, device=torch.device("cpu"))
         if outcome[1] is not None:
             raise outcome[1]
@@ -76,6 +90,7 @@ class World:
     def _reduced(self, values: Mapping[str, int], operation: dist.ReduceOp.RedOpType) -> dict[str, int]:
         if self.size == 1:
             return dict(values)
+        self.arrivals.add()
         # On the CPU, through gloo: integers for the host need not wait for the accelerator.
         tensor = torch.tensor([values[name] for name in sorted(values)], dtype=torch.int64)
         dist.all_reduce(tensor, operation)
@@ -94,13 +109,21 @@ def joined_world(settings: TrainSettings) -> Iterator[World]:
     device = _device(settings.device)
     if device.type == "cuda":
         torch.cuda.set_device(device)
-    dist.init_process_group(
-        backend="cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo",
-        timeout=timedelta(seconds=settings.timeout_seconds),
-    )
-    yield World.current(settings.device)
+    _warn_of_unsafe_restarts()
+    timeout = timedelta(seconds=settings.timeout_seconds)
+    store, rank, size = next(rendezvous("env://", timeout=timeout))
+    backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
+    dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=timeout)
+    with Watchdog(_ARRIVALS, store, rank=rank, size=size, timeout_seconds=settings.timeout_seconds):
+        yield World.current(settings.device)
     dist.barrier()
     dist.destroy_process_group()
+
+
+def _warn_of_unsafe_restarts() -> None:
+    """The variable is read by torchrun itself, so all that its processes can do is to ask for it."""
+    if int(os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0")) and os.environ.get(_SAFE_RESTARTS) != "1":
+        logger.warning("a restart by torchrun may hang; start it with %s=1 in its environment", _SAFE_RESTARTS)
 
 
 def place(model: nn.Module, world: World, *, sharded: bool) -> nn.Module:
@@ -144,9 +167,9 @@ def synchronise_gradients(model: nn.Module, *, enabled: bool) -> None:
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """The full tensor on the CPU, whatever shard of it this process holds; every rank must call."""
+    """A copy of the full tensor on the CPU, whatever shard of it this process holds; every rank must call."""
     full = tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
-    return full.detach().to("cpu").contiguous()
+    return full.detach().to("cpu", copy=True, memory_format=torch.contiguous_format)
 
 
 def like(value: Tensor, target: Tensor) -> Tensor:

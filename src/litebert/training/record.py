@@ -57,6 +57,12 @@ class Recorder:
         self._log("evaluation", position, values)
         self._emit(Evaluated(position, values))
 
+    def went_back(self, position: Position) -> None:
+        """The run goes on from an earlier position; the records after it are taken back."""
+        self._position = position
+        if self._metrics:
+            self._metrics.rewind(position.step)
+
     def flush(self) -> None:
         """Make the numbers so far durable, so that no checkpoint is ahead of them."""
         if self._metrics:

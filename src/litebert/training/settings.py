@@ -9,6 +9,7 @@ from litebert.errors import ConfigError
 from litebert.settings import Settings
 from litebert.training.duration import Duration
 from litebert.training.schedules import Linear, Schedule
+from litebert.training.spikes import SpikeSettings
 
 OptimizerName = Literal["lamb", "lamb_bias_corrected", "adamw", "adamw_uncorrected"]
 Precision = Literal["fp32", "bf16", "fp16"]
@@ -52,9 +53,9 @@ class TrainSettings(Settings):
     """`lamb` and `adamw_uncorrected` as the original code has them, `lamb_bias_corrected` as LAMB's paper, `adamw`."""
     learning_rate: float = Field(gt=0)
     """Peak of the schedule."""
-    betas: tuple[Beta, Beta] = (0.9, 0.999)
     scale_learning_rate_from: int | None = Field(default=None, gt=0)
     """Batch size that `learning_rate` is meant for: the peak becomes the rate times the root of batch size ÷ this."""
+    betas: tuple[Beta, Beta] = (0.9, 0.999)
     """Decay rates of the running means of the gradient and of its square."""
     eps: float = Field(default=1e-6, gt=0)
     """Added to the root of the mean squared gradient."""
@@ -82,8 +83,10 @@ class TrainSettings(Settings):
     """Steps from one record in `metrics.jsonl` to the next."""
     trackers: tuple[TrackerName, ...] = ()
     """Where the records go besides `metrics.jsonl`."""
+    spikes: SpikeSettings = SpikeSettings()
+    """What to do about a step whose loss or gradient norm is far above those before it."""
     max_skipped_steps: int = Field(default=20, ge=0)
-    """Steps in a row that may be skipped because a loss or gradient was not finite; one more ends the run."""
+    """Steps in a row that may be left out, not finite or spikes; one more and the run goes back or ends."""
     device: DeviceName = "auto"
     """`auto` takes a CUDA device where there is one."""
     sharded: bool = False

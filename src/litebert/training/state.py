@@ -39,6 +39,7 @@ def restore_model(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
 def restore_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
     """Put back what `optimizer_tensors` gave."""
     parameters = dict(model.named_parameters())
+    optimizer.state.clear()
     for path, value in tensors.items():
         name, _, key = path.rpartition("/")
         optimizer.state[parameters[name]][key] = like(value, parameters[name])

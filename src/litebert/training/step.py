@@ -1,7 +1,7 @@
 """One update of the weights. Before: microbatches and the step's counts. After: new weights, numbers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -14,6 +14,7 @@ from litebert.training.parallel import World, is_sharded, reduce_gradients, sync
 from litebert.training.precision import autocast
 from litebert.training.protocols import Batch, Objective, Sums
 from litebert.training.settings import TrainSettings
+from litebert.training.spikes import NO_LIMITS, Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class StepOutcome:
     """Share of right answers, for the losses that have them."""
     grad_norm: float
     """Global norm of the gradient before clipping."""
+    limits: Limits = NO_LIMITS
+    """What loss and norm might not exceed."""
 
     @property
     def loss(self) -> float:
@@ -34,8 +37,13 @@ class StepOutcome:
 
     @property
     def finite(self) -> bool:
-        """Whether the weights were updated; if not, they are untouched on every rank."""
+        """Whether loss and gradient are numbers at all."""
         return all(abs(value) < float("inf") for value in (self.loss, self.grad_norm))
+
+    @property
+    def applied(self) -> bool:
+        """Whether the weights were updated; if not, they are untouched on every rank."""
+        return self.finite and self.loss <= self.limits.loss and self.grad_norm <= self.limits.grad_norm
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +58,18 @@ class Updater:
     world: World
 
     def update(
-        self, microbatches: Sequence[Batch], counts: Mapping[str, int], *, learning_rate: float, seed: int
+        self,
+        microbatches: Sequence[Batch],
+        counts: Mapping[str, int],
+        *,
+        learning_rate: float,
+        seed: int,
+        limits: Limits = NO_LIMITS,
     ) -> StepOutcome:
         """One step with `counts`, the labels of each loss over all microbatches and ranks.
 
-        Dropout is keyed by `seed`. One transfer from the device: a finite outcome is known before the weights change.
+        Dropout is keyed by `seed`. One transfer from the device: whether the outcome is finite and within `limits` is
+        known before the weights change.
         """
         torch.manual_seed(seed)
         self.model.train()
@@ -63,8 +78,8 @@ class Updater:
         self.scaler.unscale_(self.optimizer)
         gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
         norm = _global_norm(gradients)
-        outcome = _outcome(sums, norm, counts, self.world)
-        if outcome.finite:
+        outcome = replace(_outcome(sums, norm, counts, self.world), limits=limits)
+        if outcome.applied:
             if self.settings.clip_norm is not None:
                 clip_grads_with_norm_(self.model.parameters(), self.settings.clip_norm, norm)
             set_learning_rate(self.optimizer, learning_rate)
@@ -82,6 +97,7 @@ class Updater:
             synchronise_gradients(self.model, enabled=index == len(microbatches) - 1)
             with autocast(self.settings.precision, self.world.device):
                 sums = self.objective(self.model, batch.to(self.world.device))
+            self.world.arrivals.add()
             terms = [value.float() / max(counts[name], 1) for name, value in sums.losses.items()]
             self.scaler.scale(torch.stack(terms).sum() * factor).backward()
             add_sums(total, sums)
@@ -102,9 +118,10 @@ def _global_norm(gradients: list[Tensor]) -> Float[Tensor, ""]:
 
 def _outcome(sums: Sums, norm: Float[Tensor, ""], counts: Mapping[str, int], world: World) -> StepOutcome:
     """The step's numbers over all ranks, fetched from the device in one go."""
-    stacked = torch.stack([*sums.losses.values(), *sums.correct.values()])
+    # The norm as a sum of equal shares: every rank sees the same digits and so decides alike.
+    stacked = torch.stack([*sums.losses.values(), *sums.correct.values(), norm.double() / world.size])
     world.sum_tensors([stacked])
-    *values, grad_norm = torch.cat([stacked, norm.double().reshape(1)]).tolist()
+    *values, grad_norm = stacked.tolist()
     names = [*sums.losses, *sums.correct]
     means = [value / max(counts[name], 1) for name, value in zip(names, values, strict=True)]
     losses = dict(zip(sums.losses, means))

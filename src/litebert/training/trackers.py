@@ -29,15 +29,25 @@ class MetricsFile:
 
     def __init__(self, path: Path, *, step: int) -> None:
         self._path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _drop_after(path, step)
-        self._file = path.open("ab", buffering=0)
+        with explained(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _drop_after(path, step)
+            self._file = path.open("ab", buffering=0)
 
     def log(self, step: int, values: Mapping[str, Number]) -> None:
-        """Append one line, in one write."""
+        """Append one line."""
         finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
+        line = json.dumps({"step": step, **finite}).encode() + b"\n"
+        with explained(self._path, needed=len(line)):
+            while line:  # a disk that is nearly full takes a part, and refuses the rest
+                line = line[self._file.write(line) :]
+
+    def rewind(self, step: int) -> None:
+        """Take back the lines after `step`."""
+        self._file.close()
         with explained(self._path):
-            self._file.write(json.dumps({"step": step, **finite}).encode() + b"\n")
+            _drop_after(self._path, step)
+            self._file = self._path.open("ab", buffering=0)
 
     def flush(self) -> None:
         """Make the lines so far durable; before a checkpoint, so that none before it can be missing."""
@@ -89,17 +99,6 @@ class WeightsAndBiases:
         self._run.finish()
 
 
-class Guarded:
-    """A tracker whose failures are warned of once and never stop the run."""
-
-    def __init__(self, name: str, make: Callable[[], Tracker]) -> None:
-        self._name = name
-        self._tracker: Tracker | None = None
-        self._attempt(lambda: setattr(self, "_tracker", make()))
-
-    def log(self, step: int, values: Mapping[str, Number]) -> None:
-        """Pass on, unless the tracker has failed."""
-        tracker = self._tracker
 class Trackio:
     """A trackio run, kept on this machine; a resumed run goes on with it. Its project comes from TRACKIO_PROJECT."""
 
@@ -122,6 +121,17 @@ class Trackio:
         self._run.finish()
 
 
+class Guarded:
+    """A tracker whose failures are warned of once and never stop the run."""
+
+    def __init__(self, name: str, make: Callable[[], Tracker]) -> None:
+        self._name = name
+        self._tracker: Tracker | None = None
+        self._attempt(lambda: setattr(self, "_tracker", make()))
+
+    def log(self, step: int, values: Mapping[str, Number]) -> None:
+        """Pass on, unless the tracker has failed."""
+        tracker = self._tracker
         if tracker is not None:
             self._attempt(lambda: tracker.log(step, values))
 

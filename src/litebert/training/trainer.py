@@ -1,14 +1,15 @@
 """Training, start to finish. Before: a model, batches, settings. After: a trained model, `metrics.jsonl`, checkpoints.
 
 A run that is started again in its directory goes on where its newest valid checkpoint stands, bit by bit as if it had
-never stopped: batches, learning rate and dropout are functions of the step.
+never stopped: batches, learning rate and dropout are functions of the position.
 """
 
 import logging
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,17 +22,22 @@ from litebert.training.checkpoint import Checkpoint, Checkpoints, read_state, re
 from litebert.training.duration import Position
 from litebert.training.events import Listener
 from litebert.training.fingerprint import Fingerprint, flat, parameters_digest, refuse_changes
+from litebert.training.lock import locked
+from litebert.training.memory import explained_memory
 from litebert.training.optimizers import build_optimizer
-from litebert.training.parallel import World, place
+from litebert.training.parallel import World, is_sharded, place
 from litebert.training.plan import Plan
+from litebert.training.plateau import PlateauWatch
 from litebert.training.precision import gradient_scaler
 from litebert.training.prefetch import Prefetcher
 from litebert.training.protocols import Batch, BatchSource, Number, Objective
 from litebert.training.record import Recorder
+from litebert.training.saving import Saver
 from litebert.training.settings import TrainSettings
 from litebert.training.signals import StopSignals
+from litebert.training.spikes import SpikeWatch, StepReport
 from litebert.training.state import model_tensors, optimizer_tensors, restore_model, restore_optimizer
-from litebert.training.step import Updater
+from litebert.training.step import StepOutcome, Updater
 from litebert.training.throughput import peak_flops, throughput
 
 logger = logging.getLogger(__name__)
@@ -45,7 +51,7 @@ class TrainResult:
     tokens: int
     elapsed_seconds: float
     skipped_steps: int
-    """Steps left out because a loss or gradient was not finite."""
+    """Steps left out because a loss or gradient was not finite or far above those before."""
     evaluation: Mapping[str, Number]
     """The last evaluation of this call; empty without one."""
 
@@ -55,6 +61,8 @@ class Trainer:
 
     `fingerprint` names what else the numbers depend on (corpus, tokenizer, model): resuming with another is refused.
     `evaluate` gives the numbers of a held-out set; every rank calls it and must get the same.
+    `baselines` gives losses by name that a model reaches without learning anything of its inputs; a run that stays
+    there is warned of.
     `flops_per_token`, of forward and backward, adds FLOP/s and MFU to the records.
     """
 
@@ -68,6 +76,7 @@ class Trainer:
         directory: Path,
         fingerprint: Mapping[str, Any] | None = None,
         evaluate: Callable[[nn.Module], Mapping[str, Number]] | None = None,
+        baselines: Mapping[str, float] | None = None,
         listeners: Sequence[Listener] = (),
         flops_per_token: float | None = None,
     ) -> None:
@@ -83,36 +92,67 @@ class Trainer:
         self._optimizer = build_optimizer(self.model, settings)
         self._updater = Updater(self.model, objective, self._optimizer, self._scaler, settings, self.world)
         self._checkpoints = Checkpoints(directory / "checkpoints", keep=settings.keep_checkpoints)
+        self._spikes = SpikeWatch(settings.spikes)
+        self._plateau = PlateauWatch(baselines or {})
 
     def fit(self) -> TrainResult:
         """Train to the end, from the newest valid checkpoint if there is one.
 
         Raises StoppedBySignalError, with the state saved, after SIGTERM, SIGINT or SIGUSR1; CheckpointError if the
-        checkpoint belongs to another run or cannot be written; LitebertError if step after step is not finite.
+        directory is in use, its checkpoint belongs to another run or cannot be written; OutOfMemoryError;
+        LitebertError if step after step is not finite or a spike.
         """
-        self._resume()
-        if self._plan.done(self.position):
-            logger.info("%s: finished at step %d, nothing to do", self._directory, self.position.step)
+        with self._locked():
+            self._resume()
+            if self._plan.done(self.position):
+                logger.info("%s: finished at step %d, nothing to do", self._directory, self.position.step)
+            evaluation = self._train()
+        position = self.position
+        return TrainResult(position.step, position.tokens, position.seconds, position.skipped, evaluation)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the directory, on the first rank and for all of them."""
+        lock = locked(self._directory)
+        self.world.on_first(lock.__enter__)
+        try:
+            yield
+        finally:
+            if self.world.rank == 0:
+                lock.__exit__(None, None, None)
+
+    def _train(self) -> Mapping[str, Number]:
+        """Step until the run is done; the last evaluation."""
         evaluation: Mapping[str, Number] = {}
         began = time.perf_counter() - self.position.seconds
-        with StopSignals() as signals, Prefetcher(self._batches) as prefetcher, self._recorder() as recorder:
+        with (
+            StopSignals() as signals,
+            Prefetcher(self._batches) as prefetcher,
+            self._recorder() as recorder,
+            Saver(self._checkpoints, before=recorder.flush) as saver,
+        ):
             recorder.started(self._settings.duration, self._plan.total_steps)
             while not self._plan.done(self.position):
                 before = self.position
-                values = self._step(prefetcher.microbatches(before.step))
-                signal_number = self._agree(time.perf_counter() - began, signals.number)
+                values = self._step(prefetcher.microbatches(before.batch))
+                signal_number, saved = self._agree(time.perf_counter() - began, signals.number, saved=saver.ended)
                 if self._plan.logs(self.position):
                     recorder.step(self.position, values | {"elapsed_seconds": self.position.seconds})
-                self._stop_if_stuck()
+                if saved:
+                    self._finish_saving(recorder, saver)
+                if self._too_many_spikes():
+                    self._go_back_or_stop(recorder, saver)
+                    continue
                 if self._evaluate and self._plan.evaluates(before, self.position):
                     evaluation = self._evaluate(self.model)
                     recorder.evaluation(self.position, evaluation)
                 if signal_number or self._plan.saves(before, self.position):
-                    self._save(recorder)
+                    self._save(recorder, saver)
                 if signal_number and not self._plan.done(self.position):
+                    self._finish_saving(recorder, saver)
                     raise _stopped(self._directory, self.position.step, signal_number)
-        position = self.position
-        return TrainResult(position.step, position.tokens, position.seconds, position.skipped, evaluation)
+            self._finish_saving(recorder, saver)
+        return evaluation
 
     def _step(self, microbatches: Sequence[Batch]) -> dict[str, Number]:
         """Do one step and count it; its record."""
@@ -121,8 +161,12 @@ class Trainer:
         tokens, examples = counts.pop(_TOKENS), counts.pop(_EXAMPLES)
         learning_rate = self._plan.learning_rate(before)
         seed = torch_seed_for(self._settings.seed, "dropout", before.step, self.world.rank)
-        outcome = self._updater.update(microbatches, counts, learning_rate=learning_rate, seed=seed)
-        self.position = before.stepped(tokens=tokens, finite=outcome.finite)
+        with explained_memory(microbatches, self.world.device):
+            outcome = self._updater.update(
+                microbatches, counts, learning_rate=learning_rate, seed=seed, limits=self._spikes.limits
+            )
+        self.position = before.stepped(tokens=tokens, applied=outcome.applied)
+        self._watch(before, outcome, learning_rate)
         rates = throughput(
             tokens=tokens,
             examples=examples,
@@ -139,23 +183,59 @@ class Trainer:
             "grad_norm": outcome.grad_norm,
             "tokens": self.position.tokens,
             "skipped_steps": self.position.skipped,
+            "rollbacks": self.position.rollbacks,
             **rates,
         }
 
-    def _agree(self, seconds: float, signal_number: int) -> int:
-        """Let every rank see the same time and the same signal; the signal."""
-        agreed = self.world.max({"microseconds": int(seconds * 1e6), "signal": signal_number})
-        self.position = replace(self.position, seconds=agreed["microseconds"] / 1e6)
-        return agreed["signal"]
+    def _watch(self, before: Position, outcome: StepOutcome, learning_rate: float) -> None:
+        """Remember what tells a spike from a step, and a plateau from progress."""
+        report = StepReport(
+            step=self.position.step,
+            batch=before.batch,
+            applied=outcome.applied,
+            loss=outcome.loss,
+            losses=outcome.losses,
+            grad_norm=outcome.grad_norm,
+            learning_rate=learning_rate,
+            limits=outcome.limits,
+        )
+        self._spikes.saw(report)
+        if self.world.rank == 0 and not outcome.applied:
+            logger.warning("%s", report.to_text())
+        progress = self._plan.progress(self.position)
+        if outcome.applied and progress > self._plan.warmup:
+            for name in self._plateau.saw(outcome.losses, progress=progress):
+                self._plateau.warn(name)
 
-    def _stop_if_stuck(self) -> None:
+    def _agree(self, seconds: float, signal_number: int, *, saved: bool) -> tuple[int, bool]:
+        """Let every rank see the same time; the signal that any got, and whether a checkpoint's writing ended."""
+        own = {"microseconds": int(seconds * 1e6), "signal": signal_number, "saved": int(saved)}
+        agreed = self.world.max(own)
+        self.position = replace(self.position, seconds=agreed["microseconds"] / 1e6)
+        return agreed["signal"], bool(agreed["saved"])
+
+    def _too_many_spikes(self) -> bool:
         skipped = self.position.skipped_in_a_row
-        if skipped > self._settings.max_skipped_steps:
-            raise LitebertError(
-                f"{self._directory}: the loss or the gradient was not finite at {skipped} steps in a row, the last of "
-                f"them {self.position.step}; the weights were left as they were. Likely causes: a learning rate too "
-                f"high for this batch size, too short a warm-up, fp16 where bf16 is needed, or broken inputs; change "
-                f"one of them and start in a new directory"
+        at_once = skipped and self._settings.spikes.policy == "stop" and self._spikes.last_was_finite
+        return bool(at_once) or skipped > self._settings.max_skipped_steps
+
+    def _go_back_or_stop(self, recorder: Recorder, saver: Saver) -> None:
+        """Return to a checkpoint from before the spikes, with other batches; a LitebertError where that cannot be."""
+        self._finish_saving(recorder, saver)
+        position, spikes = self.position, self._settings.spikes
+        dump = self._directory / f"spikes-at-step-{position.step:08d}.json"
+        self.world.on_first(lambda: self._spikes.dump(dump))
+        until = position.step - position.skipped_in_a_row
+        good = self.world.on_first(lambda: self._checkpoints.newest_valid(until=until))
+        if good is None or spikes.policy != "rollback" or position.rollbacks >= spikes.max_rollbacks:
+            raise _spiked(self._directory, position, dump)
+        self._restore(good)
+        self.position = position.back_at(self.position)
+        recorder.went_back(self.position)
+        if self.world.rank == 0:
+            logger.warning(
+                "%d steps in a row were not finite or spikes: back from step %d to %s, past %d batches (see %s)",
+                *(position.skipped_in_a_row, position.step, good, position.step - self.position.step, dump),
             )
 
     def _recorder(self) -> Recorder:
@@ -167,20 +247,30 @@ class Trainer:
             silent=self.world.rank > 0,
         )
 
-    def _save(self, recorder: Recorder) -> None:
+    def _save(self, recorder: Recorder, saver: Saver) -> None:
+        """Copy the state and begin to write it."""
+        self._finish_saving(recorder, saver)
+        if self.world.rank > 0 and not is_sharded(self.model):
+            return
         state = {
             "position": asdict(self.position),
             "scaler": self._scaler.state_dict(),
+            "spikes": self._spikes.state(),
+            "plateau": self._plateau.state(),
             "fingerprint": self._fingerprint,
         }
         tensors = model_tensors(self.model), optimizer_tensors(self.model, self._optimizer)
-        checkpoint = Checkpoint(self.position.step, state, *tensors)
+        if self.world.rank == 0:
+            saver.start(Checkpoint(self.position.step, state, *tensors), self.position)
 
-        def write() -> Path:
-            recorder.flush()
-            return self._checkpoints.save(checkpoint)
+    def _finish_saving(self, recorder: Recorder, saver: Saver) -> None:
+        """Wait for the checkpoint that is being written, if any, and tell of it; its failure reaches every rank."""
 
-        recorder.saved(self.position, self.world.on_first(write))
+        def finish() -> None:
+            if done := saver.finish():
+                recorder.saved(done.position, done.path)
+
+        self.world.on_first(finish)
 
     def _resume(self) -> None:
         """Go where the newest valid checkpoint stands, if there is one."""
@@ -189,15 +279,22 @@ class Trainer:
             return
         if not path.is_dir():
             raise CheckpointError(f"{path}: not seen by rank {self.world.rank}; all machines must share the directory")
+        saved = read_state(path)["fingerprint"]
+        refuse_changes(saved, self._fingerprint, where=path, allowed=self._settings.allow_changes)
+        self._restore(path)
+        logger.info("resuming from %s", path)
+
+    def _restore(self, path: Path) -> None:
+        """Put back all that `_save` kept."""
         state = read_state(path)
-        refuse_changes(state["fingerprint"], self._fingerprint, where=path, allowed=self._settings.allow_changes)
         model, optimizer = read_tensors(path)
         restore_model(self.model, model)
         restore_optimizer(self.model, self._optimizer, optimizer)
         self.position = Position(**state["position"])
+        self._spikes.restore(state["spikes"])
+        self._plateau.restore(state["plateau"])
         if state["scaler"]:
             self._scaler.load_state_dict(state["scaler"])
-        logger.info("resuming from %s", path)
 
 
 _TOKENS, _EXAMPLES = "batch/tokens", "batch/examples"
@@ -230,4 +327,14 @@ def _stopped(directory: Path, step: int, signal_number: int) -> StoppedBySignalE
     return StoppedBySignalError(
         f"{directory}: stopped by {name} after step {step}, with everything saved; the same command goes on from there",
         signal_number=signal_number,
+    )
+
+
+def _spiked(directory: Path, position: Position, dump: Path) -> LitebertError:
+    return LitebertError(
+        f"{directory}: the loss or the gradient was not finite, or far above those before, at "
+        f"{position.skipped_in_a_row} steps in a row, the last of them {position.step}, after {position.rollbacks} "
+        f"returns to a checkpoint; none of these steps changed the weights; {dump} has their batches and numbers. "
+        f"Likely causes: a learning rate too high for this batch size, too short a warm-up, fp16 where bf16 is needed, "
+        f"or broken inputs; change one of them and start in a new directory"
     )
