@@ -11,7 +11,13 @@ from litebert.training.events import StepDone
 from litebert.training.lock import locked
 from training.toy import train
 
-HOLDER = "import fcntl, sys, time; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); print('held', flush=True); time.sleep(60)"
+HOLDER = """
+import fcntl, sys, time
+file = open(sys.argv[1], "w")
+fcntl.flock(file, fcntl.LOCK_EX)
+print("held", flush=True)
+time.sleep(60)
+"""
 
 
 def test_a_second_run_is_refused_and_the_first_is_not_disturbed(tmp_path):

@@ -20,9 +20,9 @@ CPU = torch.device("cpu")
 )
 def test_every_kind_of_exhaustion_names_the_setting(error):
     batches = ToyBatches(microbatch_size=5).microbatches(0)
-    with pytest.raises(OutOfMemoryError, match="5 examples needs more than cpu has; set microbatch_size=2,") as told:
-        with explained_memory(batches, CPU):
-            raise error
+    expected = "5 examples needs more than cpu has; set microbatch_size=2,"
+    with pytest.raises(OutOfMemoryError, match=expected) as told, explained_memory(batches, CPU):
+        raise error
     assert told.value.examples == 5
     assert told.value.exit_code == 1
 
@@ -33,9 +33,9 @@ def test_a_real_allocation_that_fails_is_told(tmp_path):
 
 
 def test_where_a_single_example_is_too_much_other_ways_are_named():
-    with pytest.raises(OutOfMemoryError, match="shorten the examples"):
-        with explained_memory(ToyBatches(microbatch_size=1).microbatches(0), CPU):
-            raise MemoryError
+    batches = ToyBatches(microbatch_size=1).microbatches(0)
+    with pytest.raises(OutOfMemoryError, match="shorten the examples"), explained_memory(batches, CPU):
+        raise MemoryError
 
 
 def test_other_errors_pass():

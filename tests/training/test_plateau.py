@@ -13,6 +13,12 @@ from training.toy import CLASSES, train
 BASELINES = {"class": math.log(CLASSES)}
 
 
+@pytest.fixture
+def _short_patience(monkeypatch):
+    """Stretches of 20 steps."""
+    monkeypatch.setattr("litebert.training.plateau._STEPS", 20)
+
+
 def told(losses, *, steps=1000) -> list[int]:
     watch = PlateauWatch({"mlm": 6.0})
     return [step for step, loss in enumerate(losses) if watch.saw({"mlm": loss}, progress=(step + 1) / steps)]
@@ -48,15 +54,17 @@ def test_its_state_survives_a_file_and_it_speaks_once_all_in_all():
 
 
 @pytest.mark.parametrize(("learning_rate", "expected"), [(0.01, 0), (1e-9, 1)])
+@pytest.mark.usefixtures("_short_patience")
 def test_a_run_that_cannot_learn_says_so_and_one_that_learns_does_not(tmp_path, caplog, learning_rate, expected):
-    train(tmp_path, duration="900 steps", baselines=BASELINES, learning_rate=learning_rate, schedule="constant")
+    train(tmp_path, duration="120 steps", baselines=BASELINES, learning_rate=learning_rate, schedule="constant")
     assert caplog.text.count("so far the model does not learn") == expected
     assert caplog.text.count("Likely causes: a learning rate too high, or too low") == expected
 
 
+@pytest.mark.usefixtures("_short_patience")
 def test_a_resumed_run_does_not_say_it_again(tmp_path, caplog):
-    changes = {"duration": "900 steps", "baselines": BASELINES, "learning_rate": 1e-9, "checkpoint_every": "450 steps"}
+    changes = {"duration": "120 steps", "baselines": BASELINES, "learning_rate": 1e-9, "checkpoint_every": "70 steps"}
     with pytest.raises(KilledError):
-        train(tmp_path, **changes, listeners=[killer(Saved, 450)])
+        train(tmp_path, **changes, listeners=[killer(Saved, 70)])
     train(tmp_path, **changes)
     assert caplog.text.count("so far the model does not learn") == 1

@@ -21,7 +21,7 @@ class SpikeSettings(Settings):
     """What to do about a step whose loss or gradient norm is far above those of the steps before it."""
 
     policy: SpikePolicy = "rollback"
-    """`skip` leaves it out; `rollback` also goes back after too many in a row; `stop` ends the run; `off` ignores it."""
+    """`skip` leaves it out; `rollback` also goes back after too many in a row; `stop` ends the run; or `off`."""
     sigmas: float = Field(default=6.0, gt=0)
     """Standard deviations above the mean from which on a value is a spike."""
     window: int = Field(default=128, ge=2)
