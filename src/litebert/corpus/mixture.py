@@ -7,6 +7,7 @@ that position, is arithmetic, so any position of a mixture is reached as directl
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 from litebert.corpus.example_settings import ExampleSettings
@@ -41,40 +42,27 @@ class Mixture:
     """The endless row of examples of some corpora, which stand in it in the proportion of their weights."""
 
     def __init__(self, corpora: WeightedCorpora, settings: ExampleSettings, *, seed: int) -> None:
-        _refuse_misfit(corpora)
+        refuse_misfit(corpora)
         seeds = [seed, *(torch_seed_for(seed, "corpus", number) for number in range(1, len(corpora)))]
         streams = [ExampleStream(corpus, settings, seed=own) for (corpus, _), own in zip(corpora, seeds, strict=True)]
         self.sources = [ExampleSource(stream) for stream in streams]
         self.identity: list[Any] = [[corpus.fingerprint, weight] for corpus, weight in corpora]
         """What decides it, besides settings and seed; plain values."""
-        self._shares = _shares([weight for _, weight in corpora])
+        self.shares = shares_of([weight for _, weight in corpora])
 
     @property
     def examples_per_epoch(self) -> int:
         """Examples in which those of the first corpus are seen once, on average."""
-        return round(self.sources[0].stream.examples_per_epoch / self._shares[0])
+        return round(self.sources[0].stream.examples_per_epoch / self.shares[0])
 
     def at(self, position: int) -> Place:
         """The example at a position, counted from 0."""
-        number, position = self.locate(position)
+        before, after = (counts(p, self.shares) for p in (position, position + 1))
+        number = next(i for i in range(len(before)) if after[i] > before[i])
         source = self.sources[number]
-        epoch_number, place = source.stream.locate(position)
+        epoch_number, place = source.stream.locate(before[number])
         epoch = source.stream.epoch(epoch_number)
         return Place(source, epoch, int(epoch.order[place]))
-
-    def locate(self, position: int) -> tuple[int, int]:
-        """The corpus that a position belongs to, and how many examples of that corpus come before.
-
-        The first corpus takes its share of all positions, evenly spread; the second its share of what that leaves; and
-        so on. So the examples of each, counted from the beginning, are never further from weight × position than the
-        number of corpora.
-        """
-        for number, share in enumerate(self._shares):
-            before = position * share.numerator // share.denominator
-            if (position + 1) * share.numerator // share.denominator > before:
-                return number, before
-            position -= before
-        raise AssertionError(f"the last share is {self._shares[-1]}, not 1")
 
     def one_epoch(self, number: int) -> Iterator[Place]:
         """Every example of an epoch of every corpus, one corpus after the other."""
@@ -83,17 +71,31 @@ class Mixture:
             yield from (Place(source, epoch, index) for index in epoch.order.tolist())
 
 
-def _shares(weights: Sequence[float]) -> list[Fraction]:
+def shares_of(weights: Sequence[float]) -> list[Fraction]:
     """Of what the corpora before it leave, the share that each takes; exact, so that no rounding adds up."""
     exact = [Fraction(str(weight)) for weight in weights]
     return [weight / sum(exact[number:]) for number, weight in enumerate(exact)]
 
 
-def _refuse_misfit(corpora: WeightedCorpora) -> None:
+def counts(position: int, shares: Sequence[Fraction]) -> list[int]:
+    """How many of the first `position` examples are from each corpus.
+
+    The first corpus takes its share, rounded down; the second its share of what that leaves; and so on. So they add up
+    to `position`, grow one at a time, and stay within the number of corpora of weight × position.
+    """
+    found = []
+    for share in shares:
+        found.append(position * share.numerator // share.denominator)
+        position -= found[-1]
+    return found
+
+
+def refuse_misfit(corpora: WeightedCorpora) -> None:
+    """Raise a ConfigError unless the weights are positive and the corpora were made with one tokenizer."""
     first = corpora[0][0]
     for corpus, weight in corpora:
-        if not weight > 0:
-            raise ConfigError(f"{corpus.directory}: weight {weight}; a corpus in a mixture needs one above 0")
+        if not 0 < weight < inf:
+            raise ConfigError(f"{corpus.directory}: weight {weight}; a corpus in a mixture needs one above 0, and finite")
         if corpus.tokenizer_fingerprint != first.tokenizer_fingerprint:
             raise ConfigError(
                 f"{corpus.directory}: was built with another tokenizer than {first.directory}; "

@@ -4,12 +4,14 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field
 
 from litebert.corpus.batches import PretrainBatches
 from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.masked_fraction import Ramp
+from litebert.corpus.mixture import WeightedCorpora, refuse_misfit
 from litebert.corpus.shards import Corpus
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
@@ -32,12 +34,17 @@ from litebert.training.trainer import Trainer
 
 logger = logging.getLogger(__name__)
 
+Weight = Annotated[float, Field(gt=0)]
+
 
 class PretrainRun(Settings):
     """Everything that decides a pretraining run."""
 
     corpus: Path
     """Corpus directory from `litebert corpus build`."""
+    mixed_with: dict[str, Weight] = Field(default={})
+    """Further corpus directories made with the same tokenizer, and their weights beside `corpus`, which has 1:
+    `{wiki: 0.5}` draws one example from `wiki` for two from `corpus`. An epoch, and what is held out, is `corpus`'s."""
     model: ModelConfig
     """Architecture; its vocab_size is the tokenizer's."""
     examples: ExampleSettings = ExampleSettings()
@@ -47,7 +54,8 @@ class PretrainRun(Settings):
     batch_size: int = Field(default=64, gt=0)
     """Examples in one step, over all processes."""
     microbatch_size: int = Field(default=64, gt=0)
-    """Examples in one forward and backward; smaller needs less memory and gives the same gradient."""
+    """Examples, or rows if they are packed, in one forward and backward; smaller needs less memory and gives the same
+    gradient."""
     held_out_examples: int = Field(default=2048, ge=0)
     """Most examples of the corpus's held-out part to score at an evaluation; 0 trains without looking."""
     pair_tasks: tuple[PairTask, ...] = ()
@@ -86,8 +94,9 @@ class PretrainResult(Result):
 def pretrain(run: PretrainRun, out: Path, *, listeners: Sequence[Listener] = ()) -> PretrainResult:
     """Train on `run.corpus` for `run.train.duration`; a run that `out` holds goes on, a finished one is given back."""
     corpus = Corpus.open(run.corpus, "train")
+    refuse_misfit([(corpus, 1.0), *_mixed_with(run)])
     tokenizer = Tokenizer.load(corpus.tokenizer_directory)
-    _refuse_misfit(run.model, tokenizer, run.examples.max_length)
+    _refuse_unfit_model(run.model, tokenizer, run.examples.max_length)
     with joined_world(run.train) as world:
         directory = world.on_first(lambda: RunDirectory.open(out, run, kind="pretrain"))
         if done := directory.result(PretrainResult):
@@ -156,7 +165,7 @@ def _card(result: PretrainResult, run: PretrainRun, model: ForPretraining) -> st
     )
 
 
-def _refuse_misfit(config: ModelConfig, tokenizer: Tokenizer, max_length: int) -> None:
+def _refuse_unfit_model(config: ModelConfig, tokenizer: Tokenizer, max_length: int) -> None:
     if config.vocab_size != tokenizer.vocab_size:
         raise ConfigError(
             f"model.vocab_size: {config.vocab_size}, but the corpus's tokenizer has {tokenizer.vocab_size} pieces; "
@@ -178,7 +187,12 @@ def _batches(corpus: Corpus, run: PretrainRun, world: World) -> PretrainBatches:
         rank=world.rank,
         world_size=world.size,
         seed=run.seed,
+        mixed_with=_mixed_with(run),
     )
+
+
+def _mixed_with(run: PretrainRun) -> WeightedCorpora:
+    return [(Corpus.open(directory, "train"), weight) for directory, weight in run.mixed_with.items()]
 
 
 def _held_out(run: PretrainRun, world: World) -> HeldOut | None:
