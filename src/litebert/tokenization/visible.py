@@ -86,7 +86,7 @@ def _summed_spans(text: str, parts: list[str]) -> VisibleSpans:
     unseen = np.flatnonzero((lengths == 0) & (codes != ord(" "))).tolist()
     dropped = [place for place in unseen if not text[place].isspace()]
     starts = np.delete(np.arange(len(parts)), dropped)
-    ends = np.append(starts[1:], len(parts))
+    ends = np.append(starts[1:], len(parts))[: len(starts)]  # none in a text of marks alone
     return VisibleSpans(starts.repeat(lengths[starts]), ends.repeat(lengths[starts]))
 
 

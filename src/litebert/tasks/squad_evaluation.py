@@ -1,0 +1,116 @@
+"""What a model's windows say about questions with known answers. Before: `squad_outputs`. After: `kinds`.
+
+Figures are in percent, as SQuAD's have always been.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from litebert.tasks.answers import Verdict
+from litebert.tasks.evaluation import Evaluation, Part, parts, parts_by_length
+from litebert.tasks.labelled import LabelledData
+from litebert.tasks.metrics import measure
+from litebert.tasks.squad_answers import Candidates, QuestionAnswers, answers_of, scores_of
+from litebert.tasks.squad_data import Question
+from litebert.tasks.squad_features import EncodedQuestions
+from litebert.tasks.squad_metrics import exact_match, word_f1
+from litebert.tasks.squad_outputs import beam_candidates, span_candidates
+from litebert.tasks.squad_settings import QuestionSettings
+from litebert.tasks.squad_thresholds import best_thresholds
+from litebert.tasks.task import Task
+from litebert.tokenization.tokenizer import Tokenizer
+
+
+def encode_questions(examples: Sequence[Question], tokenizer: Tokenizer, *, max_length: int) -> EncodedQuestions:
+    """Windows of at most `max_length` tokens, in all else as the original."""
+    return EncodedQuestions(examples, tokenizer, QuestionSettings(max_length=max_length))
+
+
+def answers_with(encoded: EncodedQuestions, outputs: Sequence[np.ndarray], *, beams: bool) -> list[QuestionAnswers]:
+    """Each question's answers, from what `beam_outputs` or `span_outputs` gave for each window."""
+    candidates: list[Candidates] = (
+        beam_candidates(outputs) if beams else span_candidates(outputs, best=encoded.settings.n_best)
+    )
+    return answers_of(encoded, scores_of(encoded, candidates))
+
+
+def evaluate_spans(
+    task: Task, outputs: Sequence[np.ndarray], data: LabelledData, encoded: EncodedQuestions
+) -> Evaluation:
+    """A model that always answers."""
+    found = answers_with(encoded, outputs, beams=False)
+    return _evaluation(task, [answers.text(0.0) for answers in found], data, encoded)
+
+
+def evaluate_answerability(
+    task: Task, outputs: Sequence[np.ndarray], data: LabelledData, encoded: EncodedQuestions
+) -> Evaluation:
+    """A model that may say that there is no answer, beyond the stored threshold or else the best one for these F1s.
+
+    `metrics` then hold the figures of the official script about thresholds as well.
+    """
+    found = answers_with(encoded, outputs, beams=True)
+    names = [question.id for question in data.examples]
+    best = best_thresholds(
+        data.examples,
+        {name: answers.best[0].text for name, answers in zip(names, found, strict=True)},
+        {name: answers.null_score or 0.0 for name, answers in zip(names, found, strict=True)},
+    )
+    stored = encoded.settings.no_answer_threshold
+    threshold = best.f1.threshold if stored is None else stored
+    evaluation = _evaluation(task, [answers.text(threshold) for answers in found], data, encoded)
+    evaluation.metrics.update({"no_answer_threshold": threshold, **best.to_dict()})
+    return evaluation
+
+
+def judge_spans(
+    task: Task, outputs: Sequence[np.ndarray], data: LabelledData, encoded: EncodedQuestions
+) -> list[Verdict]:
+    """The verdict on each question; its loss is 1 - F1, and more where the wrong answer seemed more certain."""
+    found = answers_with(encoded, outputs, beams=False)
+    return [_verdict(question, answers, 0.0) for question, answers in zip(data.examples, found, strict=True)]
+
+
+def judge_answerability(
+    task: Task, outputs: Sequence[np.ndarray], data: LabelledData, encoded: EncodedQuestions
+) -> list[Verdict]:
+    """As `judge_spans`, beyond the threshold that `evaluate_answerability` uses."""
+    threshold = evaluate_answerability(task, outputs, data, encoded).metrics["no_answer_threshold"]
+    found = answers_with(encoded, outputs, beams=True)
+    return [_verdict(question, answers, threshold) for question, answers in zip(data.examples, found, strict=True)]
+
+
+def _evaluation(task: Task, texts: Sequence[str], data: LabelledData, encoded: EncodedQuestions) -> Evaluation:
+    questions: Sequence[Question] = data.examples
+
+    def measured(rows: np.ndarray) -> dict[str, float]:
+        return measure(task.metrics, [texts[row] for row in rows], [questions[row] for row in rows])
+
+    lengths = np.array([len(document.ids) for document in encoded.documents])
+    return Evaluation(
+        metrics=measured(np.arange(len(questions))),
+        examples=len(questions),
+        by_length=parts_by_length(lengths, measured),
+        by_slice=parts([question.slice for question in questions], measured) + _by_answerability(questions, measured),
+    )
+
+
+def _by_answerability(questions: Sequence[Question], measured: Any) -> tuple[Part, ...]:
+    """Questions with and without an answer by themselves, where there are both."""
+    has_answer = ["with an answer" if question.answers else "without an answer" for question in questions]
+    return parts(has_answer, measured) if len(set(has_answer)) > 1 else ()
+
+
+def _verdict(question: Question, answers: QuestionAnswers, threshold: float) -> Verdict:
+    predicted = answers.text(threshold)
+    golds = [answer.text for answer in question.answers] or [""]
+    overlap = max(word_f1(predicted, gold) for gold in golds)
+    return Verdict(
+        shown=f"{question.context}\n{question.text}",
+        expected=" | ".join(dict.fromkeys(golds)) or "(no answer)",
+        predicted=f"{predicted or '(no answer)'} ({answers.best[0].probability:.3f})",
+        loss=(1 - overlap) * (1 + answers.best[0].probability),
+        right=any(exact_match(predicted, gold) for gold in golds),
+    )
