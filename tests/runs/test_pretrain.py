@@ -7,11 +7,23 @@ import sys
 import time
 
 import pytest
+import torch
 
+from litebert.corpus.batches import PretrainBatches
+from litebert.corpus.build import build_corpus
+from litebert.corpus.settings import CorpusSettings
+from litebert.corpus.shards import Corpus
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.model.directory import load_model
+from litebert.model.models import ForPretraining
 from litebert.runs.pretrain import PretrainResult, planned, pretrain
+from litebert.runs.pretraining_objective import PretrainingObjective
+from litebert.runs.tokenizer import train as train_tokenizer
+from litebert.tokenization.tokenizer import Tokenizer
+from litebert.tokenization.training import TokenizerSettings
+
+from .texts import write_documents
 
 MODEL = ("model.num_hidden_layers=2", "model.hidden_size=32", "model.num_attention_heads=2")
 SMALL = (
@@ -136,3 +148,72 @@ def test_pairs_without_a_label_give_no_order_score(corpus_directory, tmp_path):
     assert result.end is not None
     assert result.end.sop_accuracy is None
     assert "SOP" not in result.end.to_text()
+
+
+def test_packed_rows_give_the_losses_and_gradients_of_rows_of_their_own(corpus_directory):
+    packed, alone = (
+        gradients(plan(corpus_directory, *WIDE, f"examples.pack={packed}")) for packed in ("true", "false")
+    )
+    assert packed.pop("rows") < alone.pop("rows")
+    for name in alone:
+        torch.testing.assert_close(packed[name], alone[name], rtol=1e-9, atol=1e-12)
+
+
+WIDE = ("batch_size=32", "microbatch_size=32", "examples.max_length=64", "model.hidden_dropout_prob=0.0")
+
+
+def gradients(run):
+    """Summed losses of the first step, and the gradient of their sum, in double precision."""
+    model = ForPretraining(run.model, seed=1).double()
+    settings = {"batch_size": run.batch_size, "microbatch_size": run.microbatch_size, "seed": run.seed}
+    found = {"rows": 0}
+    for batch in PretrainBatches(Corpus.open(run.corpus), run.examples, **settings).microbatches(0):
+        losses = PretrainingObjective()(model, batch).losses
+        sum(losses.values()).backward()
+        found["rows"] += len(batch.input_ids)
+        found |= {name: found.get(name, 0) + loss.detach() for name, loss in losses.items()}
+    return found | {name: parameter.grad for name, parameter in model.named_parameters()}
+
+
+@pytest.fixture(scope="module")
+def second_corpus(corpus_directory, tmp_path_factory):
+    """Another text under the same tokenizer."""
+    directory = tmp_path_factory.mktemp("second")
+    text = write_documents(directory / "text.txt", documents=20, seed=5)
+    tokenizer = Tokenizer.load(corpus_directory / "tokenizer")
+    build_corpus([text], tokenizer, CorpusSettings(held_out_fraction=0), directory / "corpus")
+    return directory / "corpus"
+
+
+def test_corpora_are_mixed_by_weight(corpus_directory, second_corpus, tmp_path):
+    run = plan(corpus_directory, f"mixed_with={{{second_corpus}: 0.5}}", "train.duration=2 steps")
+    result = pretrain(run, tmp_path / "run")
+    assert run.mixed_with == {str(second_corpus): 0.5}
+    assert result.end is not None, "held-out text is that of the first corpus; the second has none"
+    alone = pretrain(plan(corpus_directory, "train.duration=2 steps"), tmp_path / "alone")
+    assert losses(tmp_path / "run") != losses(tmp_path / "alone")
+    assert alone.start == result.start
+
+
+def test_a_mixture_with_another_weight_is_another_run(corpus_directory, second_corpus, tmp_path):
+    two_steps = "train.duration=2 steps"
+    pretrain(plan(corpus_directory, f"mixed_with={{{second_corpus}: 0.5}}", two_steps), tmp_path / "run")
+    with pytest.raises(ConfigError, match="mixed_with"):
+        pretrain(plan(corpus_directory, f"mixed_with={{{second_corpus}: 0.6}}", two_steps), tmp_path / "run")
+
+
+def test_a_corpus_of_another_tokenizer_is_refused_before_anything_is_written(corpus_directory, tmp_path):
+    text = write_documents(tmp_path / "text.txt", documents=30, seed=6)
+    train_tokenizer([text], TokenizerSettings(vocab_size=55, character_coverage=1.0), tmp_path / "tokenizer")
+    other = Tokenizer.load(tmp_path / "tokenizer")
+    build_corpus([text], other, CorpusSettings(held_out_fraction=0), tmp_path / "corpus")
+    with pytest.raises(ConfigError, match="another tokenizer"):
+        pretrain(plan(corpus_directory, f"mixed_with={{{tmp_path / 'corpus'}: 1}}"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_preset_and_a_changing_share_of_masks_train(corpus_directory, tmp_path):
+    changes = ("examples.preset=original", "examples.masked_fraction=0.3 to 0.15 in 2 steps", "train.duration=3 steps")
+    run = plan(corpus_directory, *changes)
+    assert (run.examples.max_predictions, run.examples.max_length) == (20, 32)
+    assert pretrain(run, tmp_path / "run").steps == 3
