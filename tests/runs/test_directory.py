@@ -3,15 +3,23 @@
 import json
 import platform
 import subprocess
-from pathlib import Path
+from dataclasses import dataclass
 
 import pytest
 
 from litebert.errors import ConfigError
 from litebert.runs import directory
 from litebert.runs.directory import RunDirectory, environment, package_version, processor_name
-from litebert.runs.tokenizer import TokenizerResult
+from litebert.runs.result import Result
 from litebert.settings import Settings, read_yaml
+
+
+@dataclass(frozen=True)
+class Finished(Result):
+    steps: int
+
+    def to_text(self) -> str:
+        return f"{self.steps} steps"
 
 
 class Inner(Settings):
@@ -79,10 +87,9 @@ def test_an_empty_directory_is_welcome(tmp_path):
 
 def test_the_result_is_there_once_the_run_is_finished(tmp_path):
     run = opened(tmp_path / "run")
-    assert run.result(TokenizerResult) is None
-    result = TokenizerResult(Path("t"), 1, 2, 3)
-    run.finish(result)
-    assert run.result(TokenizerResult) == result
+    assert run.result(Finished) is None
+    run.finish(Finished(steps=3))
+    assert run.result(Finished) == Finished(steps=3)
 
 
 def test_the_paths_of_a_run(tmp_path):

@@ -1,6 +1,6 @@
 import pytest
 
-from litebert.tokenization.report import VocabularyReport, report_on
+from litebert.tokenization.report import SplitWord, VocabularyReport, report_on
 
 from .material import number_texts
 
@@ -20,7 +20,29 @@ def test_unknown_characters_are_counted(numbers):
     assert report.coverage == pytest.approx(1 - 3 / 21)
 
 
+def test_pieces_and_unknown_strings_are_named(numbers):
+    report = report_on(numbers, ["жж (you)", "жж", "7 you"])
+    assert report.unknown == (("жж", 2),)
+    assert report.unknown_rate == pytest.approx(2 / report.pieces)
+    assert report.most_split[0] == SplitWord("you", 2, tuple(numbers.pieces("you")))
+    assert "'жж' 2×" in report.to_text()
+    assert "you (▁" in report.to_text()
+
+
+def test_costly_words_are_bare_of_signs_and_digits(numbers):
+    report = report_on(numbers, ['"you," 1999 (you) ' + "y" * 50])
+    assert [(word.word, word.occurrences) for word in report.most_split] == [("you", 2)]
+
+
+def test_whole_words_are_counted(numbers):
+    report = report_on(numbers, ["the the street you"])
+    whole = sum(len(numbers.encode(word)) == 1 for word in ("the", "the", "street", "you"))
+    assert (report.whole_words, report.whole_word_share) == (whole, whole / 4)
+    assert report.characters_per_piece == 15 / report.pieces
+
+
 def test_no_text_gives_a_report(numbers):
     report = report_on(numbers, [])
-    assert report == VocabularyReport(0, 0, 0, 0, 0, vocab_size=numbers.vocab_size)
-    assert (report.coverage, report.pieces_per_word, report.used_share) == (1, 0, 0)
+    assert report == VocabularyReport(0, 0, 0, 0, 0, 0, 0, numbers.vocab_size, (), ())
+    assert set(report.figures().values()) == {0, 1}
+    assert "unknown:" not in report.to_text()

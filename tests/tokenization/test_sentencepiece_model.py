@@ -1,6 +1,8 @@
+import io
 import json
 
 import pytest
+import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,7 +12,7 @@ from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.settings import TextSettings
 from litebert.tokenization.subwords import SPACE
 
-from .material import SHARED, number_like_texts, odd_texts, texts_of_scripts
+from .material import SHARED, number_like_texts, number_texts, odd_texts, texts_of_scripts
 
 WAYS = ({}, {"keep_accents": True}, {"lowercase": False, "keep_accents": True}, {"digit_comma": False})
 
@@ -92,6 +94,21 @@ def test_special_pieces_never_come_from_text(numbers):
 def test_what_is_no_model_is_refused_by_name(content):
     with pytest.raises(DataError, match=r"some\.model: (not a SentencePiece model|has no piece)"):
         SentencePieceModel(content, TextSettings(), where="some.model")
+
+
+@pytest.mark.parametrize("kind", ["bpe", "char", "word"])
+def test_a_model_that_is_not_unigram_is_refused_by_its_type(kind):
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(number_texts()),
+        model_writer=model,
+        model_type=kind,
+        vocab_size=60,
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    with pytest.raises(DataError, match=f"some.model: a SentencePiece model of type {kind}, expected unigram"):
+        SentencePieceModel(model.getvalue(), TextSettings(), where="some.model")
 
 
 def cut(content: bytes) -> bytes:

@@ -16,17 +16,21 @@ def train(
     files: Files,
     out: Path,
     settings: TokenizerSettings = RECIPE,
+    held_out_fraction: float = 0.01,
     json: Json = False,
 ) -> None:
     """Learn a SentencePiece vocabulary from text files, with the original's recipe unless told otherwise.
 
+    Prints how well it fits lines that it was not trained on; report.json in the tokenizer directory keeps that.
+
     Args:
         files: text files, globs or directories (.txt, .jsonl, each also compressed)
         out: the tokenizer directory to write
+        held_out_fraction: share of the lines, at most 10,000, to measure the vocabulary on instead of training on them
     """
     from litebert.runs import tokenizer
 
-    result = tokenizer.train(files, settings, out)
+    result = tokenizer.train(files, settings, out, held_out_fraction=held_out_fraction)
     emit(result.to_dict(), result.to_text(), as_json=json)
 
 

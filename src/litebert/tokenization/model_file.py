@@ -1,7 +1,8 @@
 """Reads what SentencePiece keeps to itself from a serialized model. After: `transformers_files.py` writes it down.
 
-The file is a protocol buffer: `ModelProto` with repeated `pieces` = 1 (piece = 1, score = 2, type = 3) and
-`normalizer_spec` = 3 (precompiled_charsmap = 2). Source: sentencepiece_model.proto of google/sentencepiece.
+The file is a protocol buffer: `ModelProto` with repeated `pieces` = 1 (piece = 1, score = 2, type = 3),
+`trainer_spec` = 2 (model_type = 3) and `normalizer_spec` = 3 (precompiled_charsmap = 2).
+Source: sentencepiece_model.proto of google/sentencepiece.
 The model was loaded by SentencePiece before it comes here, so it is well formed.
 """
 
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _NORMAL, _USER_DEFINED = 1, 4
+_MODEL_TYPES = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,13 @@ class ModelFile:
     pieces: tuple[ScoredPiece, ...]
     charsmap: bytes
     """Compiled table of SentencePiece's own normaliser; empty for the identity."""
+
+
+def model_type(content: bytes) -> str:
+    """How a serialized model splits text: "unigram", "bpe", "word" or "char"."""
+    trainer = dict(_fields(dict(_fields(content)).get(2, b"")))
+    (number,) = trainer.get(3, b"\x01")
+    return _MODEL_TYPES[number]
 
 
 def parse_model(content: bytes) -> ModelFile:

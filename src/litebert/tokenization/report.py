@@ -1,11 +1,30 @@
 """How well a vocabulary fits texts. Before: a tokenizer and texts it was not trained on. After: `cli` shows it."""
 
+import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from litebert.tokenization.tokenizer import Tokenizer
+
+EXTRACT = 10
+"""How many unknown characters and split words are named."""
+LONGEST_SHOWN = 40
+"""Characters; a longer "word" is a line of a script without spaces, and says nothing about the vocabulary."""
+_LETTERS = re.compile(r"[^\W\d_](?:.*[^\W\d_])?")
+"""From the first letter of a word to the last."""
+
+
+@dataclass(frozen=True)
+class SplitWord:
+    """A word of the texts and what becomes of it."""
+
+    word: str
+    """Without digits or signs around it."""
+    occurrences: int
+    pieces: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -16,11 +35,30 @@ class VocabularyReport:
     characters: int
     """White space not counted."""
     pieces: int
+    whole_words: int
+    """Words that are one piece."""
+    unknown_pieces: int
     unknown_characters: int
     """Characters inside unknown pieces."""
     used_pieces: int
     """Different pieces that occur."""
     vocab_size: int
+    unknown: tuple[tuple[str, int], ...]
+    """The most frequent strings that are unknown, and how often each occurs."""
+    most_split: tuple[SplitWord, ...]
+    """The words that cost the most pieces beyond their first, over all their occurrences."""
+
+    def figures(self) -> dict[str, float]:
+        """The shares and means below."""
+        names = (
+            "coverage",
+            "unknown_rate",
+            "pieces_per_word",
+            "characters_per_piece",
+            "whole_word_share",
+            "used_share",
+        )
+        return {name: getattr(self, name) for name in names}
 
     @property
     def coverage(self) -> float:
@@ -28,34 +66,88 @@ class VocabularyReport:
         return 1 - self.unknown_characters / max(self.characters, 1)
 
     @property
+    def unknown_rate(self) -> float:
+        """Share of the pieces that are unknown."""
+        return self.unknown_pieces / max(self.pieces, 1)
+
+    @property
     def pieces_per_word(self) -> float:
         """Also called fertility; 1 would be a vocabulary of whole words."""
         return self.pieces / max(self.words, 1)
+
+    @property
+    def characters_per_piece(self) -> float:
+        """The longer pieces are, the shorter the sequences a model has to read."""
+        return self.characters / max(self.pieces, 1)
+
+    @property
+    def whole_word_share(self) -> float:
+        """Share of the words that are one piece."""
+        return self.whole_words / max(self.words, 1)
 
     @property
     def used_share(self) -> float:
         """Share of the vocabulary that occurs."""
         return self.used_pieces / self.vocab_size
 
+    def to_text(self) -> str:
+        """Lines for a person."""
+        lines = [
+            f"words: {self.words:,}, of {self.pieces_per_word:.2f} pieces each; "
+            f"{self.whole_word_share:.1%} are one piece",
+            f"pieces: {self.pieces:,}, of {self.characters_per_piece:.2f} characters each; "
+            f"{self.used_share:.1%} of the vocabulary occurs",
+            f"coverage: {self.coverage:.4%} of the characters; {self.unknown_rate:.4%} of the pieces are unknown",
+        ]
+        if self.unknown:
+            lines.append("unknown: " + ", ".join(f"{text!r} {count:,}×" for text, count in self.unknown))
+        if self.most_split:
+            lines.append("costliest words: " + ", ".join(_shown(word) for word in self.most_split))
+        return "\n".join(lines)
+
 
 def report_on(tokenizer: Tokenizer, texts: Iterable[str]) -> VocabularyReport:
     """Count words, pieces and unknown characters of held-out texts."""
-    words = characters = pieces = unknown = 0
+    words = Counter(word for text in texts for word in text.split())
+    spellings = dict(zip(words, tokenizer.encode_batch(list(words)), strict=True))
     used = np.zeros(tokenizer.vocab_size, dtype=bool)
-    for text in texts:
-        ids = tokenizer.encode(text)
-        words += len(text.split())
-        characters += _visible(text)
-        pieces += len(ids)
+    unknown: Counter[str] = Counter()
+    unknown_pieces = 0
+    for word, ids in spellings.items():
         used[ids] = True
-        unknown += _unknown_characters(tokenizer, text) if tokenizer.unk_id in ids else 0
-    return VocabularyReport(words, characters, pieces, unknown, int(used.sum()), tokenizer.vocab_size)
+        if tokenizer.unk_id in ids:
+            unknown_pieces += words[word] * ids.count(tokenizer.unk_id)
+            unknown.update({text: words[word] * count for text, count in _unknown(tokenizer, word).items()})
+    return VocabularyReport(
+        words=words.total(),
+        characters=sum(len(word) * count for word, count in words.items()),
+        pieces=sum(len(ids) * words[word] for word, ids in spellings.items()),
+        whole_words=sum(words[word] for word, ids in spellings.items() if len(ids) == 1),
+        unknown_pieces=unknown_pieces,
+        unknown_characters=sum(len(text) * count for text, count in unknown.items()),
+        used_pieces=int(used.sum()),
+        vocab_size=tokenizer.vocab_size,
+        unknown=tuple(unknown.most_common(EXTRACT)),
+        most_split=_most_split(tokenizer, words),
+    )
 
 
-def _unknown_characters(tokenizer: Tokenizer, text: str) -> int:
-    ids, offsets = tokenizer.encode_with_offsets(text)
-    return sum(_visible(text[start:end]) for index, (start, end) in zip(ids, offsets) if index == tokenizer.unk_id)
+def _unknown(tokenizer: Tokenizer, word: str) -> Counter[str]:
+    """The parts of a word that are unknown."""
+    ids, offsets = tokenizer.encode_with_offsets(word)
+    return Counter(word[start:end] for index, (start, end) in zip(ids, offsets) if index == tokenizer.unk_id)
 
 
-def _visible(text: str) -> int:
-    return sum(len(word) for word in text.split())
+def _most_split(tokenizer: Tokenizer, words: Counter[str]) -> tuple[SplitWord, ...]:
+    bare: Counter[str] = Counter()
+    for word, count in words.items():
+        if len(word) <= LONGEST_SHOWN and (found := _LETTERS.search(word)):
+            bare[found.group()] += count
+    spellings = zip(bare, tokenizer.encode_batch(list(bare)), strict=True)
+    costs = {word: bare[word] * (len(ids) - 1) for word, ids in spellings if len(ids) > 1}
+    costliest = sorted(costs, key=lambda word: (-costs[word], word))[:EXTRACT]
+    return tuple(SplitWord(word, bare[word], tuple(tokenizer.pieces(word))) for word in costliest)
+
+
+def _shown(word: SplitWord) -> str:
+    return f"{word.word} ({' '.join(word.pieces)}) {word.occurrences:,}×"

@@ -7,6 +7,7 @@ import numpy as np
 import sentencepiece
 
 from litebert.errors import DataError
+from litebert.tokenization.model_file import model_type
 from litebert.tokenization.normalize import normalize
 from litebert.tokenization.settings import TextSettings
 from litebert.tokenization.subwords import SPACE, Span
@@ -115,6 +116,11 @@ def _read(content: bytes, *, where: str) -> tuple[sentencepiece.SentencePiecePro
         vocabulary = tuple(processor.id_to_piece(list(range(processor.vocab_size()))))
     except (RuntimeError, UnicodeDecodeError):
         raise DataError(f"{where}: not a SentencePiece model, or a damaged one; take a fresh copy") from None
+    if (kind := model_type(content)) != "unigram":
+        raise DataError(
+            f"{where}: a SentencePiece model of type {kind}, expected unigram, as all of ALBERT's are; "
+            "train one with `litebert tokenizer train`"
+        )
     for piece in SentencePieceModel.specials.values():
         if piece not in vocabulary:
             raise DataError(

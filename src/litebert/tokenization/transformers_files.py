@@ -98,6 +98,8 @@ def _normalizers(settings: TextSettings, charsmap: bytes) -> list[dict[str, Any]
     if settings.lowercase:
         steps += [_replace(_FINAL_SIGMA, "ς"), {"type": "Lowercase"}]
     if charsmap:
+        # SentencePiece's table composes decomposed Korean syllables, but transformers applies it letter by letter.
+        steps += [] if settings.keep_accents else [{"type": "NFC"}]
         steps.append({"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap).decode()})
     return [*steps, _replace(f"[ {SPACE}]+", " "), _STRIP]
 
