@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from pathlib import Path
 
-from litebert.cli.output import CorpusDirectory, Files, Json, Several, emit
+from litebert.cli.output import CorpusDirectory, Files, Json, OptionalName, Several, emit
 from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.settings import CorpusSettings
 
@@ -56,17 +56,37 @@ def show(
     *,
     number: int = 5,
     seed: int = 0,
+    preset: OptionalName = None,
     settings: ExampleSettings = SHOWN,
     json: Json = False,
 ) -> None:
     """Show training examples as they are drawn: both segments, what is masked and by what, the label.
 
+    In colour on a terminal. Elsewhere, or with NO_COLOR set, an n-gram that is to be predicted stands in braces, `|`
+    between the pieces of a word in it: {hidden}, {replaced→by a random token}, {shown as it is=}.
+
     Args:
         number: how many examples, the first ones of a run
         seed: seed of that run
+        preset: start from a known way of drawing (original, tokens, whole_words, spans) instead of ours
     """
+    from rich.console import Console
+
+    from litebert.cli.examples import print_examples, takes_colour
     from litebert.corpus.shards import Corpus
     from litebert.corpus.show import show_examples
 
-    for example in show_examples(Corpus.open(corpus), settings, count=number, seed=seed):
-        emit(example.to_dict(), example.to_text(), as_json=json)
+    chosen = _with_preset(preset, settings) if preset else settings
+    examples = show_examples(Corpus.open(corpus), chosen, count=number, seed=seed)
+    if takes_colour(console := Console()) and not json:
+        print_examples(examples, console)
+        return
+    for example in examples:
+        emit(example.to_dict(), f"{example.to_text()}\n", as_json=json)
+
+
+def _with_preset(preset: str, settings: ExampleSettings) -> ExampleSettings:
+    """The preset, with the settings that differ from the defaults of this verb."""
+    usual = SHOWN.to_dict()
+    changed = {name: value for name, value in settings.to_dict().items() if value != usual[name]}
+    return ExampleSettings.parse({"preset": preset, "max_length": SHOWN.max_length, **changed}, where="corpus show")

@@ -1,15 +1,32 @@
-"""Examples as a person reads them. Before: batches. After: the eye of whoever wants to know what a model is shown."""
+"""Examples as a person reads them. Before: pairing, masking. After: the eye of whoever wants to know what a model sees.
 
+`cli/examples.py` colours what is here.
+"""
+
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from itertools import groupby
+from typing import Any, Literal
 
-from litebert.corpus.batches import PretrainBatch, PretrainBatches
+from litebert.corpus.batches import vocabulary_for
 from litebert.corpus.example_settings import ExampleSettings
-from litebert.corpus.pairing import IN_ORDER, NO_LABEL, SWAPPED
+from litebert.corpus.grid import Grid, to_grid
+from litebert.corpus.masked_fraction import Ramp
+from litebert.corpus.masking import Masked, mask
+from litebert.corpus.mixture import Mixture, Place
+from litebert.corpus.pairing import IN_ORDER, NO_LABEL, SWAPPED, Example
 from litebert.corpus.shards import Corpus
 from litebert.tokenization.tokenizer import Tokenizer
 
-LABEL_NAMES = {IN_ORDER: "in order", SWAPPED: "not in order", NO_LABEL: "no label"}
+Fate = Literal["read", "masked", "random", "unchanged"]
+"""What becomes of a token: it can be read and is not asked for, or it is to be predicted and hidden behind [MASK],
+replaced by a random token, or shown as it is."""
+LABEL_NAMES = {
+    "sop": {IN_ORDER: "in order", SWAPPED: "swapped", NO_LABEL: "no label"},
+    "nsp": {IN_ORDER: "in order", SWAPPED: "another document", NO_LABEL: "no label"},
+    "none": {NO_LABEL: "no label"},
+}
+SPACE = "▁"
 
 
 @dataclass(frozen=True)
@@ -20,54 +37,138 @@ class ShownToken:
     """What the text says."""
     shown: str
     """What the model sees."""
-    segment: int
-    predicted: bool
+    fate: Fate
+    ngram: int | None
+    """Number of the n-gram it is predicted with, counted from 0 in the order of the text."""
+
+    @property
+    def is_special(self) -> bool:
+        """Whether it is [CLS] or [SEP]."""
+        return self.piece in ("[CLS]", "[SEP]")
 
     def to_text(self) -> str:
-        """The piece; if it is to be predicted, `{text}` when shown as it is, else `{text→what is shown}`."""
-        if not self.predicted:
-            return self.piece
-        return f"{{{self.piece}}}" if self.shown == self.piece else f"{{{self.piece}→{self.shown}}}"
+        """The text; `text→other` if a random token is shown, `text=` if it is to be predicted but not hidden."""
+        text, shown = (piece.replace(SPACE, "") or SPACE for piece in (self.piece, self.shown))
+        return {"random": f"{text}→{shown}", "unchanged": f"{text}="}.get(self.fate, text)
 
 
 @dataclass(frozen=True)
 class ShownExample:
-    """One example with its label, as the model of a training run would get it."""
+    """One example, as the model of a training run would get it."""
 
     label: str
-    tokens: tuple[ShownToken, ...]
+    document: int
+    """Number of the document it is from."""
+    sentences: tuple[int, int]
+    """Numbers of its first sentence and of the one behind its last, in the whole corpus."""
+    segments: tuple[tuple[ShownToken, ...], ...]
+    """One or two, with the special tokens around them."""
+
+    @property
+    def tokens(self) -> tuple[ShownToken, ...]:
+        """Those of all segments."""
+        return tuple(token for segment in self.segments for token in segment)
+
+    @property
+    def num_predicted(self) -> int:
+        """Tokens to be predicted."""
+        return sum(token.ngram is not None for token in self.tokens)
+
+    @property
+    def num_ngrams(self) -> int:
+        """n-grams they form."""
+        return len({token.ngram for token in self.tokens} - {None})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return asdict(self)
 
+    def heading(self) -> str:
+        """Where it is from and how much of it is hidden, in one line."""
+        first, end = self.sentences
+        share, ngrams = self.num_predicted / len(self.tokens), self.num_ngrams
+        return (
+            f"document {self.document}, sentences {first} to {end - 1}: {len(self.tokens)} tokens, "
+            f"{self.num_predicted} to predict ({share:.0%}) in {ngrams} n-gram{'s' * (ngrams > 1)}"
+        )
+
     def to_text(self) -> str:
-        """The label, then a line for each segment."""
-        segments = [[t.to_text() for t in self.tokens if t.segment == number] for number in (0, 1)]
-        return "\n".join([f"({self.label})", *(" ".join(pieces) for pieces in segments if pieces)])
+        """The heading, then the segments; n-grams stand in braces, `|` parts the pieces of a word in them."""
+        lines = [f"{name}  {''.join(_plain(segment))}" for name, segment in zip("AB", self.segments, strict=False)]
+        return "\n".join([f"({self.label}) {self.heading()}", *lines])
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Neighbouring tokens with what is written around them."""
+
+    before: str
+    """A space, if one is written before the first of them."""
+    tokens: tuple[ShownToken, ...]
+    """Those of one n-gram, or of the text between n-grams."""
+
+    @property
+    def is_ngram(self) -> bool:
+        """Whether they are to be predicted."""
+        return self.tokens[0].ngram is not None
+
+
+def stretches(segment: tuple[ShownToken, ...]) -> Iterator[Stretch]:
+    """A segment cut at the ends of its n-grams."""
+    for _, run in groupby(segment, key=lambda token: token.ngram):
+        tokens = tuple(run)
+        yield Stretch(gap(tokens[0]) if tokens[0] is not segment[0] else "", tokens)
+
+
+def gap(token: ShownToken, *, inside: str = "") -> str:
+    """What is written before a token: a space at the beginning of a word, otherwise `inside`."""
+    return " " if token.is_special or token.piece.startswith(SPACE) else inside
+
+
+def _plain(segment: tuple[ShownToken, ...]) -> Iterator[str]:
+    for stretch in stretches(segment):
+        inside = "|" if stretch.is_ngram else ""
+        first, *others = stretch.tokens
+        text = "".join([first.to_text(), *(gap(token, inside=inside) + token.to_text() for token in others)])
+        yield stretch.before + (f"{{{text}}}" if stretch.is_ngram else text)
 
 
 def show_examples(corpus: Corpus, settings: ExampleSettings, *, count: int = 5, seed: int = 0) -> list[ShownExample]:
     """The first examples that a training run with this seed is given."""
-    tokenizer = Tokenizer.load(corpus.tokenizer_directory)
-    batches = PretrainBatches(corpus, settings, batch_size=count, microbatch_size=1, seed=seed)
-    return [_show(batch, tokenizer) for batch in batches.microbatches(0)]
+    tokenizer, vocabulary = Tokenizer.load(corpus.tokenizer_directory), vocabulary_for(corpus, settings)
+    mixture = Mixture([(corpus, 1.0)], settings, seed=seed)
+    places = [mixture.at(position) for position in range(count)]
+    examples = [place.draw() for place in places]
+    grid = to_grid(examples, vocabulary)
+    masked = mask(grid, vocabulary, settings, masked_fraction=Ramp.parse(settings.masked_fraction).at(0))
+    names = LABEL_NAMES[settings.pairing]
+    return [
+        _show(place, names[example.label], _tokens(grid, masked, row, tokenizer), example)
+        for row, (place, example) in enumerate(zip(places, examples, strict=True))
+    ]
 
 
-def _show(batch: PretrainBatch, tokenizer: Tokenizer) -> ShownExample:
-    """The only example of a batch."""
-    shown = batch.input_ids[0, : batch.num_tokens].tolist()
-    answers = dict(zip(batch.predicted_positions.tolist(), batch.mlm_labels.tolist(), strict=True))
-    segments = batch.token_type_ids[0].tolist()
-    return ShownExample(
-        label=LABEL_NAMES[int(batch.sop_labels[0])],
-        tokens=tuple(
-            ShownToken(
-                piece=tokenizer.id_to_piece(answers.get(position, token)),
-                shown=tokenizer.id_to_piece(token),
-                segment=segments[position],
-                predicted=position in answers,
-            )
-            for position, token in enumerate(shown)
-        ),
-    )
+def _show(place: Place, label: str, tokens: tuple[ShownToken, ...], example: Example) -> ShownExample:
+    middle = len(example.first) + 2
+    segments = (tokens[:middle], tokens[middle:]) if len(example.second) else (tokens,)
+    sentences = int(place.epoch.starts[place.index]), int(place.epoch.starts[place.index + 1])
+    return ShownExample(label, int(place.epoch.documents[place.index]), sentences, segments)
+
+
+def _tokens(grid: Grid, masked: Masked, row: int, tokenizer: Tokenizer) -> tuple[ShownToken, ...]:
+    numbers: dict[int, int] = {-1: -1}
+    found = []
+    for position in range(int(grid.lengths[row])):
+        told, shown = int(grid.input_ids[row, position]), int(masked.input_ids[row, position])
+        first_word = int(masked.ngrams[row, position])
+        number = numbers.setdefault(first_word, len(numbers) - 1)
+        fate = _fate(told, shown, tokenizer.mask_id) if number >= 0 else "read"
+        pieces = tokenizer.id_to_piece(told), tokenizer.id_to_piece(shown)
+        found.append(ShownToken(*pieces, fate, number if number >= 0 else None))
+    return tuple(found)
+
+
+def _fate(told: int, shown: int, mask_id: int) -> Fate:
+    if shown == mask_id:
+        return "masked"
+    return "unchanged" if shown == told else "random"
