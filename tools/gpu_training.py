@@ -21,7 +21,9 @@ from litebert.corpus.settings import CorpusSettings
 from litebert.errors import MissingExtraError
 from litebert.files import write_json
 from litebert.logs import log_to_stderr
-from litebert.runs.pretrain import PretrainResult, planned, pretrain
+from litebert.runs.pretrain import pretrain
+from litebert.runs.pretrain_result import PretrainResult
+from litebert.runs.pretrain_settings import planned
 from litebert.tokenization.training import TokenizerSettings, train_tokenizer
 from litebert.training.progress import progress_display
 

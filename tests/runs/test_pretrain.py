@@ -17,7 +17,9 @@ from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.model.directory import load_model
 from litebert.model.models import ForPretraining
-from litebert.runs.pretrain import PretrainResult, planned, pretrain
+from litebert.runs.pretrain import pretrain
+from litebert.runs.pretrain_result import PretrainResult
+from litebert.runs.pretrain_settings import planned
 from litebert.runs.pretraining_objective import PretrainingObjective
 from litebert.runs.tokenizer import train as train_tokenizer
 from litebert.tokenization.tokenizer import Tokenizer

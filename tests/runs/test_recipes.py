@@ -5,7 +5,7 @@ import pytest
 from litebert.errors import ConfigError
 from litebert.model.presets import preset
 from litebert.runs.finetune_settings import planned as finetune_planned
-from litebert.runs.pretrain import PretrainRun
+from litebert.runs.pretrain_settings import PretrainRun
 from litebert.runs.recipes import ABOUT, load_recipe, recipe_names, resolved_model
 
 KINDS = {

@@ -7,7 +7,7 @@ import pytest
 
 from litebert.errors import CheckpointError
 from litebert.runs.held_out_scores import HeldOutScores
-from litebert.runs.pretrain import PretrainResult
+from litebert.runs.pretrain_result import PretrainResult
 
 SCORES = HeldOutScores(0.5, 1.25, 40, 0.1, 0.75, 16, (0.5, 0.9))
 

@@ -31,6 +31,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "predict": ("predict:predict", "answer for every row of a file: masked words, classes, values"),
     "convert": ("convert:convert", "read and write transformers and TensorFlow checkpoints"),
     "info": ("info:info", "parameters, FLOPs and memory of a preset or a model directory"),
+    "analyze curves": ("analyze:curves", "draw the curves of runs on one page"),
     "doctor": ("doctor:doctor", "versions, devices, threads and disk of this machine"),
 }
 EXIT_AFTER_INTERRUPT = 130

@@ -31,6 +31,7 @@ def pretrain(
     from litebert.runs.pretrain import planned
     from litebert.runs.pretrain import pretrain as run
     from litebert.settings import write_yaml
+    from litebert.runs.pretrain_settings import planned
     from litebert.training.progress import progress_display
 
     plan = planned(recipe, settings, corpus=corpus)

@@ -116,14 +116,14 @@ def _identities(renamed: Renamed, description: Description, *, to: Format) -> tu
 
 
 def _read(source: Path | str, *, as_model: ModelName | None, labels: Collection[str]) -> _Source:
-    if _is_original(Path(source)):
+    if is_original(Path(source)):
         original = read_original(Path(source), as_model=as_model, labels=labels)
         return _Source(original.description, original.renamed, original.ignored_settings)
     stored = read_directory(source)
     return _Source(stored.description, stored.renamed)
 
 
-def _is_original(path: Path) -> bool:
+def is_original(path: Path) -> bool:
     """Whether a path leads to a TensorFlow checkpoint: its prefix, its index or its directory."""
     if path.is_dir():
         return not (path / CONFIG).exists() and any(path.glob("*.index"))

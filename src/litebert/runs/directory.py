@@ -1,14 +1,15 @@
 """The run directory: what every training verb leaves behind, and how the same command finds it again.
 
 `settings.yaml` (resolved), `environment.json`, `metrics.jsonl`, `checkpoints/`, `model/` and, once the run has ended
-well, `result.json`. Before: a verb with its settings. After: training.Trainer, which resumes from `checkpoints/`.
+well, `result.json`; pretraining adds `curves.html`, and `best/` or `last/` where it selects a model by a measure.
+Before: a verb with its settings. After: training.Trainer, which resumes from `checkpoints/`.
 """
 
 import json
 import platform
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,6 +22,8 @@ from litebert.settings import Settings, read_yaml, write_yaml
 
 R = TypeVar("R", bound=Result)
 
+_PERMISSION = "train.allow_changes"
+"""The setting that names those which may change; it may itself."""
 PACKAGES = ("litebert", "torch", "numpy", "sentencepiece", "safetensors")
 
 
@@ -31,15 +34,18 @@ class RunDirectory:
     path: Path
 
     @classmethod
-    def open(cls, path: Path, settings: Settings, *, kind: str) -> Self:
+    def open(cls, path: Path, settings: Settings, *, kind: str, allowed: Collection[str] = ()) -> Self:
         """Create the directory, or find it again: other settings than its own are a ConfigError that names them.
 
-        `kind` is the verb; a directory of another verb is refused.
+        `kind` is the verb; a directory of another verb is refused. Settings named in `allowed` (or below a name there)
+        may differ: they take the place of the old ones, and a run that was finished is so no longer.
         """
         run = cls(path)
         wanted = {"kind": kind, **settings.to_dict()}
         if run.settings_file.exists():
-            _refuse_other_settings(run.settings_file, read_yaml(run.settings_file), wanted)
+            if _refuse_other_settings(run.settings_file, read_yaml(run.settings_file), wanted, allowed=allowed):
+                write_text(run.settings_file, write_yaml(wanted))
+                run.result_file.unlink(missing_ok=True)
             return run
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise ConfigError(f"{path}: exists and is not a run directory; choose another --out or remove it")
@@ -62,6 +68,26 @@ class RunDirectory:
     def model(self) -> Path:
         """The final model directory."""
         return self.path / "model"
+
+    @property
+    def best(self) -> Path:
+        """Model directory of the best evaluation so far, while a run that selects by a measure is unfinished."""
+        return self.path / "best"
+
+    @property
+    def last(self) -> Path:
+        """Model directory of the last step, where the exported model is the best one."""
+        return self.path / "last"
+
+    @property
+    def curves(self) -> Path:
+        """Page with the curves of the run."""
+        return self.path / "curves.html"
+
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether the run has come as far as a checkpoint."""
+        return any((self.path / "checkpoints").glob("step-*"))
 
     @property
     def result_file(self) -> Path:
@@ -117,14 +143,19 @@ def _git_commit() -> str | None:
     return done.stdout.strip() or None
 
 
-def _refuse_other_settings(file: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+def _refuse_other_settings(
+    file: Path, found: Mapping[str, Any], wanted: Mapping[str, Any], *, allowed: Collection[str]
+) -> bool:
+    """Whether any setting that may change has changed; a change of another one is a ConfigError."""
     changed = sorted(set(_flat(found).items()) ^ set(_flat(wanted).items()))
-    names = list(dict.fromkeys(name for name, _ in changed))
-    if names:
+    names = list(dict.fromkeys(name for name, _ in changed if name != _PERMISSION))
+    refused = [name for name in names if not any(f"{name}.".startswith(f"{free}.") for free in allowed)]
+    if refused:
         raise ConfigError(
-            f"{file}: the run there has other settings ({', '.join(names)}); "
-            "resume it with its own settings or choose another --out"
+            f"{file}: the run there has other settings ({', '.join(refused)}); resume it with its own settings, "
+            f"name what may change in {_PERMISSION}, or choose another --out"
         )
+    return bool(names)
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:

@@ -20,9 +20,10 @@ from litebert.corpus.build import build_corpus
 from litebert.corpus.settings import CorpusSettings
 from litebert.inference.predictor import Predictor
 from litebert.randomness import rng_for
-from litebert.runs import finetune, finetune_settings, pretrain
+from litebert.runs import finetune, finetune_settings, pretrain, pretrain_settings
 from litebert.runs.directory import RunDirectory
 from litebert.runs.held_out_scores import HeldOutScores
+from litebert.runs.pretrain_result import PretrainResult
 from litebert.runs.quickstart_text import TextFiles, split_text
 from litebert.runs.result import Result
 from litebert.settings import Settings, read_yaml
@@ -156,7 +157,7 @@ def _corpus(text: TextFiles, tokenizer: Tokenizer, directory: Path) -> Path:
     return directory
 
 
-def _pretrain_run(run: QuickstartRun, corpus: Path, out: Path, *, spent: float) -> pretrain.PretrainRun:
+def _pretrain_run(run: QuickstartRun, corpus: Path, out: Path, *, spent: float) -> pretrain_settings.PretrainRun:
     """Pretraining for the seconds that are left; a run that is there already keeps the length it was begun with."""
     begun = RunDirectory(out).settings_file
     if begun.exists():
@@ -165,7 +166,7 @@ def _pretrain_run(run: QuickstartRun, corpus: Path, out: Path, *, spent: float) 
         total = 60 * run.minutes
         duration = f"{max(LEAST_SHARE * total, (1 - RESERVED_SHARE) * total - spent):.0f} seconds"
     overrides = [f"train.duration={duration}", f"seed={run.seed}", f"train.seed={run.seed}"]
-    return pretrain.planned("quickstart", overrides, corpus=corpus)
+    return pretrain_settings.planned("quickstart", overrides, corpus=corpus)
 
 
 def _finetune_run(
@@ -178,7 +179,7 @@ def _finetune_run(
     return finetune_settings.planned("quickstart", [steps, f"seed={run.seed}", f"train.seed={run.seed}"], given=given)
 
 
-def _draw(out: Path, pretrained: pretrain.PretrainResult) -> Path:
+def _draw(out: Path, pretrained: PretrainResult) -> Path:
     assert pretrained.end is not None, "the recipe evaluates"
     path = out / "curve.png"
     baselines = {"mlm": pretrained.end.baseline_accuracy, "sop": 0.5}
@@ -190,7 +191,7 @@ def _draw(out: Path, pretrained: pretrain.PretrainResult) -> Path:
 def _result(
     run: QuickstartRun,
     text: TextFiles,
-    pretrained: pretrain.PretrainResult,
+    pretrained: PretrainResult,
     tuned: finetune.FinetuneResult,
     scratch: finetune.FinetuneResult,
     curve: Path,

@@ -1,0 +1,73 @@
+"""What a pretraining run is: its settings, from a recipe and a corpus. Before: recipes. After: `pretrain`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from litebert.corpus.example_settings import ExampleSettings
+from litebert.corpus.shards import Corpus
+from litebert.errors import ConfigError
+from litebert.model.config import ModelConfig
+from litebert.runs.best_model import SelectBy
+from litebert.runs.held_out import PairTask
+from litebert.runs.recipes import load_recipe, resolved_model
+from litebert.settings import Settings
+from litebert.tokenization.tokenizer import Tokenizer
+from litebert.training.settings import TrainSettings
+
+Weight = Annotated[float, Field(gt=0)]
+
+
+class PretrainRun(Settings):
+    """Everything that decides a pretraining run."""
+
+    corpus: Path
+    """Corpus directory from `litebert corpus build`."""
+    mixed_with: dict[str, Weight] = Field(default={})
+    """Further corpus directories made with the same tokenizer, and their weights beside `corpus`, which has 1:
+    `{wiki: 0.5}` draws one example from `wiki` for two from `corpus`. An epoch, and what is held out, is `corpus`'s."""
+    model: ModelConfig
+    """Architecture; its vocab_size is the tokenizer's."""
+    examples: ExampleSettings = ExampleSettings()
+    """How examples are drawn from the corpus."""
+    train: TrainSettings
+    """Optimizer, schedule, length of the run, precision."""
+    batch_size: int = Field(default=64, gt=0)
+    """Examples in one step, over all processes."""
+    microbatch_size: int = Field(default=64, gt=0)
+    """Examples, or rows if they are packed, in one forward and backward; smaller needs less memory and gives the same
+    gradient."""
+    held_out_examples: int = Field(default=2048, ge=0)
+    """Most examples of the corpus's held-out part to score at an evaluation; 0 trains without looking."""
+    start_from: str | None = None
+    """Weights to start from: a model or run directory, a checkpoint, a name on the hub or a TensorFlow checkpoint; its
+    depth and sharing may differ from the model's. Optimizer, schedule and data begin anew."""
+    select_by: SelectBy | None = None
+    """Held-out measure by which the exported model is chosen among those evaluated; null exports the last one."""
+    pair_tasks: tuple[PairTask, ...] = ()
+    """Pair tasks to score at an evaluation besides the one that is trained: `nsp`, `sop`."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of the initial weights, of the order of the examples and of their masks."""
+
+    @model_validator(mode="after")
+    def _selection_is_measured(self) -> "PretrainRun":
+        if self.select_by is None:
+            return self
+        task = self.select_by.partition("_")[0]
+        if not self.held_out_examples:
+            raise ValueError("select_by: nothing is measured, since held_out_examples is 0; set one of the two")
+        if task in ("sop", "nsp") and task not in (self.examples.pairing, *self.pair_tasks):
+            raise ValueError(f"select_by: {task} pairs are not scored; add {task} to pair_tasks")
+        return self
+
+
+def planned(recipe: str, overrides: Sequence[str], *, corpus: Path) -> PretrainRun:
+    """The run that a recipe, changed by `key.path=value` overrides, means for a corpus."""
+    values = load_recipe(recipe, kind="pretrain").with_overrides(overrides)
+    vocab_size = Tokenizer.load(Corpus.open(corpus, "train").tokenizer_directory).vocab_size
+    if not isinstance(values.get("model"), dict):
+        raise ConfigError(f"{recipe}: setting 'model' must be a mapping, such as model.preset=tiny")
+    model = resolved_model(values["model"], vocab_size=vocab_size)
+    return PretrainRun.parse({**values, "model": model, "corpus": str(corpus)}, where=recipe)
