@@ -107,6 +107,74 @@ def test_a_corpus_of_one_document_has_no_other_to_pair_with(tmp_path):
     assert (example.label, len(example.first), len(example.second)) == (NO_LABEL, 46, 0)
 
 
+def views(corpus, **settings):
+    """The same examples under each pairing."""
+    return [examples_of(corpus, pairing=pairing, **settings)[1] for pairing in get_args(Pairing)]
+
+
+def test_pairings_ask_their_questions_about_the_same_text(corpus):
+    """So a model can be asked for sentence order and for next sentences on the same examples (ALBERT, table 5)."""
+    for sop, nsp, none in zip(*views(corpus, max_length=512), strict=True):
+        whole = np.concatenate([none.first, none.second])
+        in_order = (sop.second, sop.first) if sop.label == SWAPPED else (sop.first, sop.second)
+        assert np.array_equal(np.concatenate(in_order), whole)
+        assert np.array_equal(nsp.first, none.first)
+        assert (sop.label == NO_LABEL) == (nsp.label == NO_LABEL)
+        if nsp.label == IN_ORDER:
+            assert np.array_equal(nsp.second, none.second)
+
+
+def test_the_same_pair_is_shortened_and_masked_the_same_under_each_pairing(corpus):
+    same = 0
+    for sop, nsp, none in zip(*views(corpus, max_length=24), strict=True):
+        if sop.label == nsp.label == IN_ORDER:
+            same += 1
+            assert np.array_equal(sop.first, nsp.first)
+            assert np.array_equal(sop.second, nsp.second)
+            assert sop.rng.random() == nsp.rng.random() == none.rng.random()
+    assert same > 50
+
+
+def test_which_pairs_are_swapped_says_nothing_about_which_are_exchanged(corpus):
+    both = [
+        (sop.label, nsp.label)
+        for number in range(4)
+        for sop, nsp, _ in zip(*views(corpus, number=number), strict=True)
+        if sop.label != NO_LABEL
+    ]
+    share = np.mean([sop == nsp for sop, nsp in both])
+    assert share == pytest.approx(0.5, abs=3 * 0.5 / np.sqrt(len(both)))
+
+
+def test_the_originals_second_segment_is_long_enough_or_goes_to_the_end_of_its_document(corpus):
+    """Source: `target_b_length = target_seq_length - len(tokens_a)` and the loop behind it."""
+    epoch, examples = examples_of(corpus, single_sentence="random_document", max_length=48, short_every=0)
+    single = np.flatnonzero(np.diff(epoch.starts) == 1)
+    starts, ends = set(), 0
+    for index in single.tolist():
+        example, room = examples[index], 45 - int(epoch.tokens[index])
+        if room > 0:
+            last = sentences(example.second)[-1]
+            document = document_of(corpus, last)
+            ends += document_of(corpus, last + 1) != document if last + 1 < corpus.num_sentences else 1
+            full = len(example.second) >= room
+            assert full or last + 1 == corpus.num_sentences or document_of(corpus, last + 1) != document
+            starts.add(sentences(example.second)[0])
+    assert 0 < ends < len(single)
+    assert len(starts) > 0.6 * len(single), "anywhere in the corpus"
+
+
+def test_the_originals_second_segment_fills_only_what_a_short_pass_leaves(corpus):
+    settings = ExampleSettings(max_length=48, short_every=1, single_sentence="random_document")
+    stream = ExampleStream(corpus, settings, seed=1)
+    epoch, source = stream.epoch(0), ExampleSource(stream)
+    targets = stream.targets(0)
+    for index in np.flatnonzero(np.diff(epoch.starts) == 1).tolist():
+        example = source.draw(epoch, index)
+        room = max(1, targets[epoch.documents[index]] - int(epoch.tokens[index]))
+        assert len(example.second) < room + 12, "the sentence that reaches the target is the last"
+
+
 @pytest.mark.parametrize(("repeat", "same"), [(0, False), (1, True), (2, False), (3, True)])
 def test_draws_repeat_after_as_many_epochs_as_asked(corpus, repeat, same):
     first, later = (

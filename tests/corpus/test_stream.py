@@ -93,3 +93,48 @@ def test_epochs_and_seeds_are_shuffled_differently_and_reproducibly(corpus):
     assert np.array_equal(first.epoch(8).order, again.epoch(8).order)
     assert not np.array_equal(first.epoch(8).order, first.epoch(9).order)
     assert not np.array_equal(first.epoch(8).order, other.epoch(8).order)
+
+
+def content(epoch):
+    """Which examples an epoch holds, whatever their order."""
+    return (epoch.draws, epoch.starts.tolist(), epoch.tokens.tolist())
+
+
+@pytest.mark.parametrize("turns", ["in_turn", "at_random"])
+@pytest.mark.parametrize("repeat", [1, 3, 12])
+def test_epochs_repeat_in_another_order_after_as_many_as_asked(corpus, repeat, turns):
+    """The original's dupe_factor: so many passes over the text are cut and drawn, and then come again, reshuffled."""
+    example_settings = ExampleSettings(max_length=64, short_every=5, repeat_draws_after=repeat, short_turns=turns)
+    stream = ExampleStream(corpus, example_settings, seed=3)
+    assert len(stream.cycle) == repeat + 1
+    for number in range(repeat):
+        first, again = stream.epoch(number), stream.epoch(number + repeat)
+        assert content(first) == content(again)
+        assert first.order.tolist() != again.order.tolist()
+        assert len(first.order) == stream.cycle[number + 1] - stream.cycle[number]
+    assert len({str(content(stream.epoch(number))) for number in range(repeat)}) == repeat
+
+
+def short_documents(corpus, **more):
+    """For each of 40 passes, which documents aim at how much less than the full length."""
+    example_settings = ExampleSettings(max_length=64, short_every=4, repeat_draws_after=40, **more)
+    stream = ExampleStream(corpus, example_settings, seed=3)
+    return np.array([stream.targets(draws) for draws in range(40)])
+
+
+def test_in_turn_every_document_is_short_equally_often_and_at_one_length(corpus):
+    targets = short_documents(corpus)
+    short = targets < 61
+    assert set(short.sum(axis=0).tolist()) <= {0, 10}
+    assert all(len(set(column[column < 61])) <= 1 for column in targets.T)
+
+
+def test_at_random_documents_are_short_as_often_and_at_any_length_as_in_the_original(corpus):
+    """Source: `if rng.random() < short_seq_prob: target = rng.randint(2, max_num_tokens)`, once a document and pass."""
+    targets = short_documents(corpus, short_turns="at_random")
+    short = targets < 61
+    expected = 0.25 * (1 - 1 / 60)  # a short target may by chance be the longest
+    assert short.mean() == pytest.approx(expected, abs=3 * np.sqrt(expected * (1 - expected) / short.size))
+    assert targets[short].min() == 2
+    assert targets[short].mean() == pytest.approx((2 + 60) / 2, abs=3 * 17 / np.sqrt(short.sum()))
+    assert short.sum(axis=0).std() == pytest.approx(np.sqrt(40 * expected * (1 - expected)), rel=0.2)
