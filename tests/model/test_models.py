@@ -82,8 +82,10 @@ def test_dropout_is_exactly_where_the_original_has_it(tiny_config, batch, name):
     with RecordDropout() as record:
         run(name, config, batch, training=True)
     embeddings, block = (3, 9, 16), [(3, 9, 32), (3, 9, 32)]  # after attention and after feed-forward
+    # pretraining finishes its last block at the three predicted positions and the three first ones only
+    last = [(1, 6, 32), (1, 6, 32)] if name == "pretraining" else block
     head = [HEAD_DROPOUT[name]] if name in HEAD_DROPOUT else []
-    assert record.dropped == [embeddings, *block, *block, *head]
+    assert record.dropped == [embeddings, *block, *last, *head]
     assert record.attention == [0.2, 0.2]
 
 

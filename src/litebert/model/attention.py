@@ -1,12 +1,16 @@
 """Self-attention with residual and post-norm. Before: the embeddings or a feed-forward. After: `feed_forward.py`."""
 
 import torch
-from jaxtyping import Bool, Float
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from litebert.model.config import ModelConfig
 from litebert.model.kernels import attention_probabilities
 from litebert.model.layout import Layout
+
+Joined = tuple[Float[Tensor, "H3 H"], Float[Tensor, " H3"]]
+"""Weight and bias of query, key and value, one below the other."""
 
 
 class Attention(nn.Module):
@@ -26,12 +30,27 @@ class Attention(nn.Module):
         self.probability_dropout = config.attention_probs_dropout_prob
         self.heads = (config.num_attention_heads, config.head_size)
 
-    def forward(self, x: Float[Tensor, "B S H"], layout: Layout) -> Float[Tensor, "B S H"]:
-        """`x` and what its tokens see of each other, normalised."""
-        read = _in_autocast_type(x)
-        query, key, value = self._split(self.query(read)), self._split(self.key(read)), self._split(self.value(read))
+    def joined(self) -> Joined:
+        """Query, key and value as one dense layer, in the type of the products; made once, it serves every layer."""
+        parts = (self.query, self.key, self.value)
+        weight, bias = torch.cat([part.weight for part in parts]), torch.cat([part.bias for part in parts])
+        return _in_autocast_type(weight), _in_autocast_type(bias)
+
+    def forward(
+        self,
+        x: Float[Tensor, "B S H"],
+        layout: Layout,
+        joined: Joined | None = None,
+        at: Int[Tensor, " P"] | None = None,
+    ) -> Float[Tensor, "B2 S2 H"]:
+        """`x` and what its tokens see of each other, normalised; if wanted, only `at` flat positions, as one row."""
+        together = F.linear(_in_autocast_type(x), *(joined or self.joined()))
+        query, key, value = (self._split(part) for part in together.chunk(3, dim=-1))
         context = layout.attend(query, key, value, dropout=self.probability_dropout if self.training else 0.0)
-        return self.norm(x + self.dropout(self.output(context.flatten(2))))
+        context = context.flatten(2)
+        if at is not None:
+            x, context = layout.take(x, at), layout.take(context, at)
+        return self.norm(x + self.dropout(self.output(context)))
 
     def probabilities(self, x: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B A S S"]:
         """How much each token of `x` attends to each other, for analysis: no dropout."""
@@ -41,7 +60,7 @@ class Attention(nn.Module):
         return x.unflatten(-1, self.heads)
 
 
-def _in_autocast_type(x: Float[Tensor, "B S H"]) -> Float[Tensor, "B S H"]:
+def _in_autocast_type(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """`x` cast once; autocast would make, and keep for the backward pass, a copy for each of query, key and value."""
     device = x.device.type
     return x.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else x

@@ -85,14 +85,21 @@ class Flops:
 def flops_per_token(config: ModelConfig, *, length: int, predicted: float = 0.0) -> Flops:
     """Operations for a token of a sequence of `length`, `predicted` of whose tokens pass the MLM head.
 
-    Sharing saves parameters, not operations: every block that runs is counted.
+    Sharing saves parameters, not operations: every block that runs is counted. Pretraining finishes its last block only
+    at the predicted tokens and the first one; with `predicted` 0 all tokens go to the end.
     """
     V, E, H, inner = config.vocab_size, config.embedding_size, config.hidden_size, config.intermediate_size
-    block = 8 * H * H + 4 * length * H + 4 * H * inner
+    mixing, finishing = 6 * H * H + 4 * length * H, 2 * H * H + 4 * H * inner
+    blocks = len(sharing_schedule(config)) * (mixing + finishing) - _left_out(length, predicted) * finishing
     projection = 2 * E * H if config.has_projection else 0
     pooler = 2 * H * H / length
-    forward = round(len(sharing_schedule(config)) * block + projection + pooler + predicted * 2 * E * (H + V))
+    forward = round(blocks + projection + pooler + predicted * 2 * E * (H + V))
     return Flops(forward=forward, training=3 * forward)
+
+
+def _left_out(length: int, predicted: float) -> float:
+    """Share of the tokens whose last block pretraining does not finish."""
+    return 1 - predicted - 1 / length if predicted else 0.0
 
 
 @dataclass(frozen=True)
@@ -129,6 +136,7 @@ def memory(
         kept = blocks * _block_bytes(config, precision)
     else:
         kept = blocks / checkpoint_every * 4 * config.hidden_size + checkpoint_every * _block_bytes(config, precision)
+    kept -= _left_out(length, predicted) * _finishing_bytes(config, precision)
     ends = _end_bytes(config, precision, predicted)
     return Memory(weights, weights, 2 * weights, activations=round(tokens * (kept + ends)))
 
@@ -138,13 +146,18 @@ _BYTES: Final[dict[Precision, int]] = {"fp32": 4, "bf16": 2}
 
 def _block_bytes(config: ModelConfig, precision: Precision) -> int:
     """Bytes a token that one block keeps for its backward pass."""
+    mixing = _BYTES[precision] * 5 * config.hidden_size  # what q, k and v read; q, k, v; the context
+    softmax = 4 * config.num_attention_heads
+    return mixing + softmax + _finishing_bytes(config, precision)
+
+
+def _finishing_bytes(config: ModelConfig, precision: Precision) -> int:
+    """Of these, bytes a token after the attention."""
     H, inner, width = config.hidden_size, config.intermediate_size, _BYTES[precision]
     activation = inner if config.hidden_act == "relu" else 2 * inner  # ReLU needs only its result
-    products = width * (6 * H + activation)  # what q, k, v and up read; q, k, v; the context; the inner layer
-    norms = 4 * 2 * H
-    statistics = 4 * (config.num_attention_heads + 4)  # of each softmax, and mean and deviation of each norm
+    norms = 4 * 2 * (H + 2)  # what they read, its mean and its deviation
     dropout_masks = 2 * width * H if config.hidden_dropout_prob else 0
-    return products + norms + statistics + dropout_masks
+    return width * (H + activation) + norms + dropout_masks
 
 
 def _end_bytes(config: ModelConfig, precision: Precision, predicted: float) -> float:

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 NO_LABEL: Final = -100
-_ELEMENTS_AT_ONCE: Final = 2**22
+_ELEMENTS_AT_ONCE: Final = 2**18
 
 
 def summed_cross_entropy(logits: Float[Tensor, "P V"], labels: Int[Tensor, " P"]) -> Float[Tensor, ""]:
@@ -30,7 +30,7 @@ class _SummedCrossEntropy(torch.autograd.Function):
     def forward(ctx: Any, logits: Tensor, labels: Tensor) -> Tensor:
         # maximum and logarithm stay apart: added, they would round away the loss of a sure prediction
         maxima = at_least_32_bits(logits.amax(-1, keepdim=True))
-        sums = [(chunk - top).exp_().sum(-1, keepdim=True) for chunk, top in _in_chunks(logits, maxima)]
+        sums = [_wide(chunk).sub_(top).exp_().sum(-1, keepdim=True) for chunk, top in _in_chunks(logits, maxima)]
         logs = torch.cat(sums).log_()
         ctx.save_for_backward(logits, labels, maxima, logs)
         scores = logits.gather(1, labels.clamp(min=0)[:, None])
@@ -44,10 +44,15 @@ class _SummedCrossEntropy(torch.autograd.Function):
         classes = labels.clamp(min=0)[:, None]
         result = torch.empty_like(logits)
         for chunk, top, log, label, scale, out in _in_chunks(logits, maxima, logs, classes, scales, result):
-            probabilities = (chunk - top).sub_(log).exp_()
+            probabilities = _wide(chunk).sub_(top).sub_(log).exp_()
             probabilities.scatter_add_(1, label, -torch.ones_like(scale))
             out.copy_(probabilities.mul_(scale))
         return result, None
+
+
+def _wide(chunk: Tensor) -> Tensor:
+    """A copy in which exponentials may be summed; cast first, since operations on mixed types are slow on a CPU."""
+    return chunk.to(torch.promote_types(chunk.dtype, torch.float32), copy=True)
 
 
 def _in_chunks(logits: Tensor, *others: Tensor) -> Iterator[tuple[Tensor, ...]]:

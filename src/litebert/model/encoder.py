@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from litebert.errors import DataError
-from litebert.model.attention import Attention
+from litebert.model.attention import Attention, Joined
 from litebert.model.config import ModelConfig
 from litebert.model.embeddings import Embeddings
 from litebert.model.feed_forward import FeedForward
@@ -61,25 +61,38 @@ class Encoder(nn.Module):
 
         With `example_starts` a row may hold several examples: each counts as a sequence, and gives what it gives alone.
         """
-        self._check_length(input_ids.shape[1])
-        layout = LAYOUTS[self.attention_kernel](attention_mask, example_starts)
-        embedded = self.embeddings(layout.pack(input_ids), layout.pack(token_type_ids), layout.positions)
-        x = self.projection(embedded).to(embedded.dtype)  # under autocast the residual stream stays in 32 bits
+        layout, embedded, x = self._embed(input_ids, attention_mask, token_type_ids, example_starts)
+        joined = self._joined()
         states = [x]
-        for segment in self._segments():
-            outputs = self._run(segment, x, layout)
+        for segment in self._segments(self.schedule):
+            outputs = self._run(segment, x, layout, joined)
             x = outputs[-1]
             if output_hidden_states:
                 states.extend(outputs)
         last = layout.unpack(x)
+        pooled = self.pool(last[:, 0] if example_starts is None else last.flatten(0, 1)[example_starts])
         if not output_hidden_states:
-            return EncoderOutput(last, self.pool(last, example_starts))
+            return EncoderOutput(last, pooled)
         grids = tuple(layout.unpack(state) for state in states)
-        return EncoderOutput(last, self.pool(last, example_starts), grids, layout.unpack(embedded))
+        return EncoderOutput(last, pooled, grids, layout.unpack(embedded))
 
-    def pool(self, states: Float[Tensor, "B S H"], example_starts: Starts | None = None) -> Float[Tensor, "X H"]:
-        """One vector a sequence, from its first position."""
-        first = states[:, 0] if example_starts is None else states.flatten(0, 1)[example_starts]
+    def at_positions(
+        self,
+        input_ids: Int[Tensor, "B S"],
+        attention_mask: Bool[Tensor, "B S"],
+        token_type_ids: Int[Tensor, "B S"],
+        positions: Int[Tensor, " P"],
+        example_starts: Starts | None = None,
+    ) -> Float[Tensor, "P H"]:
+        """As `forward`, the vectors at the flat positions b·S + s alone: the last block computes no others."""
+        layout, _, x = self._embed(input_ids, attention_mask, token_type_ids, example_starts)
+        joined = self._joined()
+        for segment in self._segments(self.schedule[:-1]):
+            x = self._run(segment, x, layout, joined)[-1]
+        return self._run(self.schedule[-1:], x, layout, joined, positions)[-1][0]
+
+    def pool(self, first: Float[Tensor, "X H"]) -> Float[Tensor, "X H"]:
+        """One vector a sequence, from that of its first position."""
         return first if self.pooler is None else torch.tanh(self.pooler(first))
 
     def attention_probabilities(
@@ -103,26 +116,50 @@ class Encoder(nn.Module):
                 f"input_ids: {length} tokens in a sequence, the model has {longest} positions; truncate the text"
             )
 
-    def _segments(self) -> list[Schedule]:
+    def _embed(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, example_starts: Tensor | None
+    ) -> tuple[Layout, Tensor, Tensor]:
+        """The layout of the batch, its embeddings, and what the first block reads."""
+        self._check_length(input_ids.shape[1])
+        layout = LAYOUTS[self.attention_kernel](attention_mask, example_starts)
+        embedded = self.embeddings(layout.pack(input_ids), layout.pack(token_type_ids), layout.positions)
+        # under autocast the residual stream stays in 32 bits
+        return layout, embedded, self.projection(embedded).to(embedded.dtype)
+
+    def _joined(self) -> list[Joined]:
+        return [cast(Attention, attention).joined() for attention in self.attentions]
+
+    def _segments(self, schedule: Schedule) -> list[Schedule]:
         """The schedule, cut where activations are kept."""
         size = self.checkpoint_every or 1
-        return [self.schedule[start : start + size] for start in range(0, len(self.schedule), size)]
+        return [schedule[start : start + size] for start in range(0, len(schedule), size)]
 
-    def _run(self, segment: Schedule, x: Tensor, layout: Layout) -> tuple[Tensor, ...]:
+    def _run(
+        self, segment: Schedule, x: Tensor, layout: Layout, joined: list[Joined], at: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
         if self.checkpoint_every and torch.is_grad_enabled():
-            return cast(tuple[Tensor, ...], checkpoint(self._run_segment, segment, x, layout, use_reentrant=False))
-        return self._run_segment(segment, x, layout)
+            arguments = (segment, x, layout, joined, at)
+            return cast(tuple[Tensor, ...], checkpoint(self._run_segment, *arguments, use_reentrant=False))
+        return self._run_segment(segment, x, layout, joined, at)
 
-    def _run_segment(self, segment: Schedule, x: Tensor, layout: Layout) -> tuple[Tensor, ...]:
+    def _run_segment(
+        self, segment: Schedule, x: Tensor, layout: Layout, joined: list[Joined], at: Tensor | None
+    ) -> tuple[Tensor, ...]:
         outputs = []
         for attention, feed_forward in segment:
-            x = self._run_block(self.attentions[attention], self.feed_forwards[feed_forward], x, layout)
+            blocks = self.attentions[attention], self.feed_forwards[feed_forward]
+            x = self._run_block(*blocks, x, layout, joined[attention], at)
             outputs.append(x)
         return tuple(outputs)
 
 
 def run_block(
-    attention: nn.Module, feed_forward: nn.Module, x: Float[Tensor, "B S H"], layout: Layout
-) -> Float[Tensor, "B S H"]:
+    attention: nn.Module,
+    feed_forward: nn.Module,
+    x: Float[Tensor, "B S H"],
+    layout: Layout,
+    joined: Joined,
+    at: Int[Tensor, " P"] | None,
+) -> Float[Tensor, "B2 S2 H"]:
     """One block: attention, then feed-forward."""
-    return feed_forward(attention(x, layout))
+    return feed_forward(attention(x, layout, joined, at))

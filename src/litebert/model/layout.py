@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from litebert.model.cpu_kernels import attend_16_bits
 from litebert.model.kernels import attend_by_length, attend_reference, attend_sdpa, attend_varlen
 from litebert.model.shapes import Mask, Starts, Visible
 
@@ -48,6 +49,10 @@ class Grid:
     def unpack(self, packed: Float[Tensor, "B S W"]) -> Float[Tensor, "B S W"]:
         """The vectors as they are."""
         return packed
+
+    def take(self, packed: Float[Tensor, "B S W"], at: Int[Tensor, " P"]) -> Float[Tensor, "1 P W"]:
+        """The vectors at flat positions of the grid, as one row."""
+        return packed.flatten(0, 1).index_select(0, at)[None]
 
     def attend(
         self,
@@ -92,6 +97,14 @@ class Packed:
         grid = packed.new_zeros(self.shape.numel(), packed.shape[-1])
         return grid.index_copy(0, self.indices, packed[0]).view(*self.shape, -1)
 
+    def take(self, packed: Float[Tensor, "1 N W"], at: Int[Tensor, " P"]) -> Float[Tensor, "1 P W"]:
+        """The vectors at flat positions of the grid, as one row; zeros for padding."""
+        size = len(self.indices)
+        places = self.indices.new_full((self.shape.numel(),), size)
+        places[self.indices] = torch.arange(size, device=places.device)
+        with_zeros = torch.cat([packed[0], packed.new_zeros(1, packed.shape[-1])])
+        return with_zeros.index_select(0, places[at])[None]
+
     @torch.compiler.disable  # the lengths of a batch are Python numbers: each batch would be a new program
     def attend(
         self,
@@ -102,9 +115,11 @@ class Packed:
         dropout: float,
     ) -> Float[Tensor, "1 N A D"]:
         """Attention inside each example."""
-        if query.is_cuda and query.dtype in (torch.float16, torch.bfloat16) and not dropout:
+        if dropout or query.dtype not in (torch.float16, torch.bfloat16):
+            return attend_by_length(query, key, value, self.lengths, dropout)
+        if query.is_cuda:
             return attend_varlen(query, key, value, self.boundaries, max(self.lengths))
-        return attend_by_length(query, key, value, self.lengths, dropout)
+        return attend_16_bits(query[0], key[0], value[0], self.lengths)[None]
 
 
 Layout = Grid | Packed

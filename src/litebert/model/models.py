@@ -3,6 +3,7 @@
 A model is built with fresh weights drawn from `seed`; `directory.py` fills in stored ones.
 """
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -47,9 +48,12 @@ class ForPretraining(nn.Module):
         example_starts: Starts | None = None,
     ) -> PretrainingOutput:
         """Both predictions; `predicted_positions` are flat, b·S + s, and so are `example_starts` (see `Encoder`)."""
-        output = self.encoder(input_ids, attention_mask, token_type_ids, example_starts)
-        states = at_positions(output.last_hidden_state, predicted_positions)
-        return PretrainingOutput(self.mlm(states, self.encoder.embeddings.word.weight), self.sop(output.pooled), output)
+        firsts = rows_of(input_ids) if example_starts is None else example_starts
+        positions = torch.cat([predicted_positions, firsts])
+        states = self.encoder.at_positions(input_ids, attention_mask, token_type_ids, positions, example_starts)
+        count = predicted_positions.shape[0]
+        logits = self.mlm(states[:count], self.encoder.embeddings.word.weight)
+        return PretrainingOutput(logits, self.sop(self.encoder.pool(states[count:])))
 
 
 class ForMaskedLM(nn.Module):
@@ -173,6 +177,12 @@ def mean_of_tokens(states: States, mask: Mask) -> Float[Tensor, "B H"]:
 
 
 POOLERS = {"mean": mean_of_tokens, "cls": first_token}
+
+
+def rows_of(input_ids: Ids) -> Int[Tensor, " B"]:
+    """Flat position at which each row begins."""
+    rows, length = input_ids.shape
+    return torch.arange(rows, device=input_ids.device) * length
 
 
 def at_positions(states: States, positions: Int[Tensor, " P"]) -> Float[Tensor, "P H"]:

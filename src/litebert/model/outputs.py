@@ -27,7 +27,6 @@ class PretrainingOutput(NamedTuple):
     mlm_logits: Float[Tensor, "P V"]
     sop_logits: Float[Tensor, "X 2"]
     """Column 0: in order (SOP) or from the same document (NSP); column 1: swapped or from another."""
-    encoder: EncoderOutput
 
 
 class MaskedLMOutput(NamedTuple):
