@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from corpus.builders import FIRST_ID, VOCAB_SIZE, make_corpus
-from litebert.corpus.frequency import most_frequent_token, token_counts
+from litebert.corpus.frequency import most_frequent_token, token_counts, unigram_entropy
 from litebert.corpus.shards import Corpus
 
 
@@ -29,3 +29,8 @@ def test_counts_are_those_of_the_files(corpus_directory):
     corpus = Corpus.open(corpus_directory)
     tokens = np.concatenate([corpus.shard(number).tokens for number in range(len(corpus.entries))])
     assert (token_counts(corpus) == np.bincount(tokens, minlength=len(corpus.vocabulary.word_starts))).all()
+
+
+def test_who_knows_only_how_often_tokens_occur_loses_their_entropy(tmp_path):
+    assert unigram_entropy(make_corpus(tmp_path / "even", [[[2, 2]], [[2, 2]]])) == pytest.approx(np.log(4))
+    assert unigram_entropy(make_corpus(tmp_path / "one", [[[5]]])) == 0

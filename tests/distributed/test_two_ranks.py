@@ -3,12 +3,13 @@
 import pytest
 import torch
 
-from distributed.worker import ELASTIC, TRAINED
+from distributed.worker import ELASTIC, GRADIENTS, TRAINED
 from litebert.training.evaluate import evaluate
 from litebert.training.parallel import World
 from litebert.training.precision import gradient_scaler
 from litebert.training.state import model_tensors
 from litebert.training.step import Updater
+from parity import golden_lamb
 from training.toy import ToyBatches, ToyModel, ToyObjective, losses, rows, settings, train
 
 CPU = torch.device("cpu")
@@ -32,7 +33,7 @@ def single() -> tuple[dict, float, dict]:
 
 
 @BOTH
-@pytest.mark.parametrize("scenario", ["gradient", "gradient_accumulated", "gradient_sharded"])
+@pytest.mark.parametrize("scenario", GRADIENTS)
 def test_the_gradient_is_that_of_one_process(ranks, single, rank, scenario):
     weights, norm, means = single
     seen = ranks[rank][scenario]
@@ -63,6 +64,41 @@ def test_what_is_not_finite_on_one_rank_reaches_the_weights_of_none(ranks, direc
     assert_same(first["weights"], second["weights"], atol=0)
     assert all(tensor.isfinite().all() for tensor in first["weights"].values())
     assert [row["step"] for row in rows(directory / "not_finite") if row["train/loss"] is None] == [3]
+
+
+@BOTH
+@pytest.mark.parametrize("placed", ["original_lamb", "original_lamb_sharded"])
+def test_twenty_steps_of_lamb_match_the_original(ranks, rank, placed):
+    for step, values in enumerate(ranks[rank][placed]["values"]):
+        assert_same(values, {name: golden_lamb.after(name, step) for name in golden_lamb.NAMES})
+
+
+def test_no_weight_changes_at_a_step_that_is_not_finite_on_one_rank(directory):
+    """0 changed parameters: the checkpoints before and after that step hold the same bytes."""
+    before, after = (directory / "not_finite" / "checkpoints" / f"step-{step:08d}" for step in (2, 3))
+    for name in ("model.safetensors", "optimizer.safetensors"):
+        assert (before / name).read_bytes() == (after / name).read_bytes()
+
+
+def test_spikes_on_one_rank_send_both_back_past_the_same_batches(ranks):
+    first, second = (seen["rolled_back"] for seen in ranks)
+    assert first["position"] == second["position"]
+    expected = {"step": 16, "rollbacks": 1, "batches_left_out": 4, "skipped": 3}
+    assert {name: first["position"][name] for name in expected} == expected
+    assert_same(first["weights"], second["weights"], atol=0)
+
+
+def test_a_checkpoint_that_cannot_be_written_ends_both_ranks_with_the_reason(ranks):
+    for seen in ranks:
+        assert "step-00000004" in seen["not_written"]["error"]
+        assert "could not be written" in seen["not_written"]["error"]
+
+
+@pytest.mark.parametrize("optimizer", ["lamb", "adamw"])
+def test_a_run_goes_from_repeated_to_sharded_weights_and_back(ranks, optimizer):
+    """Begun by one process, continued sharded over two, ended unsharded: as if one process had done it all."""
+    alone, changing = ranks[0][f"resharded_{optimizer}"]["alone"], ranks[0][f"resharded_{optimizer}"]["changing"]
+    assert_same(changing, alone)
 
 
 def test_a_signal_to_one_rank_stops_both_with_the_state_saved(ranks):

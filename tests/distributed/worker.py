@@ -3,6 +3,8 @@
 import os
 import signal
 import sys
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,14 @@ from torch import nn
 
 from litebert.errors import CheckpointError, LitebertError, StoppedBySignalError
 from litebert.training.evaluate import evaluate
-from litebert.training.parallel import World, is_sharded, joined_world, place, reduce_gradients, whole
+from litebert.training.optimizers import build_optimizer
+from litebert.training.parallel import World, is_sharded, joined_world, like, place, reduce_gradients, whole
 from litebert.training.precision import gradient_scaler
 from litebert.training.state import model_tensors
 from litebert.training.step import Updater
-from training.toy import ToyBatches, ToyModel, ToyObjective, held_out, settings, train
+from parity import golden_lamb
+from training.limits import files_no_larger_than
+from training.toy import ToyBatches, ToyModel, ToyObjective, held_out, settings, train, trainer
 
 ELASTIC = {"duration": "6 steps", "checkpoint_every": "2 steps"}
 TRAINED = {"duration": "4 steps", "optimizer": "lamb", "clip_norm": 0.5}
@@ -37,6 +42,19 @@ def gradient(world: World, directory: Path, *, sharded: bool, microbatch_size: i
     return {"weights": model_tensors(model), "norm": outcome.grad_norm, "losses": outcome.losses}
 
 
+def original_lamb(world: World, directory: Path, *, sharded: bool) -> dict[str, Any]:
+    """Twenty steps with the original's gradients, each rank given its share of each."""
+    model = place(golden_lamb.model(), world, sharded=sharded)
+    optimizer = build_optimizer(model, golden_lamb.settings())
+    values = []
+    for step in range(golden_lamb.STEPS):
+        for name, parameter in model.named_parameters():
+            parameter.grad = like(golden_lamb.gradient(name, step), parameter)
+        optimizer.step()
+        values.append(model_tensors(model))
+    return {"values": values}
+
+
 def trained(world: World, directory: Path, *, optimizer: str, sharded: bool) -> dict[str, Any]:
     """Four steps, without dropout."""
     model = ToyModel(dropout=0.0)
@@ -46,8 +64,41 @@ def trained(world: World, directory: Path, *, optimizer: str, sharded: bool) -> 
 
 def not_finite(world: World, directory: Path) -> dict[str, Any]:
     """Rank 1 alone gets inputs that are not finite, at one step."""
-    model, result = train(directory, batches=batches(world, broken=((2, 1),)))
+    changes = {"checkpoint_every": "1 step", "keep_checkpoints": 9}
+    model, result = train(directory, batches=batches(world, broken=((2, 1),)), **changes)
     return {"weights": model_tensors(model), "skipped": result.skipped_steps}
+
+
+def rolled_back(world: World, directory: Path) -> dict[str, Any]:
+    """Rank 1 alone gets spikes; both go back and leave the same batches out."""
+    spikes = {"window": 8, "sigmas": 50.0, "policy": "rollback"}
+    loud = tuple((batch, 1) for batch in (9, 10, 11))
+    changes = {"duration": "16 steps", "checkpoint_every": "4 steps", "max_skipped_steps": 2, "spikes": spikes}
+    run = trainer(directory, model=ToyModel(0.0), batches=batches(world, loud=loud), **changes)
+    result = run.fit()
+    return {"weights": model_tensors(run.model), "position": asdict(run.position), "skipped": result.skipped_steps}
+
+
+def resharded(world: World, directory: Path, *, optimizer: str) -> dict[str, Any]:
+    """Two steps repeated, two sharded, two repeated again; beside six in one go."""
+    model = ToyModel(0.0)
+    fixed = {"schedule": "constant", "optimizer": optimizer, "allow_changes": ["train.duration"]}
+    for duration, sharded in (("2 steps", False), ("4 steps", True), ("6 steps", False)):
+        model = ToyModel(0.0)
+        train(directory / "x", model=model, batches=batches(world), duration=duration, sharded=sharded, **fixed)
+    alone = ToyModel(0.0)
+    train(directory / "y", model=alone, batches=batches(world), duration="6 steps", **fixed)
+    return {"changing": model_tensors(model), "alone": model_tensors(alone)}
+
+
+def not_written(world: World, directory: Path) -> dict[str, Any]:
+    """The disk of rank 0 takes no checkpoint."""
+    with files_no_larger_than(1000):
+        try:
+            train(directory, batches=batches(world), log_every=100, duration="4 steps")
+        except CheckpointError as error:
+            return {"error": str(error)}
+    return {}
 
 
 def elastic(world: World, directory: Path) -> dict[str, Any]:
@@ -119,10 +170,21 @@ def sharded_tensor(world: World, directory: Path) -> dict[str, Any]:
     return {"whole": whole(model.weight), "rows": len(model.weight.to_local())}
 
 
+GRADIENTS = {
+    f"gradient{'_sharded' * sharded}_{accumulation}": partial(
+        gradient, sharded=sharded, microbatch_size=4 // accumulation
+    )
+    for sharded in (False, True)
+    for accumulation in (1, 2, 4)
+}
 SCENARIOS = {
-    "gradient": lambda world, at: gradient(world, at, sharded=False, microbatch_size=8),
-    "gradient_accumulated": lambda world, at: gradient(world, at, sharded=False, microbatch_size=3),
-    "gradient_sharded": lambda world, at: gradient(world, at, sharded=True, microbatch_size=3),
+    **GRADIENTS,
+    "original_lamb": partial(original_lamb, sharded=False),
+    "original_lamb_sharded": partial(original_lamb, sharded=True),
+    "resharded_lamb": partial(resharded, optimizer="lamb"),
+    "resharded_adamw": partial(resharded, optimizer="adamw"),
+    "rolled_back": rolled_back,
+    "not_written": not_written,
     "lamb": lambda world, at: trained(world, at, optimizer="lamb", sharded=False),
     "lamb_sharded": lambda world, at: trained(world, at, optimizer="lamb", sharded=True),
     "adamw": lambda world, at: trained(world, at, optimizer="adamw", sharded=False),

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from litebert.training.memory import OutOfMemoryError, explained_memory
+from litebert.training.memory import OutOfMemoryError, PeakMemory, explained_memory, memory_left
 from training.toy import ToyBatches, ToyObjective, train
 
 CPU = torch.device("cpu")
@@ -41,3 +41,35 @@ def test_where_a_single_example_is_too_much_other_ways_are_named():
 def test_other_errors_pass():
     with pytest.raises(RuntimeError, match="shapes"), explained_memory([], CPU):
         raise RuntimeError("shapes differ")
+
+
+def test_the_peak_is_what_was_used_at_most_beyond_what_was_there():
+    with PeakMemory(CPU) as first:
+        torch.ones(25_000_000).sum()
+    with PeakMemory(CPU) as second:
+        pass
+    assert 95e6 < first.bytes < 150e6
+    assert second.bytes < 10e6
+
+
+def test_of_an_accelerator_the_allocator_is_asked(monkeypatch):
+    cuda = torch.device("cuda")
+    for name, value in {"reset_peak_memory_stats": None, "memory_allocated": 5, "max_memory_allocated": 12}.items():
+        monkeypatch.setattr(torch.cuda, name, lambda device, value=value: value)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (7, 9))
+    with PeakMemory(cuda) as peak:
+        pass
+    assert (peak.bytes, memory_left(cuda)) == (7, 7)
+
+
+def test_where_the_system_does_not_say_nothing_is_claimed(monkeypatch):
+    assert memory_left(CPU) > 0
+
+    def refuse(*args, **kwargs):
+        raise OSError
+
+    monkeypatch.setattr("litebert.training.memory.Path.read_text", refuse)
+    monkeypatch.setattr("litebert.training.memory.Path.write_text", refuse)
+    with PeakMemory(CPU) as peak:
+        pass
+    assert (peak.bytes, memory_left(CPU)) == (0, None)

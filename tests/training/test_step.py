@@ -26,7 +26,7 @@ def movement(model: ToyModel) -> torch.Tensor:
     return torch.cat([(after - before).flatten() for after, before in pairs]).detach()
 
 
-@pytest.mark.parametrize("microbatch_size", [1, 2, 3, 5])
+@pytest.mark.parametrize("microbatch_size", [1, 2, 3, 4, 5])
 def test_accumulation_gives_the_gradient_of_the_whole_batch(microbatch_size):
     whole, whole_outcome = updated(ToyBatches())
     parts, parts_outcome = updated(ToyBatches(microbatch_size=microbatch_size))

@@ -21,3 +21,10 @@ def token_counts(corpus: Corpus, *, most_tokens: int = MOST_TOKENS) -> np.ndarra
 def most_frequent_token(corpus: Corpus) -> int:
     """The id whose constant prediction scores best on the corpus itself."""
     return int(token_counts(corpus).argmax())
+
+
+def unigram_entropy(corpus: Corpus) -> float:
+    """Nats a token that one loses who knows only how often each occurs: where the loss of a masked model first rests."""
+    counts = token_counts(corpus)
+    shares = counts[counts > 0] / counts.sum()
+    return float(-(shares * np.log(shares)).sum())

@@ -1,7 +1,8 @@
-"""Too little memory, in a sentence. Before: `trainer.py` does a step inside it. After: the setting that needs less."""
+"""Memory: what a step needs at its peak, and too little of it in a sentence. Before: a step. After: what to set."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import torch
 
@@ -39,3 +40,53 @@ def _advice(examples: int) -> str:
     if examples > 1:
         return f"set microbatch_size={examples // 2}, which gives the same gradient"
     return "shorten the examples, keep fewer activations, or take a smaller model"
+
+
+class PeakMemory:
+    """The most memory used inside its block beyond what was used before it, in bytes.
+
+    Of a CUDA device what torch has allocated there, of the CPU what the process holds; 0 where the system does not say.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.bytes = 0
+        self._device = device
+        self._before = 0
+
+    def __enter__(self) -> "PeakMemory":
+        if self._device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(self._device)
+            self._before = torch.cuda.memory_allocated(self._device)
+        else:
+            with suppress(OSError):
+                Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+            self._before = _process_status("VmRSS")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._device.type == "cuda":
+            peak = torch.cuda.max_memory_allocated(self._device)
+        else:
+            peak = _process_status("VmHWM")
+        self.bytes = max(0, peak - self._before)
+
+
+def memory_left(device: torch.device) -> int | None:
+    """Bytes that `device` has left for this process; None where the system does not say."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    return _kilobytes(Path("/proc/meminfo"), "MemAvailable")
+
+
+def _process_status(field: str) -> int:
+    return _kilobytes(Path("/proc/self/status"), field) or 0
+
+
+def _kilobytes(file: Path, field: str) -> int | None:
+    """Bytes of a line such as `MemAvailable:  123 kB`."""
+    with suppress(OSError):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            name, _, rest = line.partition(":")
+            if name == field:
+                return int(rest.split()[0]) * 1024
+    return None

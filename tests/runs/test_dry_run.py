@@ -1,0 +1,79 @@
+"""A dry run tells what the run would need and leaves nothing."""
+
+import json
+
+import pytest
+import torch
+
+from litebert.cli.main import main
+from litebert.model.models import ForPretraining
+from litebert.runs.dry_run import dry_run
+from litebert.runs.pretrain_settings import planned
+from litebert.training.memory import OutOfMemoryError
+
+SMALL = (
+    *("model.num_hidden_layers=2", "model.hidden_size=32", "model.num_attention_heads=2", "model.embedding_size=16"),
+    *("model.intermediate_size=64", "examples.max_length=32", "batch_size=8", "microbatch_size=4", "train.device=cpu"),
+)
+
+
+def plan(corpus, *more):
+    return planned("quickstart", [*SMALL, "train.duration=120 steps", *more], corpus=corpus)
+
+
+@pytest.fixture(scope="module")
+def report(corpus_directory, tmp_path_factory):
+    return dry_run(plan(corpus_directory), tmp_path_factory.mktemp("dry") / "run")
+
+
+def test_it_counts_what_the_run_is_made_of(report, corpus_directory):
+    parameters = sum(parameter.numel() for parameter in ForPretraining(plan(corpus_directory).model).parameters())
+    assert report.parameters == parameters
+    assert (report.weights, report.optimizer, report.checkpoint) == (4 * parameters, 8 * parameters, 12 * parameters)
+    assert (report.batch_size, report.microbatches, report.microbatch_size, report.processes) == (8, 2, 4, 1)
+    assert (report.steps, report.seconds) == (120, pytest.approx(120 * report.step_seconds))
+    assert report.disk_needed == report.checkpoint * (report.kept_checkpoints + 1) < report.disk_left
+
+
+def test_a_person_reads_it_on_five_lines(report):
+    text = report.to_text()
+    assert len(text.splitlines()) == 5
+    assert "batch of 8: 1 process(es) x 2 microbatch(es) of 4" in text
+    assert "120 steps in" in text
+    assert "NOT ENOUGH" not in text
+
+
+@pytest.mark.parametrize(("duration", "check"), [("7200 seconds", "2.0 hours"), ("1M tokens", "steps in")])
+def test_every_length_is_told_in_steps_and_time(corpus_directory, tmp_path, duration, check):
+    report = dry_run(plan(corpus_directory, f"train.duration={duration}"), tmp_path)
+    assert check in report.to_text()
+    assert report.steps == pytest.approx(report.seconds / report.step_seconds, rel=0.01)
+
+
+def test_the_largest_microbatch_that_fits_is_found(corpus_directory, tmp_path, monkeypatch, caplog):
+    def rehearse(model, *, batches, **others):
+        if batches.microbatch_size > 1:
+            raise OutOfMemoryError("too much", examples=batches.microbatch_size)
+        return original(model, batches=batches, **others)
+
+    original = dry_run.__globals__["rehearse"]
+    monkeypatch.setitem(dry_run.__globals__, "rehearse", rehearse)
+    assert dry_run(plan(corpus_directory), tmp_path).microbatch_size == 1
+    assert caplog.text.count("too much") == 2
+
+
+def test_where_one_example_is_too_much_that_is_said(corpus_directory, tmp_path, monkeypatch):
+    def forward(self, *args, **kwargs):
+        return torch.empty(10**15)
+
+    monkeypatch.setattr(ForPretraining, "forward", forward)
+    with pytest.raises(OutOfMemoryError, match="a microbatch of 1 examples"):
+        dry_run(plan(corpus_directory, "microbatch_size=1"), tmp_path)
+
+
+def test_the_command_prints_it_and_writes_nothing(corpus_directory, tmp_path, capsys):
+    words = ["pretrain", "quickstart", *SMALL, "--corpus", str(corpus_directory), "--out", str(tmp_path / "run")]
+    assert main([*words, "--dry-run", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["disk_needed"] > 0
+    assert not list(tmp_path.iterdir())
