@@ -76,7 +76,7 @@ def chart(
     drawn = [(line, _drawn(line)) for line in lines]
     bands = [bound for line in lines if line.kind is Kind.MEASURED for bound in _middle_half(line)]
     frame = _frame([*(points for _, points in drawn), *bands], x_high, reference)
-    clip = f"clip-{title.lower().replace(' ', '-')}"
+    clip = "clip-" + "".join(letter if letter.isalnum() else "-" for letter in title)
     parts = [
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">',
         f'<clipPath id="{clip}"><rect x="{LEFT - 4}" y="{TOP - 4}" width="{WIDTH - LEFT - RIGHT + 10}" '
@@ -124,7 +124,7 @@ def _frame(lines: Sequence[Points], x_high: float, reference: float | None) -> F
     late = [y for points in lines for x, y in points if x >= BEGINNING * x_high or len(points) < 3]
     values = [*(late or [y for points in lines for _, y in points]), *([] if reference is None else [reference])]
     low, high = min(values), max(values)
-    room = (high - low or abs(high) or 1.0) * MARGIN
+    room = max((high - low or abs(high) or 1.0) * MARGIN, 1e-30)  # wide enough to divide by
     return Frame(0.0, x_high or 1.0, low - room, high + room)
 
 
