@@ -88,7 +88,8 @@ def _set(values: dict[str, Any], path: list[str], value: Any) -> None:
 
 def _explain(cls: type[BaseModel], problem: Any) -> str:
     """One sentence for one pydantic problem."""
-    path = ".".join(str(part) for part in problem["loc"])
+    # In brackets: which member of a union was tried, which is no setting.
+    path = ".".join(str(part) for part in problem["loc"] if not str(part).startswith("("))
     if problem["type"] == "extra_forbidden":
         known = _fields_at(cls, problem["loc"][:-1])
         close = difflib.get_close_matches(str(problem["loc"][-1]), known, n=1)

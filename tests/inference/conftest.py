@@ -4,7 +4,15 @@ import pytest
 
 from litebert.model.config import ModelConfig
 from litebert.model.directory import save_model
-from litebert.model.models import ForMaskedLM, ForPretraining, ForQuestionAnswering, ForSequenceClassification
+from litebert.model.models import (
+    ForMaskedLM,
+    ForMultipleChoice,
+    ForPretraining,
+    ForQuestionAnswering,
+    ForSequenceClassification,
+    ForTokenClassification,
+    SentenceEmbedder,
+)
 
 
 @pytest.fixture(scope="session")
@@ -44,5 +52,14 @@ def saved(tiny_tokenizer, config, tmp_path_factory):
             labels=("stars",),
             problem_type="regression",
         ),
+        "several": save(
+            "several",
+            ForSequenceClassification(config, num_labels=3),
+            labels=("long", "dull", "loud"),
+            problem_type="multi_label_classification",
+        ),
+        "chooser": save("chooser", ForMultipleChoice(config)),
+        "tagger": save("tagger", ForTokenClassification(config, num_labels=3), labels=("O", "B-X", "I-X")),
         "reader": save("reader", ForQuestionAnswering(config)),
+        "embedder": save("embedder", SentenceEmbedder(config)),
     }

@@ -125,8 +125,8 @@ def test_a_text_that_cannot_be_filled_is_refused(saved, text, message):
 
 
 def test_a_model_without_an_answer_is_refused(saved):
-    with pytest.raises(ConfigError, match="a ForQuestionAnswering neither fills masks nor classifies"):
-        Predictor.load(saved["reader"])
+    with pytest.raises(ConfigError, match="model: a SentenceEmbedder has no labels"):
+        Predictor.load(saved["embedder"])
 
 
 def test_long_texts_are_cut_to_what_the_model_reads(saved, tiny_tokenizer):

@@ -5,8 +5,14 @@ import torch
 from torch import nn
 
 from litebert.model.outputs import ClassifierOutput
-from litebert.runs.objectives import ClassificationObjective, RegressionObjective
-from litebert.tasks.features import ClassificationBatch, Inputs
+from litebert.runs.objectives import (
+    OBJECTIVES,
+    ClassificationObjective,
+    MultiLabelObjective,
+    RegressionObjective,
+    TokenObjective,
+)
+from litebert.tasks.features import Inputs, LabelledBatch
 from litebert.training.protocols import Objective
 
 
@@ -23,16 +29,16 @@ class Answering(nn.Module):
 
 def labelled_batch(labels):
     rows = torch.zeros(len(labels), 3, dtype=torch.int64)
-    return ClassificationBatch(Inputs(rows, rows.bool(), rows), labels, num_tokens=0)
+    return LabelledBatch(Inputs(rows, rows.bool(), rows), labels, num_tokens=0)
 
 
 def classifier(logits):
     return Answering(ClassifierOutput(logits, None))
 
 
-@pytest.mark.parametrize("kind", [ClassificationObjective, RegressionObjective])
+@pytest.mark.parametrize("kind", OBJECTIVES)
 def test_each_is_an_objective(kind):
-    assert isinstance(kind(), Objective)
+    assert isinstance(OBJECTIVES[kind](), Objective)
 
 
 def test_classification_is_summed_cross_entropy():
@@ -48,3 +54,21 @@ def test_regression_is_summed_squared_error():
     assert sums.losses["score"] == 1 + 4
     assert sums.correct == {}
     assert RegressionObjective().counts(labelled_batch(torch.zeros(2))) == {"score": 2}
+
+
+def test_several_labels_are_summed_binary_cross_entropy_over_every_decision():
+    logits, labels = torch.tensor([[2.0, -1], [0.5, 3]]), torch.tensor([[1.0, 0], [0, 1]])
+    sums = MultiLabelObjective()(classifier(logits), labelled_batch(labels))
+    signs = 2 * labels - 1
+    torch.testing.assert_close(sums.losses["label"], -(signs * logits).sigmoid().log().sum())
+    assert sums.correct["label"] == 3
+    assert MultiLabelObjective().counts(labelled_batch(labels)) == {"label": 4}
+
+
+def test_words_are_summed_cross_entropy_where_a_label_stands():
+    logits = torch.tensor([[[3.0, 0], [0, 1], [9, 9]]])
+    labels = torch.tensor([[0, 0, -100]])
+    sums = TokenObjective()(classifier(logits), labelled_batch(labels))
+    torch.testing.assert_close(sums.losses["word"], -logits[0, :2].log_softmax(-1)[:, 0].sum())
+    assert sums.correct["word"] == 1
+    assert TokenObjective().counts(labelled_batch(labels)) == {"word": 2}

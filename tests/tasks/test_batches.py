@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
-from litebert.tasks.batches import ClassificationBatches, epoch_order
+from litebert.tasks.batches import LabelledBatches, epoch_order
+from litebert.tasks.encoded import Sequences
 from litebert.tasks.features import Feature
 
-SIZES = {"batch_size": 4, "microbatch_size": 4, "seed": 1, "pad_id": 0}
+SIZES = {"batch_size": 4, "microbatch_size": 4, "seed": 1}
 
 
 def batches_of(num_examples, *, target=None, **changes):
@@ -19,8 +20,8 @@ def batches_of(num_examples, *, target=None, **changes):
         Feature(np.full(1 + index % 7, index + 5, np.int32), np.zeros(1 + index % 7, np.int8))
         for index in range(num_examples)
     ]
-    targets = np.arange(num_examples) if target is None else np.full(num_examples, target)
-    return ClassificationBatches(features, targets, **(SIZES | changes))
+    targets = list(range(num_examples)) if target is None else [target] * num_examples
+    return LabelledBatches(Sequences(features, targets, pad_id=0), **(SIZES | changes))
 
 
 @given(total=st.integers(1, 60), batch_size=st.integers(1, 9), epochs=st.integers(1, 3), seed=st.integers(0, 99))

@@ -1,14 +1,11 @@
 """Features and padding: masks tell real tokens, nothing is lost between texts and tensors."""
 
-from pathlib import Path
-
 import numpy as np
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.tasks.delimited import Example, LabelledData
-from litebert.tasks.features import ClassificationBatch, Feature, encode, pad, targets_of
+from litebert.tasks.features import Feature, LabelledBatch, encode, pad
 
 SEQUENCES = st.lists(st.lists(st.integers(5, 99), min_size=1, max_size=9), min_size=1, max_size=5)
 
@@ -36,14 +33,8 @@ def test_encoding_is_that_of_the_tokenizer_for_one_text_and_for_two(tiny_tokeniz
         assert len(feature.input_ids) <= 16
 
 
-def test_targets_are_integers_for_labels_and_floats_for_scores():
-    examples = (Example("a", None, 1, None), Example("b", None, 0, None))
-    assert targets_of(LabelledData(Path("x"), examples, ("n", "p"), "")).dtype == np.int64
-    assert targets_of(LabelledData(Path("x"), examples, None, "")).dtype == np.float32
-
-
 def test_a_batch_moves_as_a_whole():
-    batch = ClassificationBatch(pad([feature_of([5, 6])], pad_id=0), torch.tensor([1]), num_tokens=2)
+    batch = LabelledBatch(pad([feature_of([5, 6])], pad_id=0), torch.tensor([1]), num_tokens=2)
     moved = batch.to("meta")
     tensors = (moved.inputs.input_ids, moved.inputs.attention_mask, moved.inputs.token_type_ids, moved.labels)
     assert {tensor.device.type for tensor in tensors} == {"meta"}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import ConfigError, MissingExtraError
-from litebert.tasks.metrics import DEFAULTS, METRICS, check_metrics, confusion_matrix, measure, wilson_interval
+from litebert.tasks.metrics import METRICS, check_metrics, confusion_matrix, measure, wilson_interval
 
 LABELS = np.array([0, 0, 0, 1, 1, 1, 1, 1])
 ANSWERS = np.array([0, 1, 0, 1, 1, 1, 0, 1])  # 4 true positives, 1 false positive, 1 false negative, 2 true negatives
@@ -36,12 +36,47 @@ def test_correlations_follow_their_definition():
     }
 
 
-@pytest.mark.parametrize("name", [name for name, metric in METRICS.items() if name != "accuracy"])
-def test_answers_that_never_change_score_no_better_than_nothing(name):
-    kind = METRICS[name].kind
-    labels = LABELS if kind == "classification" else LABELS.astype(np.float32)
-    constant = np.zeros_like(labels)
-    assert measure([name], constant, labels)[name] <= (0.3 if name == "macro_f1" else 0.0)
+TRUE = {
+    "classification": LABELS,
+    "multiple_choice": LABELS,
+    "regression": np.array([1.0, 0.5, 3.0, 2.0]),
+    "multi_label": np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0], [1, 1, 1]]),
+    "tokens": [["O", "B-X", "I-X"], ["O"], ["B-Y", "O"]],
+}
+CONSTANT = {kind: np.zeros_like(true) for kind, true in TRUE.items() if kind != "tokens"} | {
+    "tokens": [["O"] * len(tags) for tags in TRUE["tokens"]]
+}
+OF_NOTHING = {
+    "accuracy": 3 / 8,
+    "macro_f1": 3 / 11,
+    "subset_accuracy": 1 / 4,
+    "sample_f1": 1 / 4,
+    "word_accuracy": 1 / 2,
+}
+"""What an answer that never changes scores; 0 in every other metric."""
+CASES = [(name, kind) for name, metric in METRICS.items() for kind in metric.kinds if kind in TRUE]
+
+
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_the_truth_scores_one(name, kind):
+    assert measure([name], TRUE[kind], TRUE[kind])[name] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_an_answer_that_never_changes_scores_what_it_must(name, kind):
+    expected = 0.0 if (name, kind) == ("macro_f1", "multi_label") else OF_NOTHING.get(name, 0.0)
+    assert measure([name], CONSTANT[kind], TRUE[kind])[name] == pytest.approx(expected)
+
+
+def test_metrics_of_several_labels_follow_their_definition():
+    predicted = np.array([[1, 1, 1], [0, 1, 0], [0, 0, 0], [1, 1, 0]])
+    names = ["micro_f1", "macro_f1", "sample_f1", "subset_accuracy"]
+    assert measure(names, predicted, TRUE["multi_label"]) == {
+        "micro_f1": pytest.approx(2 * 5 / (6 + 6)),
+        "macro_f1": pytest.approx((1 + 4 / 5 + 2 / 3) / 3),
+        "sample_f1": pytest.approx((4 / 5 + 1 + 1 + 4 / 5) / 4),
+        "subset_accuracy": 2 / 4,
+    }
 
 
 @given(st.integers(1, 500).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total))))
@@ -64,7 +99,7 @@ def test_the_confusion_matrix_counts_answers_by_true_label():
     ("names", "kind", "num_labels", "message"),
     [
         (["acuracy"], "classification", 2, "unknown metric 'acuracy'"),
-        (["pearson"], "classification", 2, "'pearson' does not measure a classification; accuracy, "),
+        (["pearson"], "classification", 2, "'pearson' does not measure 'classification'; accuracy, "),
         (["f1"], "classification", 3, "'f1' is for two labels, this task has 3"),
     ],
 )
@@ -76,8 +111,8 @@ def test_metrics_that_do_not_fit_are_refused_at_the_door(names, kind, num_labels
 def test_without_the_extra_only_accuracy_can_be_measured(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setitem(sys.modules, "scipy", None)
-    check_metrics(DEFAULTS["classification"], kind="classification", num_labels=2)
+    check_metrics(["accuracy"], kind="classification", num_labels=2)
     with pytest.raises(MissingExtraError, match=r"litebert\[eval\]"):
         check_metrics(["macro_f1"], kind="classification", num_labels=2)
     with pytest.raises(MissingExtraError, match="scipy"):
-        check_metrics(DEFAULTS["regression"], kind="regression", num_labels=1)
+        check_metrics(["pearson", "spearman"], kind="regression", num_labels=1)

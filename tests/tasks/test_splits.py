@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import DataError
-from litebert.tasks.delimited import Example, LabelledData
+from litebert.tasks.labelled import ChoiceExample, Example, LabelledData, TaggedExample
 from litebert.tasks.splits import hold_out
 
 
 def data_of(groups):
     examples = tuple(Example(f"text {n}", None, 0, group) for n, group in enumerate(groups))
-    return LabelledData(Path("train.tsv"), examples, ("a", "b"), "as asked")
+    return LabelledData(Path("train.tsv"), "classification", examples, ("a", "b"), "as asked")
 
 
 @given(st.lists(st.sampled_from("abcdefghij"), min_size=30, max_size=60), st.integers(0, 9))
@@ -35,10 +35,22 @@ def test_without_groups_the_fraction_is_exact_and_the_seed_decides():
 
 def test_rows_of_one_text_are_never_on_both_sides():
     twins = tuple(Example(f"text {n // 2}", None, n % 2, None) for n in range(40))
-    train, held_out = hold_out(LabelledData(Path("x"), twins, ("a", "b"), ""), 0.25, seed=3)
+    train, held_out = hold_out(LabelledData(Path("x"), "classification", twins, ("a", "b"), ""), 0.25, seed=3)
     assert {example.text for example in train.examples}.isdisjoint(example.text for example in held_out.examples)
 
 
 def test_a_single_group_cannot_be_split():
     with pytest.raises(DataError, match="all rows are one group, which is not split; give a file for evaluation"):
         hold_out(data_of(["same"] * 5), 0.2, seed=0)
+
+
+def test_questions_about_one_text_and_equal_sentences_stay_together():
+    questions = [ChoiceExample("a text", f"question {n}", ("x", "y"), 0) for n in range(3)]
+    sentences = [TaggedExample(("same", "words"), (n, 0)) for n in range(2)]
+    assert len({each.key for each in questions}) == len({each.key for each in sentences}) == 1
+    named = [
+        ChoiceExample("a", None, ("x", "y"), 0, group="g"),
+        TaggedExample(("b",), (0,), group="g"),
+        Example("c", None, 0, "g"),
+    ]
+    assert {each.key for each in named} == {"g"}

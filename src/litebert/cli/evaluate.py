@@ -1,4 +1,4 @@
-"""`litebert evaluate MODEL --corpus DIR` or `litebert evaluate MODEL --data FILE`."""
+"""`litebert evaluate MODEL --corpus DIR`, `… --data FILE` or `… --task NAME --data DIR`."""
 
 from typing import Annotated, Literal
 
@@ -17,10 +17,14 @@ def evaluate(
     *,
     corpus: OptionalPath = None,
     data: OptionalPath = None,
+    task: OptionalName = None,
     text: str = "text",
     text_pair: OptionalName = None,
     label: str = "label",
+    options: Several = (),
+    slice: OptionalName = None,
     metrics: Several = (),
+    report: OptionalPath = None,
     most_examples: int = 2048,
     pair_tasks: PairTasks = ("sop", "nsp"),
     precision: Literal["fp32", "bf16"] = "fp32",
@@ -31,21 +35,32 @@ def evaluate(
 
     Args:
         corpus: corpus directory, whose held-out part is scored
-        data: CSV, TSV or JSONL file with named columns
+        data: CSV, TSV or JSONL file with named columns, or CoNLL columns; with --task the directory of its files
+        task: a published task, such as cola or race
         text: column of the text
-        text_pair: column of the second text of a pair
-        label: column of the label or score
+        text_pair: column of the second text of a pair, or of a question with options
+        label: column of the label, labels, score or right option
+        options: columns of the options of a multiple choice; default: those called option1, option2, …
+        slice: column by whose values the rows are also scored apart
         metrics: what to measure on labelled rows; default: what is usual for their kind
+        report: HTML page to write: every table, and the worst errors
         most_examples: how much of the held-out text to score
         pair_tasks: sop, nsp: both are asked of any model, whichever it was trained on; one line each
         precision: arithmetic of the model on held-out text
     """
     if (corpus is None) == (data is None):
         raise ConfigError("evaluate: give either --corpus (held-out text) or --data (a labelled file)")
-    if data is not None:
-        from litebert.runs.labelled import evaluate_labelled
+    if data is not None and task is not None:
+        from litebert.runs.evaluate_labelled import evaluate_official
 
-        result = evaluate_labelled(model, data, text=text, text_pair=text_pair, label=label, metrics=metrics)
+        parts = evaluate_official(model, task, data, metrics=metrics, report=report)
+        emit(parts.to_dict(), parts.to_text(), as_json=json)
+    elif data is not None:
+        from litebert.runs.evaluate_labelled import evaluate_labelled
+        from litebert.tasks.delimited import Columns
+
+        columns = Columns(text=text, text_pair=text_pair, label=label, options=options, slice=slice)
+        result = evaluate_labelled(model, data, columns, metrics=metrics, report=report)
         emit(result.to_dict(), result.to_text(), as_json=json)
     else:
         from litebert.runs.evaluate import evaluate_held_out

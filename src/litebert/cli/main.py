@@ -25,13 +25,15 @@ VERBS: dict[str, tuple[str, str]] = {
     "corpus build": ("corpus:build", "turn text files into a corpus directory"),
     "corpus verify": ("corpus:verify", "check every byte and count of a corpus directory"),
     "corpus show": ("corpus:show", "show training examples as a person reads them"),
+    "corpus stats": ("corpus_stats:stats", "count what a corpus and its examples come to, with plots"),
     "pretrain": ("pretrain:pretrain", "train an encoder on a corpus with a recipe"),
     "evaluate": ("evaluate:evaluate", "score a model on held-out text or on a labelled file"),
     "finetune": ("finetune:finetune", "train a model on a labelled file"),
     "predict": ("predict:predict", "answer for every row of a file: masked words, classes, values"),
+    "submit": ("submit:submit", "answer the test files of GLUE and pack them for its leaderboard"),
     "convert": ("convert:convert", "read and write transformers and TensorFlow checkpoints"),
-    "info": ("info:info", "parameters, FLOPs and memory of a preset or a model directory"),
     "analyze curves": ("analyze:curves", "draw the curves of runs on one page"),
+    "info": ("info:info", "parameters, FLOPs and memory of a preset or a model directory"),
     "doctor": ("doctor:doctor", "versions, devices, threads and disk of this machine"),
 }
 EXIT_AFTER_INTERRUPT = 130

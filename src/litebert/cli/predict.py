@@ -1,11 +1,11 @@
-"""`litebert predict MODEL INPUT OUTPUT`."""
+"""`litebert predict MODEL INPUT OUTPUT`, with `--task NAME` for the published files of a task."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.output import Json, Model, OptionalName, emit
+from litebert.cli.output import Json, Model, OptionalName, Several, emit
 
 
 def predict(
@@ -15,18 +15,25 @@ def predict(
     *,
     text: str = "text",
     text_pair: OptionalName = None,
+    options: Several = (),
+    task: OptionalName = None,
+    part: Literal["test", "test-mismatched", "dev", "dev-mismatched", "diagnostic"] = "test",
     top_k: int = 5,
     precision: Literal["fp32", "bf16"] = "fp32",
     threads: Annotated[int | None, arg(metavar="INT", help_behavior_hint="")] = None,
     json: Json = False,
 ) -> None:
-    """Answer for every row of a file; the model decides whether masks are filled, texts classified or scored.
+    """Answer for every row of a file; the model decides what: words for masks, labels, scores, options, tags.
 
     Args:
-        input: a .txt file with a text a line, or a .csv, .tsv or .jsonl file with named columns
-        output: a .jsonl, .csv or .tsv file to write; the ending decides
+        input: a .txt file with a text a line, a .csv, .tsv or .jsonl file, or a SQuAD .json file; with --task a directory
+        output: a .jsonl, .csv or .tsv file to write; the ending decides; for a SQuAD file a directory; with --task as
+            its leaderboard wants it
         text: column of the text
-        text_pair: column of the second text of a pair
+        text_pair: column of the second text of a pair, of a question with options, or of the context of a question
+        options: columns of the options of a multiple choice; default: those called option1, option2, …
+        task: a published task, whose files are in the directory INPUT
+        part: which of its files
         top_k: fillings to give for each [MASK]
         precision: arithmetic of the model
         threads: threads to use; default: torch's choice
@@ -34,7 +41,25 @@ def predict(
     from litebert.runs.predict import PredictRun
     from litebert.runs.predict import predict as run
 
-    values = {"model": str(model), "input": str(input), "output": str(output), "text": text, "text_pair": text_pair}
-    options = {"top_k": top_k, "precision": precision, "threads": threads}
-    result = run(PredictRun.parse({**values, **options}, where="predict"))
+    if task is not None:
+        from litebert.runs.predict_official import predict_official
+
+        written = predict_official(model, task, input, output, part=part, precision=precision)
+        emit(written.to_dict(), written.to_text(), as_json=json)
+        return
+    if input.suffix == ".json":
+        from litebert.runs.predict_squad import predict_squad
+
+        predicted = predict_squad(model, input, output, precision=precision, threads=threads)
+        emit(predicted.to_dict(), predicted.to_text(), as_json=json)
+        return
+    values: dict[str, Any] = {
+        "model": str(model),
+        "input": str(input),
+        "output": str(output),
+        "text": text,
+        "text_pair": text_pair,
+    }
+    values |= {"options": options, "top_k": top_k, "precision": precision, "threads": threads}
+    result = run(PredictRun.parse(values, where="predict"))
     emit(result.to_dict(), result.to_text(), as_json=json)

@@ -1,44 +1,51 @@
-"""Many inputs through a model in batches of similar length.
+"""Many sequences through a model in batches of similar length.
 
-Before: `tasks.features`. After: `predictor`, and the evaluation of fine-tuning.
+Before: `tasks.encoded`. After: `predictor`, and the evaluation of fine-tuning.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
 from torch import nn
 
-from litebert.tasks.features import Feature, Inputs, pad
+from litebert.tasks.encoded import Encoded
+from litebert.tasks.features import Inputs
 
 TOKENS_PER_BATCH = 4096
 """Padded tokens that go through the model at once: bounds the memory whatever the lengths."""
 
 
-def length_sorted(
-    features: Sequence[Feature], *, pad_id: int, tokens_per_batch: int = TOKENS_PER_BATCH
-) -> Iterator[tuple[np.ndarray, Inputs]]:
-    """(positions in `features`, padded batch), longest first: little padding, and memory is short at once or never."""
-    lengths = np.array([len(feature.input_ids) for feature in features], dtype=np.int64)
+def length_sorted(lengths: np.ndarray, *, tokens_per_batch: int = TOKENS_PER_BATCH) -> Iterator[np.ndarray]:
+    """Positions of each batch, longest first: little padding, and memory is short at once or never."""
     order = np.argsort(-lengths, kind="stable")
     start = 0
     while start < len(order):
         end = start + max(1, tokens_per_batch // int(lengths[order[start]]))
-        positions = order[start:end]
-        yield positions, pad([features[position] for position in positions], pad_id=pad_id)
+        yield order[start:end]
         start = end
 
 
-def classifier_logits(model: nn.Module, features: Sequence[Feature], *, pad_id: int) -> np.ndarray:
-    """Float32 [N, C]: what a sequence classifier gives for each feature, in their order; dropout is off."""
+def outputs_of(
+    model: nn.Module,
+    encoded: Encoded,
+    outputs: Callable[[nn.Module, Inputs], Sequence[np.ndarray]],
+    *,
+    rank: int = 0,
+    world_size: int = 1,
+) -> list[np.ndarray]:
+    """What `outputs` gives for each sequence, in their order; dropout is off.
+
+    With more than one process, for the sequences rank, rank + world_size, … only.
+    """
     training = model.training
     model.eval()
     device = next(model.parameters()).device
-    logits: dict[int, np.ndarray] = {}
+    own = np.arange(rank, len(encoded), world_size)
+    given: dict[int, np.ndarray] = {}
     with torch.inference_mode():
-        for positions, inputs in length_sorted(features, pad_id=pad_id):
-            moved = inputs.to(device)
-            output = model(moved.input_ids, moved.attention_mask, moved.token_type_ids)
-            logits.update(zip(positions.tolist(), output.logits.float().cpu().numpy(), strict=True))
+        for places in length_sorted(encoded.lengths[own]):
+            batch = encoded.inputs(own[places]).to(device)
+            given.update(zip(places.tolist(), outputs(model, batch), strict=True))
     model.train(training)
-    return np.array([logits[position] for position in range(len(features))], dtype=np.float32)
+    return [given[place] for place in range(len(own))]

@@ -2,58 +2,63 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 import torch
 from torch import nn
 
 from litebert.errors import ConfigError, DataError
-from litebert.inference.batching import classifier_logits
+from litebert.inference.batching import outputs_of
+from litebert.inference.results import Answer, Candidate, Choice, Classification, LabelSet, Tagging
 from litebert.model.description import Description, ModelName
 from litebert.model.directory import load_model, read_description
-from litebert.tasks.features import Feature, encode, pad
+from litebert.tasks.answers import softmax
+from litebert.tasks.encoded import Encoded
+from litebert.tasks.features import Feature, pad
+from litebert.tasks.kinds import KINDS, Encode, encode_for, kind_of
+from litebert.tasks.labelled import ChoiceExample, Example, TaggedExample
+from litebert.tasks.squad_answers import QuestionAnswers
+from litebert.tasks.squad_data import Question
+from litebert.tasks.squad_evaluation import answers_with
+from litebert.tasks.squad_features import EncodedQuestions
+from litebert.tasks.task import Kind
+from litebert.tasks.token_labels import TokenSequences
 from litebert.tokenization.tokenizer import Tokenizer
 
+__all__ = ["Answer", "Candidate", "Choice", "Classification", "LabelSet", "Predictor", "Tagging"]
+
 Precision = Literal["fp32", "bf16"]
-Answers = Literal["fill_mask", "classify", "score"]
+Answers = Literal["fill_mask", "classify", "label", "score", "choose", "tag", "answer"]
 Text = str | tuple[str, str]
 """A text, or a text and its pair."""
+Options = tuple[str, str | None, Sequence[str]]
+"""A text, perhaps a question about it, and the options."""
 
-MASK = "[MASK]"
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One way to fill a mask."""
-
-    piece: str
-    """The piece of the vocabulary; `▁` marks the beginning of a word."""
-    probability: float
-
-    @property
-    def word(self) -> str:
-        """The piece as a person writes it."""
-        return self.piece.replace("▁", " ").strip()
-
-
-@dataclass(frozen=True, slots=True)
-class Classification:
-    """The answer of a classifier for one text."""
-
-    label: str
-    probability: float
-    probabilities: dict[str, float]
-    """Of every label, in the order of the model."""
+MASK: Final = "[MASK]"
+_METHODS: Final[dict[Kind, Answers]] = {
+    "classification": "classify",
+    "regression": "score",
+    "multi_label": "label",
+    "multiple_choice": "choose",
+    "tokens": "tag",
+    "spans": "answer",
+    "answerability": "answer",
+}
 
 
 class Predictor:
     """A loaded model that answers; `answers` names the one method that fits it."""
 
     def __init__(
-        self, model: nn.Module, tokenizer: Tokenizer, description: Description, *, precision: Precision = "fp32"
+        self,
+        model: nn.Module,
+        tokenizer: Tokenizer,
+        description: Description,
+        *,
+        precision: Precision = "fp32",
+        encode: Encode | None = None,
     ) -> None:
         self.description = description
         self.answers: Answers = _answers(description)
@@ -61,6 +66,7 @@ class Predictor:
         self._tokenizer = tokenizer
         self._device = next(model.parameters()).device
         self._precision: Precision = precision
+        self._encode_as = encode
 
     @classmethod
     def load(
@@ -68,7 +74,7 @@ class Predictor:
     ) -> Self:
         """A model directory, ready; `threads` sets how many threads torch uses in this whole process.
 
-        Raises ConfigError when the model answers neither by filling masks nor by classifying texts.
+        Raises ConfigError when the model has no head that answers.
         """
         directory = Path(directory)
         description = read_description(directory)
@@ -78,7 +84,9 @@ class Predictor:
         # The head that orders sentences is of no use here.
         as_model: ModelName | None = "ForMaskedLM" if description.model == "ForPretraining" else None
         model = load_model(directory, as_model=as_model).to(device)
-        return cls(model, Tokenizer.load(directory), description, precision=precision)
+        method = _answers(description)
+        encode = None if method == "fill_mask" else encode_for(directory, kind_of(description, where=str(directory)))
+        return cls(model, Tokenizer.load(directory), description, precision=precision, encode=encode)
 
     def fill_mask(self, text: str, *, top_k: int = 5) -> list[list[Candidate]]:
         """For each `[MASK]` of `text`, its `top_k` best fillings, best first; DataError without one or if too long."""
@@ -98,23 +106,72 @@ class Predictor:
     def classify(self, texts: Sequence[Text]) -> list[Classification]:
         """The label of each text (or pair of texts), with the probabilities of all labels."""
         self._require("classify")
-        logits = torch.from_numpy(self._logits(texts))
-        return [_classification(row, self.description.labels) for row in logits.softmax(-1).tolist()]
+        outputs = self._outputs(_examples(texts))
+        return [Classification.of(softmax(logits).tolist(), self.description.labels) for logits in outputs]
+
+    def label(self, texts: Sequence[Text]) -> list[LabelSet]:
+        """The labels of each text (or pair of texts), where a text may have several."""
+        self._require("label")
+        return [LabelSet.of(logits, self.description.labels) for logits in self._outputs(_examples(texts))]
 
     def score(self, texts: Sequence[Text]) -> list[float]:
         """The score that a regression gives each text (or pair of texts)."""
         self._require("score")
-        return self._logits(texts)[:, 0].tolist()
+        return [float(logits[0]) for logits in self._outputs(_examples(texts))]
 
-    def _logits(self, texts: Sequence[Text]) -> np.ndarray:
-        if isinstance(texts, str):
-            raise ConfigError("texts: expected a list of texts, found one text; put it into a list")
-        if not texts:
-            return np.zeros((0, max(1, len(self.description.labels))), dtype=np.float32)
-        pairs = [(text, None) if isinstance(text, str) else text for text in texts]
-        features = encode(pairs, self._tokenizer, max_length=self._max_length)
+    def choose(self, questions: Sequence[Options]) -> list[Choice]:
+        """The best option of each question; all have equally many."""
+        self._require("choose")
+        examples = [ChoiceExample(text, question, tuple(options), None) for text, question, options in questions]
+        if len({len(each.options) for each in examples}) > 1:
+            raise ConfigError("questions: some have more options than others; ask them apart")
+        return [
+            Choice(int(given.argmax()), float(given.max()), tuple(given.tolist()))
+            for given in map(softmax, self._outputs(examples))
+        ]
+
+    def tag(self, sentences: Sequence[Sequence[str]]) -> list[Tagging]:
+        """The tag of each word of each sentence, which is a list of words."""
+        self._require("tag")
+        if any(isinstance(words, str) for words in sentences):
+            raise ConfigError("sentences: expected lists of words, found a text; split it into words")
+        if not all(sentences):
+            raise ConfigError("sentences: one of them has no words; leave it out")
+        encoded = self._encode([TaggedExample(tuple(words), None) for words in sentences])
+        assert isinstance(encoded, TokenSequences), encoded
+        given = encoded.by_example(self._through_model(encoded))
+        labels = self.description.labels
+        return [Tagging.of(words, logits, labels) for words, logits in zip(sentences, given, strict=True)]
+
+    def answer(self, question: str, context: str) -> Answer:
+        """The words of `context` that answer `question`, with their place in it; none if the model says so."""
+        return self.answer_all([(question, context)])[0]
+
+    def answer_all(self, questions: Sequence[tuple[str, str]]) -> list[Answer]:
+        """The answer to each (question, context), faster than one by one."""
+        examples = [Question(str(index), text, context, ()) for index, (text, context) in enumerate(questions)]
+        found, threshold = self.question_answers(examples)
+        return [Answer.of(each, threshold=threshold) for each in found]
+
+    def question_answers(self, questions: Sequence[Question]) -> tuple[list[QuestionAnswers], float]:
+        """All that is known of the answer to each question, and the null score above which there is none."""
+        self._require("answer")
+        encoded = self._encode(questions)
+        assert isinstance(encoded, EncodedQuestions), encoded
+        found = answers_with(encoded, self._through_model(encoded), beams=self._kind == "answerability")
+        return found, encoded.settings.threshold
+
+    def _outputs(self, examples: Sequence[Any]) -> list[np.ndarray]:
+        """Logits of each example."""
+        return self._through_model(self._encode(examples)) if examples else []
+
+    def _encode(self, examples: Sequence[Any]) -> Encoded:
+        encode = self._encode_as or KINDS[self._kind].encode
+        return encode(examples, self._tokenizer, max_length=self._max_length)
+
+    def _through_model(self, encoded: Encoded) -> list[np.ndarray]:
         with self._autocast():
-            return classifier_logits(self._model, features, pad_id=self._tokenizer.pad_id)
+            return outputs_of(self._model, encoded, KINDS[self._kind].outputs)
 
     def _masked_feature(self, text: str) -> Feature:
         """`[CLS] text [SEP]` in which every "[MASK]" is the mask: the tokenizer never makes it from text."""
@@ -135,6 +192,10 @@ class Predictor:
         return ids[1:] if glued and ids and self._tokenizer.id_to_piece(ids[0]) == "▁" else ids
 
     @property
+    def _kind(self) -> Kind:
+        return kind_of(self.description, where="model")
+
+    @property
     def _max_length(self) -> int:
         return self.description.config.max_position_embeddings
 
@@ -149,13 +210,10 @@ class Predictor:
 def _answers(description: Description) -> Answers:
     if description.model in ("ForPretraining", "ForMaskedLM"):
         return "fill_mask"
-    if description.model == "ForSequenceClassification":
-        is_regression = description.problem_type == "regression" or len(description.labels) == 1
-        return "score" if is_regression else "classify"
-    raise ConfigError(f"model: a {description.model} neither fills masks nor classifies texts; give another model")
+    return _METHODS[kind_of(description, where="model")]
 
 
-def _classification(probabilities: list[float], labels: tuple[str, ...]) -> Classification:
-    named = dict(zip(labels, probabilities, strict=True))
-    label = max(named, key=named.__getitem__)
-    return Classification(label, named[label], named)
+def _examples(texts: Sequence[Text]) -> list[Example]:
+    if isinstance(texts, str):
+        raise ConfigError("texts: expected a list of texts, found one text; put it into a list")
+    return [Example(text, None, None) if isinstance(text, str) else Example(*text, None) for text in texts]

@@ -14,16 +14,16 @@ from torch import nn
 
 from litebert.model.directory import save_model
 from litebert.runs.directory import RunDirectory
-from litebert.runs.finetune_settings import FinetuneRun, HeldOutRows, LabelledFiles
+from litebert.runs.finetune_card import card
+from litebert.runs.finetune_data import read_data
+from litebert.runs.finetune_settings import FinetuneRun
 from litebert.runs.finetune_start import output_names, start
-from litebert.runs.labelled import BestModel, LabelledSet, task_of
-from litebert.runs.model_card import model_card
-from litebert.runs.objectives import ClassificationObjective, RegressionObjective
+from litebert.runs.labelled import BestModel, LabelledSet
+from litebert.runs.objectives import OBJECTIVES
 from litebert.runs.result import Result
-from litebert.tasks.batches import ClassificationBatches
-from litebert.tasks.delimited import LabelledData, read_labelled
-from litebert.tasks.features import encode, targets_of
-from litebert.tasks.splits import hold_out
+from litebert.tasks.batches import LabelledBatches
+from litebert.tasks.kinds import KINDS
+from litebert.tasks.labelled import LabelledData
 from litebert.tasks.task import Kind, Task
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.events import Listener
@@ -31,8 +31,6 @@ from litebert.training.parallel import World, joined_world
 from litebert.training.trainer import Trainer
 
 logger = logging.getLogger(__name__)
-
-OBJECTIVES = {"classification": ClassificationObjective, "regression": RegressionObjective}
 
 
 @dataclass(frozen=True)
@@ -47,13 +45,13 @@ class FinetuneResult(Result):
     steps: int
     elapsed_seconds: float
     best: dict[str, Any]
-    """The evaluation of the kept model: `step`, `metrics` and what `labelled.Evaluation` says."""
+    """The evaluation of the kept model: `step`, `metrics` and what `tasks.evaluation.Evaluation` says."""
 
     def to_text(self) -> str:
         """The result for a person."""
         figures = ", ".join(f"{name} {value:.4f}" for name, value in self.best["metrics"].items())
         return (
-            f"{self.kind} ({self.reason}): {self.train_examples:,} rows, {self.steps:,} steps in "
+            f"{self.kind.replace('_', ' ')} ({self.reason}): {self.train_examples:,} rows, {self.steps:,} steps in "
             f"{self.elapsed_seconds / 60:.1f} minutes\n"
             f"best at step {self.best['step']:,}: {figures} on {self.best['examples']:,} rows\n"
             f"model: {self.model}"
@@ -64,8 +62,7 @@ def finetune(run: FinetuneRun, out: Path, *, listeners: Sequence[Listener] = ())
     """Train on `run.data` and leave the best model; a run that `out` holds goes on, a finished one is given back."""
     if done := _finished(run, out):
         return done
-    train, dev = _read(run.data)
-    task = task_of((run.data.text, run.data.text_pair), run.data.label, train.labels, run.metrics)
+    task, train, dev = read_data(run)
     tokenizer, model = start(run, task)
     dev_rows = LabelledSet.prepare(dev, task, tokenizer, max_length=run.max_length)
     with joined_world(run.train) as world:
@@ -80,7 +77,7 @@ def finetune(run: FinetuneRun, out: Path, *, listeners: Sequence[Listener] = ())
         trainer = Trainer(
             model,
             objective=OBJECTIVES[task.kind](),
-            batches=_batches(run, train, tokenizer, world),
+            batches=_batches(run, task, train, tokenizer, world),
             settings=run.train,
             directory=directory.path,
             fingerprint={"tokenizer": tokenizer.fingerprint, "max_length": run.max_length},
@@ -109,25 +106,12 @@ def _finished(run: FinetuneRun, out: Path) -> FinetuneResult | None:
     return RunDirectory.open(out, run, kind="finetune").result(FinetuneResult)
 
 
-def _read(files: LabelledFiles) -> tuple[LabelledData, LabelledData]:
-    """(training, development) rows with the same labels."""
-    columns = {"text": files.text, "text_pair": files.text_pair, "label": files.label}
-    if isinstance(files.dev, HeldOutRows):
-        rows = read_labelled(files.train, **columns, kind=files.kind, group=files.dev.group)
-        return hold_out(rows, files.dev.fraction, seed=files.dev.seed)
-    train = read_labelled(files.train, **columns, kind=files.kind)
-    return train, read_labelled(files.dev, **columns, kind=train.kind, labels=train.labels)
-
-
-def _batches(run: FinetuneRun, train: LabelledData, tokenizer: Tokenizer, world: World) -> ClassificationBatches:
-    texts = [(example.text, example.text_pair) for example in train.examples]
-    return ClassificationBatches(
-        encode(texts, tokenizer, max_length=run.max_length),
-        targets_of(train),
+def _batches(run: FinetuneRun, task: Task, train: LabelledData, tokenizer: Tokenizer, world: World) -> LabelledBatches:
+    return LabelledBatches(
+        KINDS[task.kind].encode(train.examples, tokenizer, max_length=run.max_length),
         batch_size=run.batch_size,
         microbatch_size=run.microbatch_size,
         seed=run.seed,
-        pad_id=tokenizer.pad_id,
         rank=world.rank,
         world_size=world.size,
     )
@@ -144,30 +128,9 @@ def _save(
     """Write the model directory of the best evaluation so far over the one before."""
     files = {
         **tokenizer.files(),
-        "README.md": _card(run, task, evaluation, model).encode(),
+        **KINDS[task.kind].keeps(run.max_length, evaluation["metrics"]),
+        "README.md": card(run, task, evaluation, model).encode(),
         BestModel.EVALUATION: (json.dumps(evaluation, indent=2, ensure_ascii=False) + "\n").encode(),
     }
-    problem_type = "regression" if task.labels is None else "single_label_classification"
+    problem_type = KINDS[task.kind].problem_type
     save_model(model, directory.model, labels=output_names(task), problem_type=problem_type, extra_files=files)
-
-
-def _card(run: FinetuneRun, task: Task, evaluation: Mapping[str, Any], model: nn.Module) -> str:
-    method = "score" if task.labels is None else "classify"
-    texts = '["a text"]' if len(task.text) == 1 else '[("a text", "its pair")]'
-    goal = f"{len(task.labels)} labels: {', '.join(task.labels)}" if task.labels else f"the score {task.label!r}"
-    chosen = {"start": run.model, "from scratch": run.from_scratch, "training file": run.data.train.name}
-    return model_card(
-        model,
-        title="An ALBERT classifier" if task.labels else "An ALBERT regressor",
-        task="text-classification",
-        summary=f"Fine-tuned for {goal}.",
-        use=f'from litebert import Predictor\n\nPredictor.load(".").{method}({texts})',
-        scores={**evaluation["metrics"], "development rows": evaluation["examples"], "step": evaluation["step"]},
-        settings={
-            **chosen,
-            "duration": str(run.train.duration),
-            "learning rate": run.train.learning_rate,
-            "batch size": run.batch_size,
-            "seed": run.seed,
-        },
-    )

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from litebert.runs.recipes import load_recipe
 from litebert.settings import Settings, with_overrides
+from litebert.tasks.catalogue import PartName, official_task
+from litebert.tasks.delimited import Columns
+from litebert.tasks.squad_placing import BadAnswers
 from litebert.tasks.task import Kind
 from litebert.training.settings import TrainSettings
 
@@ -24,20 +27,70 @@ class HeldOutRows(Settings):
 
 
 class LabelledFiles(Settings):
-    """Which files, and which of their columns."""
+    """Files of your own, and which of their columns."""
 
     train: Path
-    """CSV, TSV or JSONL file with named columns."""
+    """CSV, TSV or JSONL file with named columns, CoNLL columns (.conll), or `hub:NAME:SPLIT` through `datasets`."""
     dev: Path | HeldOutRows = HeldOutRows()
     """File to select and report by; or how to hold rows of `train` out."""
     text: str = "text"
-    """Column of the text."""
+    """Column of the text, or of lists of words."""
     text_pair: str | None = None
-    """Column of the second text of a pair."""
+    """Column of the second text of a pair, or of the question of a multiple choice."""
     label: str = "label"
-    """Column of the label or score."""
+    """Column of the label, the labels, the score, the right option or the list of tags."""
+    options: tuple[str, ...] = ()
+    """Columns of the options of a multiple choice, or the one that holds lists; empty finds them by their names."""
+    slice: str | None = None
+    """Column by whose values the development rows are also scored apart."""
     kind: Kind | None = None
-    """`classification` or `regression`; null guesses from the labels and says so."""
+    """What is asked of a row; null guesses from the file and says so."""
+    on_bad_answer: BadAnswers = "refuse"
+    """What to do with an answer to a question that is not in its text: `refuse` the file, or `skip` it and count."""
+
+    @property
+    def columns(self) -> Columns:
+        """The columns as readers take them."""
+        group = self.dev.group if isinstance(self.dev, HeldOutRows) else None
+        return Columns(
+            text=self.text,
+            text_pair=self.text_pair,
+            label=self.label,
+            options=self.options,
+            group=group,
+            slice=self.slice,
+        )
+
+
+class OfficialFiles(Settings):
+    """A published task by its name, from its published files."""
+
+    task: str
+    """Name of a task: cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, race, race-middle, race-high, …"""
+    directory: Path
+    """Directory that holds the folder of the task, such as `CoLA`; or that folder."""
+    dev: PartName = "dev"
+    """Part to select and report by."""
+    files: dict[PartName, str] = Field(default_factory=dict)
+    """Names of files that differ from the official ones, such as those of a smaller selection."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        parts = official_task(self.task).parts
+        for part in ("train", self.dev):
+            if part not in parts:
+                raise ValueError(f"the task {self.task} has no part {part!r}; it has {', '.join(parts)}")
+        return self
+
+
+def _which(value: Any) -> str:
+    is_official = isinstance(value, OfficialFiles) or (isinstance(value, Mapping) and "task" in value)
+    return "(official)" if is_official else "(labelled)"
+
+
+Data = Annotated[
+    Annotated[LabelledFiles, Tag("(labelled)")] | Annotated[OfficialFiles, Tag("(official)")], Discriminator(_which)
+]
 
 
 class FinetuneRun(Settings):
@@ -49,10 +102,10 @@ class FinetuneRun(Settings):
     """Start from random weights: for baselines and tests, never what a pretrained model is for."""
     tokenizer: Path | None = None
     """Tokenizer directory; null takes the one in the model directory."""
-    data: LabelledFiles
-    """The labelled rows."""
+    data: Data
+    """The labelled rows: files of your own (`train`, …), or a task by its name (`task`, `directory`)."""
     metrics: tuple[str, ...] = ()
-    """What to measure; the first selects the best model. Empty: accuracy, or Pearson's and Spearman's correlation."""
+    """What to measure; the first selects the best model. Empty: what is usual for the task or its kind."""
     train: TrainSettings
     """Optimizer, schedule, length of the run, precision."""
     batch_size: int = Field(default=32, gt=0)

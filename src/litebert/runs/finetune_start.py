@@ -10,11 +10,12 @@ from torch import nn
 
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
-from litebert.model.description import Description
+from litebert.model.description import LABELLED, Description
 from litebert.model.directory import HUB, build, load_model, read_description
 from litebert.model.hub import fetch
 from litebert.model.presets import PRESETS, preset
 from litebert.runs.finetune_settings import FinetuneRun
+from litebert.tasks.kinds import KINDS
 from litebert.tasks.task import Task
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -28,12 +29,12 @@ def start(run: FinetuneRun, task: Task) -> tuple[Tokenizer, nn.Module]:
     if run.from_scratch:
         return tokenizer, _random_model(run, task, tokenizer)
     _refuse_misfit(run, read_description(source).config, tokenizer)
-    logger.info("%s: pretrained weights; the classifier starts from new ones", source)
+    logger.info("%s: pretrained weights; the head starts from new ones", source)
     model = load_model(
         source,
-        as_model="ForSequenceClassification",
+        as_model=KINDS[task.kind].model,
         labels=output_names(task),
-        fresh=("classifier",),
+        fresh=KINDS[task.kind].head,
         changes=_dropouts(run),
         seed=run.seed,
     )
@@ -41,8 +42,8 @@ def start(run: FinetuneRun, task: Task) -> tuple[Tokenizer, nn.Module]:
 
 
 def output_names(task: Task) -> tuple[str, ...]:
-    """Names of the model's outputs: the labels, or the column of the score."""
-    return task.labels or (task.label,)
+    """Names of the model's outputs: the labels, or the column of the score; none where they are no classes."""
+    return (task.labels or (task.label,)) if KINDS[task.kind].model in LABELLED else ()
 
 
 def _source(run: FinetuneRun) -> Path:
@@ -66,7 +67,7 @@ def _random_model(run: FinetuneRun, task: Task, tokenizer: Tokenizer) -> nn.Modu
     config = read_description(directory).config if directory.is_dir() else preset(run.model)
     changed = config.replace(vocab_size=tokenizer.vocab_size, **_dropouts(run))
     _refuse_misfit(run, changed, tokenizer)
-    description = Description(model="ForSequenceClassification", config=changed, labels=output_names(task))
+    description = Description(model=KINDS[task.kind].model, config=changed, labels=output_names(task))
     return build(description, seed=run.seed)
 
 

@@ -3,22 +3,31 @@
 Before: a model of `model` and a batch of `tasks`. After: `training` divides each sum by its own count.
 """
 
+from collections.abc import Callable
+from typing import Final
+
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from litebert.model.losses import classification_loss, regression_loss
+from litebert.model.losses import NO_LABEL, classification_loss, regression_loss
 from litebert.runs.pretraining_objective import right_answers
-from litebert.tasks.features import ClassificationBatch
-from litebert.training.protocols import Sums
+from litebert.runs.squad_objectives import AnswerabilityObjective, SpanObjective
+from litebert.tasks.features import LabelledBatch
+from litebert.tasks.task import Kind
+from litebert.training.protocols import Objective, Sums
 
 
 class ClassificationObjective:
-    """The label of each sequence ("label"): cross-entropy. Source: run_classifier.py."""
+    """The label of each sequence, or the best of its options ("label"): cross-entropy.
 
-    def counts(self, batch: ClassificationBatch) -> dict[str, int]:
+    Source: run_classifier.py, race_utils.py.
+    """
+
+    def counts(self, batch: LabelledBatch) -> dict[str, int]:
         """Sequences; each has a label."""
         return {"label": batch.num_examples}
 
-    def __call__(self, model: nn.Module, batch: ClassificationBatch) -> Sums:
+    def __call__(self, model: nn.Module, batch: LabelledBatch) -> Sums:
         """Summed cross-entropy and number of right labels of one microbatch."""
         logits = _logits(model, batch)
         return Sums(
@@ -26,18 +35,57 @@ class ClassificationObjective:
         )
 
 
+class MultiLabelObjective:
+    """Each label of each sequence ("label"): binary cross-entropy."""
+
+    def counts(self, batch: LabelledBatch) -> dict[str, int]:
+        """Decisions: sequences times labels."""
+        return {"label": batch.labels.numel()}
+
+    def __call__(self, model: nn.Module, batch: LabelledBatch) -> Sums:
+        """Summed binary cross-entropy and number of right decisions of one microbatch."""
+        logits = _logits(model, batch)
+        loss = F.binary_cross_entropy_with_logits(logits.float(), batch.labels, reduction="sum")
+        return Sums({"label": loss}, {"label": ((logits >= 0) == (batch.labels > 0)).sum()})
+
+
+class TokenObjective:
+    """The label of each word ("word"): cross-entropy at its first piece."""
+
+    def counts(self, batch: LabelledBatch) -> dict[str, int]:
+        """Words; each has a label."""
+        return {"word": int((batch.labels != NO_LABEL).sum())}
+
+    def __call__(self, model: nn.Module, batch: LabelledBatch) -> Sums:
+        """Summed cross-entropy and number of right labels of one microbatch."""
+        logits, labels = _logits(model, batch).flatten(0, 1), batch.labels.flatten()
+        return Sums({"word": classification_loss(logits, labels)}, {"word": right_answers(logits, labels)})
+
+
 class RegressionObjective:
     """The score of each sequence ("score"): squared error. Source: the STS-B branch of run_classifier.py."""
 
-    def counts(self, batch: ClassificationBatch) -> dict[str, int]:
+    def counts(self, batch: LabelledBatch) -> dict[str, int]:
         """Sequences; each has a score."""
         return {"score": batch.num_examples}
 
-    def __call__(self, model: nn.Module, batch: ClassificationBatch) -> Sums:
+    def __call__(self, model: nn.Module, batch: LabelledBatch) -> Sums:
         """Summed squared error of one microbatch."""
         return Sums({"score": regression_loss(_logits(model, batch).squeeze(-1), batch.labels)}, {})
 
 
-def _logits(model: nn.Module, batch: ClassificationBatch) -> Tensor:
+OBJECTIVES: Final[dict[Kind, Callable[[], Objective]]] = {
+    "classification": ClassificationObjective,
+    "regression": RegressionObjective,
+    "multi_label": MultiLabelObjective,
+    "multiple_choice": ClassificationObjective,
+    "tokens": TokenObjective,
+    "spans": SpanObjective,
+    "answerability": AnswerabilityObjective,
+}
+"""What each kind of fine-tuning minimises."""
+
+
+def _logits(model: nn.Module, batch: LabelledBatch) -> Tensor:
     inputs = batch.inputs
     return model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids).logits

@@ -9,38 +9,37 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field
 
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text
 from litebert.inference.predictor import Answers, Precision, Predictor
+from litebert.runs.predict_answers import Answer, answers_for
 from litebert.runs.result import Result
 from litebert.settings import Settings
+from litebert.tasks.delimited import Columns
 from litebert.tasks.rows import Row, Table, lines_of, read_table, read_text
 
 logger = logging.getLogger(__name__)
-
-Answer = dict[str, Any]
-"""What is added to a row: `prediction`, and with it what the model was how sure of."""
 
 
 class PredictRun(Settings):
     """Everything that decides a prediction."""
 
     model: Path
-    """Model directory; it decides whether masks are filled, texts classified or scored."""
+    """Model directory; it decides what is answered."""
     input: Path
     """A .txt file with a text a line, or a .csv, .tsv or .jsonl file with named columns."""
     output: Path
     """A .jsonl, .csv or .tsv file; the ending decides. An older one is replaced."""
     text: str = "text"
-    """Column of the text; in a .txt file the name that its lines get."""
+    """Column of the text or of the words; in a .txt file the name that its lines get."""
     text_pair: str | None = None
-    """Column of the second text of a pair."""
+    """Column of the second text of a pair, or of a question with options."""
+    options: tuple[str, ...] = ()
+    """Columns of the options of a multiple choice; empty finds them by their names."""
     top_k: int = Field(default=5, gt=0)
     """Fillings to give for each mask."""
     precision: Precision = "fp32"
@@ -71,51 +70,12 @@ def predict(run: PredictRun) -> PredictResult:
         raise ConfigError(f"output: {run.output} is the input; write the answers elsewhere")
     table = _read(run)
     predictor = Predictor.load(run.model, precision=run.precision, threads=run.threads)
-    answers = answers_for(table, predictor, run)
+    columns = Columns(text=run.text, text_pair=run.text_pair, options=run.options)
+    answers = answers_for(table, predictor, columns, top_k=run.top_k)
     rows = [_joined(table, row, answer) for row, answer in zip(table.rows, answers, strict=True)]
     write_text(run.output, write(run.output, rows))
     logger.info("%s: %d rows written", run.output, len(rows))
     return PredictResult(run.output, len(rows), predictor.answers)
-
-
-def answers_for(table: Table, predictor: Predictor, run: PredictRun) -> list[Answer]:
-    """An answer for each row of `table`."""
-    if predictor.answers == "fill_mask":
-        if run.text_pair:
-            raise ConfigError("text_pair: this model fills masks in one text; leave it out")
-        return _fillings(table, predictor, run)
-    texts = _texts(table, run)
-    if predictor.answers == "score":
-        return [{"prediction": score} for score in predictor.score(texts)]
-    return [
-        {"prediction": answer.label, "probability": answer.probability, "probabilities": answer.probabilities}
-        for answer in predictor.classify(texts)
-    ]
-
-
-def _texts(table: Table, run: PredictRun) -> list[Any]:
-    """Texts, or pairs of texts."""
-    texts = table.texts(run.text)
-    return list(zip(texts, table.texts(run.text_pair), strict=True)) if run.text_pair else texts
-
-
-def _fillings(table: Table, predictor: Predictor, run: PredictRun) -> list[Answer]:
-    """For each row the best words, how probable they are together, and the `top_k` of every mask."""
-    answers = []
-    for row, text in zip(table.rows, table.texts(run.text), strict=True):
-        try:
-            masks = predictor.fill_mask(text, top_k=run.top_k)
-        except DataError as error:
-            raise DataError(f"{table.path}:{row.line}: {error}") from None
-        best = [candidates[0] for candidates in masks]
-        answers.append(
-            {
-                "prediction": " ".join(candidate.word for candidate in best),
-                "probability": prod(candidate.probability for candidate in best),
-                "masks": [{candidate.piece: candidate.probability for candidate in each} for each in masks],
-            }
-        )
-    return answers
 
 
 def _read(run: PredictRun) -> Table:

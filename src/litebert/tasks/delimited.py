@@ -1,98 +1,162 @@
 """A labelled file with named columns → examples, and what kind of task they are.
 
-Before: `rows`. After: `splits`, `features`.
+Before: `rows`, `label_columns`. After: `reading`.
 """
 
 import logging
-import math
-import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from litebert.errors import DataError
-from litebert.tasks.rows import Table, did_you_mean, read_table
+from litebert.tasks.choice_columns import choice_examples, option_columns
+from litebert.tasks.label_columns import (
+    NUMBER,
+    SEPARATOR,
+    filled,
+    indices,
+    label_lists,
+    label_names,
+    label_sets,
+    scores,
+)
+from litebert.tasks.labelled import Example, LabelledData, Target
+from litebert.tasks.rows import Table, read_table
+from litebert.tasks.squad_data import as_labelled
+from litebert.tasks.squad_placing import BadAnswers
+from litebert.tasks.squad_rows import holds_questions, question_columns, question_rows
+from litebert.tasks.tagged import is_tagged, tagged_rows
 from litebert.tasks.task import Kind
 
 logger = logging.getLogger(__name__)
 
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
-MOST_INTEGER_CLASSES = 20
+MOST_INTEGER_CLASSES: Final = 20
 """More distinct whole numbers than this are guessed to be scores."""
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One labelled row."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Columns:
+    """Which column holds what."""
 
-    text: str
-    text_pair: str | None
-    target: float
-    """Index of the label, or the score of a regression."""
-    group: str | None
-    """Rows of one group (a document, a user) are never split between training and evaluation."""
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledData:
-    """The examples of one file, in its order."""
-
-    path: Path
-    examples: tuple[Example, ...]
-    labels: tuple[str, ...] | None
-    """Label names by index; None for a regression."""
-    reason: str
-    """Why the rows are taken as classification or regression."""
-
-    @property
-    def kind(self) -> Kind:
-        """Classification or regression."""
-        return "regression" if self.labels is None else "classification"
+    text: str = "text"
+    text_pair: str | None = None
+    """The second text of a pair; the question of a multiple choice."""
+    label: str = "label"
+    options: tuple[str, ...] = ()
+    """The options of a multiple choice: a column each, or one that holds lists. Empty: found by their names."""
+    group: str | None = None
+    slice: str | None = None
 
 
-def read_labelled(
+def read_delimited(
     path: Path,
+    columns: Columns,
     *,
-    text: str,
-    text_pair: str | None = None,
-    label: str,
-    group: str | None = None,
     kind: Kind | None = None,
     labels: Sequence[str] | None = None,
+    on_bad_answer: BadAnswers = "refuse",
 ) -> LabelledData:
-    """The rows of a CSV, TSV or JSONL file, from the columns of these names.
+    """The rows of a CSV, TSV or JSONL file.
 
-    `kind` None guesses from the labels and says so. `labels` are those of the training file: another one is an error.
+    `kind` None guesses from the columns and says so. `labels` are those of the training file: another one is an error.
     Raises DataError with file, line and field.
     """
     table = read_table(path)
-    texts = table.texts(text)
-    pairs = table.texts(text_pair) if text_pair else [None] * len(texts)
-    groups = table.texts(group) if group else [None] * len(texts)
-    values = _filled(table, label)
-    kind, reason = (kind, "as asked") if kind else _guess_kind(table, label, values)
-    names = None if kind == "regression" else tuple(labels or _label_names(table, label, values))
-    targets = _scores(table, label, values) if names is None else _indices(table, label, values, names)
-    examples = tuple(map(Example, texts, pairs, targets, groups))
-    logger.info("%s: %d rows, %s (%s)", path, len(examples), _described(names), reason)
-    _mention_empty_texts(path, texts)
-    return LabelledData(path, examples, names, reason)
+    if kind in ("spans", "answerability") or (kind is None and holds_questions(table)):
+        return _questions(table, columns, kind, on_bad_answer)
+    kind, reason = (kind, "as asked") if kind else _guess_kind(table, columns)
+    examples, names = _READERS[kind](table, columns, labels)
+    logger.info("%s: %d rows, %s (%s)", path, len(examples), described(kind, names), reason)
+    return LabelledData(path, kind, examples, names, reason)
 
 
-def _filled(table: Table, label: str) -> list[str]:
-    """The label column without surrounding blanks; an empty label is an error."""
-    values = [value.strip() for value in table.texts(label)]
-    for row, value in zip(table.rows, values, strict=True):
-        if not value:
-            raise DataError(f"{table.path}:{row.line}: field {label!r}: the label is empty; fill it or remove the row")
-    return values
+def described(kind: Kind, names: Sequence[str] | None) -> str:
+    """The kind and its labels, for a person."""
+    if names is None:
+        return kind.replace("_", " ")
+    shown = ", ".join(repr(name) for name in names[:10])
+    return f"{kind.replace('_', ' ')} with {len(names)} labels: {shown}{', …' if len(names) > 10 else ''}"
 
 
-def _guess_kind(table: Table, label: str, values: list[str]) -> tuple[Kind, str]:
+_Read = tuple[tuple[object, ...], tuple[str, ...] | None]
+
+
+def _classification(table: Table, columns: Columns, labels: Sequence[str] | None) -> _Read:
+    values = filled(table, columns.label)
+    names = tuple(labels) if labels else label_names(table, columns.label, values)
+    return _examples(table, columns, indices(table, columns.label, values, names)), names
+
+
+def _regression(table: Table, columns: Columns, labels: Sequence[str] | None) -> _Read:
+    return _examples(table, columns, scores(table, columns.label, filled(table, columns.label))), None
+
+
+def _multi_label(table: Table, columns: Columns, labels: Sequence[str] | None) -> _Read:
+    lists = label_lists(table, columns.label)
+    names = tuple(labels) if labels else label_names(table, columns.label, [name for given in lists for name in given])
+    return _examples(table, columns, label_sets(table, columns.label, lists, names)), names
+
+
+def _multiple_choice(table: Table, columns: Columns, labels: Sequence[str] | None) -> _Read:
+    options = columns.options or option_columns(table)
+    extra = _extra(table, columns)
+    return choice_examples(table, columns.text, columns.text_pair, options, columns.label, *extra), None
+
+
+def _tokens(table: Table, columns: Columns, labels: Sequence[str] | None) -> _Read:
+    return tagged_rows(table, columns.text, columns.label, labels, *_extra(table, columns))
+
+
+def _questions(table: Table, columns: Columns, kind: Kind | None, on_bad_answer: BadAnswers) -> LabelledData:
+    names = question_columns(
+        table,
+        question=columns.text,
+        context=columns.text_pair,
+        answer=columns.label,
+        group=columns.group,
+        slice=columns.slice,
+    )
+    data = as_labelled(table.path, question_rows(table, names, on_bad_answer=on_bad_answer), kind)
+    logger.info("%s: %d questions, %s (%s)", table.path, len(data.examples), described(data.kind, None), data.reason)
+    return data
+
+
+_READERS: Final = {
+    "classification": _classification,
+    "regression": _regression,
+    "multi_label": _multi_label,
+    "multiple_choice": _multiple_choice,
+    "tokens": _tokens,
+}
+
+
+def _guess_kind(table: Table, columns: Columns) -> tuple[Kind, str]:
+    if columns.options or option_columns(table):
+        return "multiple_choice", f"there are columns of options: {', '.join(columns.options or option_columns(table))}"
+    if is_tagged(table, columns.text, columns.label):
+        return "tokens", f"the column {columns.text!r} holds lists of words"
+    label = columns.label
+    texts = table.texts(label, lists=True)
+    if any(isinstance(row.values[label], list) for row in table.rows):
+        return "multi_label", f"the column {label!r} holds lists"
+    if _looks_joined(texts):
+        return "multi_label", f"the column {label!r} holds labels with {SEPARATOR!r} between them"
+    return _guess_single(table, label, filled(table, label))
+
+
+def _looks_joined(texts: Sequence[str]) -> bool:
+    """Whether labels are joined by the separator: some parts must occur in other company or alone."""
+    parts = Counter(part.strip() for text in texts for part in set(text.split(SEPARATOR)))
+    return any(SEPARATOR in text and all(parts[part.strip()] > 1 for part in text.split(SEPARATOR)) for text in texts)
+
+
+def _guess_single(table: Table, label: str, values: list[str]) -> tuple[Kind, str]:
     if not all(NUMBER.fullmatch(value) for value in values):
         _refuse_free_text(table, label, values)
         return "classification", f"the column {label!r} holds words"
-    distinct = set(_scores(table, label, values))
+    distinct = set(scores(table, label, values))
     if any(score != int(score) for score in distinct):
         return "regression", f"the column {label!r} holds fractions"
     if len(distinct) > MOST_INTEGER_CLASSES:
@@ -110,39 +174,16 @@ def _refuse_free_text(table: Table, label: str, values: list[str]) -> None:
         )
 
 
-def _label_names(table: Table, label: str, values: list[str]) -> list[str]:
-    """Distinct labels, whole numbers in numeric order, others in alphabetical order."""
-    names = set(values)
-    if len(names) == 1:
-        raise DataError(f"{table.path}: field {label!r}: every row has the label {values[0]!r}; nothing can be learnt")
-    whole_numbers = all(re.fullmatch(r"-?\d{1,18}", name, re.ASCII) for name in names)
-    return sorted(names, key=(lambda name: (int(name), name)) if whole_numbers else None)
+def _examples(table: Table, columns: Columns, targets: Sequence[Target]) -> tuple[Example, ...]:
+    texts = table.texts(columns.text)
+    pairs = table.texts(columns.text_pair) if columns.text_pair else [None] * len(texts)
+    _mention_empty_texts(table.path, texts)
+    return tuple(map(Example, texts, pairs, targets, *_extra(table, columns)))
 
 
-def _indices(table: Table, label: str, values: list[str], names: tuple[str, ...]) -> list[int]:
-    index = {name: position for position, name in enumerate(names)}
-    for row, value in zip(table.rows, values, strict=True):
-        if value not in index:
-            known = ", ".join(repr(name) for name in names[:20])
-            raise DataError(
-                f"{table.path}:{row.line}: field {label!r}: unknown label {value!r}{did_you_mean(value, names)}; "
-                f"the labels of training are {known}"
-            )
-    return [index[value] for value in values]
-
-
-def _scores(table: Table, label: str, values: list[str]) -> list[float]:
-    for row, value in zip(table.rows, values, strict=True):
-        if not NUMBER.fullmatch(value) or not math.isfinite(float(value)):
-            raise DataError(f"{table.path}:{row.line}: field {label!r}: {value!r} is not a finite number")
-    return [float(value) for value in values]
-
-
-def _described(names: tuple[str, ...] | None) -> str:
-    if names is None:
-        return "regression"
-    shown = ", ".join(repr(name) for name in names[:10])
-    return f"classification into {len(names)} labels: {shown}{', …' if len(names) > 10 else ''}"
+def _extra(table: Table, columns: Columns) -> tuple[list[str] | list[None], ...]:
+    """The columns of groups and of slices."""
+    return tuple(table.texts(name) if name else [None] * len(table.rows) for name in (columns.group, columns.slice))
 
 
 def _mention_empty_texts(path: Path, texts: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Examples → padded batches of token ids. Before: `delimited`, a tokenizer. After: `batches`, `inference.batching`."""
+"""Texts → token ids → padded tensors. Before: a tokenizer. After: `encoded`, which does it for whole files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from litebert.tasks.delimited import LabelledData
 from litebert.tokenization.tokenizer import Tokenizer
 
 
@@ -40,18 +39,18 @@ class Inputs:
 
 
 @dataclass(frozen=True, slots=True)
-class ClassificationBatch:
+class LabelledBatch:
     """Inputs with what should be answered."""
 
     inputs: Inputs
     labels: Tensor
-    """Int64 [B] indices of labels, or Float32 [B] scores."""
+    """One row an example: what it holds is the kind's matter."""
     num_tokens: int
     """Real tokens."""
 
     @property
     def num_examples(self) -> int:
-        """B."""
+        """Rows of `labels`."""
         return len(self.labels)
 
     def to(self, device: torch.device | str) -> Self:
@@ -68,12 +67,6 @@ def encode(texts: Sequence[tuple[str, str | None]], tokenizer: Tokenizer, *, max
         encoding = tokenizer.join(first_ids, None if second is None else next(seconds), max_length=max_length)
         features.append(Feature(np.asarray(encoding.input_ids, np.int32), np.asarray(encoding.token_type_ids, np.int8)))
     return features
-
-
-def targets_of(data: LabelledData) -> np.ndarray:
-    """Label indices (Int64 [N]) or scores (Float32 [N]) of all examples."""
-    kind = np.float32 if data.labels is None else np.int64
-    return np.array([example.target for example in data.examples], dtype=kind)
 
 
 def pad(features: Sequence[Feature], *, pad_id: int) -> Inputs:

@@ -1,10 +1,10 @@
 """How right the predictions are: the metrics of GLUE, an interval for accuracies, a confusion matrix.
 
-Before: predictions and labels as arrays. After: runs.
-scikit-learn and scipy (extra `eval`) define every metric but accuracy.
+Before: predictions and labels as arrays. After: `evaluation`.
+scikit-learn and scipy (extra `eval`) define every metric but accuracies and those of `entities`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from statistics import NormalDist
@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from litebert.errors import ConfigError, MissingExtraError
+from litebert.tasks.entities import entity_scores
+from litebert.tasks.squad_metrics import answer_exact_match, answer_f1
 from litebert.tasks.task import Kind
 
 Array = np.ndarray
@@ -20,10 +22,10 @@ Array = np.ndarray
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """(predictions [N], labels [N]) → a number of which more is better."""
+    """(predictions [N], labels [N]) → a number of which more is better; several labels are zeros and ones [N, C]."""
 
-    measure: Callable[[Array, Array], float]
-    kind: Kind
+    measure: Callable[[Any, Any], float]
+    kinds: tuple[Kind, ...]
     needs: str | None
     """Package of the extra `eval` that defines it."""
 
@@ -39,8 +41,23 @@ def f1(predictions: Array, labels: Array) -> float:
 
 
 def macro_f1(predictions: Array, labels: Array) -> float:
-    """Unweighted mean of the F1 of every label that occurs."""
+    """Unweighted mean of the F1 of every label that occurs; of several labels, of every label."""
     return float(_sklearn().f1_score(labels, predictions, average="macro", zero_division=0.0))
+
+
+def micro_f1(predictions: Array, labels: Array) -> float:
+    """F1 over all decisions on several labels."""
+    return float(_sklearn().f1_score(labels, predictions, average="micro", zero_division=0.0))
+
+
+def sample_f1(predictions: Array, labels: Array) -> float:
+    """Mean over the examples of the F1 of their sets of labels; 1 where rightly none is given."""
+    return float(_sklearn().f1_score(labels, predictions, average="samples", zero_division=1.0))
+
+
+def subset_accuracy(predictions: Array, labels: Array) -> float:
+    """Share of examples of which every label is right."""
+    return float(np.mean((predictions == labels).all(-1)))
 
 
 def matthews(predictions: Array, labels: Array) -> float:
@@ -58,16 +75,34 @@ def spearman(predictions: Array, labels: Array) -> float:
     return _correlation("spearmanr", predictions, labels)
 
 
+def word_accuracy(predictions: Sequence[Sequence[str]], labels: Sequence[Sequence[str]]) -> float:
+    """Share of words with the right tag."""
+    words = [a == b for one, other in zip(predictions, labels, strict=True) for a, b in zip(one, other, strict=True)]
+    return float(np.mean(words))
+
+
+def _entity(name: str) -> Callable[[Any, Any], float]:
+    return lambda predictions, labels: entity_scores(predictions, labels)[name]
+
+
+_CHOSEN: tuple[Kind, ...] = ("classification", "multiple_choice")
 METRICS = {
-    "accuracy": Metric(accuracy, "classification", None),
-    "f1": Metric(f1, "classification", "sklearn"),
-    "macro_f1": Metric(macro_f1, "classification", "sklearn"),
-    "matthews": Metric(matthews, "classification", "sklearn"),
-    "pearson": Metric(pearson, "regression", "scipy"),
-    "spearman": Metric(spearman, "regression", "scipy"),
+    "accuracy": Metric(accuracy, _CHOSEN, None),
+    "f1": Metric(f1, ("classification",), "sklearn"),
+    "macro_f1": Metric(macro_f1, ("classification", "multi_label"), "sklearn"),
+    "matthews": Metric(matthews, ("classification",), "sklearn"),
+    "micro_f1": Metric(micro_f1, ("multi_label",), "sklearn"),
+    "sample_f1": Metric(sample_f1, ("multi_label",), "sklearn"),
+    "subset_accuracy": Metric(subset_accuracy, ("multi_label",), None),
+    "pearson": Metric(pearson, ("regression",), "scipy"),
+    "spearman": Metric(spearman, ("regression",), "scipy"),
+    "entity_f1": Metric(_entity("entity_f1"), ("tokens",), None),
+    "entity_precision": Metric(_entity("entity_precision"), ("tokens",), None),
+    "entity_recall": Metric(_entity("entity_recall"), ("tokens",), None),
+    "word_accuracy": Metric(word_accuracy, ("tokens",), None),
+    "answer_f1": Metric(answer_f1, ("spans", "answerability"), None),
+    "exact_match": Metric(answer_exact_match, ("spans", "answerability"), None),
 }
-DEFAULTS: dict[Kind, tuple[str, ...]] = {"classification": ("accuracy",), "regression": ("pearson", "spearman")}
-"""Metrics of a task that names none; the first chooses the best model."""
 
 
 def check_metrics(names: Iterable[str], *, kind: Kind, num_labels: int) -> None:
@@ -75,16 +110,16 @@ def check_metrics(names: Iterable[str], *, kind: Kind, num_labels: int) -> None:
     for name in names:
         if name not in METRICS:
             raise ConfigError(f"metrics: unknown metric {name!r}; known are {', '.join(METRICS)}")
-        if METRICS[name].kind != kind:
-            fitting = ", ".join(known for known, metric in METRICS.items() if metric.kind == kind)
-            raise ConfigError(f"metrics: {name!r} does not measure a {kind}; {fitting} do")
+        if kind not in METRICS[name].kinds:
+            fitting = ", ".join(known for known, metric in METRICS.items() if kind in metric.kinds)
+            raise ConfigError(f"metrics: {name!r} does not measure {kind!r}; {fitting} do")
         if name == "f1" and num_labels != 2:
             raise ConfigError(f"metrics: 'f1' is for two labels, this task has {num_labels}; use 'macro_f1'")
         _import_needed(METRICS[name].needs)
 
 
-def measure(names: Iterable[str], predictions: Array, labels: Array) -> dict[str, float]:
-    """Each named metric of `predictions` [N] (label indices or scores) against `labels` [N]."""
+def measure(names: Iterable[str], predictions: Any, labels: Any) -> dict[str, float]:
+    """Each named metric of `predictions` against `labels`, both as `Metric` says."""
     return {name: METRICS[name].measure(predictions, labels) for name in names}
 
 

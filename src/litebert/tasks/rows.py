@@ -7,12 +7,15 @@ import csv
 import difflib
 import io
 import json
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from litebert.errors import DataError
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +34,20 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
 
-    def texts(self, column: str) -> list[str]:
-        """A column as texts: numbers of a JSONL file as they are written there, null as the empty text."""
+    def texts(self, column: str, *, lists: bool = False) -> list[str]:
+        """A column as texts: numbers of a JSONL file as they are written there, null as the empty text.
+
+        A list is an error, or with `lists` its JSON.
+        """
         if column not in self.columns:
             known = ", ".join(repr(name) for name in self.columns)
             raise DataError(f"{self.path}: no column {column!r}{did_you_mean(column, self.columns)}; it has {known}")
-        return [_as_text(self.path, row, column) for row in self.rows]
+        return [_as_text(self.path, row, column, lists=lists) for row in self.rows]
 
 
 def read_table(path: Path) -> Table:
     """The rows of a `.csv`, `.tsv` or `.jsonl` file; DataError when anything is not as it should be."""
-    readers = {".csv": _read_csv, ".tsv": _read_tsv, ".jsonl": _read_jsonl}
+    readers = {".csv": _read_csv, ".tsv": read_tsv, ".jsonl": _read_jsonl}
     if path.suffix not in readers:
         raise DataError(f"{path}: cannot tell the format from {path.suffix!r}; name the file .csv, .tsv or .jsonl")
     table = readers[path.suffix](path, read_text(path))
@@ -85,8 +91,24 @@ def lines_of(text: str) -> list[str]:
     return lines
 
 
-def _read_tsv(path: Path, text: str) -> Table:
-    return _delimited(path, ((number, line.split("\t")) for number, line in enumerate(lines_of(text), start=1)))
+def read_tsv(path: Path, text: str, *, columns: Sequence[str] | None = None, skip_misfits: bool = False) -> Table:
+    """The rows of a text with tabs.
+
+    Args:
+        path: for messages.
+        text: the content.
+        columns: names of the columns, where the first line does not hold them.
+        skip_misfits: leave rows with too few or too many fields out, and say so, instead of refusing the file.
+    """
+    lines = [(number, line.split("\t")) for number, line in enumerate(lines_of(text), start=1)]
+    names = columns or [name.strip() for name in lines.pop(0)[1]]
+    if skip_misfits:
+        misfits = [number for number, fields in lines if len(fields) != len(names)]
+        if misfits:
+            shown = ", ".join(map(str, misfits[:10]))
+            logger.warning("%s: %d rows without %d fields are left out, at %s", path, len(misfits), len(names), shown)
+        lines = [(number, fields) for number, fields in lines if len(fields) == len(names)]
+    return _delimited(path, iter([(1, list(names)), *lines]))
 
 
 def _read_csv(path: Path, text: str) -> Table:
@@ -153,12 +175,12 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _as_text(path: Path, row: Row, column: str) -> str:
+def _as_text(path: Path, row: Row, column: str, *, lists: bool) -> str:
     where = f"{path}:{row.line}: field {column!r}"
     if column not in row.values:
         raise DataError(f"{where}: missing{did_you_mean(column, row.values)}; give every row the same fields")
     value = row.values[column]
-    if isinstance(value, dict | list):
+    if isinstance(value, dict) or (isinstance(value, list) and not lists):
         raise DataError(f"{where}: expected a text or a number, found {type(value).__name__}")
     text = value if isinstance(value, str) else "" if value is None else json.dumps(value)
     try:

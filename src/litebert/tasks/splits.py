@@ -1,10 +1,11 @@
-"""A fraction of the training rows held out for evaluation. Before: `delimited`. After: `features`."""
+"""A fraction of the training rows held out for evaluation. Before: a reader. After: `encoded`."""
 
+from collections.abc import Hashable
 from dataclasses import replace
 
 from litebert.errors import DataError
 from litebert.randomness import rng_for
-from litebert.tasks.delimited import Example, LabelledData
+from litebert.tasks.labelled import LabelledData
 
 
 def hold_out(data: LabelledData, fraction: float, *, seed: int) -> tuple[LabelledData, LabelledData]:
@@ -12,9 +13,9 @@ def hold_out(data: LabelledData, fraction: float, *, seed: int) -> tuple[Labelle
 
     Without groups, rows of the same text make one, so that no text is on both sides. The order of the file is kept.
     """
-    members: dict[object, list[int]] = {}
+    members: dict[Hashable, list[int]] = {}
     for index, example in enumerate(data.examples):
-        members.setdefault(_group_of(example), []).append(index)
+        members.setdefault(example.key, []).append(index)
     if len(members) == 1:
         raise DataError(f"{data.path}: all rows are one group, which is not split; give a file for evaluation")
     groups = list(members.values())
@@ -24,10 +25,6 @@ def hold_out(data: LabelledData, fraction: float, *, seed: int) -> tuple[Labelle
         if leaves_some and len(held_out) < fraction * len(data.examples):
             held_out.update(groups[group])
     return _part(data, held_out, inside=False), _part(data, held_out, inside=True)
-
-
-def _group_of(example: Example) -> object:
-    return example.group if example.group is not None else (example.text, example.text_pair)
 
 
 def _part(data: LabelledData, indices: set[int], *, inside: bool) -> LabelledData:

@@ -1,35 +1,29 @@
 """A task is a row of data: which columns hold what, how success is measured.
 
-Before: nothing. After: features, runs.
+Before: nothing. After: features, kinds, runs.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["classification", "regression"]
+Kind = Literal["classification", "regression", "multi_label", "multiple_choice", "tokens", "spans", "answerability"]
+"""What is asked of each example: one label, a number, any number of labels, the best of some options, a label for each
+word, the words that answer a question, or those words if there are any."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
-    """What to learn from a labelled file."""
+    """What to learn from labelled files."""
 
+    kind: Kind
+    """What is asked of each example."""
     text: tuple[str, ...]
-    """Names of the one or two columns of text."""
+    """What the one or two texts of an example are called."""
     label: str
-    """Name of the column of the label or score."""
+    """What the label or score is called."""
     labels: tuple[str, ...] | None
-    """Label names; the index in this tuple is the class. None: the task is a regression."""
+    """Label names; the index in this tuple is the class. None where the answer is no class."""
     metrics: tuple[str, ...]
-    """Names in `litebert.tasks.metrics.METRICS`."""
+    """Names of metrics, such as those in `litebert.tasks.metrics.METRICS`."""
     select_by: str
     """The one of `metrics` that chooses the best model; higher is better."""
-
-    @property
-    def kind(self) -> Kind:
-        """Classification or regression."""
-        return "regression" if self.labels is None else "classification"
-
-    @property
-    def num_outputs(self) -> int:
-        """Width of the head: a logit for each label, or one score."""
-        return len(self.labels) if self.labels else 1

@@ -1,0 +1,93 @@
+"""A fine-tuned model directory scored on labelled files. Before: a model directory. After: the verb `evaluate`."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from litebert.errors import ConfigError, DataError
+from litebert.files import write_text
+from litebert.model.directory import load_model, read_description
+from litebert.runs.finetune_data import task_from
+from litebert.runs.labelled import LabelledSet, task_of
+from litebert.runs.report_page import report_page
+from litebert.runs.result import Result
+from litebert.tasks.catalogue import official_task
+from litebert.tasks.delimited import Columns
+from litebert.tasks.evaluation import Evaluation
+from litebert.tasks.kinds import KINDS, encode_for, kind_of
+from litebert.tasks.labelled import LabelledData
+from litebert.tasks.official import parts_there, read_official
+from litebert.tasks.reading import read_labelled
+from litebert.tasks.task import Task
+from litebert.tokenization.tokenizer import Tokenizer
+from litebert.training.parallel import World
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class OfficialEvaluation(Result):
+    """What a model scored on the development parts of a published task."""
+
+    parts: dict[str, Evaluation]
+
+    def to_text(self) -> str:
+        """A line for each part, and its slices below."""
+        return "\n".join(f"{name}: {evaluation.to_text()}" for name, evaluation in self.parts.items())
+
+
+def evaluate_labelled(
+    model: Path, file: Path, columns: Columns | None = None, *, metrics: Sequence[str] = (), report: Path | None = None
+) -> Evaluation:
+    """Score a fine-tuned model directory on a labelled file; the labels are those of the model.
+
+    `report` is an HTML page to write: the figures, where they come from, and the worst errors.
+    """
+    columns = columns or Columns()
+    description = read_description(model)
+    kind = kind_of(description, where=str(model))
+    labels = None if kind == "regression" else description.labels or None
+    data = read_labelled(file, columns, kind=kind, labels=labels)
+    task = task_of(data, (columns.text, columns.text_pair), columns.label, metrics)
+    return _scored(model, task, data, report)
+
+
+def evaluate_official(
+    model: Path, name: str, directory: Path, *, metrics: Sequence[str] = (), report: Path | None = None
+) -> OfficialEvaluation:
+    """Score a fine-tuned model directory on the development parts of a published task that are in `directory`."""
+    row = official_task(name)
+    description = read_description(model)
+    kind = kind_of(description, where=str(model))
+    if kind != row.kind or (row.labels and description.labels and tuple(description.labels) != row.labels):
+        raise ConfigError(
+            f"{model}: answers {kind} with labels {', '.join(description.labels)}, but {row.title} is {row.kind} "
+            f"with {', '.join(row.labels or ())}; give a model that was fine-tuned on it"
+        )
+    there = parts_there(name, directory, start="dev")
+    if not there:
+        raise DataError(f"{directory}: no development part of {row.title}; give the directory with {row.folders[0]!r}")
+    parts: dict[str, Evaluation] = {}
+    for part in there:
+        data = read_official(name, directory, part)
+        page = report and report.with_stem(f"{report.stem}-{part}" if len(there) > 1 else report.stem)
+        parts[part] = _scored(model, task_from(row, data, tuple(metrics)), data, page)
+    return OfficialEvaluation(parts)
+
+
+def _scored(model: Path, task: Task, data: LabelledData, report: Path | None) -> Evaluation:
+    description = read_description(model)
+    tokenizer = Tokenizer.load(model)
+    encode = encode_for(model, task.kind)
+    longest = description.config.max_position_embeddings
+    rows = LabelledSet(task, data, encode(data.examples, tokenizer, max_length=longest))
+    world = World.current()
+    outputs = rows.outputs(load_model(model).to(world.device), world=world)
+    given: tuple[Any, ...] = (task, outputs, data, rows.encoded)
+    evaluation = KINDS[task.kind].evaluate(*given)
+    if report:
+        write_text(report, report_page(f"{model} on {data.path}", evaluation, KINDS[task.kind].judge(*given)))
+        logger.info("%s: written", report)
+    return evaluation

@@ -1,0 +1,36 @@
+"""The labelled data of a run, and the task they are. Before: settings. After: `finetune`, `evaluate_labelled`."""
+
+from litebert.runs.finetune_settings import FinetuneRun, HeldOutRows, LabelledFiles
+from litebert.runs.labelled import task_of
+from litebert.tasks.catalogue import OfficialTask, official_task
+from litebert.tasks.labelled import LabelledData
+from litebert.tasks.official import read_official
+from litebert.tasks.reading import read_labelled
+from litebert.tasks.splits import hold_out
+from litebert.tasks.task import Task
+
+
+def read_data(run: FinetuneRun) -> tuple[Task, LabelledData, LabelledData]:
+    """(task, training examples, development examples); both have the same labels."""
+    data = run.data
+    if isinstance(data, LabelledFiles):
+        train, dev = _own(data)
+        return task_of(train, (data.text, data.text_pair), data.label, run.metrics), train, dev
+    train = read_official(data.task, data.directory, "train", files=data.files)
+    dev = read_official(data.task, data.directory, data.dev, files=data.files)
+    return task_from(official_task(data.task), train, run.metrics), train, dev
+
+
+def task_from(row: OfficialTask, data: LabelledData, metrics: tuple[str, ...]) -> Task:
+    """The task of a row of the catalogue."""
+    return task_of(data, (row.text, row.text_pair), row.label, metrics or row.metrics)
+
+
+def _own(files: LabelledFiles) -> tuple[LabelledData, LabelledData]:
+    train = read_labelled(files.train, files.columns, kind=files.kind, on_bad_answer=files.on_bad_answer)
+    if isinstance(files.dev, HeldOutRows):
+        return hold_out(train, files.dev.fraction, seed=files.dev.seed)
+    dev = read_labelled(
+        files.dev, files.columns, kind=train.kind, labels=train.labels, on_bad_answer=files.on_bad_answer
+    )
+    return train, dev

@@ -1,0 +1,84 @@
+"""Labelled examples of every kind, as readers leave them. Before: a reader. After: `splits`, `encoded`."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from litebert.tasks.task import Kind
+
+Target = int | float | tuple[float, ...]
+"""Index of a label or an option, a score, or a 0 or 1 for each label."""
+LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+"""Names of the options of a multiple choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text, or a pair of texts."""
+
+    text: str
+    text_pair: str | None
+    target: Target | None
+    """None where the file holds no labels, as test files do."""
+    group: str | None = None
+    """Examples of one group (a document, a user) are never split between training and evaluation."""
+    slice: str | None = None
+    """Examples of one slice (a genre, a level) are also scored by themselves."""
+    id: str | None = None
+    """Name of the example in its file."""
+
+    @property
+    def key(self) -> Hashable:
+        """Examples that agree in it stay together when a part is held out."""
+        return self.group if self.group is not None else (self.text, self.text_pair)
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceExample:
+    """A text, perhaps a question about it, and options of which one is right."""
+
+    text: str
+    question: str | None
+    options: tuple[str, ...]
+    target: int | None
+    """Index of the right option."""
+    group: str | None = None
+    slice: str | None = None
+    id: str | None = None
+
+    @property
+    def key(self) -> Hashable:
+        """Questions about one text stay together."""
+        return self.group if self.group is not None else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedExample:
+    """A sentence as words, each with a tag."""
+
+    words: tuple[str, ...]
+    tags: tuple[int, ...] | None
+    """Index of each word's label; None where the file holds none."""
+    group: str | None = None
+    slice: str | None = None
+    id: str | None = None
+
+    @property
+    def key(self) -> Hashable:
+        """Sentences of the same words stay together."""
+        return self.group if self.group is not None else self.words
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledData:
+    """The examples of one file, in its order."""
+
+    path: Path
+    kind: Kind
+    examples: tuple[Any, ...]
+    """`Example`s, or what the kind has instead."""
+    labels: tuple[str, ...] | None
+    """Label names by index; None where the answer is no class."""
+    reason: str
+    """Why the rows are taken as this kind."""

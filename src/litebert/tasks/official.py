@@ -1,0 +1,118 @@
+"""The published files of a task → examples. Before: `catalogue`, a directory. After: runs, `submission`.
+
+The directory is that of all tasks (`GLUE/CoLA/train.tsv`) or that of the one (`CoLA/train.tsv`).
+"""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+from litebert.errors import ConfigError, DataError
+from litebert.tasks.catalogue import OfficialTask, OfficialFile, PartName, official_task
+from litebert.tasks.label_columns import filled, indices, scores
+from litebert.tasks.labelled import Example, LabelledData, Target
+from litebert.tasks.race import read_race
+from litebert.tasks.rows import Table, read_text, read_tsv
+from litebert.tasks.squad_reader import read_squad
+
+logger = logging.getLogger(__name__)
+
+UNKNOWN_GENRE = "n/a"
+
+
+def read_official(
+    name: str, directory: Path, part: PartName, *, files: Mapping[PartName, str] | None = None
+) -> LabelledData:
+    """The examples of a part of a task, as its row says; rows of test files have no target.
+
+    Args:
+        name: of a row of `TASKS`.
+        directory: that of all tasks, or that of this one.
+        part: which file.
+        files: names of files that differ from the official ones, such as those of a smaller selection.
+
+    Raises:
+        DataError: with file, line and field.
+    """
+    task = official_task(name)
+    if part not in task.parts:
+        raise ConfigError(f"part: {task.title} has no {part!r}; it has {', '.join(task.parts)}")
+    row = task.parts[part]
+    own_name = (files or {}).get(part)
+    path = _find(task, directory, own_name or row.file)
+    if task.format == "race":
+        examples = read_race(path, task.levels)
+    elif task.format == "squad":
+        examples = read_squad(path, kind=task.kind).examples
+    else:
+        examples = _read_table(task, row, path)
+    _compare(path, len(examples), row, is_official=own_name is None)
+    return LabelledData(path, task.kind, examples, task.labels, f"the task {task.title}")
+
+
+def parts_there(name: str, directory: Path, *, start: str) -> tuple[PartName, ...]:
+    """Parts of a task whose names begin with `start` and whose files are in the directory."""
+    task = official_task(name)
+    named = [part for part in task.parts if part.startswith(start)]
+    return tuple(
+        part for part in named if any(path.exists() for path in _places(task, directory, task.parts[part].file))
+    )
+
+
+def _read_table(task: OfficialTask, row: OfficialFile, path: Path) -> tuple[Example, ...]:
+    table = read_tsv(path, read_text(path), columns=row.names or None, skip_misfits=task.skip_misfits)
+    texts = table.texts(task.text)
+    pairs = table.texts(task.text_pair) if task.text_pair else [None] * len(texts)
+    is_test = task.label not in table.columns and row.submitted_as is not None
+    targets: list[Target] | list[None] = [None] * len(texts) if is_test else _targets(task, table)
+    slices = [None] * len(texts)
+    if task.slice in table.columns:
+        slices = [None if value == UNKNOWN_GENRE else value for value in table.texts(str(task.slice))]
+    ids = _ids(table, task.id) if is_test else [None] * len(texts)
+    return tuple(
+        Example(text, pair, target, None, genre, number)
+        for text, pair, target, genre, number in zip(texts, pairs, targets, slices, ids, strict=True)
+    )
+
+
+def _targets(task: OfficialTask, table: Table) -> list[Target]:
+    values = filled(table, task.label)
+    if task.labels is None:
+        return list(scores(table, task.label, values))
+    return list(indices(table, task.label, values, task.labels))
+
+
+def _ids(table: Table, column: str) -> list[str]:
+    """The numbers of the rows, each once: an answer belongs to one row."""
+    ids = table.texts(column)
+    seen: dict[str, int] = {}
+    for row, number in zip(table.rows, ids, strict=True):
+        if number in seen:
+            raise DataError(
+                f"{table.path}:{row.line}: field {column!r}: {number!r} stands at line {seen[number]} too; "
+                "take a fresh copy"
+            )
+        seen[number] = row.line
+    return ids
+
+
+def _find(task: OfficialTask, directory: Path, file: str) -> Path:
+    for path in _places(task, directory, file):
+        if path.exists():
+            return path
+    raise DataError(
+        f"{directory}: no {task.folders[0]}/{file} there, nor {file}; give the directory that holds the folder "
+        f"{task.folders[0]!r}, or name the file (data.files)"
+    )
+
+
+def _places(task: OfficialTask, directory: Path, file: str) -> list[Path]:
+    return [directory / folder / file for folder in task.folders] + [directory / file]
+
+
+def _compare(path: Path, found: int, row: OfficialFile, *, is_official: bool) -> None:
+    if found == row.rows:
+        logger.info("%s: %d examples, as many as the official file has", path, found)
+    else:
+        level = logging.WARNING if is_official else logging.INFO
+        logger.log(level, "%s: %d examples; the official file has %d", path, found, row.rows)
