@@ -9,7 +9,7 @@ from corpus.builders import VOCAB_SIZE, vocabulary
 from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.grid import DRAWS, Grid
 from litebert.corpus.masked_fraction import Ramp
-from litebert.corpus.masking import budgets, choose_ngrams, find_words, mask
+from litebert.corpus.masking import budgets, choose_ngrams, find_words, mask, ngram_probabilities
 
 CLS, SEP, MASK, ORDINARY = 2, 3, 4, 100
 STARTS = np.arange(VOCAB_SIZE) % 3 != 0
@@ -190,3 +190,83 @@ def test_nothing_is_changed_when_all_is_shown_unchanged():
     shown, predicted = masked(grid, mask_probability=0.0, random_probability=0.0)
     assert predicted.any()
     assert np.array_equal(shown, grid.input_ids)
+
+
+def group_by_the_book(example, starts):
+    """The original's candidate groups: every place but [CLS] and [SEP]; a continuation joins the group before it."""
+    groups: list[list[int]] = []
+    for place, token in enumerate(example):
+        if token in (CLS, SEP):
+            continue
+        if groups and not starts[token]:
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    return groups
+
+
+@given(pairs, st.integers(0, 2**32))
+def test_words_are_grouped_as_in_the_original_when_they_may_cross_segments(lengths, seed):
+    grid = grid_of(lengths, seed=seed)
+    words = find_words(grid, vocabulary(word_starts=STARTS), ExampleSettings(across_segments=True))
+    for row, length in enumerate(grid.lengths):
+        groups = group_by_the_book(grid.input_ids[row, :length].tolist(), STARTS)
+        found = [
+            np.flatnonzero(grid.ordinary[row] & (words.of_token[row] == word)).tolist() for word in range(len(groups))
+        ]
+        assert found == groups
+        assert words.sizes[row][: len(groups)].tolist() == [len(group) for group in groups]
+
+
+@given(pairs, settings_of, st.integers(0, 2**32))
+def test_an_ngram_is_a_run_of_at_most_so_many_words(lengths, settings, seed):
+    grid = grid_of(lengths, seed=seed)
+    masks = masks_of(grid, **settings)
+    words = find_words(grid, vocabulary(word_starts=STARTS), ExampleSettings(**settings))
+    for row in range(len(lengths)):
+        for ngram in np.unique(masks.ngrams[row][masks.ngrams[row] >= 0]):
+            inside = np.unique(words.of_token[row][masks.ngrams[row] == ngram])
+            assert inside[0] == ngram
+            assert np.array_equal(inside, np.arange(ngram, ngram + len(inside)))
+            assert len(inside) <= settings["max_ngram"]
+
+
+def test_spans_have_geometric_lengths_cut_off_at_ten():
+    """SpanBERT, section 3.1: Geo(0.2) of at most 10 words, 3.8 in the mean."""
+    probabilities = ngram_probabilities(ExampleSettings.parse({"preset": "spans"}, where="test"))
+    lengths = np.arange(1, 11)
+    assert probabilities == pytest.approx(0.2 * 0.8 ** (lengths - 1) / (1 - 0.8**10))
+    assert probabilities @ lengths == pytest.approx(3.8, abs=0.01)
+
+
+def test_the_original_takes_one_word_in_six_of_eleven_draws():
+    assert ngram_probabilities(ExampleSettings()) == pytest.approx([6 / 11, 3 / 11, 2 / 11])
+
+
+@pytest.mark.parametrize(("together", "alike"), [("ngram", True), ("token", False)])
+def test_an_ngram_is_replaced_as_one_or_token_by_token(together, alike):
+    grid = grid_of([(250, 250)] * 20, seed=3)
+    masks = masks_of(grid, replaced_together=together, max_ngram=10, ngram_weights="geometric")
+    kinds = np.where(masks.input_ids == MASK, 0, np.where(masks.input_ids == grid.input_ids, 1, 2))
+    mixed = 0
+    for row in range(20):
+        for ngram in np.unique(masks.ngrams[row][masks.ngrams[row] >= 0]):
+            mixed += len(set(kinds[row][masks.ngrams[row] == ngram])) > 1
+    assert (mixed == 0) == alike
+
+
+def test_spans_replaced_as_one_keep_eighty_ten_ten():
+    grid = grid_of([(250, 250)] * 400, seed=1)
+    masks = masks_of(grid, replaced_together="ngram", max_ngram=10, ngram_weights="geometric")
+    shown = masks.input_ids[masks.predicted]
+    assert (shown == MASK).mean() == pytest.approx(0.8, abs=0.02)
+    assert (shown == grid.input_ids[masks.predicted]).mean() == pytest.approx(0.1, abs=0.02)
+
+
+def test_a_larger_share_masks_what_a_smaller_one_masks_and_more():
+    """The same draws under a share that changes over a run: the order of the words stays."""
+    grid = grid_of([(60, 60)], seed=4)
+    all_start = np.ones(VOCAB_SIZE, bool)
+    small, large = (masked(grid, all_start, masked_fraction=f, max_ngram=1)[1] for f in (0.15, 0.3))
+    assert np.all(large[small])
+    assert (small.sum(), large.sum()) == (18, 37)

@@ -1,0 +1,193 @@
+"""What many examples have in common, against what the definitions give: ten thousand, and with `-m slow` 10^5."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from corpus.builders import FIRST_ID, make_corpus, vocabulary
+from litebert.corpus.example_settings import ExampleSettings
+from litebert.corpus.grid import Grid, to_grid
+from litebert.corpus.masking import Masked, budgets, find_words, mask
+from litebert.corpus.mixture import Mixture
+from litebert.corpus.pairing import IN_ORDER, NO_LABEL, SWAPPED, Example
+
+SIZES = [10_000, pytest.param(100_000, marks=pytest.mark.slow)]
+VOCAB_SIZE = 60_000
+SETTINGS = ExampleSettings(max_length=128)
+P = np.array([6, 3, 2]) / 11
+LONGEST_WORD = 4
+
+
+@dataclass
+class Corpora:
+    """One whose tokens tell their sentence, and one of words of one to four tokens."""
+
+    sentences: Mixture
+    words: Mixture
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    documents = [rng.integers(3, 40, rng.integers(1, 40)).tolist() for _ in range(2400)]
+    told = make_corpus(
+        tmp_path_factory.mktemp("told") / "corpus", [documents], vocab=vocabulary(word_starts=np.ones(VOCAB_SIZE, bool))
+    )
+    # A token begins a word if its id is even; the third continuation in a row is made to begin one.
+    worded = make_corpus(
+        tmp_path_factory.mktemp("worded") / "corpus",
+        [documents],
+        vocab=vocabulary(word_starts=np.arange(VOCAB_SIZE) % 2 == 0),
+    )
+    tokens = np.load(worded.directory / "train/00000/tokens.npy")
+    ids = rng.integers(FIRST_ID, VOCAB_SIZE, len(tokens))
+    ids -= ids % 2 * (np.arange(len(ids)) % LONGEST_WORD == 0)
+    np.save(worded.directory / "train/00000/tokens.npy", ids.astype(np.uint16))
+    return Corpora(*(Mixture([(corpus, 1.0)], SETTINGS, seed=11) for corpus in (told, worded)))
+
+
+def drawn(mixture: Mixture, size: int):
+    return ((mixture.at(position), mixture.at(position).draw()) for position in range(size))
+
+
+def within_three_sigma(found: float, expected: float, count: int) -> bool:
+    """Of `count` independent trials of probability `expected`, the share `found` is no surprise."""
+    return abs(found - expected) < 3 * np.sqrt(expected * (1 - expected) / count)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_pairs_are_of_one_document_and_half_of_them_swapped(corpora, size):
+    corpus = corpora.sentences.sources[0].corpus
+    document_of = np.repeat(np.arange(corpus.num_documents), np.diff(corpus.shard(0).documents))
+    labels = []
+    for place, example in drawn(corpora.sentences, size):
+        sentences = np.concatenate([example.first, example.second]).astype(int) - FIRST_ID
+        assert set(document_of[[sentences.min(), sentences.max()]]) == {place.epoch.documents[place.index]}
+        first, end = place.epoch.starts[place.index : place.index + 2]
+        assert first <= sentences.min() <= sentences.max() < end
+        if example.label != NO_LABEL:
+            assert (example.second[0] < example.first[0]) == (example.label == SWAPPED)
+        labels.append(example.label)
+    counts = {label: labels.count(label) for label in (IN_ORDER, SWAPPED)}
+    pairs = sum(counts.values())
+    assert pairs > 0.8 * size
+    assert counts[SWAPPED] / pairs == pytest.approx(0.5, abs=0.01 if size > 10_000 else 0.02)
+    assert within_three_sigma(counts[SWAPPED] / pairs, 0.5, pairs)
+
+
+def test_every_sentence_is_in_one_example_of_each_epoch(corpora):
+    stream = corpora.sentences.sources[0].stream
+    for number in range(11):
+        starts = stream.epoch(number).starts
+        assert (starts[0], starts[-1]) == (0, stream.corpus.num_sentences)
+        assert np.all(np.diff(starts) > 0)
+        assert len(stream.epoch(number).order) == len(starts) - 1
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def masks(request, corpora):
+    """Grids of examples and their masks."""
+    examples = [example for _, example in drawn(corpora.words, request.param)]
+    return [masked(corpora, examples[start : start + 500]) for start in range(0, len(examples), 500)]
+
+
+def masked(corpora, examples: list[Example]) -> tuple[Grid, Masked]:
+    vocab = corpora.words.sources[0].corpus.vocabulary
+    grid = to_grid(examples, vocab)
+    return grid, mask(grid, vocab, SETTINGS, masked_fraction=0.15)
+
+
+def words_of(corpora, grid):
+    return find_words(grid, corpora.words.sources[0].corpus.vocabulary, SETTINGS)
+
+
+def test_budgets_words_and_special_tokens(corpora, masks):
+    for grid, hidden in masks:
+        assert np.all(hidden.predicted.sum(axis=1) <= budgets(grid.lengths, 0.15, None))
+        assert np.all(grid.input_ids[hidden.predicted] >= FIRST_ID)
+        assert np.array_equal(hidden.input_ids[~hidden.predicted], grid.input_ids[~hidden.predicted])
+        words = words_of(corpora, grid)
+        rows = np.arange(len(grid.lengths))[:, None] * words.sizes.shape[1]
+        inside = np.bincount((rows + words.of_token)[hidden.predicted], minlength=words.sizes.size)
+        assert np.all((inside == 0) | (inside == words.sizes.ravel())), "words are whole"
+
+
+def test_nearly_all_of_the_budget_is_used(masks):
+    used = sum(int(hidden.predicted.sum()) for _, hidden in masks)
+    allowed = sum(int(budgets(grid.lengths, 0.15, None).sum()) for grid, _ in masks)
+    assert 0.98 < used / allowed <= 1
+
+
+def test_tokens_are_masked_random_and_unchanged_eighty_ten_ten(masks):
+    """Of the random ones, one in as many as there are ordinary ids happens to be the token itself."""
+    shown = np.concatenate([hidden.input_ids[hidden.predicted] for _, hidden in masks])
+    told = np.concatenate([grid.input_ids[hidden.predicted] for grid, hidden in masks])
+    chance = 0.1 / (VOCAB_SIZE - 5)
+    assert within_three_sigma((shown == 4).mean(), 0.8, len(shown))
+    assert within_three_sigma((shown == told).mean(), 0.1 + chance, len(shown))
+    assert within_three_sigma(((shown != told) & (shown != 4)).mean(), 0.1 - chance, len(shown))
+
+
+def ngram_words(ngrams: np.ndarray, of_token: np.ndarray) -> dict[int, int]:
+    """First word and number of words of each n-gram of one example."""
+    return {n: len(np.unique(of_token[ngrams == n])) for n in np.unique(ngrams[ngrams >= 0]).tolist()}
+
+
+def test_the_first_ngram_of_an_example_has_the_length_that_was_drawn(corpora, masks):
+    """It finds the whole budget, so p(n) is exact but for starts too near the end of a segment, which are counted.
+
+    With W words in k segments, each start is as likely: k of W have room for one word only, k for two.
+    """
+    found, expected = [], []
+    for grid, hidden in masks:
+        words = words_of(corpora, grid)
+        for row in np.flatnonzero(budgets(grid.lengths, 0.15, None) >= 3 * LONGEST_WORD).tolist():
+            of_token, ordinary = words.of_token[row], grid.ordinary[row]
+            in_first = len(np.unique(of_token[ordinary & ~grid.in_second[row]]))
+            total = np.count_nonzero(words.sizes[row])
+            segments = [size for size in (in_first, total - in_first) if size]
+            if min(segments) < 3:
+                continue
+            start = int(np.argmin(grid.draws[0, row, :total]))
+            found.append(ngram_words(hidden.ngrams[row], of_token)[start])
+            edge = len(segments) / total
+            expected.append([P[0] + edge * (P[1] + P[2]), P[1] * (1 - edge) + P[2] * edge, P[2] * (1 - 2 * edge)])
+    assert np.mean(expected, axis=0).sum() == pytest.approx(1)
+    for n, share in enumerate(np.mean(expected, axis=0), start=1):
+        assert within_three_sigma(np.mean(np.array(found) == n), share, len(found))
+
+
+def ngrams_by_the_book(sizes: list[int], limits: list[int], budget: int, rng: np.random.Generator) -> list[int]:
+    """How often each length occurs when the original's loop fills a budget, with numbers of its own."""
+    counts, taken, used = [0, 0, 0], set(), 0
+    drawn = 1 + rng.choice(3, size=len(sizes), p=P)
+    for word in rng.permutation(len(sizes)).tolist():
+        if used >= budget:
+            break
+        n = min(int(drawn[word]), limits[word] - word)
+        while n and used + sum(sizes[word : word + n]) > budget:
+            n -= 1
+        if n and taken.isdisjoint(range(word, word + n)):
+            taken.update(range(word, word + n))
+            used += sum(sizes[word : word + n])
+            counts[n - 1] += 1
+    return counts
+
+
+def test_the_mix_of_lengths_is_what_the_originals_loop_makes_of_the_budget(corpora, masks):
+    """Over all n-grams shorter ones gain, since what is left of the budget often has no room for the drawn one."""
+    rng = np.random.default_rng(5)
+    ours, theirs = [], []
+    for grid, hidden in masks:
+        words, most = words_of(corpora, grid), budgets(grid.lengths, 0.15, None)
+        for row in range(0, len(grid.lengths), max(1, len(masks) // 10)):
+            lengths = list(ngram_words(hidden.ngrams[row], words.of_token[row]).values())
+            ours.append([lengths.count(n) for n in (1, 2, 3)])
+            total = np.count_nonzero(words.sizes[row])
+            by_word = (array[row, :total].tolist() for array in (words.sizes, words.limits))
+            theirs.append(ngrams_by_the_book(*by_word, int(most[row]), rng))
+    difference = np.mean(ours, axis=0) - np.mean(theirs, axis=0)
+    sigma = np.sqrt((np.var(ours, axis=0) + np.var(theirs, axis=0)) / len(ours))
+    assert np.all(np.abs(difference) < 3 * sigma)
+    assert np.mean(ours, axis=0)[0] / np.mean(ours, axis=0).sum() > P[0] + 0.03
