@@ -179,7 +179,7 @@ def test_a_full_disk_is_an_error_in_words(tmp_path, tokenizer, documents, monkey
 def test_progress_is_logged(tmp_path, tokenizer, documents, caplog):
     with caplog.at_level(logging.INFO):
         build_corpus(documents, tokenizer, SETTINGS, tmp_path / "corpus")
-    assert "train/00000:" in caplog.text
+    assert "corpus: 1 shards" in caplog.text
 
 
 def test_a_document_larger_than_a_shard_is_cut_into_several(tmp_path, tokenizer):

@@ -1,4 +1,3 @@
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,10 @@ from litebert.corpus.settings import CorpusSettings
 TEXTS = [f"text number {number}" for number in range(200)]
 
 
-def plan(texts, *, split=None, key="key", counts=None, **settings):
+def plan(texts, *, split=None, key="key", **settings):
     documents = ((Document("name", (text,)), split) for text in texts)
     settings = CorpusSettings(**{"shard_bytes": 100, **settings})
-    counts = Counter() if counts is None else counts
-    return list(plan_shards(documents, building=Path("b"), key=key, settings=settings, counts=counts))
+    return list(plan_shards(documents, building=Path("b"), key=key, settings=settings))
 
 
 def texts_of(tasks, split):
@@ -46,14 +44,6 @@ def test_which_documents_are_held_out_depends_on_their_content_alone():
 
 def test_documents_can_be_sent_to_a_split():
     assert texts_of(plan(TEXTS, split="held_out"), "held_out") == TEXTS
-
-
-@pytest.mark.parametrize(("drop", "kept"), [(False, 4), (True, 2)])
-def test_duplicates_are_dropped_only_if_asked_and_counted(drop, kept):
-    counts = Counter()
-    tasks = plan(["a", "b", "a", "a"], held_out_fraction=0, drop_duplicates=drop, counts=counts)
-    assert len(texts_of(tasks, "train")) == kept
-    assert counts["duplicate documents"] == 4 - kept
 
 
 @pytest.mark.parametrize("change", [{"texts": TEXTS[1:]}, {"key": "other"}, {"shard_bytes": 150}])

@@ -5,27 +5,27 @@ so the bytes do not depend on the number of processes, and a build that was kill
 """
 
 import json
-import logging
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import cast
 
 from litebert.corpus.documents import Document, find_files, read_documents
-from litebert.corpus.plan import plan_shards
+from litebert.corpus.filters import Sided, filtered
+from litebert.corpus.opening import Meter
+from litebert.corpus.plan import ShardTask, plan_shards
 from litebert.corpus.pool import run_in_order
+from litebert.corpus.progress import Listener, LogProgress, Track
 from litebert.corpus.publish import entries_of, publish
 from litebert.corpus.settings import CorpusSettings
 from litebert.corpus.shard_writer import ShardRecord, write_shard
 from litebert.corpus.shards import FORMAT_VERSION, ShardEntry, Split
 from litebert.errors import ConfigError
 from litebert.tokenization.tokenizer import Tokenizer
-
-log = logging.getLogger(__name__)
 
 Source = str | Path | Iterable[str | Path] | Iterable[Document]
 """Files, globs and directories, read in the order of their paths; or documents, kept in their order."""
@@ -56,6 +56,75 @@ class CorpusReport:
     seconds: float
 
 
+@dataclass
+class Reading:
+    """What is noted while the sources are read."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    sources: list[str] = field(default_factory=list)
+    """The files that were found."""
+    meter: Meter = field(default_factory=Meter)
+
+
+@dataclass(frozen=True)
+class CorpusBuild:
+    """All that a build is told, and the two steps around the writing of shards."""
+
+    files: Source
+    tokenizer: Tokenizer
+    settings: CorpusSettings
+    out: Path
+    held_out: Source = ()
+
+    @property
+    def directory(self) -> Path:
+        """Where everything lies until it is whole."""
+        return self.out.with_name(f".{self.out.name}.building")
+
+    def check(self, *, workers: int) -> None:
+        """Refuse what cannot be before anything is read."""
+        if workers < 1:
+            raise ConfigError(f"workers: must be at least 1, found {workers}")
+        if self.out.exists():
+            raise ConfigError(f"{self.out}: exists already; delete it or choose another directory")
+
+    def plan(self, reading: Reading, *, workers: int) -> Iterator[ShardTask]:
+        """The text of every shard, in order, as it is read."""
+        held_out, files = (self._documents(source, reading) for source in (self.held_out, self.files))
+        documents = chain(_sided(held_out, "held_out"), _sided(files, None))
+        kept = filtered(documents, self.settings, reading.counts, workers=workers)
+        key = json.dumps([FORMAT_VERSION, self.tokenizer.fingerprint, self.settings.to_dict()])
+        return plan_shards(kept, building=self.directory, key=key, settings=self.settings)
+
+    def publish(self, records: Sequence[ShardRecord], reading: Reading, *, seconds: float) -> CorpusReport:
+        """The finished shards become the corpus."""
+        counts = _total(records, reading.counts)
+        publish(
+            self.directory,
+            self.out,
+            tokenizer=self.tokenizer,
+            settings=self.settings,
+            records=records,
+            sources=reading.sources,
+            counts=counts,
+        )
+        return _report(self.out, records, counts, seconds=seconds)
+
+    def _documents(self, source: Source, reading: Reading) -> Iterator[Document]:
+        """The documents of a source; its files are noted."""
+        items = iter([source] if isinstance(source, str | Path) else source)
+        first = next(items, None)
+        if first is None:
+            return iter(())
+        everything = chain([first], items)
+        if isinstance(first, Document):
+            return cast(Iterator[Document], everything)
+        files = find_files(cast(Iterator[str | Path], everything), reading.counts)
+        reading.sources.extend(str(file) for file in files)
+        reading.meter.total += sum(file.stat().st_size for file in files)
+        return read_documents(files, self.settings, reading.counts, reading.meter)
+
+
 def build_corpus(
     files: Source,
     tokenizer: Tokenizer,
@@ -64,64 +133,42 @@ def build_corpus(
     *,
     held_out: Source = (),
     workers: int = 1,
+    listener: Listener | None = None,
 ) -> CorpusReport:
     """Write the corpus directory `out`; after an interruption the same call goes on with the unfinished shards.
 
     All documents of `held_out` are kept for evaluation, besides the fraction of `files` that the settings take.
+    `listener` is told after each shard; without one, progress is logged.
 
     Raises:
         ConfigError: `out` exists, or `workers` is less than 1.
         DataError: Text that cannot be read as what it should be, or no text at all.
     """
-    if workers < 1:
-        raise ConfigError(f"workers: must be at least 1, found {workers}")
-    if out.exists():
-        raise ConfigError(f"{out}: exists already; delete it or choose another directory")
+    build = CorpusBuild(files, tokenizer, settings, out, held_out)
+    build.check(workers=workers)
     started = time.monotonic()
-    building = out.with_name(f".{out.name}.building")
-    counts: Counter[str] = Counter()
-    sources: list[str] = []
-    read = partial(_documents, settings=settings, counts=counts, sources=sources)
-    documents = chain(_sided(read(held_out), "held_out"), _sided(read(files), None))
-    key = _key(tokenizer, settings)
-    tasks = plan_shards(documents, building=building, key=key, settings=settings, counts=counts)
+    listener = listener or LogProgress()
+    reading, marks = Reading(), deque[int]()
+    tasks = _marked(build.plan(reading, workers=workers), reading.meter, marks)
+    track = Track(reading.meter.total)
+    records: list[ShardRecord] = []
     write = partial(write_shard, tokenizer=tokenizer, settings=settings)
-    records = [_logged(record) for record in run_in_order(write, tasks, workers=workers)]
-    total = _total(records, counts)
-    publish(building, out, tokenizer=tokenizer, settings=settings, records=records, sources=sources, counts=total)
-    return _report(out, records, total, seconds=time.monotonic() - started)
+    for record in run_in_order(write, tasks, workers=workers):
+        records.append(record)
+        listener(track.add(record, marks.popleft()))
+    return build.publish(records, reading, seconds=time.monotonic() - started)
 
 
-def _documents(
-    source: Source, *, settings: CorpusSettings, counts: Counter[str], sources: list[str]
-) -> Iterator[Document]:
-    """The documents of a source; its files are added to `sources`."""
-    items = iter([source] if isinstance(source, str | Path) else source)
-    first = next(items, None)
-    if first is None:
-        return
-    everything = chain([first], items)
-    if isinstance(first, Document):
-        yield from cast(Iterator[Document], everything)
-        return
-    files = find_files(cast(Iterator[str | Path], everything), counts)
-    sources.extend(str(file) for file in files)
-    yield from read_documents(files, settings, counts)
-
-
-def _sided(documents: Iterable[Document], split: Split | None) -> Iterator[tuple[Document, Split | None]]:
+def _sided(documents: Iterable[Document], split: Split | None) -> Iterator[Sided]:
     """Each document with the split it must go to, or None if its content decides."""
     return ((document, split) for document in documents)
 
 
-def _key(tokenizer: Tokenizer, settings: CorpusSettings) -> str:
-    return json.dumps([FORMAT_VERSION, tokenizer.fingerprint, settings.to_dict()])
-
-
-def _logged(record: ShardRecord) -> ShardRecord:
-    state = "kept from before" if record.reused else "written"
-    log.info("%s: %d documents, %d tokens, %s", record.entry.path, record.entry.documents, record.entry.tokens, state)
-    return record
+def _marked(tasks: Iterable[ShardTask], meter: Meter, marks: deque[int]) -> Iterator[ShardTask]:
+    """The tasks; `marks` takes how much had been read when each was handed out."""
+    for task in tasks:
+        marks.append(meter.read)
+        yield task
 
 
 def _total(records: Sequence[ShardRecord], counts: Counter[str]) -> dict[str, int]:

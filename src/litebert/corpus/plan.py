@@ -1,10 +1,9 @@
-"""Which document goes into which shard. Before: documents. After: shard_writer, in any process.
+"""Which document goes into which shard. Before: filters. After: shard_writer, in any process.
 
 The plan depends on the documents and the settings alone, so a second run makes the same tasks with the same digests.
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,22 +33,15 @@ def plan_shards(
     building: Path,
     key: str,
     settings: CorpusSettings,
-    counts: Counter[str],
 ) -> Iterator[ShardTask]:
     """Documents gathered into shards of about `settings.shard_bytes`; a split of None is drawn from the content.
 
     `key` enters every task's digest: whatever else the bytes of a shard depend on.
     """
     parts = {split: _Part(split) for split in SPLITS}
-    seen: set[bytes] = set()
     for document, split in documents:
         content = "\n".join(document.sentences).encode("utf-8", "replace")
         digest = hashlib.blake2b(content, digest_size=16).digest()
-        if settings.drop_duplicates and digest in seen:
-            counts["duplicate documents"] += 1
-            continue
-        if settings.drop_duplicates:
-            seen.add(digest)
         part = parts[split or _drawn_split(digest, settings.held_out_fraction)]
         part.add(document, digest, len(content))
         if part.text_bytes >= settings.shard_bytes:

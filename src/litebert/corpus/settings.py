@@ -3,9 +3,9 @@
 How examples are drawn from it is example_settings.
 """
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from litebert.settings import Settings
 
@@ -21,8 +21,17 @@ class CorpusSettings(Settings):
     """Key (JSON lines) or column (Parquet) that holds the text of a document."""
     held_out_fraction: float = Field(default=0.01, ge=0, lt=1)
     """Share of documents, chosen by a hash of their content, that are kept for evaluation."""
+    shortest_document: int = Field(default=0, ge=0)
+    """Characters a document must have at least."""
+    longest_document: int | None = Field(default=None, gt=0)
+    """Characters a document may have at most; less than a quarter of `shard_bytes`."""
+    fewest_sentences: int = Field(default=1, gt=0)
+    """Sentences a document must have at least; two, so that every document has an order to predict."""
     drop_duplicates: bool = False
     """Keep only the first of documents with exactly the same lines; takes about 100 bytes of memory a document."""
+    drop_near_duplicates: float | None = Field(default=None, ge=0.5, le=1)
+    """Keep only the first of documents of which this share of all five-word sequences is the same (0.8 is usual);
+    takes about 300 bytes of memory a document."""
     bad_bytes: Literal["replace", "error"] = "replace"
     """What to do with bytes that are not UTF-8: put U+FFFD in their place and count the lines, or stop."""
     bad_rows: Literal["error", "skip"] = "error"
@@ -31,3 +40,13 @@ class CorpusSettings(Settings):
     """Characters after which a sentence is cut at a space, so that no single line can exhaust the memory."""
     shard_bytes: int = Field(default=32 * 2**20, gt=0)
     """UTF-8 text a shard holds, about; a longer document is cut into several."""
+
+    @model_validator(mode="after")
+    def _longest_document_is_seen_whole(self) -> Self:
+        # A character has at most four bytes: a document that is cut is longer than any limit, at its first part.
+        if self.longest_document is not None and self.longest_document >= self.shard_bytes / 4:
+            raise ValueError(
+                f"longest_document {self.longest_document} must be less than a quarter of shard_bytes "
+                f"{self.shard_bytes}; raise shard_bytes"
+            )
+        return self

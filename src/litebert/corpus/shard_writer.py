@@ -67,12 +67,15 @@ def _encode(
     per_document: list[int] = []
     tokens, lengths = _tokenize(_chunks(documents, settings, counts, per_document), tokenizer)
     owner = np.repeat(np.arange(len(per_document)), per_document)
-    kept = lengths > 0
-    sizes = np.bincount(owner[kept], minlength=len(per_document))
-    counts["sentences without tokens"] += int(np.sum(~kept))
+    sizes = np.bincount(owner[lengths > 0], minlength=len(per_document))
+    enough = sizes >= settings.fewest_sentences
+    kept = (lengths > 0) & enough[owner]
+    tokens = tokens if enough[sizes > 0].all() else tokens[np.repeat(enough[owner], lengths)]
+    counts["sentences without tokens"] += int(np.sum(lengths == 0))
     counts["documents without tokens"] += int(np.sum(sizes == 0))
+    counts["documents of too few sentences"] += int(np.sum((sizes > 0) & ~enough))
     counts["unknown tokens"] += int(np.sum(tokens == tokenizer.unk_id))
-    return Shard(tokens, _edges(lengths[kept]), _edges(sizes[sizes > 0]))
+    return Shard(tokens, _edges(lengths[kept]), _edges(sizes[enough & (sizes > 0)]))
 
 
 def _chunks(
