@@ -27,6 +27,7 @@ def test_no_threshold_scores_better_than_the_best_one(texts, values):
         scored = [figures(threshold)[name] for threshold in tried]
         assert chosen.score == pytest.approx(max(scored))
         assert figures(chosen.threshold)[name] == pytest.approx(chosen.score)
+        assert figures(chosen.kept)[name] == pytest.approx(chosen.score)
 
 
 @given(TEXTS, st.lists(st.integers(1, 50), min_size=4, max_size=4, unique=True))
@@ -41,6 +42,14 @@ def test_the_smallest_of_equally_good_thresholds_is_taken(texts, values):
     # up to the rounding of sums in another order
     first = next(each for each, score in zip(tried, scored) if score > max(scored) - 1e-9)
     assert best.f1.threshold == first
+
+
+def test_the_kept_threshold_lies_between_two_null_scores():
+    predictions = {"q1": "old actor", "q2": "2024", "q3": "", "q4": "good"}
+    null_scores = {"q1": -3.0, "q2": 1.0, "q3": 4.0, "q4": 5.0}
+    assert best_thresholds(QUESTIONS, predictions, null_scores).f1.kept == 2.5
+    everything = best_thresholds(QUESTIONS[:2], predictions, null_scores).f1
+    assert (everything.threshold, everything.kept) == (1.0, 2.0)
 
 
 def test_scores_below_zero_can_all_stay_unanswered():

@@ -3,12 +3,14 @@
 Figures are in percent, as SQuAD's have always been.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
 from litebert.tasks.answers import Verdict
+from litebert.tasks.encoded import Encoded
 from litebert.tasks.evaluation import Evaluation, Part, parts, parts_by_length
 from litebert.tasks.labelled import LabelledData
 from litebert.tasks.metrics import measure
@@ -17,10 +19,13 @@ from litebert.tasks.squad_data import Question
 from litebert.tasks.squad_features import EncodedQuestions
 from litebert.tasks.squad_metrics import exact_match, word_f1
 from litebert.tasks.squad_outputs import beam_candidates, span_candidates
-from litebert.tasks.squad_settings import QuestionSettings
+from litebert.tasks.squad_settings import FILE, QuestionSettings, stored_settings
 from litebert.tasks.squad_thresholds import best_thresholds
 from litebert.tasks.task import Task
 from litebert.tokenization.tokenizer import Tokenizer
+
+THRESHOLD: Final = "no_answer_threshold"
+"""Name of the threshold among the figures of an evaluation."""
 
 
 def encode_questions(examples: Sequence[Question], tokenizer: Tokenizer, *, max_length: int) -> EncodedQuestions:
@@ -28,24 +33,38 @@ def encode_questions(examples: Sequence[Question], tokenizer: Tokenizer, *, max_
     return EncodedQuestions(examples, tokenizer, QuestionSettings(max_length=max_length))
 
 
-def answers_with(encoded: EncodedQuestions, outputs: Sequence[np.ndarray], *, beams: bool) -> list[QuestionAnswers]:
+def kept_settings(max_length: int, metrics: Mapping[str, float]) -> dict[str, bytes]:
+    """The file by which a model directory keeps its windows and the threshold of its evaluation, if it has one."""
+    settings = QuestionSettings(max_length=max_length, no_answer_threshold=metrics.get(THRESHOLD))
+    return {FILE: settings.to_bytes()}
+
+
+def encode_as_kept(directory: Path) -> Callable[..., EncodedQuestions]:
+    """`encode_questions` with the settings in a model directory; windows are no longer than the model reads."""
+
+    def encode(examples: Sequence[Question], tokenizer: Tokenizer, *, max_length: int) -> EncodedQuestions:
+        return EncodedQuestions(examples, tokenizer, stored_settings(directory, longest=max_length))
+
+    return encode
+
+
+def answers_with(encoded: Encoded, outputs: Sequence[np.ndarray], *, beams: bool) -> list[QuestionAnswers]:
     """Each question's answers, from what `beam_outputs` or `span_outputs` gave for each window."""
+    windows = _questions_of(encoded)
     candidates: list[Candidates] = (
-        beam_candidates(outputs) if beams else span_candidates(outputs, best=encoded.settings.n_best)
+        beam_candidates(outputs) if beams else span_candidates(outputs, best=windows.settings.n_best)
     )
-    return answers_of(encoded, scores_of(encoded, candidates))
+    return answers_of(windows, scores_of(windows, candidates))
 
 
-def evaluate_spans(
-    task: Task, outputs: Sequence[np.ndarray], data: LabelledData, encoded: EncodedQuestions
-) -> Evaluation:
+def evaluate_spans(task: Task, outputs: Sequence[np.ndarray], data: LabelledData, encoded: Encoded) -> Evaluation:
     """A model that always answers."""
     found = answers_with(encoded, outputs, beams=False)
     return _evaluation(task, [answers.text(0.0) for answers in found], data, encoded)
 
 
 def evaluate_answerability(
-    task: Task, outputs: Sequence[np.ndarray], data: LabelledData, encoded: EncodedQuestions
+    task: Task, outputs: Sequence[np.ndarray], data: LabelledData, encoded: Encoded
 ) -> Evaluation:
     """A model that may say that there is no answer, beyond the stored threshold or else the best one for these F1s.
 
@@ -58,43 +77,47 @@ def evaluate_answerability(
         {name: answers.best[0].text for name, answers in zip(names, found, strict=True)},
         {name: answers.null_score or 0.0 for name, answers in zip(names, found, strict=True)},
     )
-    stored = encoded.settings.no_answer_threshold
-    threshold = best.f1.threshold if stored is None else stored
+    stored = _questions_of(encoded).settings.no_answer_threshold
+    threshold = best.f1.kept if stored is None else stored
     evaluation = _evaluation(task, [answers.text(threshold) for answers in found], data, encoded)
-    evaluation.metrics.update({"no_answer_threshold": threshold, **best.to_dict()})
+    evaluation.metrics.update({THRESHOLD: threshold, **best.to_dict()})
     return evaluation
 
 
-def judge_spans(
-    task: Task, outputs: Sequence[np.ndarray], data: LabelledData, encoded: EncodedQuestions
-) -> list[Verdict]:
+def judge_spans(task: Task, outputs: Sequence[np.ndarray], data: LabelledData, encoded: Encoded) -> list[Verdict]:
     """The verdict on each question; its loss is 1 - F1, and more where the wrong answer seemed more certain."""
     found = answers_with(encoded, outputs, beams=False)
     return [_verdict(question, answers, 0.0) for question, answers in zip(data.examples, found, strict=True)]
 
 
 def judge_answerability(
-    task: Task, outputs: Sequence[np.ndarray], data: LabelledData, encoded: EncodedQuestions
+    task: Task, outputs: Sequence[np.ndarray], data: LabelledData, encoded: Encoded
 ) -> list[Verdict]:
     """As `judge_spans`, beyond the threshold that `evaluate_answerability` uses."""
-    threshold = evaluate_answerability(task, outputs, data, encoded).metrics["no_answer_threshold"]
+    threshold = evaluate_answerability(task, outputs, data, encoded).metrics[THRESHOLD]
     found = answers_with(encoded, outputs, beams=True)
     return [_verdict(question, answers, threshold) for question, answers in zip(data.examples, found, strict=True)]
 
 
-def _evaluation(task: Task, texts: Sequence[str], data: LabelledData, encoded: EncodedQuestions) -> Evaluation:
+def _evaluation(task: Task, texts: Sequence[str], data: LabelledData, encoded: Encoded) -> Evaluation:
     questions: Sequence[Question] = data.examples
 
     def measured(rows: np.ndarray) -> dict[str, float]:
         return measure(task.metrics, [texts[row] for row in rows], [questions[row] for row in rows])
 
-    lengths = np.array([len(document.ids) for document in encoded.documents])
+    lengths = np.array([len(document.ids) for document in _questions_of(encoded).documents])
     return Evaluation(
         metrics=measured(np.arange(len(questions))),
         examples=len(questions),
         by_length=parts_by_length(lengths, measured),
         by_slice=parts([question.slice for question in questions], measured) + _by_answerability(questions, measured),
     )
+
+
+def _questions_of(encoded: Encoded) -> EncodedQuestions:
+    """What `encode_questions` made, which is all that these functions are given."""
+    assert isinstance(encoded, EncodedQuestions), encoded
+    return encoded
 
 
 def _by_answerability(questions: Sequence[Question], measured: Any) -> tuple[Part, ...]:

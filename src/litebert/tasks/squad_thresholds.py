@@ -18,6 +18,9 @@ class BestThreshold:
 
     score: float
     threshold: float
+    """As the official script gives it: the null score of the last question that is answered."""
+    kept: float
+    """Halfway to the next null score. It scores the same, and no rounding moves a question across it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,9 @@ def _best(
         total += scores[name] if answerable[name] else -1 if predictions[name] else 0
         if total > best:
             best, threshold = total, null_scores[name]
-    return BestThreshold(100.0 * best / len(scores), threshold)
+    following = (null_scores[name] for name in order if null_scores[name] > threshold)
+    kept = (threshold + next(following, threshold + 2.0)) / 2
+    return BestThreshold(100.0 * best / len(scores), threshold, kept)
 
 
 def with_threshold(

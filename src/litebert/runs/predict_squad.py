@@ -1,0 +1,47 @@
+"""Answers to the questions of a SQuAD file. Before: a model directory and a file. After: the official script.
+
+A directory of `predictions.json`, `nbest_predictions.json` and, from a model that may say no, `null_odds.json`.
+"""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from litebert.errors import ConfigError
+from litebert.inference.predictor import Precision, Predictor
+from litebert.runs.result import Result
+from litebert.tasks.squad_files import N_BEST, NULL_ODDS, PREDICTIONS, write_predictions
+from litebert.tasks.squad_reader import read_squad_questions
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SquadPredictions(Result):
+    """What was written."""
+
+    output: Path
+    questions: int
+    unanswered: int
+    """Questions to which the answer is that there is none."""
+
+    def to_text(self) -> str:
+        """One line for a person."""
+        return f"{self.output}: {self.questions:,} questions, {self.unanswered:,} of them without an answer"
+
+
+def predict_squad(
+    model: Path, questions_file: Path, output: Path, *, precision: Precision = "fp32", threads: int | None = None
+) -> SquadPredictions:
+    """Answer every question of a file in the layout of SQuAD, which need not hold answers; `output` is a directory."""
+    if output.suffix or (output.exists() and not output.is_dir()):
+        raise ConfigError(
+            f"output: {output} is to be a file, but the answers to a SQuAD file are several ({PREDICTIONS}, {N_BEST}, "
+            f"{NULL_ODDS}); give a directory"
+        )
+    questions = read_squad_questions(questions_file)
+    predictor = Predictor.load(model, precision=precision, threads=threads)
+    answers, threshold = predictor.question_answers(questions)
+    write_predictions(output, questions, answers, threshold=threshold)
+    logger.info("%s: %d questions answered", output, len(questions))
+    return SquadPredictions(output, len(questions), sum(not each.has_answer(threshold) for each in answers))
