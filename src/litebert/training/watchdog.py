@@ -12,6 +12,8 @@ import torch.distributed as dist
 
 logger = logging.getLogger(__name__)
 
+_VERDICT = "behind"
+
 
 class Arrivals:
     """How often this process has come to a point that all processes of its world come to."""
@@ -45,7 +47,7 @@ class Watchdog:
         # A connection of its own: the main thread may wait inside the other one.
         self._store = dist.PrefixStore("litebert/arrivals", store.clone())  # pyrefly: ignore[missing-attribute]
         self._timeout = timeout_seconds
-        self._tick = min(1.0, timeout_seconds / 10)
+        self._tick = min(1.0, timeout_seconds / 20)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="litebert-watchdog", daemon=True)
 
@@ -67,21 +69,24 @@ class Watchdog:
                 if self._arrivals.count != seen:
                     seen, since = self._arrivals.count, time.monotonic()
                     self._store.set(str(self._rank), str(seen))
-                elif time.monotonic() - since >= self._timeout - 2 * self._tick and (behind := self._behind()):
-                    self._say(behind, since)
+                elif time.monotonic() - since >= self._timeout - 4 * self._tick and (behind := self._behind()):
+                    self._store.set(_VERDICT, behind)
+                if self._store.check([_VERDICT]):
+                    self._say(self._store.get(_VERDICT).decode())
+                    # Two looks at the store: until then every other rank has said it, and so leaves for this reason.
+                    time.sleep(2 * self._tick)
                     self._leave(1)
                     return
 
-    def _behind(self) -> list[int]:
-        """The ranks that others wait for; none where all have come equally far."""
+    def _behind(self) -> str:
+        """The ranks that others wait for; empty where all have come equally far."""
         ranks = [str(rank) for rank in range(self._size)]
         # A rank that has told nothing yet has never arrived.
         counts = [int(self._store.get(rank)) if self._store.check([rank]) else -1 for rank in ranks]
-        return [rank for rank, count in enumerate(counts) if count < max(counts)]
+        return ", ".join(rank for rank, count in zip(ranks, counts, strict=True) if count < max(counts))
 
-    def _say(self, behind: list[int], since: float) -> None:
-        named = ", ".join(map(str, behind))
+    def _say(self, behind: str) -> None:
         logger.error(
-            "rank %s did nothing for %.0f seconds while the others waited; rank %d leaves (timeout_seconds=%g)",
-            *(named, time.monotonic() - since, self._rank, self._timeout),
+            "rank %s kept the others waiting for timeout_seconds=%g; rank %d leaves, so that all can be restarted",
+            *(behind, self._timeout, self._rank),
         )
