@@ -115,9 +115,12 @@ class PretrainBatches:
 
     def _microbatches(self, places: Sequence[Place], *, masked_fraction: float) -> Sequence[PretrainBatch]:
         """Batches of this rank's part of some examples."""
-        if self.settings.group_by_length:
+        grouped = self.settings.group_by_length
+        if grouped:  # every rank gets long and short ones alike
             places = sorted(places, key=lambda place: place.tokens)
         examples = [place.draw() for place in places[self.rank :: self.world_size]]
+        if grouped:  # a partner of another document or a cut has changed some lengths
+            examples.sort(key=lambda example: example.length)
         capacity = self.settings.max_length
         lengths = [example.length for example in examples]
         rows = pack(lengths, capacity=capacity) if self.settings.pack else [[i] for i in range(len(examples))]
