@@ -2,10 +2,13 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Literal
 
 from litebert.cli.output import CorpusDirectory, Files, Json, OptionalName, Several, emit
 from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.settings import CorpusSettings
+from litebert.errors import ConfigError
+from litebert.settings import with_overrides
 
 BUILD = CorpusSettings()
 SHOWN = ExampleSettings(max_length=128)
@@ -18,28 +21,52 @@ def build(
     out: Path,
     held_out: Several = (),
     workers: int = 1,
+    executor: Literal["processes", "local", "slurm", "ray"] = "processes",
+    executor_options: Several = (),
     settings: CorpusSettings = BUILD,
     json: Json = False,
 ) -> None:
     """Turn text files into a corpus directory. The same command after an interruption redoes only unfinished shards.
 
     Args:
-        files: text files, globs or directories (.txt, .jsonl, each also compressed)
+        files: text files, globs or directories (.txt, .jsonl, each also .gz or .zst; .parquet), or data sets of the
+            Hugging Face hub as hf:OWNER/NAME[/CONFIG][:SPLIT]
         tokenizer: tokenizer directory, model directory or .model file
         out: the corpus directory to write
         held_out: further files, all of whose documents are kept for evaluation
-        workers: processes that tokenize; the result does not depend on their number
+        workers: processes, or tasks of the executor, that tokenize; the result does not depend on their number
+        executor: processes of this machine, or datatrove's executors (pip install 'litebert[datatrove]'): tasks on
+            this machine, on a Slurm cluster, on a Ray cluster
+        executor_options: arguments of datatrove's executor, such as partition=cpu time=04:00:00 for Slurm
     """
-    from litebert.corpus.build import build_corpus
+    from litebert.cli.build_progress import build_display
+    from litebert.corpus.build import CorpusBuild, build_corpus
+    from litebert.corpus.progress import clock
     from litebert.tokenization.tokenizer import Tokenizer
 
-    report = build_corpus(files, Tokenizer.load(tokenizer), settings, out, held_out=held_out, workers=workers)
+    if executor != "processes":
+        from litebert.corpus.executors import build_with_datatrove
+
+        options = with_overrides({}, executor_options)
+        started = CorpusBuild(files, Tokenizer.load(tokenizer), settings, out, held_out)
+        logs = build_with_datatrove(started, executor, tasks=workers, options=options)
+        state = "built" if out.exists() else f"handed to {executor}, and there once its last job has run"
+        emit({"directory": out, "logs": logs, "built": out.exists()}, f"{out}: {state}; logs: {logs}", as_json=json)
+        return
+    if executor_options:
+        raise ConfigError(f"executor_options: {executor_options} mean nothing to processes; choose another executor")
+    with build_display() as listener:
+        report = build_corpus(
+            files, Tokenizer.load(tokenizer), settings, out, held_out=held_out, workers=workers, listener=listener
+        )
     sizes = [
         f"{split.replace('_', '-')}: {size.documents:,} documents, {size.sentences:,} sentences, {size.tokens:,} tokens"
         for split, size in report.splits.items()
     ]
     left_out = [f"{name}: {count:,}" for name, count in report.counts.items()]
-    emit(asdict(report), "\n".join([str(out), *sizes, *left_out]), as_json=json)
+    rate = f"{report.text_bytes / 1e6:,.1f} MB of text in {clock(report.seconds)}"
+    kept = [f"{report.reused_shards:,} shards kept from an interrupted build"] if report.reused_shards else []
+    emit(asdict(report), "\n".join([f"{out}: {rate}", *sizes, *left_out, *kept]), as_json=json)
 
 
 def verify(corpus: CorpusDirectory, json: Json = False) -> None:
@@ -47,7 +74,10 @@ def verify(corpus: CorpusDirectory, json: Json = False) -> None:
     from litebert.corpus.verify import verify_corpus
 
     found = verify_corpus(corpus)
-    text = f"{corpus}: whole: {found.documents:,} documents, {found.sentences:,} sentences, {found.tokens:,} tokens"
+    text = (
+        f"{corpus}: whole: {found.files:,} files, {found.documents:,} documents, {found.sentences:,} sentences, "
+        f"{found.tokens:,} tokens"
+    )
     emit(asdict(found), text, as_json=json)
 
 

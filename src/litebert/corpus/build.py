@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import cast
 
-from litebert.corpus.documents import Document, find_files, read_documents
+from litebert.corpus.documents import Document, find_files, read_documents, total_bytes
 from litebert.corpus.filters import Sided, filtered
 from litebert.corpus.opening import Meter
 from litebert.corpus.plan import ShardTask, plan_shards
@@ -121,7 +121,7 @@ class CorpusBuild:
             return cast(Iterator[Document], everything)
         files = find_files(cast(Iterator[str | Path], everything), reading.counts)
         reading.sources.extend(str(file) for file in files)
-        reading.meter.total += sum(file.stat().st_size for file in files)
+        reading.meter.total += total_bytes(files)
         return read_documents(files, self.settings, reading.counts, reading.meter)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from litebert.corpus.opening import Meter
-from litebert.corpus.reading import FORMATS, TextFile, format_of
+from litebert.corpus.reading import ENDINGS, TextFile, format_of, is_dataset
 from litebert.corpus.settings import CorpusSettings
 from litebert.errors import DataError
 
@@ -28,7 +28,7 @@ class Document:
 
 
 def find_files(patterns: Iterable[str | Path], counts: Counter[str] | None = None) -> list[Path]:
-    """The files that paths, globs and directories name, each once, sorted by path.
+    """The files that paths, globs and directories name, each once, sorted by path; then data sets (`hf:NAME`), by name.
 
     Directories are searched recursively for names of a known format; others are counted in `counts`, hidden files are
     not looked at.
@@ -38,7 +38,15 @@ def find_files(patterns: Iterable[str | Path], counts: Counter[str] | None = Non
     """
     counts = Counter() if counts is None else counts
     matches = [path for pattern in patterns for path in _matches(str(pattern), counts)]
-    return sorted({path.resolve(): path for path in matches}.values())
+    datasets = sorted({path for path in matches if is_dataset(path)})
+    files = {path.resolve(): path for path in matches if not is_dataset(path)}
+    return [*sorted(files.values()), *datasets]
+
+
+def total_bytes(files: Iterable[Path]) -> int:
+    """Size on disk; 0, for unknown, if a data set is among them."""
+    files = list(files)
+    return 0 if any(map(is_dataset, files)) else sum(file.stat().st_size for file in files)
 
 
 def read_documents(
@@ -52,7 +60,7 @@ def read_documents(
     for path in files:
         before = counts["documents read"]
         yield from _documents(TextFile(path, settings, counts, meter))
-        meter.finish(path)
+        meter.finish(0 if is_dataset(path) else path.stat().st_size)
         counts["files read"] += 1
         if counts["documents read"] == before:
             counts["files without text"] += 1
@@ -61,6 +69,8 @@ def read_documents(
 
 def _matches(pattern: str, counts: Counter[str]) -> list[Path]:
     path = Path(pattern)
+    if is_dataset(path):
+        return [path]
     if path.is_dir():
         return _inside(path, counts)
     if path.exists():
@@ -77,9 +87,9 @@ def _matches(pattern: str, counts: Counter[str]) -> list[Path]:
 
 def _inside(directory: Path, counts: Counter[str]) -> list[Path]:
     files = [path for path in directory.rglob("*") if path.is_file() and not _is_hidden(path, root=directory)]
-    readable = [file for file in files if file.name.endswith(tuple(FORMATS))]
+    readable = [file for file in files if file.name.endswith(ENDINGS)]
     if not readable:
-        raise DataError(f"{directory}: no text in this directory; expected files ending in {', '.join(FORMATS)}")
+        raise DataError(f"{directory}: no text in this directory; expected files ending in {', '.join(ENDINGS)}")
     if len(readable) < len(files):
         counts["files of other kinds"] += len(files) - len(readable)
         log.warning("%s: %d files of other kinds are not read", directory, len(files) - len(readable))

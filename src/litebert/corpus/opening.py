@@ -32,10 +32,10 @@ class Meter:
         """Bytes read so far."""
         return self.finished + (self.file.tell() if self.file else 0)
 
-    def finish(self, path: Path) -> None:
-        """Count a whole file as read."""
+    def finish(self, size: int) -> None:
+        """Count a file of so many bytes as read."""
         self.file = None
-        self.finished += path.stat().st_size
+        self.finished += size
 
 
 def raw_lines(path: Path, meter: Meter) -> Iterator[tuple[int, bytes]]:

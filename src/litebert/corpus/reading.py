@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from litebert.corpus.hub_datasets import PREFIX, rows_of
 from litebert.corpus.opening import LONGEST_PIECE, Meter, raw_lines
 from litebert.corpus.sentences import cut_long
 from litebert.corpus.settings import CorpusSettings
@@ -116,11 +117,13 @@ class TextFile:
 
 
 def format_of(path: Path) -> str:
-    """The ending of `path` that FORMATS knows."""
-    for ending in FORMATS:
+    """The ending of `path` that FORMATS knows, or the prefix of a data set's name."""
+    if is_dataset(path):
+        return PREFIX
+    for ending in ENDINGS:
         if path.name.endswith(ending):
             return ending
-    raise DataError(f"{path}: unknown kind of file; expected a name ending in {', '.join(FORMATS)}")
+    raise DataError(f"{path}: unknown kind of file; expected a name ending in {', '.join(ENDINGS)}")
 
 
 def _text(file: TextFile) -> Lines:
@@ -166,8 +169,21 @@ def _parquet(file: TextFile) -> Lines:
         raise DataError(f"{file.path}: not a readable Parquet file ({error}); take a fresh copy") from error
 
 
+def is_dataset(path: Path) -> bool:
+    """Whether it is no file but the name of a data set."""
+    return str(path).startswith(PREFIX)
+
+
+def _dataset(file: TextFile) -> Lines:
+    for number, row in enumerate(rows_of(str(file.path)), start=1):
+        yield from file.paragraphs(row.get(file.settings.text_key), number)
+
+
 FORMATS: dict[str, Callable[[TextFile], Lines]] = {
     **dict.fromkeys((".txt", ".txt.gz", ".txt.zst"), _text),
     **dict.fromkeys((".jsonl", ".jsonl.gz", ".jsonl.zst"), _json_lines),
     ".parquet": _parquet,
+    PREFIX: _dataset,
 }
+"""Ending or prefix of a name → what reads it."""
+ENDINGS = tuple(name for name in FORMATS if name != PREFIX)

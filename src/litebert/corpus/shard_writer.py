@@ -38,7 +38,7 @@ class ShardRecord:
 def write_shard(task: ShardTask, *, tokenizer: Tokenizer, settings: CorpusSettings) -> ShardRecord:
     """Tokenize and write a shard, all or nothing, unless an earlier build has done it."""
     directory = task.building / task.path
-    finished = _finished(directory, task.source)
+    finished = finished_shard(directory, task.source)
     if finished:
         return replace(finished, reused=True)
     counts: Counter[str] = Counter()
@@ -51,7 +51,8 @@ def write_shard(task: ShardTask, *, tokenizer: Tokenizer, settings: CorpusSettin
     return record
 
 
-def _finished(directory: Path, source: str) -> ShardRecord | None:
+def finished_shard(directory: Path, source: str) -> ShardRecord | None:
+    """What the shard in a directory says of itself, if it was made from that source."""
     try:
         values = json.loads((directory / RECORD).read_text(encoding="utf-8"))
     except FileNotFoundError:
