@@ -11,9 +11,11 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from full import trials
 from litebert.errors import CheckpointError
 from litebert.training.checkpoint import Checkpoint, Checkpoints, read_state, read_tensors, verified
 
+SHARED = [HealthCheck.function_scoped_fixture]
 FILES = ["model.safetensors", "optimizer.safetensors", "trainer_state.json", "SHA256SUMS"]
 
 
@@ -65,7 +67,9 @@ def test_there_is_none_before_the_first(tmp_path):
 
 
 @pytest.mark.parametrize("name", FILES)
-@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@hypothesis_settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=trials(40, 200), deadline=None
+)
 @given(data=st.data())
 def test_no_flipped_bit_changes_what_is_loaded(store, name, data):
     path = store.directory / "step-00000002" / name
@@ -201,7 +205,9 @@ def test_a_kill_while_a_damaged_checkpoint_is_replaced_leaves_a_valid_one(tmp_pa
         operations += 1
 
 
-@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@hypothesis_settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=trials(60, 1000), deadline=None
+)
 @given(
     keep=st.integers(1, 3),
     actions=st.lists(st.sampled_from(["save", "save", "damage newest", "damage oldest", "resume"]), max_size=10),

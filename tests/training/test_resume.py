@@ -5,15 +5,17 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 import torch
 
+from full import trials
 from litebert.randomness import rng_for
 from litebert.training.events import Saved, StepDone
 from training.events_that_kill import KilledError, killer
-from training.toy import ToyBatches, held_out, losses, rows, train, weights
+from training.toy import ToyBatches, held_out, losses, rows, train, trainer, weights
 
 TESTS = Path(__file__).parents[1]
 LONG = {"duration": "2000 steps", "checkpoint_every": "3 steps", "keep_checkpoints": 2, "warmup": 0.1}
@@ -44,27 +46,32 @@ def test_a_killed_run_goes_on_bit_by_bit(tmp_path, optimizer, precision):
     assert optimizer_file(tmp_path / "cut") == optimizer_file(tmp_path / "whole")
 
 
+@pytest.mark.parametrize("trial", range(trials(1, 10)))
 @pytest.mark.parametrize("optimizer", ["lamb", "adamw"])
-def test_a_process_killed_at_a_random_moment_goes_on_bit_by_bit(tmp_path, optimizer):
-    lines = int(rng_for(os.getpid(), "kill", optimizer).integers(1, 60))
-    _kill_after(lines, tmp_path / "cut", LONG | {"optimizer": optimizer})
+def test_a_process_killed_at_a_random_moment_goes_on_bit_by_bit(tmp_path, optimizer, trial):
+    rng = rng_for(os.getpid(), "kill", optimizer, trial)
+    _kill_after(int(rng.integers(1, 60)), rng.uniform(0, 0.02), tmp_path / "cut", LONG | {"optimizer": optimizer})
     reached = max(losses(tmp_path / "cut"), default=0)
     assert 0 < reached < 2000, "the process was to be killed in its middle"
-    until = {"duration": "2000 steps", "listeners": [killer(StepDone, reached + 5)]}
-    for directory in ("cut", "whole"):
+    until = {"listeners": [killer(StepDone, reached + 5)], "optimizer": optimizer}
+    runs = {name: trainer(tmp_path / name, **(LONG | until)) for name in ("cut", "whole")}
+    for run in runs.values():
         with pytest.raises(KilledError):
-            train(tmp_path / directory, **(LONG | until | {"optimizer": optimizer}))
+            run.fit()
     assert losses(tmp_path / "cut") == losses(tmp_path / "whole")
+    assert list(losses(tmp_path / "cut")) == list(range(1, reached + 6)), "no line is missing or repeated"
+    assert torch.equal(weights(runs["cut"].model), weights(runs["whole"].model))
 
 
-def _kill_after(lines: int, directory: Path, changes: dict) -> None:
-    """Start a run in a process of its own and kill it once its metrics have so many lines."""
+def _kill_after(lines: int, seconds: float, directory: Path, changes: dict) -> None:
+    """Start a run in a process of its own; kill it so many seconds after its metrics have so many lines."""
     environment = os.environ | {"PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "training.toy", str(directory), json.dumps(changes)]
     process = subprocess.Popen(command, env=environment)
     metrics = directory / "metrics.jsonl"
     while process.poll() is None and (not metrics.exists() or metrics.read_bytes().count(b"\n") < lines):
         pass
+    time.sleep(seconds)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
 
@@ -93,6 +100,23 @@ def test_two_runs_with_one_seed_are_the_same(tmp_path):
     second, _ = train(tmp_path / "b")
     assert losses(tmp_path / "a") == losses(tmp_path / "b")
     assert torch.equal(weights(first), weights(second))
+
+
+def test_neither_the_hash_seed_nor_the_working_directory_matters(tmp_path):
+    train(tmp_path / "here")
+    environment = os.environ | {"PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "77"}
+    changes = json.dumps({"duration": "6 steps", "learning_rate": 0.01, "device": "cpu"})
+    command = [sys.executable, "-m", "training.toy", str(tmp_path / "there"), changes]
+    subprocess.run(command, env=environment, cwd=tmp_path, check=True)
+    assert losses(tmp_path / "there") == losses(tmp_path / "here")
+
+
+@pytest.mark.parametrize("optimizer", ["lamb", "lamb_bias_corrected", "adamw", "adamw_uncorrected"])
+def test_losses_are_those_on_record(tmp_path, optimizer):
+    """A change that is to leave the numbers alone leaves these; one that is not writes them anew, and says so."""
+    train(tmp_path, optimizer=optimizer)
+    seen = [loss for loss, *_ in losses(tmp_path).values()]
+    assert seen == pytest.approx(json.loads((Path(__file__).parent / "losses.json").read_text())[optimizer], rel=1e-6)
 
 
 def test_looking_changes_nothing(tmp_path):

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -16,6 +18,29 @@ def test_the_first_signal_is_remembered_and_the_second_is_not_held_back(number):
         os.kill(os.getpid(), number)
         assert signals.number == number
         assert {signal.getsignal(watched) for watched in WATCHED} == {signal.SIG_DFL}
+
+
+STUBBORN = """
+import time
+from litebert.training.signals import StopSignals
+
+with StopSignals() as signals:
+    print("ready", flush=True)
+    while not signals.number:
+        time.sleep(0.01)
+    print("saving", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_second_ctrl_c_ends_a_process_that_is_busy_saving():
+    process = subprocess.Popen([sys.executable, "-c", STUBBORN], stdout=subprocess.PIPE, text=True)
+    with process.stdout as told:
+        assert told.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        assert told.readline() == "saving\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == -signal.SIGINT
 
 
 def test_handlers_are_put_back():

@@ -137,10 +137,10 @@ def _fitting(run: PretrainRun, corpus: Corpus, world: World) -> tuple[PretrainRu
             )
     except OutOfMemoryError as error:
         # Of several processes some may have had enough; they would wait for those that begin again.
-        if error.examples == 1 or world.size > 1:
+        if run.microbatch_size == 1 or world.size > 1:
             raise
         logger.warning("%s", error)
-        return _fitting(run.replace(microbatch_size=error.examples // 2), corpus, world)
+        return _fitting(run.replace(microbatch_size=run.microbatch_size // 2), corpus, world)
     return run, rehearsal, peak.bytes
 
 

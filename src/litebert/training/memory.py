@@ -38,7 +38,7 @@ def explained_memory(microbatches: Sequence[Batch], device: torch.device) -> Ite
 
 def _advice(examples: int) -> str:
     if examples > 1:
-        return f"set microbatch_size={examples // 2}, which gives the same gradient"
+        return "halve microbatch_size, which gives the same gradient"
     return "shorten the examples, keep fewer activations, or take a smaller model"
 
 
@@ -69,6 +69,11 @@ class PeakMemory:
         else:
             peak = _process_status("VmHWM")
         self.bytes = max(0, peak - self._before)
+
+
+def memory_used(device: torch.device) -> int:
+    """Bytes: on a CUDA device the most that torch has had, on the CPU what the process holds; 0 where nobody says."""
+    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else _process_status("VmRSS")
 
 
 def memory_left(device: torch.device) -> int | None:

@@ -1,0 +1,66 @@
+"""A whole training step, data to weights, moves the original's models as LAMB on the original's gradients says."""
+
+import pytest
+import torch
+
+from litebert.corpus.batches import PretrainBatch
+from litebert.model.names import tensor_names
+from litebert.runs.pretraining_objective import PretrainingObjective
+from litebert.training.optimizers import build_optimizer
+from litebert.training.parallel import World
+from litebert.training.precision import gradient_scaler
+from litebert.training.settings import TrainSettings
+from litebert.training.step import Updater
+from parity.test_original import MODELS, Golden
+
+RATE = 0.00176
+
+
+def settings() -> TrainSettings:
+    values = {"duration": "1 step", "learning_rate": RATE, "clip_norm": None, "device": "cpu"}
+    return TrainSettings.parse(values, where="test")
+
+
+def batch(golden: Golden) -> PretrainBatch:
+    weights = golden.expected["masked_lm_weights"].flatten()
+    ids, mask, types = golden.batch
+    return PretrainBatch(
+        input_ids=ids,
+        attention_mask=mask,
+        token_type_ids=types,
+        predicted_positions=golden.flat_positions,
+        mlm_labels=golden.expected["masked_lm_ids"].flatten().masked_fill(weights == 0, -100),
+        sop_labels=golden.expected["sentence_order_labels"][:, 0],
+        example_starts=None,
+        num_tokens=int(mask.sum()),
+    )
+
+
+def moved_by_the_originals_gradients(name: str) -> dict[str, torch.Tensor]:
+    """Weights after LAMB on the gradients that are stored."""
+    golden = Golden(name, torch.float32)
+    parameters = dict(golden.model.named_parameters())
+    for row in tensor_names(golden.model.config):
+        if row.ours in parameters:
+            gradient = golden.expected[f"grad/{row.tensorflow}"]
+            parameters[row.ours].grad = (gradient.T if row.transposed else gradient).contiguous()
+    build_optimizer(golden.model, settings()).step()
+    return {key: parameter.detach() for key, parameter in parameters.items()}
+
+
+@pytest.mark.parametrize("microbatches", [1, 2])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_training_step_moves_the_weights_as_lamb_on_the_originals_gradients(name, microbatches):
+    golden = Golden(name, torch.float32)
+    before = {key: parameter.detach().clone() for key, parameter in golden.model.named_parameters()}
+    objective, world, whole = PretrainingObjective(), World.current("cpu"), batch(golden)
+    scaler, optimizer = gradient_scaler("fp32", world.device), build_optimizer(golden.model, settings())
+    updater = Updater(golden.model, objective, optimizer, scaler, settings(), world)
+    # Every microbatch is the whole batch: twice the sums over twice the counts.
+    counts = {key: microbatches * count for key, count in objective.counts(whole).items()}
+    updater.update([whole] * microbatches, counts, learning_rate=RATE, seed=0)
+    expected = moved_by_the_originals_gradients(name)
+    for key, parameter in golden.model.named_parameters():
+        step = (expected[key] - before[key]).norm()
+        assert (parameter - expected[key]).norm() <= 1e-3 * step + 1e-6, key
+        assert step > 0, key
