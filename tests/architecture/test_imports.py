@@ -24,6 +24,8 @@ ONLY_IN = {
     "matplotlib": ("analysis/plots.py",),
     "transformers": (),
     "tyro": ("cli/",),
+    "datasets": ("corpus/hub_datasets.py",),
+    "datatrove": ("corpus/executors.py",),
     "tensorboard": ("training/trackers.py",),
     "wandb": ("training/trackers.py",),
     "trackio": ("training/trackers.py",),

@@ -30,7 +30,7 @@ class CorpusSettings(Settings):
     drop_duplicates: bool = False
     """Keep only the first of documents with exactly the same lines; takes about 100 bytes of memory a document."""
     drop_near_duplicates: float | None = Field(default=None, ge=0.5, le=1)
-    """Keep only the first of documents of which this share of all five-word sequences is the same (0.8 is usual);
+    """Keep only the first of documents of which this share of all five-word sequences is the same, such as 0.8;
     takes about 300 bytes of memory a document."""
     bad_bytes: Literal["replace", "error"] = "replace"
     """What to do with bytes that are not UTF-8: put U+FFFD in their place and count the lines, or stop."""
