@@ -73,6 +73,27 @@ def test_a_regression_gives_a_number_for_each_text(saved):
     assert all(isinstance(score, float) for score in scores)
 
 
+def test_several_labels_are_those_at_least_as_likely_as_not(saved):
+    for answer in Predictor.load(saved["several"]).label(TEXTS):
+        assert list(answer.probabilities) == ["long", "dull", "loud"]
+        assert answer.labels == tuple(name for name, value in answer.probabilities.items() if value >= 0.5)
+
+
+def test_the_choice_is_the_likeliest_option(saved):
+    questions = [("the film was good", "it was _", ["good", "bad", "long"]), ("a", None, ["x", "y", "z"])]
+    for answer in Predictor.load(saved["chooser"]).choose(questions):
+        assert sum(answer.probabilities) == pytest.approx(1)
+        assert answer.probability == max(answer.probabilities) == answer.probabilities["ABC".index(answer.letter)]
+
+
+def test_every_word_gets_a_tag_however_long_the_sentence(saved):
+    words = ["wonderful", "film"] * 60
+    short, long = Predictor.load(saved["tagger"]).tag([["the", "film"], words])
+    assert (len(short.tags), len(long.tags)) == (2, 120)
+    for entity in long.entities:
+        assert entity.text == " ".join(words[entity.start : entity.end])
+
+
 def test_no_texts_give_no_answers(saved):
     assert Predictor.load(saved["classifier"]).classify([]) == []
     assert Predictor.load(saved["regressor"]).score([]) == []
@@ -107,6 +128,14 @@ def test_threads_are_those_asked_for(saved):
         ("classifier", lambda model: model.fill_mask("[MASK]"), r"it answers by 'classify'"),
         ("classifier", lambda model: model.score(["a"]), r"it answers by 'classify'"),
         ("regressor", lambda model: model.classify(["a"]), r"it answers by 'score'"),
+        ("several", lambda model: model.classify(["a"]), r"it answers by 'label'"),
+        ("tagger", lambda model: model.tag(["some words"]), r"expected lists of words, found a text"),
+        ("tagger", lambda model: model.tag([[]]), r"one of them has no words"),
+        (
+            "chooser",
+            lambda model: model.choose([("a", None, ["x", "y"]), ("b", None, ["x", "y", "z"])]),
+            r"some have more options than others",
+        ),
         ("classifier", lambda model: model.classify("a text"), r"expected a list of texts, found one text"),
     ],
 )

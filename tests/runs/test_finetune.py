@@ -13,6 +13,7 @@ from litebert.model.directory import load_model, save_model
 from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.runs.finetune import finetune
 from litebert.runs.finetune_settings import FinetuneRun, planned
+from litebert.tasks.evaluation import Evaluation
 from litebert.training.events import StepDone
 
 from .labelled_files import write_opinions
@@ -110,7 +111,11 @@ def test_rows_are_held_out_where_there_is_no_file_for_them(settings, tmp_path):
 
 def test_the_best_evaluation_is_kept_not_the_last(settings, tmp_path, monkeypatch):
     scores = iter([0.5, 0.9, 0.7, 0.9])
-    monkeypatch.setattr("litebert.runs.labelled.measure", lambda *_: {"accuracy": next(scores)})
+
+    def score(*_, **__):
+        return Evaluation(metrics={"accuracy": next(scores)}, examples=36)
+
+    monkeypatch.setattr("litebert.runs.labelled.LabelledSet.score", score)
     settings["train"]["evaluate_every"] = "10 steps"
     result = finetune(parsed(settings), tmp_path / "run")
     assert (result.best["step"], result.best["metrics"]) == (20, {"accuracy": 0.9})
@@ -177,7 +182,7 @@ def test_the_new_head_is_said_and_random_weights_are_a_warning(settings, pretrai
     settings["train"]["duration"] = "1 steps"
     with caplog.at_level(logging.INFO, "litebert"):
         finetune(parsed(settings), tmp_path / "pretrained")
-        assert "the classifier starts from new ones" in caplog.text
+        assert "the head starts from new ones" in caplog.text
         assert "every weight starts at random" not in caplog.text
         finetune(parsed(settings, from_scratch=True), tmp_path / "random")
     assert "every weight starts at random, as from_scratch asks" in caplog.text
@@ -198,7 +203,7 @@ def test_a_preset_trains_from_scratch_with_a_tokenizer(settings, tiny_tokenizer,
         ({"model": "tiny"}, "an architecture, which has no weights; give a model directory"),
         ({"model": "tiny", "from_scratch": True}, "an architecture without one; give a tokenizer directory"),
         ({"max_length": 64}, "max_length: 64 tokens, but the model reads 40"),
-        ({"metrics": ["pearson"]}, "'pearson' does not measure a classification"),
+        ({"metrics": ["pearson"]}, "'pearson' does not measure 'classification'"),
     ],
 )
 def test_what_cannot_be_is_refused_before_a_run_directory_is_made(settings, tmp_path, changes, message):

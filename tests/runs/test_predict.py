@@ -9,7 +9,12 @@ from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.model.config import ModelConfig
 from litebert.model.directory import save_model
-from litebert.model.models import ForMaskedLM, ForSequenceClassification
+from litebert.model.models import (
+    ForMaskedLM,
+    ForMultipleChoice,
+    ForSequenceClassification,
+    ForTokenClassification,
+)
 from litebert.runs.predict import PredictRun, predict
 
 TEXTS = ["the film was good, really", 'say "bad"', "the music was awful " * 3, "a"]
@@ -17,7 +22,7 @@ TEXTS = ["the film was good, really", 'say "bad"', "the music was awful " * 3, "
 
 @pytest.fixture(scope="module")
 def models(tiny_tokenizer, tmp_path_factory):
-    """Directories of a masked language model, a classifier and a regressor."""
+    """The directory of a model for each way to answer."""
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
     config = ModelConfig(vocab_size=tiny_tokenizer.vocab_size, embedding_size=8, initializer_range=0.5, **sizes)
     root = tmp_path_factory.mktemp("models")
@@ -28,6 +33,14 @@ def models(tiny_tokenizer, tmp_path_factory):
     return {
         "masked": save("masked", ForMaskedLM(config)),
         "classifier": save("classifier", ForSequenceClassification(config, num_labels=2), labels=("bad", "good")),
+        "several": save(
+            "several",
+            ForSequenceClassification(config, num_labels=2),
+            labels=("long", "loud"),
+            problem_type="multi_label_classification",
+        ),
+        "chooser": save("chooser", ForMultipleChoice(config)),
+        "tagger": save("tagger", ForTokenClassification(config, num_labels=3), labels=("O", "B-X", "I-X")),
         "regressor": save(
             "regressor",
             ForSequenceClassification(config, num_labels=1),
@@ -88,6 +101,33 @@ def test_a_regression_writes_scores(models, tmp_path):
     assert [float(row["prediction"]) for row in rows] == pytest.approx(expected)
 
 
+def test_several_labels_stand_joined_and_as_a_list(models, tmp_path):
+    path = write_table(tmp_path / "in.csv", [{"text": text} for text in TEXTS])
+    rows = answered(models["several"], path, tmp_path / "out.jsonl")
+    expected = [answer.labels for answer in Predictor.load(models["several"]).label(TEXTS)]
+    assert [tuple(row["labels"]) for row in rows] == expected
+    assert [row["prediction"] for row in rows] == ["|".join(labels) for labels in expected]
+
+
+@pytest.mark.parametrize("options", [(), ("x", "y")])
+def test_options_are_found_or_named_and_answered_by_a_letter(models, tmp_path, options):
+    names = options or ("option1", "option2")
+    path = write_table(tmp_path / "in.csv", [{"text": "a", "q": "the film was _", names[0]: "good", names[1]: "bad"}])
+    (row,) = answered(models["chooser"], path, tmp_path / "out.jsonl", text_pair="q", options=options)
+    (expected,) = Predictor.load(models["chooser"]).choose([("a", "the film was _", ["good", "bad"])])
+    assert (row["prediction"], row["probability"]) == (expected.letter, pytest.approx(expected.probability))
+
+
+@pytest.mark.parametrize("source", [".txt", ".jsonl"])
+def test_words_are_tagged_from_lists_or_between_blanks(models, tmp_path, source):
+    path = tmp_path / f"in{source}"
+    path.write_text("the film\n" if source == ".txt" else json.dumps({"text": ["the", "film"]}) + "\n")
+    (row,) = answered(models["tagger"], path, tmp_path / "out.jsonl")
+    (expected,) = Predictor.load(models["tagger"]).tag([["the", "film"]])
+    assert (tuple(row["tags"]), row["prediction"]) == (expected.tags, " ".join(expected.tags))
+    assert [entity["label"] for entity in row["entities"]] == [entity.label for entity in expected.entities]
+
+
 def test_masks_are_filled_with_the_best_and_its_rivals(models, tmp_path):
     path = tmp_path / "in.txt"
     path.write_text("the [MASK] was [MASK]\n[MASK]\n")
@@ -124,6 +164,8 @@ def test_null_and_missing_fields_become_empty_fields(models, tmp_path):
         ("masked", "text\n[MASK]\n", "out.csv", {"text_pair": "b"}, ConfigError, "this model fills masks in one text"),
         ("classifier", "sentence\na\n", "out.csv", {}, DataError, "no column 'text'; it has 'sentence'"),
         ("classifier", "text,prediction\na,b\n", "out.csv", {}, DataError, r"in\.csv:2: has a column 'prediction'"),
+        ("tagger", "text,x\n ,a\n", "out.csv", {}, DataError, r"in\.csv:2: field 'text': holds no words"),
+        ("chooser", "text\na\n", "out.csv", {}, DataError, "no columns of options, such as option1"),
         ("classifier", 'text\n"a\tb"\n', "out.tsv", {}, DataError, "row 1 holds a tab or a line end"),
     ],
 )

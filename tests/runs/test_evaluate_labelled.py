@@ -1,0 +1,108 @@
+"""Evaluating a model directory on a file of one's own or on a published task."""
+
+import pytest
+
+from litebert.errors import ConfigError, DataError
+from litebert.model.config import ModelConfig
+from litebert.model.directory import save_model
+from litebert.model.models import ForMaskedLM, ForMultipleChoice, ForSequenceClassification, ForTokenClassification
+from litebert.runs.evaluate_labelled import evaluate_labelled, evaluate_official
+from litebert.tasks.delimited import Columns
+
+from .labelled_files import write_opinions
+from .official_files import write_cola, write_mnli, write_race
+
+
+@pytest.fixture(scope="module")
+def save(tiny_tokenizer, tmp_path_factory):
+    """Save a model of a class and give its directory."""
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    config = ModelConfig(vocab_size=tiny_tokenizer.vocab_size, embedding_size=8, max_position_embeddings=40, **sizes)
+    root = tmp_path_factory.mktemp("models")
+
+    def save(model, **options):
+        built = model(config, num_labels=len(options["labels"])) if "labels" in options else model(config)
+        place = root / str(len(list(root.iterdir())))
+        return save_model(built, place, extra_files=tiny_tokenizer.files(), **options)
+
+    return save
+
+
+def test_a_file_is_scored_with_the_labels_of_the_model(save, tmp_path):
+    model = save(ForSequenceClassification, labels=("bad", "good"))
+    file = write_opinions(tmp_path / "dev.csv")
+    evaluation = evaluate_labelled(model, file, metrics=["accuracy", "matthews"])
+    assert evaluation.examples == 36
+    assert set(evaluation.to_dict()["metrics"]) == {"accuracy", "matthews"}
+    with pytest.raises(DataError, match="unknown label '1'"):
+        evaluate_labelled(model, write_opinions(tmp_path / "other.csv", labels=(0, 1)))
+
+
+def test_a_slice_is_scored_apart(save, tmp_path):
+    file = write_opinions(tmp_path / "dev.csv")
+    evaluation = evaluate_labelled(
+        save(ForSequenceClassification, labels=("bad", "good")), file, Columns(slice="label")
+    )
+    assert {part.name: part.examples for part in evaluation.by_slice} == {"bad": 18, "good": 18}
+
+
+def test_a_regression_is_scored_as_one(save, tmp_path):
+    model = save(ForSequenceClassification, labels=("stars",), problem_type="regression")
+    evaluation = evaluate_labelled(model, write_opinions(tmp_path / "dev.tsv", labels=(1, 5)))
+    assert set(evaluation.metrics) == {"pearson", "spearman"}
+
+
+def test_words_are_scored_with_the_tags_of_the_model(save, tmp_path):
+    (tmp_path / "dev.conll").write_text("the O\nfilm B-X\n\nmusic B-X\n")
+    evaluation = evaluate_labelled(save(ForTokenClassification, labels=("O", "B-X")), tmp_path / "dev.conll")
+    assert evaluation.examples == 2
+    assert set(evaluation.metrics) == {"entity_f1", "entity_precision", "entity_recall", "word_accuracy"}
+
+
+def test_a_model_without_labels_is_refused(save, tmp_path):
+    with pytest.raises(ConfigError, match="a ForMaskedLM has no labels"):
+        evaluate_labelled(save(ForMaskedLM), write_opinions(tmp_path / "dev.csv"))
+
+
+def test_both_development_sets_of_mnli_are_scored_and_reported(save, tmp_path):
+    model = save(ForSequenceClassification, labels=("contradiction", "entailment", "neutral"))
+    result = evaluate_official(model, "mnli", write_mnli(tmp_path), report=tmp_path / "page.html")
+    assert set(result.parts) == {"dev", "dev-mismatched"}
+    assert [line.partition(":")[0].strip() for line in result.to_text().splitlines()] == [
+        "dev",
+        "fiction",
+        "dev-mismatched",
+        "fiction",
+    ]
+    assert {path.name for path in tmp_path.glob("*.html")} == {"page-dev.html", "page-dev-mismatched.html"}
+
+
+def test_race_is_scored_by_level(save, tmp_path):
+    evaluation = evaluate_official(save(ForMultipleChoice), "race", write_race(tmp_path)).parts["dev"]
+    assert {part.name: part.examples for part in evaluation.by_slice} == {"high": 2, "middle": 2}
+
+
+def test_a_page_is_written_beside_the_figures(save, tmp_path):
+    model = save(ForSequenceClassification, labels=("0", "1"))
+    evaluate_official(model, "cola", write_cola(tmp_path), report=tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "Worst errors" in page
+    assert "CoLA/dev.tsv" in page
+
+
+@pytest.mark.parametrize(
+    ("task", "labels", "message"),
+    [
+        ("cola", ("bad", "good"), "answers classification with labels bad, good, but CoLA is classification with 0, 1"),
+        ("sts-b", ("0", "1"), "answers classification with labels 0, 1, but STS-B is regression"),
+        ("race", ("0", "1"), "but RACE is multiple_choice"),
+    ],
+)
+def test_a_model_of_another_task_is_refused(save, tmp_path, task, labels, message):
+    with pytest.raises(ConfigError, match=message):
+        evaluate_official(save(ForSequenceClassification, labels=labels), task, tmp_path)
+
+
+def test_a_directory_without_the_task_is_refused(save, tmp_path):
+    with pytest.raises(DataError, match="no development part of CoLA; give the directory with 'CoLA'"):
+        evaluate_official(save(ForSequenceClassification, labels=("0", "1")), "cola", tmp_path)

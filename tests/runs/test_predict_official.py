@@ -1,0 +1,110 @@
+"""Answers to published tests: official names, header and label names, without any training data."""
+
+import json
+import zipfile
+
+import pytest
+
+from litebert.errors import ConfigError, DataError
+from litebert.model.config import ModelConfig
+from litebert.model.directory import save_model
+from litebert.model.models import ForMultipleChoice, ForSequenceClassification
+from litebert.runs.predict_official import predict_official, submit_glue
+
+from .official_files import SENTENCES, write_cola, write_mnli, write_race
+
+
+@pytest.fixture(scope="module")
+def models(tiny_tokenizer, tmp_path_factory):
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    config = ModelConfig(vocab_size=tiny_tokenizer.vocab_size, embedding_size=8, max_position_embeddings=40, **sizes)
+    root = tmp_path_factory.mktemp("models")
+
+    def save(name, model, **options):
+        return save_model(model, root / name, extra_files=tiny_tokenizer.files(), **options)
+
+    three = ("contradiction", "entailment", "neutral")
+    regressor = ForSequenceClassification(config, num_labels=1)
+    return {
+        "cola": save("cola", ForSequenceClassification(config, num_labels=2), labels=("0", "1")),
+        "mnli": save("mnli", ForSequenceClassification(config, num_labels=3), labels=three),
+        "sts-b": save("sts-b", regressor, labels=("score",), problem_type="regression"),
+        "race": save("race", ForMultipleChoice(config)),
+    }
+
+
+def test_a_test_file_of_glue_is_answered_row_by_row(models, tmp_path):
+    result = predict_official(models["cola"], "cola", write_cola(tmp_path), tmp_path / "CoLA.tsv")
+    header, *rows = (tmp_path / "CoLA.tsv").read_text().splitlines()
+    assert header == "index\tprediction"
+    assert [row.split("\t")[0] for row in rows] == [str(number) for number in range(len(SENTENCES))]
+    assert {row.split("\t")[1] for row in rows} <= {"0", "1"}
+    assert (result.rows, result.accuracy) == (len(SENTENCES), None)
+
+
+def test_scores_have_three_decimals(models, tmp_path):
+    (tmp_path / "STS-B").mkdir()
+    (tmp_path / "STS-B" / "test.tsv").write_text("index\tsentence1\tsentence2\n0\tthe film\tthe music\n")
+    predict_official(models["sts-b"], "sts-b", tmp_path, tmp_path / "x.tsv")
+    _, row = (tmp_path / "x.tsv").read_text().splitlines()
+    assert row == f"0\t{float(row.split()[1]):.3f}"
+
+
+def test_answers_to_race_are_letters_by_question_and_its_test_has_labels(models, tmp_path):
+    result = predict_official(models["race"], "race", write_race(tmp_path), tmp_path / "race.json")
+    answers = json.loads((tmp_path / "race.json").read_text())
+    assert sorted(answers) == ["high1.txt-0", "high1.txt-1", "middle1.txt-0", "middle1.txt-1"]
+    assert result.accuracy == sum(letter == "A" for letter in answers.values()) / 4
+    assert f"{result.accuracy:.4f} of them right" in result.to_text()
+
+
+def test_a_development_part_tells_how_many_are_right(models, tmp_path):
+    result = predict_official(models["cola"], "cola", write_cola(tmp_path), tmp_path / "x.tsv", part="dev")
+    answers = [row.split("\t")[1] for row in (tmp_path / "x.tsv").read_text().splitlines()[1:]]
+    right = sum(answer == str(label) for answer, (_, label) in zip(answers, SENTENCES, strict=True))
+    assert result.accuracy == right / len(SENTENCES)
+
+
+def test_the_archive_holds_official_names_and_says_what_it_lacks(models, tmp_path):
+    data = write_mnli(write_cola(tmp_path))
+    result = submit_glue({name: models[name] for name in ("cola", "mnli")}, data, tmp_path / "glue.zip")
+    with zipfile.ZipFile(tmp_path / "glue.zip") as archive:
+        names = archive.namelist()
+        assert names == ["AX.tsv", "CoLA.tsv", "MNLI-m.tsv", "MNLI-mm.tsv"]
+        assert archive.read("AX.tsv").decode().startswith("index\tprediction\n0\t")
+    assert sorted(result.files) == names
+    assert set(result.missing) == {"SST-2.tsv", "MRPC.tsv", "STS-B.tsv", "QQP.tsv", "QNLI.tsv", "RTE.tsv", "WNLI.tsv"}
+    assert "the leaderboard also expects SST-2.tsv" in result.to_text()
+
+
+@pytest.mark.parametrize(
+    ("task", "model", "output", "error", "message"),
+    [
+        ("cola", "cola", "x.json", ConfigError, r"'x\.json', but answers to cola are a \.tsv file"),
+        ("race", "race", "x.tsv", ConfigError, r"answers to race are a \.json file"),
+        (
+            "cola",
+            "mnli",
+            "x.tsv",
+            ConfigError,
+            "this model answers contradiction, entailment, neutral, the task is 0, 1",
+        ),
+        ("rte", "cola", "x.tsv", DataError, r"no RTE/test\.tsv there"),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_nothing_written(models, tmp_path, task, model, output, error, message):
+    data = write_race(write_cola(tmp_path / "data"))
+    with pytest.raises(error, match=message):
+        predict_official(models[model], task, data, tmp_path / output)
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+@pytest.mark.parametrize("name", ["race", "imdb"])
+def test_only_tasks_of_glue_are_submitted(models, tmp_path, name):
+    with pytest.raises(ConfigError, match=f"'{name}' is no task of GLUE; give TASK=DIRECTORY"):
+        submit_glue({name: models["race"]}, tmp_path, tmp_path / "x.zip")
+
+
+def test_a_directory_without_test_files_is_refused(models, tmp_path):
+    with pytest.raises(DataError, match="no test file of CoLA"):
+        submit_glue({"cola": models["cola"]}, tmp_path, tmp_path / "x.zip")
