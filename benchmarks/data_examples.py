@@ -1,56 +1,59 @@
-"""How fast one core draws masked examples and builds a corpus from text. Needs text files and a tokenizer.
+"""How fast one core draws masked examples, how little of the rows is padding, and what any step costs to reach.
 
-python benchmarks/data_examples.py TOKENIZER TEXT...
+python benchmarks/data_examples.py CORPUS [MORE_CORPORA...]      further corpora are mixed in, with weight 0.3 each
 """
 
+import os
 import sys
-import tempfile
 import time
-from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from litebert.corpus.batches import PretrainBatches
-from litebert.corpus.build import build_corpus
 from litebert.corpus.example_settings import ExampleSettings
-from litebert.corpus.settings import CorpusSettings
 from litebert.corpus.shards import Corpus
-from litebert.tokenization.tokenizer import Tokenizer
 
 STEPS = 10
+BATCH_SIZE, MICROBATCH_SIZE = 256, 32
+WAYS = {
+    "as they come": {"group_by_length": False},
+    "by length (default)": {},
+    "packed": {"pack": True},
+    "packed spans": {"pack": True, "preset": "spans"},
+    "next sentences": {"pairing": "nsp"},
+    "the original's": {"preset": "original"},
+}
 
 
-def examples_per_second(corpus: Corpus, *, max_length: int, microbatch_size: int, **settings) -> float:
-    """Rate over some batches of 256, in processor time, after the tables of the epoch are made."""
+def measure(corpora: list[Corpus], settings: ExampleSettings) -> str:
+    """A row of figures, in processor time."""
+    began = time.process_time()
+    first, *others = corpora
     batches = PretrainBatches(
-        corpus,
-        ExampleSettings(max_length=max_length, **settings),
-        batch_size=256,
-        microbatch_size=microbatch_size,
+        first,
+        settings,
+        batch_size=BATCH_SIZE,
+        microbatch_size=MICROBATCH_SIZE,
         seed=1,
+        mixed_with=[(corpus, 0.3) for corpus in others],
     )
-    batches.microbatches(0)
-    started = time.process_time()
-    drawn = sum(batch.num_examples for step in range(1, 1 + STEPS) for batch in batches.microbatches(step))
-    return drawn / (time.process_time() - started)
+    batches.microbatches(1_000_000)
+    resumed, began = time.process_time() - began, time.process_time()
+    drawn = [batch for step in range(STEPS) for batch in batches.microbatches(step)]
+    seconds = time.process_time() - began
+    examples = sum(batch.num_examples for batch in drawn)
+    filled = sum(batch.num_tokens for batch in drawn) / sum(batch.input_ids.numel() for batch in drawn)
+    return f"{examples / seconds:10,.0f} {filled:10.1%} {resumed:13.2f}"
 
 
-def main(tokenizer: str, *texts: str) -> None:
-    with tempfile.TemporaryDirectory() as directory:
-        started = time.process_time()
-        report = build_corpus(texts, Tokenizer.load(tokenizer), CorpusSettings(), Path(directory) / "corpus")
-        seconds = time.process_time() - started
-        size = sum(path.stat().st_size for path in report.directory.rglob("*") if path.is_file())
-        print(f"build: {report.text_bytes / 1e6:.1f} MB of text, {report.text_bytes / 1e6 / seconds:.1f} MB/s a core")
-        print(f"corpus: {size / 1e6:.1f} MB, {report.splits['train'].tokens} tokens to train on")
-        corpus = Corpus.open(report.directory)
-        for max_length in (128, 512):
-            started = time.process_time()
-            PretrainBatches(
-                corpus, ExampleSettings(max_length=max_length), batch_size=1, microbatch_size=1, seed=1
-            ).microbatches(0)
-            print(f"first batch at length {max_length}: {time.process_time() - started:.2f} s")
-            for microbatch_size in (8, 32, 128):
-                rate = examples_per_second(corpus, max_length=max_length, microbatch_size=microbatch_size)
-                print(f"length {max_length}, microbatches of {microbatch_size}: {rate:.0f} examples/s a core")
+def main(*directories: str) -> None:
+    corpora = [Corpus.open(directory) for directory in directories]
+    print(f"batches of {BATCH_SIZE}, microbatches of {MICROBATCH_SIZE}")
+    print("length  way                   examples/s  rows full  step 10^6 (s)")
+    for max_length in (128, 512):
+        for name, values in WAYS.items():
+            settings = ExampleSettings.parse({"max_length": max_length, **values}, where=name)
+            print(f"{max_length:6}  {name:20} {measure(corpora, settings)}", flush=True)
 
 
 if __name__ == "__main__":

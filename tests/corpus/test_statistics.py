@@ -48,7 +48,7 @@ def corpora(tmp_path_factory):
 
 
 def drawn(mixture: Mixture, size: int):
-    return ((mixture.at(position), mixture.at(position).draw()) for position in range(size))
+    return ((place, place.draw()) for place in map(mixture.at, range(size)))
 
 
 def within_three_sigma(found: float, expected: float, count: int) -> bool:
@@ -129,9 +129,10 @@ def test_tokens_are_masked_random_and_unchanged_eighty_ten_ten(masks):
     assert within_three_sigma(((shown != told) & (shown != 4)).mean(), 0.1 - chance, len(shown))
 
 
-def ngram_words(ngrams: np.ndarray, of_token: np.ndarray) -> dict[int, int]:
-    """First word and number of words of each n-gram of one example."""
-    return {n: len(np.unique(of_token[ngrams == n])) for n in np.unique(ngrams[ngrams >= 0]).tolist()}
+def words_in(ngram: int, ngrams: np.ndarray, of_token: np.ndarray) -> int:
+    """Number of words of one n-gram of one example."""
+    inside = of_token[ngrams == ngram]
+    return int(inside[-1] - inside[0]) + 1
 
 
 def test_the_first_ngram_of_an_example_has_the_length_that_was_drawn(corpora, masks):
@@ -143,14 +144,12 @@ def test_the_first_ngram_of_an_example_has_the_length_that_was_drawn(corpora, ma
     for grid, hidden in masks:
         words = words_of(corpora, grid)
         for row in np.flatnonzero(budgets(grid.lengths, 0.15, None) >= 3 * LONGEST_WORD).tolist():
-            of_token, ordinary = words.of_token[row], grid.ordinary[row]
-            in_first = len(np.unique(of_token[ordinary & ~grid.in_second[row]]))
-            total = np.count_nonzero(words.sizes[row])
+            total, in_first = np.count_nonzero(words.sizes[row]), words.limits[row, 0]
             segments = [size for size in (in_first, total - in_first) if size]
             if min(segments) < 3:
                 continue
             start = int(np.argmin(grid.draws[0, row, :total]))
-            found.append(ngram_words(hidden.ngrams[row], of_token)[start])
+            found.append(words_in(start, hidden.ngrams[row], words.of_token[row]))
             edge = len(segments) / total
             expected.append([P[0] + edge * (P[1] + P[2]), P[1] * (1 - edge) + P[2] * edge, P[2] * (1 - 2 * edge)])
     assert np.mean(expected, axis=0).sum() == pytest.approx(1)
@@ -182,7 +181,8 @@ def test_the_mix_of_lengths_is_what_the_originals_loop_makes_of_the_budget(corpo
     for grid, hidden in masks:
         words, most = words_of(corpora, grid), budgets(grid.lengths, 0.15, None)
         for row in range(0, len(grid.lengths), max(1, len(masks) // 10)):
-            lengths = list(ngram_words(hidden.ngrams[row], words.of_token[row]).values())
+            ngrams = hidden.ngrams[row]
+            lengths = [words_in(n, ngrams, words.of_token[row]) for n in np.unique(ngrams[ngrams >= 0])]
             ours.append([lengths.count(n) for n in (1, 2, 3)])
             total = np.count_nonzero(words.sizes[row])
             by_word = (array[row, :total].tolist() for array in (words.sizes, words.limits))
