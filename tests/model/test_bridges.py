@@ -127,3 +127,9 @@ def test_a_projection_does_not_appear_from_nowhere(tiny_config):
     source = tiny_config.replace(embedding_size=32)
     with pytest.raises(ConfigError, match="only one of the two models has the projection"):
         bridge({}, source=source, target=source.replace(embedding_projection="always"))
+
+
+def test_without_a_difference_the_very_tensors_are_given_back(tiny_config):
+    tensors = ForPretraining(tiny_config).state_dict()
+    kept = bridge(tensors, source=tiny_config, target=tiny_config.replace(hidden_dropout_prob=0.5))
+    assert all(kept[name] is tensor for name, tensor in tensors.items())

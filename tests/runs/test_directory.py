@@ -116,3 +116,23 @@ def test_what_a_machine_does_not_tell_is_left_out(monkeypatch):
     monkeypatch.setattr(directory.Path, "read_text", lambda *args, **kwargs: "no such line\n")
     assert processor_name() == platform.machine()
     assert package_version("no-such-package") == "missing"
+
+
+@pytest.mark.parametrize("allowed", [["inner.rate"], ["inner"], ["inner.rate", "seed"]])
+def test_settings_that_may_change_take_the_place_of_the_old_ones(tmp_path, allowed):
+    """A finished run with another length, say, is not finished any more."""
+    opened(tmp_path).finish(Finished(3))
+    changed = RunDirectory.open(tmp_path, Plan(inner=Inner(rate=9.0)), kind="pretrain", allowed=allowed)
+    assert changed.result(Finished) is None
+    assert read_yaml(changed.settings_file)["inner"] == {"rate": 9.0}
+
+
+def test_a_permission_that_is_not_used_leaves_a_finished_run_finished(tmp_path):
+    opened(tmp_path).finish(Finished(3))
+    assert RunDirectory.open(tmp_path, Plan(), kind="pretrain", allowed=["inner"]).result(Finished)
+
+
+def test_a_permission_for_another_setting_does_not_help(tmp_path):
+    opened(tmp_path)
+    with pytest.raises(ConfigError, match=r"settings \(inner.rate\).*name what may change in train.allow"):
+        RunDirectory.open(tmp_path, Plan(inner=Inner(rate=9.0)), kind="pretrain", allowed=["in", "seed"])

@@ -219,3 +219,45 @@ def test_a_preset_and_a_changing_share_of_masks_train(corpus_directory, tmp_path
     run = plan(corpus_directory, *changes)
     assert (run.examples.max_predictions, run.examples.max_length) == (20, 32)
     assert pretrain(run, tmp_path / "run").steps == 3
+
+
+def test_a_run_goes_on_with_another_corpus_where_that_is_allowed(corpus_directory, text_file, tmp_path):
+    """Weights, optimizer and step are kept."""
+    out, more = tmp_path / "run", tmp_path / "more.txt"
+    pretrain(plan(corpus_directory, "train.duration=2 steps"), out)
+    more.write_text(text_file.read_text().replace("baker", "farmer"))
+    tokenizer = Tokenizer.load(Corpus.open(corpus_directory).tokenizer_directory)
+    build_corpus([more], tokenizer, CorpusSettings(held_out_fraction=0.2), tmp_path / "corpus")
+    with pytest.raises(ConfigError, match=r"other settings \(corpus, train.duration\)"):
+        pretrain(plan(tmp_path / "corpus", "train.duration=4 steps"), out)
+    changes = ["train.duration=4 steps", "train.allow_changes=[corpus,batches,train.duration]"]
+    result = pretrain(plan(tmp_path / "corpus", *changes), out)
+    assert result.steps == 4
+    assert [row["step"] for row in losses(out) if "train/loss" in row] == [1, 2, 3, 4]
+    assert pretrain(plan(tmp_path / "corpus", *changes), out) == result
+
+
+def test_a_corpus_of_another_vocabulary_is_never_gone_on_with(corpus_directory, tiny_tokenizer, text_file, tmp_path):
+    out = tmp_path / "run"
+    pretrain(plan(corpus_directory, "train.duration=2 steps"), out)
+    build_corpus([text_file], tiny_tokenizer, CorpusSettings(held_out_fraction=0.2), tmp_path / "corpus")
+    changes = ["train.duration=4 steps", "train.allow_changes=[corpus,batches,train.duration]"]
+    with pytest.raises(ConfigError, match=r"model.vocab_size"):
+        pretrain(plan(tmp_path / "corpus", *changes), out)
+
+
+def test_curves_are_drawn_at_the_end(finished):
+    out, _ = finished
+    assert "Masked tokens right" in (out / "curves.html").read_text()
+
+
+def test_next_sentences_are_trained_and_scored_under_their_own_name(corpus_directory, tmp_path):
+    settings = ["examples.pairing=nsp", "pair_tasks=[sop]", "train.duration=2 steps"]
+    result = pretrain(plan(corpus_directory, *settings), tmp_path / "run")
+    assert result.end is not None
+    assert min(result.end.sop_count, result.end.nsp_count) > 0
+    records = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    names = {name for record in records for name in record}
+    evaluated = {f"evaluation/{name}_accuracy" for name in ("nsp", "sop", "mlm_1_word")}
+    assert {"train/nsp_loss", *evaluated} < names
+    assert "train/sop_loss" not in names

@@ -1,14 +1,17 @@
 """What a person sees: a bar on a terminal, lines elsewhere."""
 
 import io
+import math
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
 from litebert.training.duration import Position
 from litebert.training.events import StepDone
-from litebert.training.progress import LiveDisplay, LogDisplay, describe, progress_display
+from litebert.training.progress import LiveDisplay, LogDisplay, RunningMeans, describe, progress_display
 from training.toy import held_out, train
 
 
@@ -17,8 +20,8 @@ def test_log_lines_tell_the_run(tmp_path, caplog):
     train(tmp_path, duration="2 steps", evaluate=held_out, listeners=[LogDisplay(seconds=0.0)])
     messages = [record.message for record in caplog.records if record.name.endswith("progress")]
     assert messages[0] == "training from step 0 for 2 steps"
-    assert messages[1].startswith("step 1 (50.0 %) loss 2.")
-    assert messages[3].startswith("evaluated at step 2: loss ")
+    assert messages[1].startswith("step 1 (50.0 %) class ")
+    assert messages[3].startswith("held-out at step 2: class ")
     assert messages[4].startswith("saved ")
 
 
@@ -32,9 +35,11 @@ def test_the_bar_shows_the_newest_step(tmp_path):
     console = Console(file=io.StringIO(), force_terminal=True, width=200)
     train(tmp_path, evaluate=held_out, listeners=[LiveDisplay(console)])
     shown = console.file.getvalue()
-    assert "step 6 · loss" in shown
-    assert "100.0%" in shown
-    assert "evaluated at step 6" in shown
+    assert "step 6 of 6" in shown
+    assert "100.0 %" in shown
+    assert "held-out at step 6: class " in shown
+    assert "tokens/s" in shown
+    assert "saved " in shown
 
 
 @pytest.mark.parametrize(("terminal", "display"), [(True, LiveDisplay), (False, LogDisplay)])
@@ -44,8 +49,46 @@ def test_the_display_suits_the_place(monkeypatch, terminal, display):
 
 
 def test_a_description_is_short():
-    values = {"loss": 2.34567, "mlm_accuracy": 0.5, "grad_norm": 1.0, "tokens_per_second": 12345.6}
-    assert describe(values) == "loss 2.346 · mlm accuracy 0.5 · 12,346 tokens/s"
+    values = {
+        "loss": 6.3,
+        "mlm_loss": 5.66123,
+        "sop_loss": 0.6821,
+        "size_loss": 2.0,
+        "mlm_accuracy": 0.13214,
+        "sop_accuracy": 0.574,
+        "mlm_1_word_accuracy": 0.2,
+        "grad_norm": 1.0,
+        "tokens_per_second": 12345.6,
+        "mfu": 0.4111,
+        "memory_bytes": 3 * 2**30,
+    }
+    assert describe(values) == (
+        "MLM 13.2% (loss 5.661) · SOP 57.4% (loss 0.6821) · size loss 2 · 12,346 tokens/s · MFU 41.1% · 3.0 GiB"
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [({"loss": 2.5}, "loss 2.5"), ({"accuracy": 0.75, "f1": 0.5}, "accuracy 0.75"), ({}, "")],
+)
+def test_what_has_no_task_is_told_as_it_is_called(values, text):
+    assert describe(values) == text
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
+def test_running_means_stay_between_the_extremes(accuracies):
+    means = RunningMeans(steps=5)
+    shown = [means.add({"mlm_accuracy": value, "progress": 0.5}) for value in accuracies]
+    assert min(accuracies) - 1e-9 <= shown[-1]["mlm_accuracy"] <= max(accuracies) + 1e-9
+    assert shown[0]["mlm_accuracy"] == pytest.approx(accuracies[0])
+    assert shown[-1]["progress"] == 0.5
+
+
+def test_what_is_not_finite_is_shown_and_forgotten():
+    means = RunningMeans()
+    means.add({"loss": 2.0})
+    assert math.isnan(means.add({"loss": math.nan})["loss"])
+    assert means.add({"loss": 2.0})["loss"] == 2.0
 
 
 def test_log_lines_tell_the_time_left_once_there_is_a_rate(monkeypatch, caplog):

@@ -38,6 +38,9 @@ def bridge(parameters: Mapping[str, Tensor], *, source: ModelConfig, target: Mod
         ConfigError: the architectures differ in what no bridge crosses.
     """
     _refuse_other_differences(source, target)
+    same_blocks = sharing_schedule(source) == sharing_schedule(target)
+    if same_blocks and source.embedding_size == target.embedding_size:
+        return dict(parameters)
     result = {name: tensor for name, tensor in parameters.items() if not _in_block(name)}
     for kind, name in enumerate(("encoder.attentions", "encoder.feed_forwards")):
         for block, origins in _origins(source, target, kind).items():

@@ -23,7 +23,7 @@ from litebert.training.duration import Position
 from litebert.training.events import Listener
 from litebert.training.fingerprint import Fingerprint, flat, parameters_digest, refuse_changes
 from litebert.training.lock import locked
-from litebert.training.memory import explained_memory
+from litebert.training.memory import explained_memory, memory_used
 from litebert.training.optimizers import build_optimizer
 from litebert.training.parallel import World, is_sharded, place
 from litebert.training.plan import Plan
@@ -184,6 +184,7 @@ class Trainer:
             "tokens": self.position.tokens,
             "skipped_steps": self.position.skipped,
             "rollbacks": self.position.rollbacks,
+            "memory_bytes": memory_used(self.world.device),
             **rates,
         }
 
