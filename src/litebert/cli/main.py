@@ -22,6 +22,12 @@ VERBS: dict[str, tuple[str, str]] = {
     ),
     "tokenizer train": ("tokenizer:train", "learn a SentencePiece vocabulary from text"),
     "tokenizer encode": ("tokenizer:encode", "show how text becomes pieces and ids"),
+    "source wikipedia": ("sources:wikipedia", "turn Wikipedia dumps into text for `corpus build`"),
+    "source books": ("sources:books", "turn a folder of books into text for `corpus build`"),
+    "source reading-comprehension": (
+        "sources:reading_comprehension",
+        "make the paper's intrinsic development set of SQuAD and RACE",
+    ),
     "corpus build": ("corpus:build", "turn text files into a corpus directory"),
     "corpus verify": ("corpus:verify", "check every byte and count of a corpus directory"),
     "corpus show": ("corpus:show", "show training examples as a person reads them"),

@@ -1,0 +1,1 @@
+"""Published collections to text files that `litebert corpus build` reads."""

@@ -1,0 +1,100 @@
+"""Folders of books, one a file, as the BookCorpus is kept. Before: text files. After: writing."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+from litebert.corpus.documents import find_files
+from litebert.corpus.reading import TextFile
+from litebert.corpus.settings import CorpusSettings
+from litebert.corpus.sources.writing import SourceReport, check_target, write_documents
+from litebert.settings import Settings
+
+_GUTENBERG_START = re.compile(r"\*\*\* ?START OF (THE|THIS) PROJECT GUTENBERG", re.IGNORECASE)
+_GUTENBERG_END = re.compile(r"(\*\*\* ?END OF (THE|THIS) |End of (The )?)PROJECT GUTENBERG", re.IGNORECASE)
+_HEADING = re.compile(
+    r"(chapter|book|part|act|letter|canto|stave|kapitel|chapitre|cap[ií]tulo|luku|глава)\s+([ivxlcdm]+|\d+|[^\W\d_]+)\b"
+    r"(?!.*[,;])",
+    re.IGNORECASE,
+)
+_LONGEST_HEADING = 60
+"""Characters; a longer line that begins like a heading is a sentence."""
+
+Lines = Iterable[str | None]
+"""Lines of a book; None where lines are blank."""
+
+
+class BookSettings(Settings):
+    """How files of books become documents."""
+
+    documents: Literal["book", "chapter"] = "book"
+    """What a document is: a whole file, or what stands between two lines such as "Chapter IV"."""
+    lines: Literal["paragraph", "wrapped"] = "paragraph"
+    """`paragraph`: every line is a sentence or a paragraph, as in the BookCorpus. `wrapped`: a paragraph goes over
+    several lines and ends at a blank one, as in Project Gutenberg."""
+    gutenberg: bool = False
+    """Leave out what stands before the START and after the END line of Project Gutenberg; a file without is counted."""
+
+
+def write_books(patterns: Sequence[str | Path], settings: BookSettings, out: Path) -> SourceReport:
+    """Every book of some files, globs and directories, in the order of their paths."""
+    check_target(out)
+    counts: Counter[str] = Counter()
+    return write_documents(_documents(find_files(patterns, counts), settings, counts), out, counts)
+
+
+def _documents(files: Sequence[Path], settings: BookSettings, counts: Counter[str]) -> Iterator[str | None]:
+    for path in files:
+        book = TextFile(path, CorpusSettings(), counts)
+        lines: Lines = (text for _, text in book.lines())
+        if settings.gutenberg:
+            lines = _without_licence(lines, counts)
+        if settings.lines == "wrapped":
+            lines = _unwrapped(lines)
+        yield from _in_chapters(lines, counts) if settings.documents == "chapter" else filter(None, lines)
+        yield None
+        counts["books"] += 1
+        book.warn()
+
+
+def _without_licence(lines: Lines, counts: Counter[str]) -> Iterator[str | None]:
+    """The lines between START and END; all of a book that has no START line."""
+    before: list[str | None] = []
+    is_inside = False
+    for line in lines:
+        if not is_inside and line and _GUTENBERG_START.search(line):
+            before, is_inside = [], True
+        elif is_inside and line and _GUTENBERG_END.search(line):
+            return
+        elif is_inside:
+            yield line
+        else:
+            before.append(line)
+    if not is_inside:
+        counts["books without a Gutenberg header"] += 1
+    yield from before
+
+
+def _unwrapped(lines: Lines) -> Iterator[str]:
+    """Paragraphs out of the lines they are spread over."""
+    paragraph: list[str] = []
+    for line in lines:
+        if line:
+            paragraph.append(line)
+        elif paragraph:
+            yield " ".join(paragraph)
+            paragraph = []
+    if paragraph:
+        yield " ".join(paragraph)
+
+
+def _in_chapters(lines: Lines, counts: Counter[str]) -> Iterator[str | None]:
+    """The text with an end of document at every heading; headings are left out."""
+    for line in filter(None, lines):
+        if len(line) <= _LONGEST_HEADING and _HEADING.match(line):
+            counts["chapter headings"] += 1
+            yield None
+        else:
+            yield line

@@ -1,0 +1,159 @@
+"""Articles of a Wikipedia dump as documents. Before: a dump, or what WikiExtractor made of one. After: writing.
+
+A dump is one XML file of any size, mostly `…-pages-articles.xml.bz2` or its multistream variant; one page is held at a
+time.
+"""
+
+import bz2
+import gzip
+import html
+import json
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+from xml.etree import ElementTree
+
+from litebert.corpus.sources.wikitext import paragraphs
+from litebert.corpus.sources.writing import SourceReport, check_target, write_documents
+from litebert.errors import DataError
+
+_DISAMBIGUATION = re.compile(
+    r"__DISAMBIG__|\{\{\s*(?:[^{}|\n]*\b)?"
+    r"(?:disambig\w*|dab|hndis|geodis|begriffsklärung|homonymie|desambig\w*|disambigua|doorverwijspagina|täsmennyssivu|"
+    r"неоднозначность|曖昧さ回避|aimai|消歧义|消歧義|동음이의\w*|توضيح|ujednoznacznienie)\s*(?:\||\}\})",
+    re.IGNORECASE,
+)
+_OPENERS = {".bz2": bz2.open, ".gz": gzip.open}
+_STANDARD_NAMESPACES = frozenset(("file", "image", "media", "category", "template", "wikipedia", "portal", "help"))
+
+
+@dataclass(frozen=True)
+class _Page:
+    namespace: str
+    is_redirect: bool
+    text: str
+
+
+def write_wikipedia(sources: Sequence[Path], out: Path) -> SourceReport:
+    """Every article of some dumps, or of files and directories in the JSON format of WikiExtractor."""
+    check_target(out)
+    counts: Counter[str] = Counter()
+    return write_documents(_documents(sources, counts), out, counts)
+
+
+def _documents(sources: Sequence[Path], counts: Counter[str]) -> Iterator[str | None]:
+    for path in (file for source in sources for file in _files(source)):
+        is_dump = ".xml" in path.suffixes
+        yield from _articles(path, counts) if is_dump else _extracted(path, counts)
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.exists():
+        raise DataError(f"{path}: no such file or directory; give a dump, or what WikiExtractor made of one")
+    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+
+
+def _articles(path: Path, counts: Counter[str]) -> Iterator[str | None]:
+    """Paragraphs of every page that is an article."""
+    namespaces = set(_STANDARD_NAMESPACES)
+    for page in _pages(path, namespaces):
+        counts["pages"] += 1
+        if reason := _reason_to_skip(page):
+            counts[reason] += 1
+            continue
+        found = list(paragraphs(page.text, namespaces=namespaces))
+        counts["articles" if found else "articles without prose"] += 1
+        yield from found
+        yield None
+
+
+def _reason_to_skip(page: _Page) -> str | None:
+    if page.namespace != "0":
+        return "pages that are no articles"
+    if page.is_redirect:
+        return "redirects"
+    return "disambiguation pages" if _DISAMBIGUATION.search(page.text) else None
+
+
+def _pages(path: Path, namespaces: set[str]) -> Iterator[_Page]:
+    """Every page of a dump; names of namespaces, which stand at its head, are added to `namespaces`.
+
+    Raises:
+        DataError: A damaged or cut-off file, or one that is no dump.
+    """
+    pages = 0
+    try:
+        with _opened(path) as file:
+            for element in _elements(path, file):
+                if _name(element) == "page":
+                    pages += 1
+                    yield _page(element)
+                elif element.get("key") != "0":
+                    namespaces.add((element.text or "").lower())
+    except ElementTree.ParseError as error:
+        raise DataError(f"{path}:{error.position[0]}: not XML, or cut off ({error}); take a fresh copy") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{path}: damaged or cut off after {pages:,} pages ({error}); take a fresh copy") from None
+    except OSError as error:
+        reason = error.strerror or error
+        raise DataError(f"{path}: cannot be read after {pages:,} pages ({reason}); take a fresh copy") from None
+
+
+def _elements(path: Path, file: BinaryIO) -> Iterator[ElementTree.Element]:
+    """The elements `namespace` and `page` of a dump; each is forgotten when the next is asked for."""
+    events = ElementTree.iterparse(file, events=("start", "end"))
+    _, root = next(events)
+    if _name(root) != "mediawiki":
+        raise DataError(f"{path}:1: not a dump: expected the element mediawiki, found {_name(root)}; give another file")
+    for event, element in events:
+        if event == "end" and _name(element) in ("namespace", "page"):
+            yield element
+            if _name(element) == "page":
+                root.clear()
+
+
+def _page(element: ElementTree.Element) -> _Page:
+    text = element.findtext("{*}revision/{*}text") or ""
+    is_redirect = element.find("{*}redirect") is not None or text.lstrip()[:9].lower() == "#redirect"
+    return _Page(element.findtext("{*}ns") or "0", is_redirect, text)
+
+
+def _extracted(path: Path, counts: Counter[str]) -> Iterator[str | None]:
+    """Articles of a file that WikiExtractor wrote with `--json`; its text may begin with the title."""
+    try:
+        with _opened(path) as file:
+            for number, line in enumerate(file, start=1):
+                title, text = _row(line, where=f"{path}:{number}")
+                lines = [line for line in text.splitlines() if line.strip()]
+                found = lines[1:] if lines and lines[0].strip() == title else lines
+                counts["pages"] += 1
+                counts["articles" if found else "articles without prose"] += 1
+                yield from found
+                yield None
+    except (EOFError, OSError, zlib.error) as error:
+        raise DataError(f"{path}: cannot be read, damaged or cut off ({error}); take a fresh copy") from None
+
+
+def _row(line: bytes, *, where: str) -> tuple[str, str]:
+    try:
+        row: Any = json.loads(line)
+        title, text = row["title"], row["text"]
+    except (ValueError, KeyError, TypeError):
+        raise DataError(
+            f"{where}: expected a JSON object with title and text; give a dump (….xml.bz2) or run WikiExtractor --json"
+        ) from None
+    return title.strip(), html.unescape(text)
+
+
+def _opened(path: Path) -> BinaryIO:
+    # bz2 reads the many streams of a multistream dump as one
+    return cast(BinaryIO, _OPENERS.get(path.suffix, open)(path, "rb"))
+
+
+def _name(element: ElementTree.Element) -> str:
+    """The tag without the address of the format's version."""
+    return element.tag.rpartition("}")[2]

@@ -1,0 +1,127 @@
+"""The prose of a Wikipedia article out of its wikitext. Before: wikipedia, which reads dumps. After: paragraphs.
+
+What BERT kept: "only the text passages, ignoring lists, tables, and headers". Templates are not expanded; the few that
+carry words of a sentence are read, the others left out with the brackets they leave empty.
+"""
+
+import html
+import re
+from collections.abc import Collection, Iterator
+
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_LEFT_OUT = (
+    "ref|math|chem|ce|gallery|timeline|syntaxhighlight|source|code|pre|score|hiero|graph|mapframe|maplink|imagemap|"
+    "templatestyles|templatedata|table|references|section|inputbox|categorytree|includeonly|noinclude"
+)
+_EMPTY_ELEMENT = re.compile(rf"<({_LEFT_OUT})\b[^<>]*/>", re.IGNORECASE)
+_ELEMENT = re.compile(rf"<({_LEFT_OUT})\b[^<>]*>(?:(?!<\1\b).)*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_NOWIKI = re.compile(r"</?nowiki\s*/?>", re.IGNORECASE)
+_BREAK = re.compile(r"<(?:br|hr)\b[^<>]*>", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+_BRACKETS = re.compile(r"\{\{|\}\}|\[\[|\]\]|^[ \t:]*\{\||^[ \t]*\|\}(?!\})", re.MULTILINE)
+_CLOSES = {"}}": "{{", "]]": "[[", "|}": "{|"}
+_EXTERNAL_LINK = re.compile(r"\[(?:https?:|ftp:|mailto:)?//[^\s\]]+[ \t]*([^\]\n]*)\]")
+_QUOTES = re.compile(r"'{2,}")
+_MAGIC_WORD = re.compile(r"__[A-Z]{4,}__")
+_PARAMETER = re.compile(r"\{\{\{[^{}]*\}\}\}")
+_VARIANTS = re.compile(r"-\{(?:[^{};:]*:)?([^{};]*)[^{}]*\}-")
+"""Chinese articles hold words for several regions, `-{zh-hans:…;zh-hant:…}-`; the first is as good as any."""
+_EMPTY_BRACKETS = re.compile(r"[ \t]*[(（][\s,;:/–—-]*[)）]")
+_AFTER_OPENING = re.compile(r"([(（])[\s,;:]+")
+_BEFORE_CLOSING = re.compile(r"[\s,;:]+([)）])")
+_BEFORE_STOP = re.compile(r"[ \t]+([,.;:!?])(?=\s|$)")
+_SPACES = re.compile(r"[ \t\u00a0]+")
+_NO_PROSE = tuple("*#;:|!={}")
+"""What a line begins with that is an item of a list, a cell of a broken table or a heading."""
+_LANGUAGE_LINK = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?")
+
+_WORDS_OF_TEMPLATES = {
+    **dict.fromkeys(("lang", "transl", "transliteration", "abbr", "tooltip", "nihongo"), 1),
+    **dict.fromkeys(("nowrap", "nobr", "nobold", "small", "big", "em", "strong", "sic", "smallcaps", "sc", "val"), 0),
+    **dict.fromkeys(("circa", "c.", "ca."), 0),
+    **dict.fromkeys(("quote", "blockquote", "cquote", "text", "center", "ill", "interlanguage link"), 0),
+}
+"""Templates whose words belong to the sentence → which of their arguments, counted from 0."""
+_RANGE_WORDS = frozenset(("to", "-", "–", "and", "or", "x", "by"))
+"""What stands between two numbers of a `convert` template."""
+
+
+def paragraphs(wikitext: str, *, namespaces: Collection[str] = ()) -> Iterator[str]:
+    """The paragraphs of prose; `namespaces`, in lower case, are the prefixes of links to files and categories."""
+    text = _COMMENT.sub("", wikitext)
+    text = _without_elements(text)
+    text = _without_brackets(_PARAMETER.sub("", _NOWIKI.sub("", text)), namespaces)
+    text = _EXTERNAL_LINK.sub(r"\1", text)
+    text = _TAG.sub("", _BREAK.sub(" ", text))
+    text = _VARIANTS.sub(r"\1", _MAGIC_WORD.sub("", _QUOTES.sub("", text)))
+    for line in html.unescape(text).splitlines():
+        if not line.lstrip().startswith(_NO_PROSE) and (prose := _tidy(line)):
+            yield prose
+
+
+def _without_elements(text: str) -> str:
+    """Without what is no prose; innermost first, since a table may hold a table."""
+    text, count = _EMPTY_ELEMENT.sub("", text), 1
+    while count:
+        text, count = _ELEMENT.subn("", text)
+    return text
+
+
+def _without_brackets(text: str, namespaces: Collection[str]) -> str:
+    """Links by their words; templates and tables, which may hold each other, left out.
+
+    A bracket without its partner is left out alone, so that one mistake does not take the rest of an article.
+    """
+    parts: list[str] = []
+    opened: list[tuple[str, int]] = []
+    end = 0
+    for match in _BRACKETS.finditer(text):
+        parts.append(text[end : match.start()])
+        end = match.end()
+        bracket = match.group().lstrip(" \t:")
+        if bracket not in _CLOSES:
+            opened.append((bracket, len(parts)))
+        elif any(kind == _CLOSES[bracket] for kind, _ in opened):
+            kind, start = opened.pop()
+            while kind != _CLOSES[bracket]:
+                kind, start = opened.pop()
+            content = "".join(parts[start:])
+            parts[start:] = [_words(kind, content, namespaces)]
+    return "".join([*parts, text[end:]])
+
+
+def _words(kind: str, content: str, namespaces: Collection[str]) -> str:
+    if kind == "[[":
+        return _words_of_link(content, namespaces)
+    return _words_of_template(content) if kind == "{{" else ""
+
+
+def _words_of_link(content: str, namespaces: Collection[str]) -> str:
+    """What a reader sees of `target|words`; nothing of a picture, a category or another language's article."""
+    target, _, words = content.partition("|")
+    prefix, colon, _ = target.partition(":")
+    prefix = prefix.strip()
+    if colon and prefix and (prefix.lower() in namespaces or _LANGUAGE_LINK.fullmatch(prefix)):
+        return ""
+    return words.rpartition("|")[2] or target.strip().lstrip(":")
+
+
+def _words_of_template(content: str) -> str:
+    name, *arguments = (part.strip() for part in content.split("|"))
+    unnamed = [argument for argument in arguments if not re.match(r"[\w -]+=", argument)]
+    name = name.lower().replace("_", " ")
+    if name in ("convert", "cvt"):
+        is_range = len(unnamed) > 3 and unnamed[1] in _RANGE_WORDS
+        return " ".join(unnamed[: 4 if is_range else 2])
+    if name.startswith("lang-") and unnamed:
+        return unnamed[0]
+    place = _WORDS_OF_TEMPLATES.get(name)
+    return unnamed[place] if place is not None and place < len(unnamed) else ""
+
+
+def _tidy(line: str) -> str:
+    """Without the brackets, signs and spaces that what was left out has left behind."""
+    line = _EMPTY_BRACKETS.sub("", _SPACES.sub(" ", line))
+    line = _BEFORE_CLOSING.sub(r"\1", _AFTER_OPENING.sub(r"\1", line))
+    line = _BEFORE_STOP.sub(r"\1", line).strip()
+    return line if any(map(str.isalpha, line)) else ""

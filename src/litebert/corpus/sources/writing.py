@@ -1,0 +1,89 @@
+"""Documents of a source to one text file. Before: wikipedia, books, reading_comprehension. After: `corpus build`."""
+
+import contextlib
+import gzip
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+from litebert.errors import ConfigError, DataError
+from litebert.files import explained
+
+ENDINGS = (".txt", ".txt.gz")
+
+Paragraphs = Iterable[str | None]
+"""Paragraphs of text; None ends a document."""
+
+
+@dataclass(frozen=True)
+class SourceReport:
+    """What was written, and what was left out."""
+
+    file: Path
+    documents: int
+    paragraphs: int
+    text_bytes: int
+    """Of UTF-8, before compression."""
+    counts: dict[str, int]
+    """What was read, repaired and skipped, by name."""
+
+    def to_text(self) -> str:
+        """Lines for a person."""
+        written = (
+            f"{self.documents:,} documents, {self.paragraphs:,} paragraphs, {self.text_bytes / 1e6:,.1f} MB of text"
+        )
+        return "\n".join([f"{self.file}: {written}", *(f"{name}: {count:,}" for name, count in self.counts.items())])
+
+
+def write_documents(paragraphs: Paragraphs, file: Path, counts: Counter[str]) -> SourceReport:
+    """Write a paragraph a line and a blank line between documents; the file appears when all is written.
+
+    Raises:
+        DataError: No text in all of the source.
+    """
+    check_target(file)
+    documents = lines = size = 0
+    with _whole_file(file) as out:
+        is_open = False
+        for paragraph in paragraphs:
+            # whatever else ends a line for a reader is no end of a paragraph here
+            text = " ".join(paragraph.split()) if paragraph else ""
+            if text:
+                documents += not is_open
+                lines += 1
+                size += len(text.encode("utf-8"))
+                out.write(f"{text}\n" if is_open or documents == 1 else f"\n{text}\n")
+            is_open = paragraph is not None and (is_open or bool(text))
+        if not documents:
+            raise DataError(f"{file}: not written, since no text was found in the source; check what was given")
+    return SourceReport(file, documents, lines, size, {name: counts[name] for name in sorted(+counts)})
+
+
+def check_target(file: Path) -> None:
+    """Raise ConfigError, before any work, unless `file` is a new text file."""
+    if not file.name.endswith(ENDINGS):
+        raise ConfigError(f"{file}: expected a name ending in {' or '.join(ENDINGS)}; choose another --out")
+    if file.exists():
+        raise ConfigError(f"{file}: exists already; choose another --out or remove it")
+
+
+@contextlib.contextmanager
+def _whole_file(file: Path) -> Iterator[TextIO]:
+    temporary = file.with_name(f".{file.name}.writing")
+    with explained(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with temporary.open("wb") as raw, _compressed(raw, file) as out:
+                yield out
+            temporary.replace(file)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def _compressed(raw: BinaryIO, file: Path) -> TextIO:
+    # without a name and a time in it, equal text gives equal bytes
+    zipped = gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) if file.suffix == ".gz" else raw
+    return io.TextIOWrapper(cast(BinaryIO, zipped), encoding="utf-8", errors="replace", newline="\n")

@@ -1,0 +1,88 @@
+"""Folders of books to documents."""
+
+import pytest
+
+from litebert.corpus.sources.books import BookSettings, write_books
+from litebert.errors import DataError
+
+GUTENBERG = """The Project Gutenberg eBook of A Tale
+Title: A Tale
+
+*** START OF THE PROJECT GUTENBERG EBOOK A TALE ***
+
+A TALE
+
+CHAPTER I.
+In Which It Begins
+
+It was a day
+of rain.
+
+Then came sun.
+
+Chapter 2
+
+Chapter two, she said, is where I stop, and it goes on.
+
+*** END OF THE PROJECT GUTENBERG EBOOK A TALE ***
+
+Licence.
+"""
+
+
+def written(tmp_path, text: str, **settings) -> tuple[str, dict[str, int]]:
+    (tmp_path / "books").mkdir(exist_ok=True)
+    (tmp_path / "books" / "a.txt").write_text(text)
+    report = write_books([tmp_path / "books"], BookSettings(**settings), tmp_path / "out.txt")
+    return (tmp_path / "out.txt").read_text(), report.counts
+
+
+def test_a_book_is_a_document_whatever_lines_are_blank(tmp_path):
+    text, counts = written(tmp_path, "One line .\n\nAnother .\n")
+    assert text == "One line .\nAnother .\n"
+    assert counts == {"books": 1}
+
+
+def test_each_file_is_a_book(tmp_path):
+    for name in ("b", "a"):
+        (tmp_path / f"{name}.txt").write_text(f"The book {name}.\n")
+    report = write_books([tmp_path / "*.txt"], BookSettings(), tmp_path / "out" / "all.txt")
+    assert (tmp_path / "out" / "all.txt").read_text() == "The book a.\n\nThe book b.\n"
+    assert report.documents == 2
+
+
+def test_project_gutenberg_is_unwrapped_and_its_licence_left_out(tmp_path):
+    text, counts = written(tmp_path, GUTENBERG, gutenberg=True, lines="wrapped")
+    assert text.splitlines()[:3] == ["A TALE", "CHAPTER I. In Which It Begins", "It was a day of rain."]
+    assert "Licence" not in text
+    assert "Title" not in text
+    assert counts == {"books": 1}
+
+
+def test_chapters_are_documents_and_sentences_no_headings(tmp_path):
+    text, counts = written(tmp_path, GUTENBERG, gutenberg=True, lines="wrapped", documents="chapter")
+    assert text.split("\n\n") == [
+        "A TALE",
+        "It was a day of rain.\nThen came sun.",
+        "Chapter two, she said, is where I stop, and it goes on.\n",
+    ]
+    assert counts == {"books": 1, "chapter headings": 2}
+
+
+def test_a_book_without_header_is_kept_and_counted(tmp_path):
+    text, counts = written(tmp_path, "Only text.\n", gutenberg=True)
+    assert text == "Only text.\n"
+    assert counts == {"books": 1, "books without a Gutenberg header": 1}
+
+
+def test_bad_bytes_are_counted(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"caf\xe9\n")
+    report = write_books([tmp_path / "a.txt"], BookSettings(), tmp_path / "out.txt")
+    assert (tmp_path / "out.txt").read_text() == "caf\ufffd\n"
+    assert report.counts["lines repaired"] == 1
+
+
+def test_books_without_text_are_refused_and_nothing_left(tmp_path):
+    with pytest.raises(DataError, match="no text was found"):
+        written(tmp_path, "\n \n")
+    assert [path.name for path in tmp_path.iterdir()] == ["books"]
