@@ -146,7 +146,7 @@ def test_the_operations_are_those_of_a_real_forward_and_backward(tiny_config, ch
 def kept_for_backward(config: ModelConfig, *, precision: str, checkpoint_every: int | None) -> int:
     """Bytes of activations that a real training step keeps."""
     model = ForPretraining(config)
-    model.encoder.checkpoint_every = checkpoint_every
+    model.encoder.attention_kernel, model.encoder.checkpoint_every = "sdpa", checkpoint_every
     kept: dict[int, Tensor] = {}
 
     def pack(tensor: Tensor) -> Tensor:

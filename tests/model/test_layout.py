@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from litebert.model.kernels import attend_sdpa
-from litebert.model.layout import LAYOUTS, AttentionKernel, Grid, Packed
+from litebert.model.layout import LAYOUTS, AttentionKernel, Grid, Packed, default_kernel
 
 masks = st.tuples(st.integers(1, 4), st.integers(1, 9)).flatmap(lambda shape: arrays(bool, shape).map(torch.from_numpy))
 
@@ -76,3 +76,10 @@ def test_to_say_where_each_row_starts_changes_nothing(mask):
     ours, plain = Packed.of(mask, torch.arange(len(mask)) * mask.shape[1]), Packed.of(mask)
     assert ours.lengths == plain.lengths
     assert torch.equal(ours.positions, plain.positions)
+
+
+@pytest.mark.parametrize(
+    ("device", "training", "kernel"), [("cpu", True, "unpadded"), ("cpu", False, "sdpa"), ("cuda", True, "sdpa")]
+)
+def test_training_on_a_cpu_leaves_padding_out_by_default(device, training, kernel):
+    assert default_kernel(torch.device(device), training=training) == kernel

@@ -52,7 +52,9 @@ HEAD_DROPOUT = {  # shape of what the head drops from, by the original; nothing 
 
 def run(name: str, config: ModelConfig, batch: TokenBatch, *, training: bool = False):
     build, forward = FORWARDS[name]
-    return forward(build(config).train(training), batch)
+    model = build(config).train(training)
+    model.encoder.attention_kernel = "sdpa"
+    return forward(model, batch)
 
 
 def tensors(output) -> list[torch.Tensor]:

@@ -34,6 +34,7 @@ class Golden:
         self.model = ForPretraining(original.description.config)
         self.model.load_state_dict(original.renamed.tensors)
         self.model.to(dtype)
+        self.model.encoder.attention_kernel = "sdpa"  # which computes the padding too, as the original does
 
     @property
     def batch(self) -> tuple[Tensor, Tensor, Tensor]:

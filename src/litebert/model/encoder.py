@@ -16,7 +16,7 @@ from litebert.model.attention import Attention, Joined
 from litebert.model.config import ModelConfig
 from litebert.model.embeddings import Embeddings
 from litebert.model.feed_forward import FeedForward
-from litebert.model.layout import LAYOUTS, AttentionKernel, Layout
+from litebert.model.layout import LAYOUTS, AttentionKernel, Layout, default_kernel
 from litebert.model.outputs import EncoderOutput
 from litebert.model.schedule import Schedule, sharing_schedule, stored_blocks
 from litebert.model.shapes import Starts
@@ -28,8 +28,8 @@ class Encoder(nn.Module):
     Source: `AlbertModel` in the original modeling.py.
     """
 
-    attention_kernel: AttentionKernel
-    """How attention is computed; every kernel gives the same numbers at the real tokens."""
+    attention_kernel: AttentionKernel | None
+    """How attention is computed; every kernel gives the same numbers at the real tokens. None: `default_kernel`."""
     checkpoint_every: int | None
     """Keep activations at every so many blocks and compute the others again in the backward pass; None: keep all."""
 
@@ -44,7 +44,7 @@ class Encoder(nn.Module):
         self.attentions = nn.ModuleList(Attention(config) for _ in range(attentions))
         self.feed_forwards = nn.ModuleList(FeedForward(config) for _ in range(feed_forwards))
         self.pooler = nn.Linear(config.hidden_size, config.hidden_size) if pooler else None
-        self.attention_kernel = "sdpa"
+        self.attention_kernel = None
         self.checkpoint_every = None
         self._run_block = run_block
 
@@ -121,7 +121,8 @@ class Encoder(nn.Module):
     ) -> tuple[Layout, Tensor, Tensor]:
         """The layout of the batch, its embeddings, and what the first block reads."""
         self._check_length(input_ids.shape[1])
-        layout = LAYOUTS[self.attention_kernel](attention_mask, example_starts)
+        kernel = self.attention_kernel or default_kernel(attention_mask.device, training=self.training)
+        layout = LAYOUTS[kernel](attention_mask, example_starts)
         embedded = self.embeddings(layout.pack(input_ids), layout.pack(token_type_ids), layout.positions)
         # under autocast the residual stream stays in 32 bits
         return layout, embedded, self.projection(embedded).to(embedded.dtype)

@@ -131,6 +131,14 @@ LAYOUTS: Final[dict[AttentionKernel, Callable[..., Layout]]] = {
 }
 
 
+def default_kernel(device: torch.device, *, training: bool) -> AttentionKernel:
+    """`unpadded` for training on a CPU, where it is the faster for any batch; otherwise `sdpa`.
+
+    A program that is to serve any batch, compiled or exported, must not hold the lengths of one.
+    """
+    return "unpadded" if training and device.type == "cpu" and not torch.compiler.is_compiling() else "sdpa"
+
+
 def example_begins(mask: Mask, example_starts: Starts | None) -> Int[Tensor, "B S"]:
     """For each cell of the grid the flat position at which its example begins, or its row where none has begun."""
     begins = _cells(mask)
