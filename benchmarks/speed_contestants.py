@@ -4,10 +4,11 @@ Before: a config. After: models whose outputs were compared, and the mean loss o
 """
 
 import importlib.util
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
@@ -34,15 +35,18 @@ class Contestant:
     """The model from a model directory."""
     loss: Callable[[nn.Module, PretrainBatch], Tensor]
     """Mean MLM loss plus mean SOP loss."""
+    bf16: bool = True
+    """Whether it trains in bf16, or in fp32, which is what transformers does unless told otherwise."""
 
 
-def contestants(*, compiled: bool) -> list[Contestant]:
+def contestants(*, compiled: bool, fp32: bool) -> list[Contestant]:
     """Everyone who can run here. Where time runs out it is litebert's best that is missing, not the others'."""
+    theirs = [_theirs("sdpa"), _theirs("eager")]
+    theirs += [replace(_theirs("sdpa"), variant="fp32", bf16=False)] if fp32 else []
+    theirs += [_theirs("sdpa", compiled=True)] if compiled else []
     ours = [_ours("sdpa"), _ours("unpadded"), *([_ours("sdpa", compiled=True)] if compiled else [])]
-    if not has_transformers():
-        return ours
-    theirs = [_theirs("sdpa"), _theirs("eager"), *([_theirs("sdpa", compiled=True)] if compiled else [])]
-    return [one for pair in zip(theirs, ours, strict=True) for one in pair]
+    in_turn = zip_longest(theirs if has_transformers() else [], ours)
+    return [one for pair in in_turn for one in pair if one is not None]
 
 
 def has_transformers() -> bool:
@@ -55,22 +59,41 @@ def save_weights(config: ModelConfig, directory: Path) -> Path:
     return save_model(ForPretraining(config, seed=0), directory)
 
 
-def random_batch(config: ModelConfig, *, batch_size: int, length: int, padded: bool = False) -> PretrainBatch:
-    """Random tokens, without padding unless wanted, with the share of predictions that pretraining has."""
-    generator = torch.Generator().manual_seed(batch_size * length)
-    ids = torch.randint(5, config.vocab_size, (batch_size, length), generator=generator)
-    lengths = torch.randint(length // 2, length, (batch_size,), generator=generator)
-    real = torch.arange(length) < lengths[:, None] if padded else torch.ones_like(ids, dtype=torch.bool)
+def full_rows(*, batch_size: int, length: int) -> list[int]:
+    """Lengths of a batch without padding."""
+    return [length] * batch_size
+
+
+def mixed_rows(*, batch_size: int, length: int) -> list[int]:
+    """Lengths of short documents: log-normal, median 116, deviation of the logarithm 0.53, cut at `length`.
+
+    So are the paragraphs of Wikipedia that SQuAD asks about, in tokens of the released vocabulary.
+    """
+    generator = torch.Generator().manual_seed(0)
+    drawn = 116 * (torch.randn(batch_size, generator=generator) * 0.53).exp()
+    return drawn.round().long().clamp(min=8, max=length).tolist()
+
+
+ROWS: Final = {"full": full_rows, "mixed": mixed_rows}
+
+
+def random_batch(config: ModelConfig, lengths: Sequence[int]) -> PretrainBatch:
+    """Random tokens in rows of these lengths, padded to the longest, with the share of predictions of pretraining."""
+    rows, longest = torch.tensor(lengths)[:, None], max(lengths)
+    generator = torch.Generator().manual_seed(sum(lengths))
+    ids = torch.randint(5, config.vocab_size, (len(lengths), longest), generator=generator)
+    real = torch.arange(longest) < rows
     predicted = (torch.rand(ids.shape, generator=generator) < MASKED_FRACTION) & real
     predicted[:, 1] = True
     return PretrainBatch(
         input_ids=ids,
         attention_mask=real,
-        token_type_ids=(torch.arange(length) >= length // 2).long().expand_as(ids).contiguous(),
+        token_type_ids=((torch.arange(longest) >= rows // 2) & real).long(),
         predicted_positions=predicted.flatten().nonzero()[:, 0],
         mlm_labels=ids[predicted],
-        sop_labels=torch.randint(0, 2, (batch_size,), generator=generator),
+        sop_labels=torch.randint(0, 2, (len(lengths),), generator=generator),
         num_tokens=int(real.sum()),
+        example_starts=None,
     )
 
 

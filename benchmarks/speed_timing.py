@@ -1,13 +1,18 @@
 """Seconds, bytes and rates on one device. Before: a model and its loss on a batch. After: `training_speed.py`."""
 
+import ctypes
+import gc
+import re
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
+CLEAR_REFS = Path("/proc/self/clear_refs")
 WARMUP_STEPS = 3
 BLOCKS = 3
 GAIN = 1.05
@@ -20,7 +25,7 @@ class Timing:
 
     seconds_a_step: float
     peak_bytes: int | None
-    """Largest memory that torch had allocated; None on the CPU."""
+    """Most memory in use for weights, gradients, optimizer and activations; None where it cannot be known."""
     first_loss: float
 
 
@@ -32,14 +37,20 @@ def matmul_rate(device: torch.device, *, size: int, seconds: float = 1.0) -> flo
 
 
 def train_steps(
-    model: nn.Module, loss_of: Callable[[nn.Module], Tensor], device: torch.device, *, seconds: float
+    load: Callable[[], nn.Module],
+    loss_of: Callable[[nn.Module], Tensor],
+    device: torch.device,
+    *,
+    seconds: float,
+    bf16: bool = True,
 ) -> Timing:
-    """Time whole steps: forward in bf16, backward, clipping, a fused AdamW update."""
-    model.to(device).train()
+    """Time whole steps: forward (in bf16 unless told otherwise), backward, clipping, a fused AdamW update."""
+    before = _forget_peak(device)
+    model = load().to(device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=True)
 
     def step() -> Tensor:
-        with torch.autocast(device.type, torch.bfloat16):
+        with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
             loss = loss_of(model)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -47,12 +58,10 @@ def train_steps(
         optimizer.zero_grad(set_to_none=True)
         return loss.detach()
 
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(device)
     first_loss = step().item()
     taken = median_seconds(step, device, seconds=seconds)
-    peak = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
-    return Timing(taken, peak, first_loss)
+    peak = _peak(device)
+    return Timing(taken, None if peak is None else peak - before, first_loss)
 
 
 def median_seconds(action: Callable[[], object], device: torch.device, *, seconds: float) -> float:
@@ -88,6 +97,31 @@ def _block(action: Callable[[], object], device: torch.device, *, repeats: int) 
         action()
     _wait(device)
     return (time.perf_counter() - start) / repeats
+
+
+def _forget_peak(device: torch.device) -> int:
+    """Begin to look for a new peak; gives the bytes that are in use without any model."""
+    gc.collect()
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    elif CLEAR_REFS.exists():
+        ctypes.CDLL(None).malloc_trim(0)
+        CLEAR_REFS.write_text("5")
+        return _status("VmRSS")
+    return 0
+
+
+def _peak(device: torch.device) -> int | None:
+    """Most bytes in use since `_forget_peak`: of torch on a GPU, of the process on Linux."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    return _status("VmHWM") if CLEAR_REFS.exists() else None
+
+
+def _status(name: str) -> int:
+    """A figure of /proc/self/status in bytes."""
+    found = re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="ascii"))
+    return 1024 * int(found[1]) if found else 0
 
 
 def _wait(device: torch.device) -> None:
