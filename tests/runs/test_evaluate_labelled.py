@@ -90,9 +90,18 @@ def test_a_page_is_written_beside_the_figures(save, tmp_path):
     assert "CoLA/dev.tsv" in page
 
 
+def test_labels_in_another_order_are_those_of_the_task(save, tmp_path):
+    data = write_mnli(tmp_path)
+    model = save(ForSequenceClassification, labels=("entailment", "neutral", "contradiction"))
+    evaluation = evaluate_official(model, "mnli", data).parts["dev"]
+    assert evaluation.labels == ("entailment", "neutral", "contradiction")
+    assert [sum(row) for row in evaluation.confusion_matrix] == [12, 12, 12]
+
+
 @pytest.mark.parametrize(
     ("task", "labels", "message"),
     [
+        ("mrpc", ("1", "0"), "but MRPC is classification with 0, 1"),
         ("cola", ("bad", "good"), "answers classification with labels bad, good, but CoLA is classification with 0, 1"),
         ("sts-b", ("0", "1"), "answers classification with labels 0, 1, but STS-B is regression"),
         ("race", ("0", "1"), "but RACE is multiple_choice"),

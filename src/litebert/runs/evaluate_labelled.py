@@ -13,7 +13,7 @@ from litebert.runs.finetune_data import task_from
 from litebert.runs.labelled import LabelledSet, task_of
 from litebert.runs.report_page import report_page
 from litebert.runs.result import Result
-from litebert.tasks.catalogue import official_task
+from litebert.tasks.catalogue import OfficialTask, official_task
 from litebert.tasks.delimited import Columns
 from litebert.tasks.evaluation import Evaluation
 from litebert.tasks.kinds import KINDS, encode_for, kind_of
@@ -61,7 +61,7 @@ def evaluate_official(
     row = official_task(name)
     description = read_description(model)
     kind = kind_of(description, where=str(model))
-    if kind != row.kind or (row.labels and description.labels and tuple(description.labels) != row.labels):
+    if kind != row.kind or not _same_labels(row, description.labels):
         raise ConfigError(
             f"{model}: answers {kind} with labels {', '.join(description.labels)}, but {row.title} is {row.kind} "
             f"with {', '.join(row.labels or ())}; give a model that was fine-tuned on it"
@@ -71,10 +71,16 @@ def evaluate_official(
         raise DataError(f"{directory}: no development part of {row.title}; give the directory with {row.folders[0]!r}")
     parts: dict[str, Evaluation] = {}
     for part in there:
-        data = read_official(name, directory, part)
+        data = read_official(name, directory, part, labels=description.labels if row.labels else None)
         page = report and report.with_stem(f"{report.stem}-{part}" if len(there) > 1 else report.stem)
         parts[part] = _scored(model, task_from(row, data, tuple(metrics)), data, page)
     return OfficialEvaluation(parts)
+
+
+def _same_labels(row: OfficialTask, labels: tuple[str, ...]) -> bool:
+    """Whether a model answers the labels of a task, in any order that leaves its metrics what they are."""
+    in_order = labels == row.labels
+    return row.labels is None or in_order or (set(labels) == set(row.labels) and "f1" not in row.metrics)
 
 
 def _scored(model: Path, task: Task, data: LabelledData, report: Path | None) -> Evaluation:

@@ -5,10 +5,11 @@ The directory is that of all tasks (`GLUE/CoLA/train.tsv`) or that of the one (`
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from litebert.errors import ConfigError, DataError
-from litebert.tasks.catalogue import OfficialTask, OfficialFile, PartName, official_task
+from litebert.tasks.catalogue import OfficialFile, OfficialTask, PartName, official_task
 from litebert.tasks.label_columns import filled, indices, scores
 from litebert.tasks.labelled import Example, LabelledData, Target
 from litebert.tasks.race import read_race
@@ -21,7 +22,12 @@ UNKNOWN_GENRE = "n/a"
 
 
 def read_official(
-    name: str, directory: Path, part: PartName, *, files: Mapping[PartName, str] | None = None
+    name: str,
+    directory: Path,
+    part: PartName,
+    *,
+    files: Mapping[PartName, str] | None = None,
+    labels: tuple[str, ...] | None = None,
 ) -> LabelledData:
     """The examples of a part of a task, as its row says; rows of test files have no target.
 
@@ -30,11 +36,13 @@ def read_official(
         directory: that of all tasks, or that of this one.
         part: which file.
         files: names of files that differ from the official ones, such as those of a smaller selection.
+        labels: the labels in the order of a model that has another than the original code.
 
     Raises:
         DataError: with file, line and field.
     """
     task = official_task(name)
+    task = replace(task, labels=labels) if labels else task
     if part not in task.parts:
         raise ConfigError(f"part: {task.title} has no {part!r}; it has {', '.join(task.parts)}")
     row = task.parts[part]

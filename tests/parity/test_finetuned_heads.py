@@ -1,0 +1,146 @@
+"""Fine-tuned checkpoints of others: the same predictions from transformers' directories and TensorFlow's bundles."""
+
+import numpy as np
+import pytest
+import torch
+
+from litebert.inference.predictor import Predictor
+from litebert.model.config import ModelConfig
+from litebert.model.directory import save_model
+from litebert.model.models import ForMultipleChoice, ForSequenceClassification
+from litebert.runs.convert import convert
+from litebert.tokenization.tokenizer import Tokenizer
+
+transformers = pytest.importorskip("transformers")
+
+PAIRS = [("the film was good", "a long movie"), ("the music felt dull", "so bad")]
+OPTIONS = ("good", "awful", "a bad film")
+WORDS = ["the", "wonderful", "film"]
+
+
+@pytest.fixture
+def theirs(tiny_tokenizer, tmp_path):
+    """A directory as transformers leaves it after fine-tuning a class, with random weights, and the model."""
+
+    def save(name, **options):
+        config = transformers.AlbertConfig(
+            vocab_size=tiny_tokenizer.vocab_size,
+            embedding_size=8,
+            hidden_size=16,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=32,
+            max_position_embeddings=48,
+            initializer_range=0.5,
+            **options,
+        )
+        torch.manual_seed(0)
+        model = getattr(transformers, name)(config).eval()
+        model.save_pretrained(tmp_path / name)
+        tiny_tokenizer.save(tmp_path / "tokenizer")
+        transformers.AutoTokenizer.from_pretrained(tmp_path / "tokenizer").save_pretrained(tmp_path / name)
+        (tmp_path / name / "spiece.model").write_bytes((tmp_path / "tokenizer" / "spiece.model").read_bytes())
+        return tmp_path / name, model
+
+    return save
+
+
+def their_logits(model, tokenizer, pairs):
+    encoded = tokenizer(
+        [first for first, _ in pairs], [second for _, second in pairs], padding=True, return_tensors="pt"
+    )
+    with torch.inference_mode():
+        return model(**encoded).logits
+
+
+def test_a_classifier_of_transformers_answers_the_same(theirs):
+    directory, model = theirs("AlbertForSequenceClassification", id2label={0: "no", 1: "perhaps", 2: "yes"})
+    logits = their_logits(model, transformers.AutoTokenizer.from_pretrained(directory), PAIRS)
+    for answer, row in zip(Predictor.load(directory).classify(PAIRS), logits, strict=True):
+        assert list(answer.probabilities.values()) == pytest.approx(row.softmax(-1).tolist(), abs=1e-5)
+        assert answer.label == model.config.id2label[int(row.argmax())]
+
+
+def test_several_labels_of_transformers_answer_the_same(theirs):
+    options = {"id2label": {0: "a", 1: "b"}, "problem_type": "multi_label_classification"}
+    directory, model = theirs("AlbertForSequenceClassification", **options)
+    logits = their_logits(model, transformers.AutoTokenizer.from_pretrained(directory), PAIRS)
+    for answer, row in zip(Predictor.load(directory).label(PAIRS), logits, strict=True):
+        assert list(answer.probabilities.values()) == pytest.approx(row.sigmoid().tolist(), abs=1e-5)
+
+
+def test_a_regression_of_transformers_answers_the_same(theirs):
+    directory, model = theirs("AlbertForSequenceClassification", num_labels=1)
+    logits = their_logits(model, transformers.AutoTokenizer.from_pretrained(directory), PAIRS)
+    assert Predictor.load(directory).score(PAIRS) == pytest.approx(logits[:, 0].tolist(), abs=1e-5)
+
+
+def test_a_multiple_choice_of_transformers_answers_the_same(theirs):
+    directory, model = theirs("AlbertForMultipleChoice")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(directory)
+    text = "the film was good"
+    encoded = tokenizer([text] * len(OPTIONS), list(OPTIONS), padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        logits = model(**{name: value[None] for name, value in encoded.items()}).logits[0]
+    (answer,) = Predictor.load(directory).choose([(text, None, OPTIONS)])
+    assert answer.probabilities == pytest.approx(tuple(logits.softmax(-1).tolist()), abs=1e-5)
+    assert answer.index == int(logits.argmax())
+
+
+def test_a_tagger_of_transformers_answers_the_same(theirs):
+    directory, model = theirs("AlbertForTokenClassification", id2label={0: "O", 1: "B-X", 2: "I-X"})
+    tokenizer = Tokenizer.load(directory)
+    words = [tokenizer.encode(word) for word in WORDS]
+    ids = [tokenizer.cls_id, *(token for word in words for token in word), tokenizer.sep_id]
+    with torch.inference_mode():
+        logits = model(torch.tensor([ids])).logits[0].numpy()
+    firsts = 1 + np.cumsum([0, *(len(word) for word in words[:-1])])
+    (answer,) = Predictor.load(directory).tag([WORDS])
+    assert answer.tags == tuple(model.config.id2label[index] for index in logits[firsts].argmax(-1))
+
+
+@pytest.fixture
+def config(tiny_tokenizer):
+    return ModelConfig(
+        vocab_size=tiny_tokenizer.vocab_size,
+        embedding_size=8,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=48,
+        initializer_range=0.5,
+    )
+
+
+@pytest.fixture
+def round_trip(tiny_tokenizer, tmp_path):
+    """(our directory, the directory read from a TensorFlow checkpoint of the same weights)."""
+
+    def go(model, *, labels=(), **options):
+        ours = save_model(model, tmp_path / "ours", labels=labels, extra_files=tiny_tokenizer.files(), **options)
+        convert(str(ours), tmp_path / "original", to="tensorflow")
+        convert(
+            str(tmp_path / "original"), tmp_path / "read", to="litebert", labels=labels, as_model=type(model).__name__
+        )
+        return Predictor.load(ours), Predictor.load(tmp_path / "read")
+
+    return go
+
+
+def test_the_head_of_run_classifier_is_read_with_its_labels(config, round_trip):
+    model = ForSequenceClassification(config, num_labels=3)
+    ours, read = round_trip(model, labels=("contradiction", "entailment", "neutral"))
+    assert read.classify(PAIRS) == ours.classify(PAIRS)
+
+
+def test_the_head_of_sts_b_is_read_as_a_regression(config, round_trip):
+    model = ForSequenceClassification(config, num_labels=1)
+    ours, read = round_trip(model, labels=("score",), problem_type="regression")
+    assert read.score(PAIRS) == ours.score(PAIRS)
+
+
+def test_the_head_of_run_race_is_read_as_a_multiple_choice(config, round_trip):
+    ours, read = round_trip(ForMultipleChoice(config))
+    questions = [("the film was good", "it was _", OPTIONS)]
+    assert read.choose(questions) == ours.choose(questions)
