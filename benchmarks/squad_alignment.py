@@ -1,0 +1,46 @@
+"""How many gold answers the pieces of a window give back letter for letter, and which do not.
+
+python benchmarks/squad_alignment.py TOKENIZER dev-v1.1.json [dev-v2.0.json …]
+"""
+
+import sys
+from pathlib import Path
+
+from litebert.tasks.squad_features import EncodedQuestions
+from litebert.tasks.squad_metrics import normalize_answer
+from litebert.tasks.squad_reader import read_squad
+from litebert.tasks.squad_settings import QuestionSettings
+from litebert.tokenization.tokenizer import Tokenizer
+
+
+def report(file: Path, tokenizer: Tokenizer) -> None:
+    encoded = EncodedQuestions(read_squad(file).examples, tokenizer, QuestionSettings())
+    windows = {}
+    for window in encoded.windows:
+        windows.setdefault(window.question, []).append(window)
+    answered = answers = exact = normal = in_a_window = questions = 0
+    for index, (question, document) in enumerate(zip(encoded.questions, encoded.documents, strict=True)):
+        given = []
+        for answer in question.answers:
+            pieces = document.pieces_of(answer.span)
+            start, end = document.characters_of(pieces)
+            text = document.context[start:end]
+            given.append(text == answer.text)
+            normal += normalize_answer(text) == normalize_answer(answer.text)
+            in_a_window += any(window.positions_of(pieces) for window in windows[index])
+            if text != answer.text:
+                outside = f"{answer.span[0] - start} characters before it and {end - answer.span[1]} after it"
+                print(f"  {question.id}: the answer cuts a piece, which has {outside}")
+        answers, exact, answered = answers + len(given), exact + sum(given), answered + bool(given)
+        questions += any(given)
+    print(
+        f"{file.name}: {len(encoded.questions):,} questions, {len(windows):,} with a window, {len(encoded):,} windows"
+    )
+    print(f"  questions with an answer given back: {questions:,} of {answered:,} ({questions / answered:.3%})")
+    print(f"  answers given back: {exact:,} of {answers:,} ({exact / answers:.3%}), {normal / answers:.3%} normalised")
+    print(f"  answers that lie whole in a window: {in_a_window:,} of {answers:,}")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[2:]:
+        report(Path(name), Tokenizer.load(sys.argv[1]))

@@ -1,0 +1,113 @@
+"""SQuAD features, litebert against transformers' fast tokenizer, one thread each; the outputs are compared first.
+
+python benchmarks/squad_features.py TOKENIZER dev-v1.1.json [QUESTIONS]
+
+The other side is the usual preparation for training: the fast tokenizer with overflowing tokens and offsets, and a loop
+that looks for the answer's tokens. Its stride is an overlap: there 128 tokens are shared by two windows, here a window
+begins 128 pieces after the one before, as in the original. So windows are compared by what one rule would cut.
+"""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+os.environ.setdefault("RAYON_NUM_THREADS", "1")
+
+from transformers import AlbertTokenizerFast
+
+from litebert.tasks.squad_features import EncodedQuestions
+from litebert.tasks.squad_reader import read_squad
+from litebert.tasks.squad_settings import QuestionSettings
+from litebert.tasks.squad_windows import plan_windows
+from litebert.tokenization.tokenizer import Tokenizer
+
+LENGTH, STRIDE, ROUNDS = 384, 128, 3
+
+
+def litebert_features(questions, tokenizer):
+    encoded = EncodedQuestions(questions, tokenizer, QuestionSettings(max_length=LENGTH, stride=STRIDE))
+    return encoded, encoded.labels
+
+
+def transformers_features(questions, tokenizer):
+    """The windows and, for each, the tokens of the first answer."""
+    tokenized = tokenizer(
+        [question.text for question in questions],
+        [question.context for question in questions],
+        truncation="only_second",
+        max_length=LENGTH,
+        stride=STRIDE,
+        return_overflowing_tokens=True,
+        return_offsets_mapping=True,
+    )
+    labels = []
+    for window, offsets in enumerate(tokenized["offset_mapping"]):
+        question = questions[tokenized["overflow_to_sample_mapping"][window]]
+        labels.append(_label(question, offsets, tokenized.sequence_ids(window)))
+    return tokenized, labels
+
+
+def _label(question, offsets, sequences):
+    """As the widely used example script finds it."""
+    if not question.answers:
+        return 0, 0
+    start, end = question.answers[0].span
+    first, last = sequences.index(1), len(sequences) - 1 - sequences[::-1].index(1)
+    if not (offsets[first][0] <= start and offsets[last][1] >= end):
+        return 0, 0
+    while first < len(offsets) and offsets[first][0] <= start:
+        first += 1
+    while offsets[last][1] >= end:
+        last -= 1
+    return first - 1, last + 1
+
+
+def compare(questions, ours, our_labels, theirs, their_labels):
+    """Count the questions whose windows and labels agree, and those that differ, by the reason."""
+    mine = {}
+    for window, label in zip(ours.windows, our_labels.tolist(), strict=True):
+        mine.setdefault(window.question, []).append((window, label))
+    other = {}
+    for index, question in enumerate(theirs["overflow_to_sample_mapping"]):
+        other.setdefault(question, []).append(index)
+    counts = {"same ids and answer": 0, "same ids, other answer": 0, "several windows": 0, "other pieces": 0}
+    for index in range(len(questions)):
+        document, query = ours.documents[index].ids, mine[index][0][0].feature.token_type_ids.tolist().count(0) - 2
+        ids = [theirs["input_ids"][window] for window in other[index]]
+        if ids == [mine[index][0][0].feature.input_ids.tolist()] and len(mine[index]) == 1:
+            same = tuple(mine[index][0][1][:2]) == tuple(their_labels[other[index][0]])
+            counts["same ids and answer" if same else "same ids, other answer"] += 1
+            continue
+        room = LENGTH - query - 3
+        planned = plan_windows(len(document), room=room, stride=room - STRIDE)
+        head = mine[index][0][0].feature.input_ids[: query + 2].tolist()
+        by_rule = [[*head, *document[slice(*plan.pieces)].tolist(), head[-1]] for plan in planned]
+        counts["several windows" if by_rule == ids else "other pieces"] += 1
+    print(f"windows: {len(ours)} here, {len(theirs['input_ids'])} there")
+    print(", ".join(f"{name} {count}" for name, count in counts.items()))
+
+
+def main(directory: str, file: str, most: str = "0") -> None:
+    questions = read_squad(Path(file)).examples[: int(most) or None]
+    tokenizer, fast = Tokenizer.load(directory), AlbertTokenizerFast.from_pretrained(directory)
+    compare(questions, *litebert_features(questions, tokenizer), *transformers_features(questions, fast))
+    times = {"litebert": [], "transformers": []}
+    for _ in range(ROUNDS):
+        for name, features, own in (
+            ("litebert", litebert_features, tokenizer),
+            ("transformers", transformers_features, fast),
+        ):
+            plan_windows.cache_clear()
+            started = time.process_time()
+            features(questions, own)
+            times[name].append(time.process_time() - started)
+    best = {name: min(values) for name, values in times.items()}
+    for name, seconds in best.items():
+        print(f"{name}: {seconds:.2f} s of processor time, {len(questions) / seconds:.0f} questions/s")
+    print(f"ratio {best['transformers'] / best['litebert']:.1f}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

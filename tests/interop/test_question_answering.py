@@ -1,0 +1,106 @@
+"""Fine-tuned readers of other houses: the same answers from transformers' directories and from the original's."""
+
+import numpy as np
+import pytest
+import torch
+
+from litebert.inference.batching import outputs_of
+from litebert.interop.convert import convert
+from litebert.model.config import ModelConfig
+from litebert.model.description import Description
+from litebert.model.directory import build, load_model, save_model
+from litebert.tasks.kinds import KINDS
+from litebert.tasks.squad_answers import best_pairs
+from litebert.tasks.squad_evaluation import answers_with
+from tasks.squad_builders import CONTEXT, QUESTIONS, encoded, question
+
+LONG = f"{CONTEXT} That quiet ending seemed bright. This story is awful, in 2024. The music felt great."
+ASKED = (*QUESTIONS, question("q5", "What felt great?", "The music", context=LONG))
+
+
+@pytest.fixture(scope="module")
+def config(tiny_tokenizer):
+    return ModelConfig(
+        vocab_size=tiny_tokenizer.vocab_size,
+        embedding_size=8,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+        initializer_range=0.5,
+    )
+
+
+@pytest.fixture(scope="module")
+def examples(tiny_tokenizer):
+    found = encoded(tiny_tokenizer, ASKED, max_length=48, stride=9)
+    assert len(found) > len(ASKED), "some contexts take several windows"
+    return found
+
+
+def answers(model, kind, examples):
+    return answers_with(examples, outputs_of(model, examples, KINDS[kind].outputs), beams=kind == "answerability")
+
+
+def spans(found):
+    return [[(answer.start, answer.end, answer.text) for answer in each.best] for each in found]
+
+
+def test_a_directory_of_transformers_gives_its_own_spans(config, examples, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    theirs = transformers.AlbertForQuestionAnswering(
+        transformers.AlbertConfig(
+            vocab_size=config.vocab_size,
+            embedding_size=8,
+            hidden_size=16,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=32,
+            max_position_embeddings=64,
+            initializer_range=0.5,
+        )
+    ).eval()
+    theirs.save_pretrained(tmp_path)
+    ours = answers(load_model(tmp_path), "spans", examples)
+
+    given = []
+    with torch.inference_mode():
+        for index in range(len(examples)):
+            inputs = examples.inputs([index])
+            output = theirs(
+                inputs.input_ids, attention_mask=inputs.attention_mask, token_type_ids=inputs.token_type_ids
+            )
+            given.append(np.stack([output.start_logits[0].numpy(), output.end_logits[0].numpy()]))
+    expected = answers_with(examples, given, beams=False)
+    assert spans(ours) == spans(expected)
+    assert best_pairs(*given[0], best=1).scores[0].tolist() == pytest.approx(given[0].max(axis=1).tolist())
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "head"),
+    [
+        ("ForQuestionAnswering", "spans", {"cls/squad/output_weights", "cls/squad/output_bias"}),
+        (
+            "ForAnswerability",
+            "answerability",
+            {
+                "start_logits/dense/kernel",
+                "end_logits/dense_0/kernel",
+                "end_logits/LayerNorm/gamma",
+                "end_logits/dense_1/bias",
+                "answer_class/dense_0/kernel",
+                "answer_class/dense_1/kernel",
+            },
+        ),
+    ],
+)
+def test_a_checkpoint_of_the_original_gives_the_same_answers(model, kind, head, config, examples, tmp_path):
+    source = build(Description(model=model, config=config), seed=3).eval()
+    save_model(source, tmp_path / "ours")
+    written = convert(tmp_path / "ours", tmp_path / "original", to="tensorflow")
+    assert head <= {theirs for _, theirs in written.mapped}
+    convert(tmp_path / "original", tmp_path / "again", to="litebert", as_model=model)
+    expected, found = (answers(load_model(tmp_path / name), kind, examples) for name in ("ours", "again"))
+    assert found == expected, "bit for bit: texts, places, scores, null scores"
+    assert spans(found) == spans(answers(source, kind, examples))
