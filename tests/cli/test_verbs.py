@@ -18,6 +18,7 @@ RESULTS = {
     "evaluate labelled": ["{tuned}/model", "--data", "{labelled.csv}"],
     "predict": ["{tuned}/model", "{labelled.csv}", "{answers.csv}"],
     "info": ["{run}/model"],
+    "analyze curves": ["{run}", "--over", "tokens"],
     "doctor": [],
 }
 

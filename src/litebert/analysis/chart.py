@@ -161,7 +161,7 @@ def _quantile(values: Sequence[float], *, share: float) -> float:
 
 
 def _path(frame: Frame, points: Points, line: Line) -> str:
-    return f'<polyline points="{_pixels(frame, points)}" stroke="{line.colour}" class="{line.kind.value}"/>'
+    return f'<polyline fill="none" points="{_pixels(frame, points)}" stroke="{line.colour}" class="{line.kind.value}"/>'
 
 
 def _dots(frame: Frame, line: Line, y_format: Format, x_format: Format) -> str:

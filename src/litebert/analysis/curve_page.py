@@ -155,9 +155,9 @@ svg { width: 100%; height: auto; display: block; }
 .grid { stroke: var(--line); }
 .tick { fill: var(--soft); font-size: 11px; }
 .band { opacity: .16; }
-.mean { fill: none; stroke-width: 1.8; stroke-linejoin: round; opacity: .75; }
-.exact { fill: none; stroke-width: 1.8; }
-.held-out { fill: none; stroke-width: 2.2; stroke-linejoin: round; }
+.mean { stroke-width: 1.8; stroke-linejoin: round; opacity: .75; }
+.exact { stroke-width: 1.8; }
+.held-out { stroke-width: 2.2; stroke-linejoin: round; }
 .reference { stroke: var(--soft); stroke-dasharray: 5 4; }
 circle { stroke: var(--card); stroke-width: 1; }
 """

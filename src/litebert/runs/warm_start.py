@@ -5,6 +5,7 @@ starts from the one before, and xxlarge from a net of six layers.
 """
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,7 +34,7 @@ class Weights(NamedTuple):
     """What a source holds."""
 
     config: ModelConfig
-    tensors: dict[str, Tensor]
+    tensors: Mapping[str, Tensor]
     tokenizer: Path | None
     """Where its vocabulary is, as far as known."""
 
@@ -97,7 +98,7 @@ def _of_checkpoint(path: Path) -> Weights:
     except LitebertError as error:
         logger.warning("%s: its vocabulary cannot be compared, only counted: %s", path, error)
         tokenizer = None
-    return Weights(config, dict(read_tensors(verified(path))[0]), tokenizer)
+    return Weights(config, read_tensors(verified(path))[0], tokenizer)
 
 
 def _vocabulary(path: Path) -> Path | None:
