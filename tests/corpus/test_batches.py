@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from corpus.builders import VOCAB_SIZE, make_corpus, vocabulary
-from litebert.corpus.batches import PretrainBatches
+from litebert.corpus.batches import PretrainBatches, vocabulary_for
 from litebert.corpus.example_settings import ExampleSettings
+from litebert.corpus.shards import Corpus
 from litebert.errors import ConfigError
 
 SETTINGS = ExampleSettings(max_length=40, short_every=3)
@@ -160,6 +161,15 @@ def test_a_late_step_is_the_same_with_and_without_the_steps_before(corpus):
     assert rows(source(corpus).microbatches(late)) == rows(replayed.microbatches(late))
 
 
+@pytest.mark.parametrize("step", [0, 7, 1_000_000])
+def test_any_step_reads_just_the_sentences_of_its_own_examples(corpus, monkeypatch, step):
+    reads = []
+    read = type(corpus).read
+    monkeypatch.setattr(type(corpus), "read", lambda self, first, end: reads.append(first) or read(self, first, end))
+    source(corpus).microbatches(step)
+    assert len(reads) == 12
+
+
 def test_batches_run_through_the_epochs_without_gap_or_repetition(corpus):
     batches = source(corpus, batch_size=10)
     sizes = np.diff(batches.mixture.sources[0].stream.cycle)
@@ -193,6 +203,13 @@ def test_a_batch_moves_to_a_device(corpus, packed):
     assert moved.input_ids.device.type == moved.sop_labels.device.type == "meta"
     assert moved.num_tokens == batch.num_tokens
     assert (moved.example_starts is not None) == packed
+
+
+def test_the_originals_rule_for_words_comes_from_the_tokenizer_of_the_corpus(corpus_directory, tokenizer):
+    real = Corpus.open(corpus_directory)
+    original = vocabulary_for(real, ExampleSettings(mask_unit="original_words"))
+    assert np.array_equal(original.word_starts, tokenizer.original_word_starts)
+    assert vocabulary_for(real, ExampleSettings()) is real.vocabulary
 
 
 CHANGES = {

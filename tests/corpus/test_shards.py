@@ -30,6 +30,11 @@ def test_sentences_are_read_by_their_number_through_all_shards(corpus, first, en
     assert found.tolist() == edges
 
 
+@pytest.mark.parametrize(("document", "sentences"), [(0, (0, 2)), (1, (2, 3)), (2, (3, 6))])
+def test_a_document_knows_its_sentences_through_all_shards(corpus, document, sentences):
+    assert corpus.sentences_of(document) == sentences
+
+
 def test_another_process_opens_the_same_corpus(corpus):
     copy = pickle.loads(pickle.dumps(corpus))
     assert copy.fingerprint == corpus.fingerprint
@@ -39,6 +44,7 @@ def test_another_process_opens_the_same_corpus(corpus):
 def test_the_vocabulary_comes_with_the_corpus(corpus):
     assert (corpus.vocabulary.cls_id, corpus.vocabulary.sep_id, corpus.vocabulary.mask_id) == (2, 3, 4)
     assert corpus.tokenizer_directory == corpus.directory / "tokenizer"
+    assert corpus.tokenizer_fingerprint == "f0"
 
 
 def test_fingerprints_tell_splits_apart(corpus_directory):

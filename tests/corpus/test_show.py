@@ -57,6 +57,7 @@ def token(piece, shown=None, ngram=None):
         ([token("▁old", "[MASK]", 0), token("er", "▁sea", 0), token("▁man", None, 0)], "{old|er→sea man=}"),
         ([token("▁old"), token(",", "[MASK]", 0), token("▁so", "[MASK]", 1)], "old{,} {so}"),
         ([token("▁", "[MASK]", 0), token("犬"), token("猫", "犬", 1)], "{▁}犬{猫→犬}"),
+        ([token("▁a"), token("▁"), token("("), token("b")], "a (b"),
     ],
 )
 def test_plain_text_says_all_that_colour_does(tokens, text):

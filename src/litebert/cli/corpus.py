@@ -92,8 +92,9 @@ def show(
 ) -> None:
     """Show training examples as they are drawn: both segments, what is masked and by what, the label.
 
-    In colour on a terminal. Elsewhere, or with NO_COLOR set, an n-gram that is to be predicted stands in braces, `|`
-    between the pieces of a word in it: {hidden}, {replaced→by a random token}, {shown as it is=}.
+    In colour on a terminal. Elsewhere, or with NO_COLOR set, braces hold an n-gram to be predicted:
+
+      {hidden}  {replaced→random}  {shown as it is=}, with | between the pieces of a word.
 
     Args:
         number: how many examples, the first ones of a run

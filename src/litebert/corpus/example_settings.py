@@ -14,7 +14,7 @@ Pairing = Literal["sop", "nsp", "none"]
 class ExampleSettings(Settings):
     """How examples are drawn from a corpus while it is read.
 
-    In a recipe, `preset: NAME` sets all that belongs to a known way of doing it; see example_presets.py.
+    In a recipe, `preset` (original, tokens, whole_words, spans) sets all that belongs to a known way of doing it.
     """
 
     max_length: int = Field(default=512, ge=8)

@@ -95,7 +95,9 @@ def refuse_misfit(corpora: WeightedCorpora) -> None:
     first = corpora[0][0]
     for corpus, weight in corpora:
         if not 0 < weight < inf:
-            raise ConfigError(f"{corpus.directory}: weight {weight}; a corpus in a mixture needs one above 0, and finite")
+            raise ConfigError(
+                f"{corpus.directory}: weight {weight}; a corpus in a mixture needs one above 0, and finite"
+            )
         if corpus.tokenizer_fingerprint != first.tokenizer_fingerprint:
             raise ConfigError(
                 f"{corpus.directory}: was built with another tokenizer than {first.directory}; "

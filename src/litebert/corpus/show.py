@@ -48,8 +48,10 @@ class ShownToken:
 
     def to_text(self) -> str:
         """The text; `text→other` if a random token is shown, `text=` if it is to be predicted but not hidden."""
+        if self.fate == "read":
+            return self.piece.replace(SPACE, "")
         text, shown = (piece.replace(SPACE, "") or SPACE for piece in (self.piece, self.shown))
-        return {"random": f"{text}→{shown}", "unchanged": f"{text}="}.get(self.fate, text)
+        return {"masked": text, "random": f"{text}→{shown}", "unchanged": f"{text}="}[self.fate]
 
 
 @dataclass(frozen=True)
