@@ -24,7 +24,7 @@ ONLY_IN = {
     "matplotlib": ("analysis/plots.py",),
     "transformers": (),
     "tyro": ("cli/",),
-    "datasets": ("corpus/hub_datasets.py",),
+    "datasets": ("corpus/hub_datasets.py", "tasks/hub_datasets.py"),
     "datatrove": ("corpus/executors.py",),
     "tensorboard": ("training/trackers.py",),
     "wandb": ("training/trackers.py",),

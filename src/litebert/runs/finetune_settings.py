@@ -30,7 +30,7 @@ class LabelledFiles(Settings):
     """Files of your own, and which of their columns."""
 
     train: Path
-    """CSV, TSV or JSONL file with named columns, CoNLL columns (.conll), or `hub:NAME:SPLIT` through `datasets`."""
+    """CSV, TSV or JSONL file with named columns, CoNLL columns (.conll), or `hf:OWNER/NAME:SPLIT` of the hub."""
     dev: Path | HeldOutRows = HeldOutRows()
     """File to select and report by; or how to hold rows of `train` out."""
     text: str = "text"

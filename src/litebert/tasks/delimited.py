@@ -12,6 +12,7 @@ from typing import Final
 
 from litebert.errors import DataError
 from litebert.tasks.choice_columns import choice_examples, option_columns
+from litebert.tasks.hub_datasets import hub_table, is_hub
 from litebert.tasks.label_columns import (
     NUMBER,
     SEPARATOR,
@@ -58,12 +59,12 @@ def read_delimited(
     labels: Sequence[str] | None = None,
     on_bad_answer: BadAnswers = "refuse",
 ) -> LabelledData:
-    """The rows of a CSV, TSV or JSONL file.
+    """The rows of a CSV, TSV or JSONL file, or of a table on the hub.
 
     `kind` None guesses from the columns and says so. `labels` are those of the training file: another one is an error.
     Raises DataError with file, line and field.
     """
-    table = read_table(path)
+    table = hub_table(path) if is_hub(path) else read_table(path)
     if kind in ("spans", "answerability") or (kind is None and holds_questions(table)):
         return _questions(table, columns, kind, on_bad_answer)
     kind, reason = (kind, "as asked") if kind else _guess_kind(table, columns)
