@@ -1,10 +1,13 @@
 """What the compiler and the exporter make of the models; run in a process without shape checks."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 from torch._dynamo.utils import counters
 from torch.export import Dim, export
 
+from litebert.corpus.batches import PretrainBatch
 from litebert.model.config import ModelConfig
 from litebert.model.layout import AttentionKernel
 from litebert.model.models import (
@@ -17,6 +20,7 @@ from litebert.model.models import (
     ForTokenClassification,
     SentenceEmbedder,
 )
+from litebert.runs.pretraining_objective import PretrainingObjective
 
 from .builders import fresh_encoder, packed_rows, padded_mask, random_batch
 
@@ -102,3 +106,23 @@ EXPORTS = {
     "ForAnswerability": (ForAnswerability, with_answers, (*GRID, "BS", "B")),
     "SentenceEmbedder": (SentenceEmbedder, tokens, GRID),
 }
+
+
+def pretraining_gradient(
+    config: ModelConfig,
+    batches: Sequence[PretrainBatch],
+    kernel: AttentionKernel,
+    checkpoint_every: int | None,
+    compiled: bool,
+) -> Tensor:
+    """Gradient of all parameters in the order of their names, accumulated over the parts of a batch."""
+    model, objective = ForPretraining(config, seed=0), PretrainingObjective()
+    model.encoder.attention_kernel, model.encoder.checkpoint_every = kernel, checkpoint_every
+    if compiled:
+        torch._dynamo.reset()
+        model.encoder.compile_blocks(backend="eager")
+    counts = [objective.counts(batch) for batch in batches]
+    for batch in batches:
+        losses = objective(model, batch).losses
+        torch.stack([loss / sum(count[name] for count in counts) for name, loss in losses.items()]).sum().backward()
+    return torch.cat([parameter.grad.flatten() for parameter in model.parameters()])

@@ -1,0 +1,92 @@
+"""The gradient of a pretraining batch is the same however it is computed: cut, laid out, compiled or checkpointed."""
+
+from collections.abc import Sequence
+from typing import get_args
+
+import pytest
+import torch
+
+from litebert.corpus.batches import PretrainBatch
+from litebert.model.config import ModelConfig
+from litebert.model.layout import AttentionKernel
+from litebert.runs.pretraining_objective import PretrainingObjective
+
+from .builders import packed_rows, padded_mask, random_batch
+from .unchecked import pretraining_gradient
+
+LENGTHS = [9, 5, 12, 3, 7, 12, 4, 8]
+ROWS = [[0, 1], [2], [3, 4], [5], [6, 7]]
+CONFIG = ModelConfig(
+    hidden_size=32,
+    num_hidden_layers=3,
+    num_attention_heads=4,
+    intermediate_size=48,
+    embedding_size=16,
+    vocab_size=60,
+    max_position_embeddings=24,
+    initializer_range=0.1,
+)
+
+
+def batches(rows: Sequence[int], *, packed: list[list[int]] | None = None) -> PretrainBatch:
+    """Some of the examples, padded or packed into rows; every third token is to be predicted."""
+    everything = random_batch(CONFIG, padded_mask(LENGTHS))
+    chosen = type(everything)(*(tensor[list(rows)] for tensor in everything.arguments))
+    tokens, starts = (chosen, None) if packed is None else packed_rows(chosen, packed)
+    places = tokens.attention_mask.flatten().nonzero()[:, 0]
+    predicted = tokens.input_ids.flatten()[places] % 3 == 0
+    return PretrainBatch(
+        *tokens.arguments,
+        predicted_positions=places[predicted],
+        mlm_labels=(tokens.input_ids.flatten()[places[predicted]] + 1) % CONFIG.vocab_size,
+        sop_labels=torch.tensor([row % 2 for row in rows]),
+        num_tokens=len(places),
+        example_starts=starts,
+    )
+
+
+def gradient(parts: Sequence[PretrainBatch], *, kernel: AttentionKernel = "reference", checkpoint_every=None):
+    return pretraining_gradient(CONFIG, parts, kernel, checkpoint_every, compiled=False)
+
+
+def assert_equal(ours: torch.Tensor, expected: torch.Tensor) -> None:
+    assert (ours - expected).norm() <= 1e-6 * expected.norm()
+
+
+@pytest.fixture(scope="module")
+def expected() -> torch.Tensor:
+    """Of the single big batch, by the definition."""
+    return gradient([batches(range(8))])
+
+
+def test_the_gradient_is_not_trivial(expected):
+    assert expected.norm() > 0.1
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 4])
+@pytest.mark.parametrize("kernel", get_args(AttentionKernel))
+@pytest.mark.parametrize("checkpoint_every", [None, 2])
+def test_accumulated_padded_or_not_checkpointed_or_not(expected, pieces, kernel, checkpoint_every):
+    size = 8 // pieces
+    parts = [batches(range(start, start + size)) for start in range(0, 8, size)]
+    assert_equal(gradient(parts, kernel=kernel, checkpoint_every=checkpoint_every), expected)
+
+
+@pytest.mark.parametrize("kernel", get_args(AttentionKernel))
+@pytest.mark.parametrize("checkpoint_every", [None, 2])
+def test_packed_into_rows(expected, kernel, checkpoint_every):
+    packed = batches(range(8), packed=ROWS)
+    assert_equal(gradient([packed], kernel=kernel, checkpoint_every=checkpoint_every), expected)
+
+
+@pytest.mark.parametrize("kernel", get_args(AttentionKernel))
+def test_compiled(unchecked, expected, kernel):
+    ours = unchecked(pretraining_gradient, CONFIG, [batches(range(8), packed=ROWS)], kernel, 2, True)
+    assert_equal(ours, expected)
+
+
+def test_labels_are_counted_over_all_parts():
+    objective = PretrainingObjective()
+    whole, parts = batches(range(8)), [batches(range(3)), batches(range(3, 8))]
+    for name, count in objective.counts(whole).items():
+        assert sum(objective.counts(part)[name] for part in parts) == count
