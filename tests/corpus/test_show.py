@@ -57,6 +57,8 @@ def token(piece, shown=None, ngram=None):
         ([token("▁old", "[MASK]", 0), token("er", "▁sea", 0), token("▁man", None, 0)], "{old|er→sea man=}"),
         ([token("▁old"), token(",", "[MASK]", 0), token("▁so", "[MASK]", 1)], "old{,} {so}"),
         ([token("▁", "[MASK]", 0), token("犬"), token("猫", "犬", 1)], "{▁}犬{猫→犬}"),
+        ([token("[CLS]"), token("i"), token("'s"), token("[SEP]")], "[CLS] i's [SEP]"),
+        ([token("[CLS]"), token("i", "[MASK]", 0), token("[SEP]")], "[CLS] {i} [SEP]"),
         ([token("▁a"), token("▁"), token("("), token("b")], "a (b"),
     ],
 )

@@ -1,6 +1,7 @@
 """Training examples in colour, for `litebert corpus show` on a terminal. Before: corpus/show.py. After: a person."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -48,11 +49,11 @@ def _segments(example: ShownExample) -> RenderableType:
 def _coloured(segment: tuple[ShownToken, ...]) -> Iterator[Text]:
     for stretch in stretches(segment):
         yield Text(stretch.before)
-        for place, token in enumerate(stretch.tokens):
-            style = _style(token)
+        yield Text(stretch.tokens[0].to_text(), _style(stretch.tokens[0]))
+        for before, token in pairwise(stretch.tokens):
             # The space inside an n-gram is coloured too, so that the eye sees how far it goes.
-            yield Text(gap(token) if place else "", style if stretch.is_ngram else "")
-            yield Text(token.to_text(), style)
+            yield Text(gap(before, token), _style(token) if stretch.is_ngram else "")
+            yield Text(token.to_text(), _style(token))
 
 
 def _style(token: ShownToken) -> str:

@@ -5,7 +5,7 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, Literal
 
 from litebert.corpus.batches import vocabulary_for
@@ -117,21 +117,24 @@ class Stretch:
 
 def stretches(segment: tuple[ShownToken, ...]) -> Iterator[Stretch]:
     """A segment cut at the ends of its n-grams."""
+    last = None
     for _, run in groupby(segment, key=lambda token: token.ngram):
         tokens = tuple(run)
-        yield Stretch(gap(tokens[0]) if tokens[0] is not segment[0] else "", tokens)
+        yield Stretch(gap(last, tokens[0]) if last else "", tokens)
+        last = tokens[-1]
 
 
-def gap(token: ShownToken, *, inside: str = "") -> str:
-    """What is written before a token: a space at the beginning of a word, otherwise `inside`."""
-    return " " if token.is_special or token.piece.startswith(SPACE) else inside
+def gap(before: ShownToken, token: ShownToken, *, inside: str = "") -> str:
+    """What is written between two tokens: a space at the beginning of a word, otherwise `inside`."""
+    return " " if token.piece.startswith(SPACE) or token.is_special or before.is_special else inside
 
 
 def _plain(segment: tuple[ShownToken, ...]) -> Iterator[str]:
     for stretch in stretches(segment):
         inside = "|" if stretch.is_ngram else ""
-        first, *others = stretch.tokens
-        text = "".join([first.to_text(), *(gap(token, inside=inside) + token.to_text() for token in others)])
+        text = stretch.tokens[0].to_text()
+        for before, token in pairwise(stretch.tokens):
+            text += gap(before, token, inside=inside) + token.to_text()
         yield stretch.before + (f"{{{text}}}" if stretch.is_ngram else text)
 
 
