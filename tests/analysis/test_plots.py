@@ -3,10 +3,11 @@
 import struct
 import sys
 
+import numpy as np
 import pytest
 
 from litebert.analysis.curves import Curve
-from litebert.analysis.plots import check_plotting, pretraining_curve
+from litebert.analysis.plots import check_plotting, example_counts, length_histograms, pretraining_curve
 from litebert.errors import CheckpointError, MissingExtraError
 
 BASELINES = {"mlm": 0.1, "sop": 0.5}
@@ -51,3 +52,19 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'litebert\[plot\]'"):
         check_plotting()
+
+
+def test_lengths_and_counts_are_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    lengths = {"sentence": (np.array([3, 5, 900]), np.array([200, 300, 1])), "document": (np.array([7]), np.array([1]))}
+    length_histograms(lengths, tmp_path / "lengths.png", title="Lengths")
+    example_counts(
+        ngrams={1: 0.6, 2: 0.4},
+        expected_ngrams={1: 0.7, 2: 0.3},
+        shown={"[MASK]": 1.0},
+        labels={"in order": 0.5, "swapped": 0.5},
+        path=tmp_path / "examples.png",
+        title="Examples",
+    )
+    for name in ("lengths.png", "examples.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")

@@ -14,7 +14,7 @@ from litebert.cli.main import main
     ("words", "hint"),
     [
         (["pretain", "tiny"], "unknown command 'pretain tiny'; did you mean 'pretrain'?"),
-        (["corpus", "biuld"], "did you mean 'corpus build' or 'corpus verify' or 'corpus show'?"),
+        (["corpus", "biuld"], "did you mean 'corpus build' or 'corpus verify' or 'corpus show' or 'corpus stats'?"),
         (["xyzzy"], "unknown command 'xyzzy'; see: litebert --help"),
     ],
 )

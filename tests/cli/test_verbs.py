@@ -13,12 +13,13 @@ RESULTS = {
     "tokenizer encode": ["{tokenizer}", "the baker"],
     "corpus verify": ["{corpus}"],
     "corpus show": ["{corpus}", "--number", "1", "--max-length", "32"],
+    "corpus stats": ["{corpus}", "--examples", "20", "--max-length", "32"],
     "pretrain": [],
     "evaluate held-out": ["{run}/model", "--corpus", "{corpus}", "--max-length", "32"],
     "evaluate labelled": ["{tuned}/model", "--data", "{labelled.csv}"],
     "predict": ["{tuned}/model", "{labelled.csv}", "{answers.csv}"],
-    "info": ["{run}/model"],
     "analyze curves": ["{run}", "--over", "tokens"],
+    "info": ["{run}/model"],
     "doctor": [],
 }
 
@@ -91,7 +92,7 @@ def test_the_overview_names_every_verb(capsys):
 
 def test_a_group_of_verbs_lists_its_members(capsys):
     assert main(["corpus"]) == 0
-    assert capsys.readouterr().out.count("litebert corpus ") == 3
+    assert capsys.readouterr().out.count("litebert corpus ") == 4
 
 
 @pytest.mark.parametrize("words", [["--help"], ["info", "albert-xxlarge-v2"]])
