@@ -28,7 +28,7 @@ def test_every_kind_of_exhaustion_names_the_setting(error):
 
 
 def test_a_real_allocation_that_fails_is_told(tmp_path):
-    with pytest.raises(OutOfMemoryError, match="a microbatch of 8 examples .*; halve microbatch_size"):
+    with pytest.raises(OutOfMemoryError, match=r"a microbatch of 8 examples .*; halve microbatch_size"):
         train(tmp_path, objective=ToyObjective(lambda: torch.empty(10**15)))
 
 

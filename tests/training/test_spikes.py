@@ -76,8 +76,8 @@ def test_an_explosion_is_not_learned():
     assert watch([1.0, 1.1] * 4 + [1000.0] * 4).limits.loss < 100
 
 
-def test_off_has_no_limits():
-    assert watch([1.0] * 8, policy="off").limits == NO_LIMITS
+def test_ignoring_has_no_limits():
+    assert watch([1.0] * 8, policy="ignore").limits == NO_LIMITS
 
 
 def test_its_state_survives_a_file_to_the_last_digit():
@@ -101,8 +101,8 @@ def test_skipped_spikes_are_counted_and_the_run_goes_on(tmp_path, caplog):
     assert caplog.text.count("left out: loss") == 3
 
 
-def test_off_lets_them_through(tmp_path):
-    _, result = spiky(tmp_path, policy="off")
+def test_ignoring_lets_them_through(tmp_path):
+    _, result = spiky(tmp_path, policy="ignore")
     assert result.skipped_steps == 0
 
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from litebert.files import write_json
 from litebert.settings import Settings
 
-SpikePolicy = Literal["off", "skip", "rollback", "stop"]
+SpikePolicy = Literal["ignore", "skip", "rollback", "stop"]
 _FLAT = 0.01
 """Smallest standard deviation, as a share of the mean: where numbers hardly move, a ripple is no leap."""
 
@@ -21,7 +21,7 @@ class SpikeSettings(Settings):
     """What to do about a step whose loss or gradient norm is far above those of the steps before it."""
 
     policy: SpikePolicy = "rollback"
-    """`skip` leaves it out; `rollback` also goes back after too many in a row; `stop` ends the run; or `off`."""
+    """`skip` leaves it out; `rollback` also goes back after too many in a row; `stop` ends the run; or `ignore`."""
     sigmas: float = Field(default=6.0, gt=0)
     """Standard deviations above the mean from which on a value is a spike."""
     window: int = Field(default=128, ge=2)
@@ -94,7 +94,7 @@ class SpikeWatch:
     @property
     def limits(self) -> Limits:
         """What the next step may not exceed. Source of the rule: OLMo-core's SkipStepOptimizer."""
-        if self._settings.policy == "off":
+        if self._settings.policy == "ignore":
             return NO_LIMITS
         return Limits(self._limit(self._losses), self._limit(self._norms))
 
