@@ -16,7 +16,6 @@ from litebert.runs.predict import PredictRun, predict
 from litebert.runs.predict_squad import predict_squad
 from litebert.tasks.squad_metrics import evaluate_with_unanswerable
 from litebert.tasks.squad_reader import read_squad
-
 from tasks.squad_builders import CONTEXT, QUESTIONS, squad_json, write_squad
 
 

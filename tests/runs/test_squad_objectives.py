@@ -8,7 +8,6 @@ from litebert.model.config import ModelConfig
 from litebert.model.models import ForAnswerability, ForQuestionAnswering
 from litebert.runs.squad_objectives import IMPOSSIBLE_WEIGHT, AnswerabilityObjective, SpanObjective
 from litebert.tasks.squad_outputs import answer_mask
-
 from tasks.squad_builders import QUESTIONS, encoded, question
 
 PAIRS = [(ForQuestionAnswering, SpanObjective), (ForAnswerability, AnswerabilityObjective)]

@@ -27,8 +27,8 @@ def predict(
 
     Args:
         input: a .txt file with a text a line, a .csv, .tsv or .jsonl file, or a SQuAD .json file; with --task a directory
-        output: a .jsonl, .csv or .tsv file to write; the ending decides; for a SQuAD file a directory; with --task as
-            its leaderboard wants it
+        output: a .jsonl, .csv or .tsv file to write; the ending decides; for a SQuAD file a directory; with
+            --task as its leaderboard wants it
         text: column of the text
         text_pair: column of the second text of a pair, of a question with options, or of the context of a question
         options: columns of the options of a multiple choice; default: those called option1, option2, …
