@@ -26,7 +26,8 @@ def predict(
     """Answer for every row of a file; the model decides what: words for masks, labels, scores, options, tags.
 
     Args:
-        input: a .txt file with a text a line, a .csv, .tsv or .jsonl file, or a SQuAD .json file; with --task a directory
+        input: a .txt file with a text a line, a .csv, .tsv or .jsonl file, or a SQuAD .json file; with --task a
+            directory
         output: a .jsonl, .csv or .tsv file to write; the ending decides; for a SQuAD file a directory; with
             --task as its leaderboard wants it
         text: column of the text
