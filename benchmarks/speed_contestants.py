@@ -116,7 +116,7 @@ def _ours(kernel: AttentionKernel, *, compiled: bool = False) -> Contestant:
             model.encoder.compile_blocks()
         return model
 
-    return Contestant("litebert", f"{kernel}, compiled" if compiled else kernel, load, _our_loss)
+    return Contestant("litebert", f"{kernel}, compiled" if compiled else kernel, load, our_loss)
 
 
 def _theirs(attention: str, *, compiled: bool = False) -> Contestant:
@@ -137,7 +137,8 @@ def _load_theirs(directory: Path, attention: str) -> nn.Module:
     return AlbertForPreTraining.from_pretrained(directory, attn_implementation=attention)
 
 
-def _our_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
+def our_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
+    """Mean MLM loss plus mean SOP loss of litebert."""
     output = model(*_inputs(batch), batch.predicted_positions)
     mlm = masked_lm_loss(output.mlm_logits, batch.mlm_labels) / len(batch.mlm_labels)
     return mlm + classification_loss(output.sop_logits, batch.sop_labels) / len(batch.sop_labels)

@@ -1,0 +1,255 @@
+"""Where a training step goes, part by part, beside what the machine could do at best.
+
+python benchmarks/step_profile.py [--rows full-128] [--batch-size 8] [--threads N] [--corpus DIR]
+
+Each part is run forward and backward by itself, on the shapes that it has in the step, in bf16; the whole step is timed
+too, so that what no part accounts for shows. The floor of a part is its products at the rate of a square product, plus
+what it keeps for the backward pass, written once and read once at the bandwidth of a copy. With a corpus the step is
+also run by the trainer, on real text, and what is not forward and backward is told.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import speed_contestants as who
+import speed_timing as timing
+import torch
+from torch import Tensor
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
+from torch.utils.flop_counter import FlopCounterMode
+
+from litebert.corpus.batches import PretrainBatch, PretrainBatches
+from litebert.corpus.example_settings import ExampleSettings
+from litebert.corpus.shards import Corpus
+from litebert.model.layout import LAYOUTS
+from litebert.model.losses import classification_loss, masked_lm_loss
+from litebert.model.models import ForPretraining
+from litebert.model.presets import preset
+from litebert.runs.pretraining_objective import PretrainingObjective
+from litebert.training.events import Event, StepDone
+from litebert.training.lamb import Lamb
+from litebert.training.protocols import Sums
+from litebert.training.settings import TrainSettings
+from litebert.training.trainer import Trainer
+
+CPU = torch.device("cpu")
+COPIED_BYTES = 2**28
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the step and what it takes, all its repetitions together."""
+
+    name: str
+    seconds: float
+    flops: float = 0.0
+    kept_bytes: float = 0.0
+    """Tensors that the forward pass leaves for the backward pass, parameters left out."""
+
+
+def main() -> None:
+    arguments = _arguments()
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    kind, length = arguments.rows.split("-")
+    config = preset(arguments.model)
+    model = ForPretraining(config, seed=0).train()
+    lengths = who.ROWS[kind](batch_size=arguments.batch_size, length=int(length))
+    batch = who.random_batch(config, lengths)
+    rate = timing.matmul_rate(CPU, size=1024, seconds=arguments.seconds)
+    bandwidth = copy_bandwidth(arguments.seconds)
+    parts = model_parts(model, batch, seconds=arguments.seconds)
+    parts.append(Part("optimizer (norm, clipping, LAMB)", optimizer_seconds(model, arguments.seconds)))
+    whole = timing.median_seconds(lambda: forward_and_backward(model, batch), CPU, seconds=arguments.seconds)
+    print(
+        f"{arguments.model}, {len(lengths)} rows, {batch.num_tokens} tokens, {torch.get_num_threads()} threads: "
+        f"products in bf16 at {rate / 1e9:.0f} GFLOP/s, copies at {bandwidth / 1e9:.1f} GB/s\n"
+    )
+    print(table(parts, whole=whole + parts[-1].seconds, rate=rate, bandwidth=bandwidth))
+    if arguments.corpus:
+        print("\n" + outside(arguments.corpus, arguments.model, arguments.batch_size, int(length)))
+
+
+def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) -> list[Part]:
+    """Every part that autograd runs through, forward and backward."""
+    encoder, config = model.encoder, model.config
+    layout = LAYOUTS["unpadded"](batch.attention_mask)
+    ids, types = layout.pack(batch.input_ids), layout.pack(batch.token_type_ids)
+    attention, feed_forward = encoder.attentions[0], encoder.feed_forwards[0]
+    tokens = torch.randn(1, batch.num_tokens, config.hidden_size)
+    read = torch.cat([batch.predicted_positions, torch.arange(len(batch.input_ids)) * batch.input_ids.shape[1]])
+    few, blocks = tokens[:, : len(read)], len(encoder.schedule)
+
+    def joined() -> tuple[Tensor, Tensor]:
+        weight, bias = attention.joined()
+        return weight.detach().requires_grad_(), bias.detach().requires_grad_()
+
+    with torch.autocast("cpu", torch.bfloat16):
+        together = joined()
+
+    def embed(unused: Tensor) -> Tensor:
+        return encoder.projection(encoder.embeddings(ids, types, layout.positions))
+
+    def head(states: Tensor) -> Tensor:
+        logits = model.mlm(states[0], encoder.embeddings.word.weight)
+        return masked_lm_loss(logits, batch.mlm_labels)
+
+    def order(states: Tensor) -> Tensor:
+        return classification_loss(model.sop(encoder.pool(states[0])), batch.sop_labels)
+
+    predicted, rows = len(batch.predicted_positions), len(batch.sop_labels)
+    measured = [
+        ("embeddings and projection", 1, embed, few),
+        ("attention", blocks - 1, lambda x: attention(x, layout, together), tokens),
+        ("attention of the last block", 1, lambda x: attention(x, layout, together, read), tokens),
+        ("feed-forward", blocks - 1, feed_forward, tokens),
+        ("feed-forward of the last block", 1, feed_forward, few),
+        ("masked tokens: head and loss", 1, head, tokens[:, :predicted]),
+        ("sentence order: pooler, head and loss", 1, order, tokens[:, :rows]),
+    ]
+    return [measured_part(name, function, inputs, times, seconds) for name, times, function, inputs in measured]
+
+
+def measured_part(name: str, function: Callable[[Tensor], Tensor], inputs: Tensor, times: int, seconds: float) -> Part:
+    """One part, `times` over."""
+    leaf = inputs.clone().requires_grad_()
+
+    def run() -> None:
+        with torch.autocast("cpu", torch.bfloat16):
+            output = function(leaf)
+        output.backward(torch.ones_like(output))
+
+    kept: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), torch.autocast("cpu", torch.bfloat16):
+        output = function(leaf)
+        del output
+    with FlopCounterMode(display=False) as counter:
+        run()
+    taken = timing.median_seconds(run, CPU, seconds=seconds)
+    return Part(name, times * taken, times * counter.get_total_flops(), times * sum(kept.values()))
+
+
+def forward_and_backward(model: ForPretraining, batch: PretrainBatch) -> None:
+    """What a step does besides the optimizer."""
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = who.our_loss(model, batch)
+    loss.backward()
+    model.zero_grad(set_to_none=True)
+
+
+def optimizer_seconds(model: ForPretraining, seconds: float) -> float:
+    """Norm, clipping and update of all parameters."""
+    for parameter in model.parameters():
+        parameter.grad = torch.full_like(parameter, 1e-3)
+    lamb = Lamb(model.parameters(), lr=1e-6)
+
+    def step() -> None:
+        norm = get_total_norm([parameter.grad for parameter in model.parameters() if parameter.grad is not None])
+        clip_grads_with_norm_(model.parameters(), 1.0, norm)
+        lamb.step()
+
+    taken = timing.median_seconds(step, CPU, seconds=seconds)
+    model.zero_grad(set_to_none=True)
+    return taken
+
+
+def copy_bandwidth(seconds: float) -> float:
+    """Bytes read and written a second by a copy that fits into no cache."""
+    source, target = torch.ones(COPIED_BYTES // 4), torch.empty(COPIED_BYTES // 4)
+    return 2 * COPIED_BYTES / timing.median_seconds(lambda: target.copy_(source), CPU, seconds=seconds)
+
+
+def table(parts: list[Part], *, whole: float, rate: float, bandwidth: float) -> str:
+    """For a person, in Markdown; milliseconds."""
+    lines = [
+        "| part | ms | share | products at best, ms | kept, MiB | its traffic at best, ms | of the matrix rate |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    total = Part("whole step", whole, sum(part.flops for part in parts), sum(part.kept_bytes for part in parts))
+    rest = Part("not accounted for", whole - sum(part.seconds for part in parts))
+    for part in (*parts, rest, total):
+        products, traffic = part.flops / rate, 2 * part.kept_bytes / bandwidth
+        lines.append(
+            f"| {part.name} | {1e3 * part.seconds:.1f} | {part.seconds / whole:.1%} | {1e3 * products:.1f} | "
+            f"{part.kept_bytes / 2**20:.0f} | {1e3 * traffic:.1f} | {products / part.seconds:.0%} |"
+        )
+    return "\n".join(lines)
+
+
+class Watched:
+    """The pretraining objective; it knows how long forward and backward took, seen from outside."""
+
+    def __init__(self, model: ForPretraining) -> None:
+        self._objective = PretrainingObjective()
+        self._began = self._ended = 0.0
+        for parameter in model.parameters():
+            parameter.register_post_accumulate_grad_hook(self._mark)
+
+    def counts(self, batch: PretrainBatch) -> dict[str, int]:
+        """Those of the objective."""
+        return self._objective.counts(batch)
+
+    def __call__(self, model: torch.nn.Module, batch: PretrainBatch) -> Sums:
+        """Those of the objective; a forward begins."""
+        self._began = time.perf_counter()
+        return self._objective(model, batch)
+
+    def _mark(self, parameter: Tensor) -> None:
+        self._ended = time.perf_counter()
+
+    def last_seconds(self) -> float:
+        """From the beginning of the last forward to the last gradient of its backward."""
+        return self._ended - self._began
+
+
+def outside(directory: Path, model_name: str, batch_size: int, length: int, *, steps: int = 8) -> str:
+    """Share of a trained step that is neither forward nor backward: data, optimizer, records."""
+    corpus, spans = Corpus.open(directory, "train"), []
+    model = ForPretraining(preset(model_name).replace(vocab_size=corpus.vocabulary.size), seed=0)
+    watched, began = Watched(model), time.perf_counter()
+
+    def listen(event: Event) -> None:
+        nonlocal began
+        if isinstance(event, StepDone):
+            now = time.perf_counter()
+            spans.append((now - began, watched.last_seconds()))
+            began = now
+
+    values = {"duration": f"{steps} steps", "learning_rate": 1e-4, "precision": "bf16", "device": "cpu"}
+    batches = PretrainBatches(
+        corpus, ExampleSettings(max_length=length), batch_size=batch_size, microbatch_size=batch_size, seed=0
+    )
+    with tempfile.TemporaryDirectory() as scratch:
+        settings = TrainSettings.parse(values, where="benchmark")
+        Trainer(
+            model, objective=watched, batches=batches, settings=settings, directory=Path(scratch), listeners=[listen]
+        ).fit()
+    whole, inside = (sum(part) for part in zip(*spans[1:], strict=True))
+    return (
+        f"{len(spans) - 1} steps of the trainer on real text: {1e3 * whole / (len(spans) - 1):.0f} ms a step, "
+        f"{1 - inside / whole:.1%} of it outside forward and backward"
+    )
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="albert-base-v2", help="a preset")
+    parser.add_argument("--rows", default="full-128", help="full or mixed, and the longest: full-512, mixed-512")
+    parser.add_argument("--batch-size", type=int, default=8)
+    parser.add_argument("--threads", type=int, help="of the CPU; all unless said otherwise")
+    parser.add_argument("--seconds", type=float, default=3.0, help="to spend on each figure")
+    parser.add_argument("--corpus", type=Path, help="corpus directory, for the share of time outside the model")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
