@@ -1,0 +1,81 @@
+"""Published tasks and files of one's own through the command line: three commands from a file to answers."""
+
+import csv
+import json
+import zipfile
+
+import pytest
+
+from litebert.cli.main import main
+from runs.labelled_files import write_opinions
+from runs.official_files import write_cola
+
+QUICK = ("train.duration=2 steps", "train.device=cpu", "max_length=32")
+
+
+@pytest.fixture(scope="module")
+def tuned(made, tmp_path_factory):
+    """(directory of the published files, model directory fine-tuned on them)."""
+    here = tmp_path_factory.mktemp("glue")
+    data = write_cola(here / "data")
+    words = ["--model", str(made / "run" / "model"), "--task", "cola", "--data", str(data), "--out", str(here / "run")]
+    assert main(["finetune", "quickstart", *QUICK, *words]) == 0
+    return data, here / "run" / "model"
+
+
+def test_three_commands_lead_from_a_file_to_answers_that_transformers_gives_too(made, tmp_path, capsys):
+    transformers = pytest.importorskip("transformers")
+    file, run, answers = write_opinions(tmp_path / "opinions.csv"), tmp_path / "run", tmp_path / "answers.csv"
+    words = ["--model", str(made / "run" / "model"), "--train", str(file), "--out", str(run)]
+    assert main(["finetune", "quickstart", *QUICK, *words]) == 0
+    assert main(["evaluate", str(run / "model"), "--data", str(file), "--report", str(tmp_path / "page.html")]) == 0
+    assert main(["predict", str(run / "model"), str(file), str(answers)]) == 0
+    assert "on 36 rows" in capsys.readouterr().out
+    assert "Worst errors" in (tmp_path / "page.html").read_text()
+    theirs = transformers.pipeline("text-classification", model=str(run / "model"))
+    with answers.open(newline="") as content:
+        for row in list(csv.DictReader(content))[:6]:
+            (answer,) = theirs([row["text"]])
+            assert answer["label"] == row["prediction"]
+            assert answer["score"] == pytest.approx(float(row["probability"]), abs=1e-4)
+
+
+def test_a_published_task_is_evaluated_answered_and_packed(tuned, tmp_path, capsys):
+    data, model = tuned
+    assert main(["evaluate", str(model), "--task", "cola", "--data", str(data), "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)["parts"]) == {"dev"}
+    assert main(["predict", str(model), str(data), str(tmp_path / "CoLA.tsv"), "--task", "cola"]) == 0
+    assert (tmp_path / "CoLA.tsv").read_text().startswith("index\tprediction\n0\t")
+    assert main(["submit", f"cola={model}", "--data", str(data), "--out", str(tmp_path / "glue.zip")]) == 0
+    with zipfile.ZipFile(tmp_path / "glue.zip") as archive:
+        assert archive.read("CoLA.tsv").decode() == (tmp_path / "CoLA.tsv").read_text()
+    assert "the leaderboard also expects" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["finetune", "quickstart", "--model", "m", "--out", "o"], "give either --train (a labelled file), or --task"),
+        (["finetune", "quickstart", "--model", "m", "--out", "o", "--task", "cola"], "give either --train"),
+        (["finetune", "quickstart", "--model", "m", "--out", "o", "--task", "cola", "--train", "x"], "give either"),
+        (
+            ["finetune", "quickstart", "--model", "m", "--out", "o", "--task", "kola", "--data", "d"],
+            "unknown task 'kola' (did you mean 'cola'?)",
+        ),
+        (["submit", "cola", "--data", "d", "--out", "x.zip"], "give TASK=MODEL for one task or more"),
+        (["submit", "--data", "d", "--out", "x.zip"], "give TASK=MODEL for one task or more"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_to_do(capsys, words, message):
+    assert main(words) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["finetune", "predict", "evaluate", "submit"])
+def test_help_names_the_tasks(capsys, verb):
+    with pytest.raises(SystemExit):
+        main([verb, "--help"])
+    shown = capsys.readouterr().out
+    assert "task" in shown
+    if verb == "finetune":
+        assert "cola, sst-2, mrpc" in " ".join(shown.split())
