@@ -50,3 +50,11 @@ def test_the_published_file_has_the_published_number_of_rows(name, part):
     if not (root / task.folders[0] / task.parts[part].file).exists():
         pytest.skip(f"{task.folders[0]}/{task.parts[part].file} is not there")
     assert len(read_official(name, root, part).examples) == task.parts[part].rows
+
+
+def test_the_page_about_tasks_says_what_the_catalogue_says():
+    page = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text(encoding="utf-8")
+    for name, task in TASKS.items():
+        if task.format in ("tsv", "race"):
+            rows = ", ".join(f"{part} {file.rows:,}" for part, file in task.parts.items())
+            assert f"| `{name}` | {task.kind.replace('_', ' ')} | {rows} | {', '.join(task.metrics)} |" in page

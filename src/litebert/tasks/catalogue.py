@@ -208,9 +208,9 @@ TASKS: Final[Mapping[str, OfficialTask]] = MappingProxyType(
         ),
         "race": _race(("middle", "high"), (87_866, 4887, 4934)),
         "race-middle": _race(("middle",), (25_421, 1436, 1436)),
+        "race-high": _race(("high",), (62_445, 3451, 3498)),
         "squad-v1.1": _squad("1.1", "spans", 87_599, 10_570),
         "squad-v2.0": _squad("2.0", "answerability", 130_319, 11_873),
-        "race-high": _race(("high",), (62_445, 3451, 3498)),
     }
 )
 
