@@ -116,3 +116,11 @@ def test_no_wikitext_stops_the_reader_or_leaves_brackets(parts):
         assert not {"{{", "}}", "[[", "]]"} & {line[i : i + 2] for i in range(len(line))}
         assert line == line.strip()
         assert line
+
+
+@pytest.mark.parametrize("sign", ["<ref>", "{{", "[[a|", "[//x", "<table>", "-{", "{|\n", "(", "''", "<!--", "{{{"])
+def test_a_page_of_signs_only_is_read_in_a_moment(sign):
+    """The tests' time limit would tell; each of these is quadratic or worse in a careless pattern."""
+    prose(sign * 20_000)
+    prose(sign * 20_000 + "}}" * 20_000)
+    prose(sign * 2_000 + {"{{": "}}", "[[a|": "]]", "<table>": "</table>"}.get(sign, "") * 2_000)

@@ -6,6 +6,7 @@ carry words of a sentence are read, the others left out with the brackets they l
 
 import html
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator
 
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -15,12 +16,14 @@ _LEFT_OUT = (
 )
 _EMPTY_ELEMENT = re.compile(rf"<({_LEFT_OUT})\b[^<>]*/>", re.IGNORECASE)
 _ELEMENT = re.compile(rf"<({_LEFT_OUT})\b[^<>]*>(?:(?!<\1\b).)*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_DEEPEST_ELEMENT = 20
+"""Elements within each other that are looked for; no article needs more, and a page made to be slow stays quick."""
 _NOWIKI = re.compile(r"</?nowiki\s*/?>", re.IGNORECASE)
 _BREAK = re.compile(r"<(?:br|hr)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _BRACKETS = re.compile(r"\{\{|\}\}|\[\[|\]\]|^[ \t:]*\{\||^[ \t]*\|\}(?!\})", re.MULTILINE)
 _CLOSES = {"}}": "{{", "]]": "[[", "|}": "{|"}
-_EXTERNAL_LINK = re.compile(r"\[(?:https?:|ftp:|mailto:)?//[^\s\]]+[ \t]*([^\]\n]*)\]")
+_EXTERNAL_LINK = re.compile(r"\[(?:https?:|ftp:|mailto:)?//[^\s\[\]]+(?:[ \t]+([^\[\]\n]*))?\]")
 _QUOTES = re.compile(r"'{2,}")
 _MAGIC_WORD = re.compile(r"__[A-Z]{4,}__")
 _PARAMETER = re.compile(r"\{\{\{[^{}]*\}\}\}")
@@ -61,9 +64,11 @@ def paragraphs(wikitext: str, *, namespaces: Collection[str] = ()) -> Iterator[s
 
 def _without_elements(text: str) -> str:
     """Without what is no prose; innermost first, since a table may hold a table."""
-    text, count = _EMPTY_ELEMENT.sub("", text), 1
-    while count:
+    text = _EMPTY_ELEMENT.sub("", text)
+    for _ in range(_DEEPEST_ELEMENT):
         text, count = _ELEMENT.subn("", text)
+        if not count:
+            break
     return text
 
 
@@ -74,6 +79,7 @@ def _without_brackets(text: str, namespaces: Collection[str]) -> str:
     """
     parts: list[str] = []
     opened: list[tuple[str, int]] = []
+    waiting: Counter[str] = Counter()
     end = 0
     for match in _BRACKETS.finditer(text):
         parts.append(text[end : match.start()])
@@ -81,10 +87,12 @@ def _without_brackets(text: str, namespaces: Collection[str]) -> str:
         bracket = match.group().lstrip(" \t:")
         if bracket not in _CLOSES:
             opened.append((bracket, len(parts)))
-        elif any(kind == _CLOSES[bracket] for kind, _ in opened):
-            kind, start = opened.pop()
+            waiting[bracket] += 1
+        elif waiting[_CLOSES[bracket]]:
+            kind, start = "", 0
             while kind != _CLOSES[bracket]:
                 kind, start = opened.pop()
+                waiting[kind] -= 1
             content = "".join(parts[start:])
             parts[start:] = [_words(kind, content, namespaces)]
     return "".join([*parts, text[end:]])
