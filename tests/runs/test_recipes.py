@@ -22,7 +22,10 @@ PAPER = {
 """Recipes of table 1, with the parameters of the models with their pretraining heads."""
 KINDS = {
     "pretrain": {"quickstart", "tiny", "small", "base", "gpu-hour", "gpu-day", *PAPER},
-    "finetune": {"quickstart", "classification"},
+    "finetune": {
+        *("quickstart", "classification", "cola", "sst-2", "mrpc", "sts-b", "qqp", "mnli", "qnli", "rte", "wnli"),
+        *("squad-v1.1", "squad-v2.0", "race", "race-v2"),
+    },
 }
 RECIPES = [(kind, name) for kind in KINDS for name in recipe_names(kind)]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -130,7 +130,15 @@ class FinetuneRun(Settings):
         return self
 
 
+_LEVELS_OF: Final = {"race-middle": "race", "race-high": "race"}
+
+
+def recipe_of_task(name: str) -> str:
+    """The recipe for a published task, which has the same name except for a part of one; others stay as they are."""
+    return _LEVELS_OF.get(name, name)
+
+
 def planned(recipe: str, overrides: Iterable[str] = (), *, given: Mapping[str, Any] | None = None) -> FinetuneRun:
-    """The settings of a recipe (a name, or a .yaml file), with the values `given`, then `key.path=value` overrides."""
-    chosen = load_recipe(recipe, kind="finetune")
+    """The settings of a recipe (its name, a task, or a .yaml file), with the values `given`, then `key.path=value` overrides."""
+    chosen = load_recipe(recipe_of_task(recipe), kind="finetune")
     return FinetuneRun.parse(with_overrides({**chosen.settings, **(given or {})}, overrides), where=chosen.name)
