@@ -1,7 +1,8 @@
 """The tasks of the paper, one row each: files, columns, labels, metrics, how many rows the official files have.
 
 Before: nothing. After: `official` reads them. A new task with named columns is a new row.
-Sources: gluebenchmark.com/tasks and the original run_classifier.py (label order), the RACE release (rows by level), SQuAD (questions).
+Sources: gluebenchmark.com/tasks and the original run_classifier.py (label order), the RACE release (rows by level), the
+SQuAD files (questions).
 """
 
 from collections.abc import Mapping
