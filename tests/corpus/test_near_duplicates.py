@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
+from corpus.builders import words
+from corpus.test_minhash import changed, shingles
 from litebert.corpus import near_duplicates
-from litebert.corpus.minhash import HASHES
+from litebert.corpus.minhash import HASHES, signature
 from litebert.corpus.near_duplicates import FOUND, NearDuplicates, chance_to_meet, rows_of_a_band
 from litebert.randomness import rng_for
 
@@ -56,3 +58,21 @@ def test_pairs_at_the_threshold_become_candidates(threshold):
     rows = rows_of_a_band(threshold)
     assert chance_to_meet(threshold, rows) >= FOUND
     assert rows == HASHES or chance_to_meet(threshold, rows + 1) < FOUND
+
+
+def test_copies_of_real_length_are_told_by_the_share_of_their_shingles():
+    """Precision and recall on generated copies, against the exact share; between 0.7 and 0.9 either answer is right."""
+    found: dict[bool, list[bool]] = {True: [], False: []}
+    for number in range(300):
+        rng = rng_for(number)
+        original = changed(words(150, rng), 0.5, rng)
+        copy = changed(original, rng.uniform(0, 0.12), rng)
+        share = len(shingles(original) & shingles(copy)) / len(shingles(original) | shingles(copy))
+        index = NearDuplicates(0.8)
+        index.is_new(signature(" ".join(original)))
+        if not 0.7 < share < 0.9:
+            found[share >= 0.9].append(not index.is_new(signature(" ".join(copy))))
+    assert len(found[True]) > 30
+    assert len(found[False]) > 50
+    assert np.mean(found[True]) > 0.97
+    assert np.mean(found[False]) < 0.02

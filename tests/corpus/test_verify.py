@@ -23,30 +23,44 @@ def test_a_whole_corpus_is_counted(corpus_directory):
     assert found.documents == 60
 
 
-def test_any_flipped_bit_is_found(copy):
+def flip_bit(path, choice):
+    content = bytearray(path.read_bytes())
+    content[choice.randrange(len(content))] ^= 1 << choice.randrange(8)
+    path.write_bytes(content)
+
+
+def truncate(path, choice):
+    content = path.read_bytes()
+    path.write_bytes(content[: choice.randrange(len(content))])
+
+
+def delete(path, choice):
+    path.unlink()
+
+
+@pytest.mark.parametrize("damage", [flip_bit, truncate, delete])
+def test_any_damage_to_any_file_is_found_and_the_file_is_named(copy, damage):
     choice = random.Random(1)
     files = sorted(path for path in copy.rglob("*") if path.is_file())
     for _ in range(200):
         path = choice.choice(files)
         whole = path.read_bytes()
-        damaged = bytearray(whole)
-        damaged[choice.randrange(len(whole))] ^= 1 << choice.randrange(8)
-        path.write_bytes(damaged)
-        with pytest.raises(DataError):
+        damage(path, choice)
+        with pytest.raises(DataError, match=path.name):
             verify_corpus(copy)
         path.write_bytes(whole)
     verify_corpus(copy)
 
 
-@pytest.mark.parametrize("damage", ["truncate", "delete"])
-def test_cut_off_and_missing_files_are_found(copy, damage):
-    for path in sorted(path for path in copy.rglob("*") if path.is_file()):
-        whole = path.read_bytes()
-        path.write_bytes(whole[: len(whole) // 2])
-        if damage == "delete":
-            path.unlink()
-        with pytest.raises(DataError):
-            verify_corpus(copy)
+@pytest.mark.parametrize("name", ["tokens", "sentences", "documents"])
+@pytest.mark.parametrize("damage", [truncate, delete])
+def test_a_damaged_shard_is_found_when_it_is_opened(copy, name, damage):
+    path = copy / f"train/00000/{name}.npy"
+    whole = path.read_bytes()
+    for trial in range(20):
+        damage(path, random.Random(trial))
+        with pytest.raises(DataError, match="train/00000"):
+            Corpus.open(copy).read(0, 1)
         path.write_bytes(whole)
 
 

@@ -1,7 +1,7 @@
 """Rows of a data set by its name on the Hugging Face hub, or in a local directory. After: reading.
 
-This is the only file that knows the library `datasets`. A name is `hf:OWNER/NAME[/CONFIG][:SPLIT]` or `hf:DIRECTORY[:SPLIT]`; without a split it is `train`. Rows are streamed,
-never held all at once.
+This is the only file that knows the library `datasets`. A name is `hf:OWNER/NAME[/CONFIG][:SPLIT]` or
+`hf:DIRECTORY[:SPLIT]`; without a split it is `train`. Rows are streamed, never held all at once.
 """
 
 from collections.abc import Iterator, Mapping

@@ -157,7 +157,7 @@ def read_description(directory: Path) -> dict[str, Any]:
         description = json.loads(path.read_text(encoding="utf-8"))
         version = description["format_version"]
     except (FileNotFoundError, NotADirectoryError):
-        raise DataError(f"{directory}: no corpus here; make one with `litebert corpus build`") from None
+        raise DataError(f"{path}: missing, so there is no corpus here; make one with `litebert corpus build`") from None
     except (ValueError, KeyError, TypeError):
         raise DataError(f"{path}: damaged: not the description of a corpus; build the corpus again") from None
     if version != FORMAT_VERSION:

@@ -1,0 +1,31 @@
+import io
+
+from rich.console import Console
+
+from litebert.cli.build_progress import build_display, live_line
+from litebert.corpus.progress import BuildProgress, LogProgress
+
+NOW = BuildProgress(3, 40, 5000, 0.25, 8.1, 65.0)
+
+
+def test_elsewhere_than_on_a_terminal_progress_is_logged():
+    with build_display() as listener:
+        assert isinstance(listener, LogProgress)
+
+
+def test_a_terminal_shows_share_rate_and_time_left(monkeypatch):
+    screen = io.StringIO()
+    monkeypatch.setattr(
+        "litebert.cli.build_progress.Console", lambda **_: Console(file=screen, force_terminal=True, width=120)
+    )
+    monkeypatch.setattr("litebert.cli.build_progress.sys.stderr.isatty", lambda: True, raising=False)
+    with build_display() as listener:
+        listener(NOW)
+    assert "25.0%, 3 shards, 40 documents, 5,000 tokens, 8.1 MB/s, 1:05 left" in screen.getvalue()
+
+
+def test_without_a_known_size_the_line_still_moves():
+    screen = io.StringIO()
+    with live_line(Console(file=screen, force_terminal=True, width=120)) as listener:
+        listener(BuildProgress(3, 40, 5000, None, 8.1, None))
+    assert "3 shards, 40 documents, 5,000 tokens, 8.1 MB/s" in screen.getvalue()

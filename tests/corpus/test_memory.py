@@ -1,0 +1,37 @@
+"""The memory of a build does not grow with the text: neither with a line, nor a document, nor their number."""
+
+import tracemalloc
+
+import pytest
+
+from litebert.corpus import opening, shard_writer
+from litebert.corpus.build import build_corpus
+from litebert.corpus.settings import CorpusSettings
+
+UNIT = 2**15
+"""Bytes that a shard, a piece of a line and a chunk of sentences hold here."""
+
+
+def peak(text, tokenizer, out) -> int:
+    """Most bytes that Python and numpy held at any time of a build."""
+    tracemalloc.start()
+    build_corpus(text, tokenizer, CorpusSettings(shard_bytes=UNIT), out)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    ["ba do. Ki! ", "bado" * 64, "Ba do ki lu me.\n", "Ba do ki lu me.\n\n"],
+    ids=["one line", "one word", "one document", "many documents"],
+)
+def test_memory_does_not_grow_with_the_text(tmp_path, tokenizer, monkeypatch, repeated):
+    monkeypatch.setattr(opening, "LONGEST_PIECE", UNIT)
+    monkeypatch.setattr(shard_writer, "CHUNK_CHARACTERS", UNIT)
+    peaks = []
+    for units in (4, 16):
+        path = tmp_path / f"{units}.txt"
+        path.write_text(repeated * (units * UNIT // len(repeated)))
+        peaks.append(peak(path, tokenizer, tmp_path / f"corpus-{units}"))
+    assert peaks[1] < peaks[0] + UNIT, peaks
