@@ -75,3 +75,24 @@ def test_the_learning_rate_is_set_in_every_group():
     optimizer = build_optimizer(ToyModel(), settings())
     set_learning_rate(optimizer, 0.5)
     assert [group["lr"] for group in optimizer.param_groups] == [0.5, 0.5]
+
+
+def test_a_rate_factor_scales_the_updates_of_its_parameters_alone():
+    model, start = ToyModel(), ToyModel()
+    optimizer = build_optimizer(
+        model, settings(optimizer="adamw", weight_decay=0), rate_factors={"up.weight": 0.25, "up.bias": 0.25}
+    )
+    set_learning_rate(optimizer, 0.02)
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    optimizer.step()
+    for name, parameter in model.named_parameters():
+        moved = (start.get_parameter(name) - parameter).mean().item()
+        assert moved == pytest.approx(0.02 * (0.25 if name.startswith("up.") else 1.0), rel=1e-3)
+
+
+def test_parameters_that_do_not_train_are_not_the_optimizers():
+    model = ToyModel()
+    model.up.requires_grad_(False)
+    held = [id(p) for group in build_optimizer(model, settings()).param_groups for p in group["params"]]
+    assert not {id(parameter) for parameter in model.up.parameters()} & set(held)

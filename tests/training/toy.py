@@ -110,7 +110,7 @@ def settings(**changes) -> TrainSettings:
     return TrainSettings.parse(defaults | changes, where="test")
 
 
-OF_TRAINER = ("fingerprint", "evaluate", "baselines", "listeners", "flops_per_token")
+OF_TRAINER = ("fingerprint", "evaluate", "baselines", "patience", "rate_factors", "listeners", "flops_per_token")
 
 
 def trainer(directory: Path, *, model=None, batches=None, objective=None, **changes) -> Trainer:

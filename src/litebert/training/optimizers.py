@@ -1,8 +1,9 @@
 """Optimizers by name. Before: a placed model, settings. After: `step.py`, `checkpoint.py`."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -19,20 +20,26 @@ _OPTIMIZERS: dict[OptimizerName, Callable[..., torch.optim.Optimizer]] = {
 }
 
 
-def build_optimizer(model: nn.Module, settings: TrainSettings) -> torch.optim.Optimizer:
-    """The optimizer of `settings` over the trainable parameters of `model`, excluded names in a group of their own."""
+def build_optimizer(
+    model: nn.Module, settings: TrainSettings, *, rate_factors: Mapping[str, float] = MappingProxyType({})
+) -> torch.optim.Optimizer:
+    """The optimizer of `settings` over the trainable parameters of `model`.
+
+    Excluded names are in groups of their own, and so are those with another factor of the learning rate than 1.
+    """
     excluded = re.compile("|".join(f"(?:{pattern})" for pattern in settings.exclude) or r"(?!)")
-    trainable = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
+    together: dict[tuple[float, bool], list[nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            key = (-rate_factors.get(name, 1.0), excluded.search(name) is not None)
+            together.setdefault(key, []).append(parameter)
     groups = [
-        {"params": [parameter for name, parameter in trainable if not excluded.search(name)], "adapted": True},
-        {
-            "params": [parameter for name, parameter in trainable if excluded.search(name)],
-            "adapted": False,
-            "weight_decay": 0.0,
-        },
+        {"params": together[key], "adapted": not key[1], "rate_factor": -key[0]}
+        | ({"weight_decay": 0.0} if key[1] else {})
+        for key in sorted(together)
     ]
     return _OPTIMIZERS[settings.optimizer](
-        [group for group in groups if group["params"]],
+        groups,
         lr=settings.learning_rate,
         betas=settings.betas,
         eps=settings.eps,
@@ -41,9 +48,9 @@ def build_optimizer(model: nn.Module, settings: TrainSettings) -> torch.optim.Op
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """Use `rate` for the next update of every group."""
+    """Use `rate`, times the factor of each group, for the next update."""
     for group in optimizer.param_groups:
-        group["lr"] = rate
+        group["lr"] = rate * group.get("rate_factor", 1.0)
 
 
 def _without_adapted(groups: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

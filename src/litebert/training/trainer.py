@@ -5,7 +5,6 @@ never stopped: batches, learning rate and dropout are functions of the position.
 """
 
 import logging
-import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,16 +15,18 @@ from typing import Any
 
 from torch import nn
 
-from litebert.errors import CheckpointError, LitebertError, StoppedBySignalError
+from litebert.errors import CheckpointError
 from litebert.randomness import torch_seed_for
 from litebert.training.checkpoint import Checkpoint, Checkpoints, read_state, read_tensors
 from litebert.training.duration import Position
+from litebert.training.endings import spiked, stopped
 from litebert.training.events import Listener
 from litebert.training.fingerprint import Fingerprint, flat, parameters_digest, refuse_changes
 from litebert.training.lock import locked
 from litebert.training.memory import explained_memory, memory_used
 from litebert.training.optimizers import build_optimizer
 from litebert.training.parallel import World, is_sharded, place
+from litebert.training.patience import Patience
 from litebert.training.plan import Plan
 from litebert.training.plateau import PlateauWatch
 from litebert.training.precision import gradient_scaler
@@ -54,6 +55,10 @@ class TrainResult:
     """Steps left out because a loss or gradient was not finite or far above those before."""
     evaluation: Mapping[str, Number]
     """The last evaluation of this call; empty without one."""
+    learning_rate: float = 0.0
+    """That of the update that would come next: 0, or above it where the run was stopped before its schedule ended."""
+    stopped_early: bool = False
+    """Whether its evaluations no longer got better, so that it ended before its duration."""
 
 
 class Trainer:
@@ -63,6 +68,8 @@ class Trainer:
     `evaluate` gives the numbers of a held-out set; every rank calls it and must get the same.
     `baselines` gives losses by name that a model reaches without learning anything of its inputs; a run that stays
     there is warned of.
+    `patience` ends the run where its evaluations no longer get better; the schedule stays that of the whole duration.
+    `rate_factors` gives, by name, parameters whose learning rate is that share of the schedule's.
     `flops_per_token`, of forward and backward, adds FLOP/s and MFU to the records.
     """
 
@@ -77,6 +84,8 @@ class Trainer:
         fingerprint: Mapping[str, Any] | None = None,
         evaluate: Callable[[nn.Module], Mapping[str, Number]] | None = None,
         baselines: Mapping[str, float] | None = None,
+        patience: Patience | None = None,
+        rate_factors: Mapping[str, float] | None = None,
         listeners: Sequence[Listener] = (),
         flops_per_token: float | None = None,
     ) -> None:
@@ -89,11 +98,12 @@ class Trainer:
         self._plan = Plan.of(settings, batches)
         self._fingerprint = _fingerprint(model, batches, settings, fingerprint or {})
         self._scaler = gradient_scaler(settings.precision, self.world.device)
-        self._optimizer = build_optimizer(self.model, settings)
+        self._optimizer = build_optimizer(self.model, settings, rate_factors=rate_factors or {})
         self._updater = Updater(self.model, objective, self._optimizer, self._scaler, settings, self.world)
         self._checkpoints = Checkpoints(directory / "checkpoints", keep=settings.keep_checkpoints)
         self._spikes = SpikeWatch(settings.spikes)
         self._plateau = PlateauWatch(baselines or {})
+        self._patience = patience or Patience()
 
     def fit(self) -> TrainResult:
         """Train to the end, from the newest valid checkpoint if there is one.
@@ -104,11 +114,18 @@ class Trainer:
         """
         with self._locked():
             self._resume()
-            if self._plan.done(self.position):
+            if self._ended:
                 logger.info("%s: finished at step %d, nothing to do", self._directory, self.position.step)
             evaluation = self._train()
         position = self.position
-        return TrainResult(position.step, position.tokens, position.seconds, position.skipped, evaluation)
+        early, rate = not self._plan.done(position), self._plan.learning_rate(position)
+        return TrainResult(
+            position.step, position.tokens, position.seconds, position.skipped, evaluation, rate, stopped_early=early
+        )
+
+    @property
+    def _ended(self) -> bool:
+        return self._plan.done(self.position) or self._patience.exhausted
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -132,7 +149,7 @@ class Trainer:
             Saver(self._checkpoints, before=recorder.flush) as saver,
         ):
             recorder.started(self._settings.duration, self._plan.total_steps)
-            while not self._plan.done(self.position):
+            while not self._ended:
                 before = self.position
                 values = self._step(prefetcher.microbatches(before.batch))
                 signal_number, saved = self._agree(time.perf_counter() - began, signals.number, saved=saver.ended)
@@ -146,11 +163,12 @@ class Trainer:
                 if self._evaluate and self._plan.evaluates(before, self.position):
                     evaluation = self._evaluate(self.model)
                     recorder.evaluation(self.position, evaluation)
-                if signal_number or self._plan.saves(before, self.position):
+                    self._patience.saw(evaluation)
+                if signal_number or self._patience.exhausted or self._plan.saves(before, self.position):
                     self._save(recorder, saver)
-                if signal_number and not self._plan.done(self.position):
+                if signal_number and not self._ended:
                     self._finish_saving(recorder, saver)
-                    raise _stopped(self._directory, self.position.step, signal_number)
+                    raise stopped(self._directory, self.position.step, signal_number)
             self._finish_saving(recorder, saver)
         return evaluation
 
@@ -229,7 +247,7 @@ class Trainer:
         until = position.step - position.skipped_in_a_row
         good = self.world.on_first(lambda: self._checkpoints.newest_valid(until=until))
         if good is None or spikes.policy != "rollback" or position.rollbacks >= spikes.max_rollbacks:
-            raise _spiked(self._directory, position, dump)
+            raise spiked(self._directory, position, dump)
         self._restore(good)
         self.position = position.back_at(self.position)
         recorder.went_back(self.position)
@@ -258,6 +276,7 @@ class Trainer:
             "scaler": self._scaler.state_dict(),
             "spikes": self._spikes.state(),
             "plateau": self._plateau.state(),
+            "patience": self._patience.state(),
             "fingerprint": self._fingerprint,
         }
         tensors = model_tensors(self.model), optimizer_tensors(self.model, self._optimizer)
@@ -294,6 +313,7 @@ class Trainer:
         self.position = Position(**state["position"])
         self._spikes.restore(state["spikes"])
         self._plateau.restore(state["plateau"])
+        self._patience.restore(state.get("patience", Patience().state()))
         if state["scaler"]:
             self._scaler.load_state_dict(state["scaler"])
 
@@ -321,21 +341,3 @@ def _fingerprint(
         "parameters": parameters_digest(model),
     }
     return flat(own | dict(others))
-
-
-def _stopped(directory: Path, step: int, signal_number: int) -> StoppedBySignalError:
-    name = signal.Signals(signal_number).name
-    return StoppedBySignalError(
-        f"{directory}: stopped by {name} after step {step}, with everything saved; the same command goes on from there",
-        signal_number=signal_number,
-    )
-
-
-def _spiked(directory: Path, position: Position, dump: Path) -> LitebertError:
-    return LitebertError(
-        f"{directory}: the loss or the gradient was not finite, or far above those before, at "
-        f"{position.skipped_in_a_row} steps in a row, the last of them {position.step}, after {position.rollbacks} "
-        f"returns to a checkpoint; none of these steps changed the weights; {dump} has their batches and numbers. "
-        f"Likely causes: a learning rate too high for this batch size, too short a warm-up, fp16 where bf16 is needed, "
-        f"or broken inputs; change one of them and start in a new directory"
-    )
