@@ -26,7 +26,9 @@ class NormalizedText:
 
 def normalize(text: str, *, lowercase: bool, keep_accents: bool) -> str:
     """The text as the vocabulary sees it; a lone surrogate, which no encoding can express, becomes U+FFFD."""
-    collapsed = " ".join(text.split())
+    # In most text two looks tell that spaces are single already, which is faster than to split it.
+    is_collapsed = text.isascii() and text.isprintable() and "  " not in text
+    collapsed = text.strip() if is_collapsed else " ".join(text.split())
     if not collapsed.isascii():
         collapsed = without_surrogates(collapsed)
         if not keep_accents:
