@@ -35,6 +35,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "pretrain": ("pretrain:pretrain", "train an encoder on a corpus with a recipe"),
     "evaluate": ("evaluate:evaluate", "score a model on held-out text or on a labelled file"),
     "finetune": ("finetune:finetune", "train a model on a labelled file"),
+    "sweep": ("sweep:sweep", "fine-tune with several seeds, or over a grid of settings, and compare"),
+    "ensemble": ("ensemble:ensemble", "average the predictions of several fine-tuned models"),
     "predict": ("predict:predict", "answer for every row of a file: masked words, classes, values"),
     "submit": ("submit:submit", "answer the test files of GLUE and pack them for its leaderboard"),
     "convert": ("convert:convert", "read and write transformers and TensorFlow checkpoints"),
@@ -62,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Threads that wait for each other sleep soon instead of spinning: on a machine that does anything else besides,
     # spinning made training steps several times slower (docs/log.md). Read by OpenMP when torch is imported.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    # Large tensors in large pages: a training step on a CPU asks the kernel for 20,000 small ones otherwise, 4 % of it.
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     return _explained(lambda: _call(verb, rest))
 
 
