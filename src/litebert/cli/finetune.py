@@ -62,15 +62,22 @@ def finetune(
     from litebert.settings import write_yaml
     from litebert.training.progress import progress_display
 
-    if (task is None) == (train is None) or (task is None) != (data is None):
-        raise ConfigError("finetune: give either --train (a labelled file), or --task and --data (a published task)")
-    rows: dict[str, Any] = {"task": task, "directory": str(data)}
-    if train is not None:
-        rows = {"train": str(train), "text": text, "text_pair": text_pair, "label": label, "options": options}
-        rows |= {"kind": kind} | ({"dev": str(dev)} if dev is not None else {})
+    columns = {"text": text, "text_pair": text_pair, "label": label, "options": options, "kind": kind}
+    rows = labelled_rows(columns, task=task, data=data, train=train, dev=dev)
     plan = planned(recipe, settings, given={"model": model, "from_scratch": from_scratch, "data": rows})
     if print_settings:
         print(write_yaml(plan.to_dict()), end="")
         return
     result = run(plan, out, listeners=[progress_display()])
     emit(result.to_dict(), result.to_text(), as_json=json)
+
+
+def labelled_rows(
+    columns: dict[str, Any], *, task: str | None, data: Path | None, train: Path | None, dev: Path | None
+) -> dict[str, Any]:
+    """The setting `data` of a run: a published task, or files with these columns."""
+    if (task is None) == (train is None) or (task is None) != (data is None):
+        raise ConfigError("give either --train (a labelled file), or --task and --data (a published task)")
+    if train is None:
+        return {"task": task, "directory": str(data)}
+    return {"train": str(train), **columns} | ({"dev": str(dev)} if dev is not None else {})

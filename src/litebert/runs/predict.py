@@ -72,7 +72,7 @@ def predict(run: PredictRun) -> PredictResult:
     predictor = Predictor.load(run.model, precision=run.precision, threads=run.threads)
     columns = Columns(text=run.text, text_pair=run.text_pair, options=run.options)
     answers = answers_for(table, predictor, columns, top_k=run.top_k)
-    rows = [_joined(table, row, answer) for row, answer in zip(table.rows, answers, strict=True)]
+    rows = [joined(table, row, answer) for row, answer in zip(table.rows, answers, strict=True)]
     write_text(run.output, write(run.output, rows))
     logger.info("%s: %d rows written", run.output, len(rows))
     return PredictResult(run.output, len(rows), predictor.answers)
@@ -86,7 +86,8 @@ def _read(run: PredictRun) -> Table:
     return Table(run.input, (run.text,), rows)
 
 
-def _joined(table: Table, row: Row, answer: Answer) -> Answer:
+def joined(table: Table, row: Row, answer: Answer) -> Answer:
+    """A row with its answer; DataError where it has a column of that name already."""
     for name in answer:
         if name in row.values:
             raise DataError(f"{table.path}:{row.line}: has a column {name!r}, where the answer goes; rename it")

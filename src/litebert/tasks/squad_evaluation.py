@@ -14,7 +14,7 @@ from litebert.tasks.encoded import Encoded
 from litebert.tasks.evaluation import Evaluation, Part, parts, parts_by_length
 from litebert.tasks.labelled import LabelledData
 from litebert.tasks.metrics import measure
-from litebert.tasks.squad_answers import Candidates, QuestionAnswers, answers_of, scores_of
+from litebert.tasks.squad_answers import Candidates, QuestionAnswers, SpanScores, answers_of, scores_of
 from litebert.tasks.squad_data import Question
 from litebert.tasks.squad_features import EncodedQuestions
 from litebert.tasks.squad_metrics import exact_match, word_f1
@@ -48,37 +48,55 @@ def encode_as_kept(directory: Path) -> Callable[..., EncodedQuestions]:
     return encode
 
 
-def answers_with(encoded: Encoded, outputs: Sequence[np.ndarray], *, beams: bool) -> list[QuestionAnswers]:
-    """Each question's answers, from what `beam_outputs` or `span_outputs` gave for each window."""
+def scores_with(encoded: Encoded, outputs: Sequence[np.ndarray], *, beams: bool) -> list[SpanScores]:
+    """What each question's spans score, from what `beam_outputs` or `span_outputs` gave for each window."""
     windows = _questions_of(encoded)
     candidates: list[Candidates] = (
         beam_candidates(outputs) if beams else span_candidates(outputs, best=windows.settings.n_best)
     )
-    return answers_of(windows, scores_of(windows, candidates))
+    return scores_of(windows, candidates)
+
+
+def answers_with(encoded: Encoded, outputs: Sequence[np.ndarray], *, beams: bool) -> list[QuestionAnswers]:
+    """Each question's answers, from the same."""
+    return answers_of(_questions_of(encoded), scores_with(encoded, outputs, beams=beams))
 
 
 def evaluate_spans(task: Task, outputs: Sequence[np.ndarray], data: LabelledData, encoded: Encoded) -> Evaluation:
     """A model that always answers."""
-    found = answers_with(encoded, outputs, beams=False)
-    return _evaluation(task, [answers.text(0.0) for answers in found], data, encoded)
+    return evaluate_answers(task, answers_with(encoded, outputs, beams=False), data, encoded)
 
 
 def evaluate_answerability(
     task: Task, outputs: Sequence[np.ndarray], data: LabelledData, encoded: Encoded
 ) -> Evaluation:
-    """A model that may say that there is no answer, beyond the stored threshold or else the best one for these F1s.
+    """A model that may say that there is no answer, beyond the stored threshold or else the best one for these F1s."""
+    threshold = _questions_of(encoded).settings.no_answer_threshold
+    return evaluate_answers(task, answers_with(encoded, outputs, beams=True), data, encoded, threshold=threshold)
 
-    `metrics` then hold the figures of the official script about thresholds as well.
+
+def evaluate_answers(
+    task: Task,
+    found: Sequence[QuestionAnswers],
+    data: LabelledData,
+    encoded: Encoded,
+    *,
+    threshold: float | None = None,
+) -> Evaluation:
+    """The figures of answers to the questions of `data`, whoever gave them.
+
+    Where they have null scores, `metrics` also hold the threshold, which without one is the best for these F1s, and
+    the figures of the official script about thresholds.
     """
-    found = answers_with(encoded, outputs, beams=True)
+    if found[0].null_score is None:
+        return _evaluation(task, [answers.text(0.0) for answers in found], data, encoded)
     names = [question.id for question in data.examples]
     best = best_thresholds(
         data.examples,
         {name: answers.best[0].text for name, answers in zip(names, found, strict=True)},
         {name: answers.null_score or 0.0 for name, answers in zip(names, found, strict=True)},
     )
-    stored = _questions_of(encoded).settings.no_answer_threshold
-    threshold = best.f1.kept if stored is None else stored
+    threshold = best.f1.kept if threshold is None else threshold
     evaluation = _evaluation(task, [answers.text(threshold) for answers in found], data, encoded)
     evaluation.metrics.update({THRESHOLD: threshold, **best.to_dict()})
     return evaluation

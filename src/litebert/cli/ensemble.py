@@ -1,0 +1,69 @@
+"""`litebert ensemble RUN RUN RUN --data FILE`, or `--task NAME --data DIR`."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from tyro.conf import Positional, arg
+
+from litebert.cli.output import Json, OptionalName, OptionalPath, Several, emit
+from litebert.errors import ConfigError
+
+Members = Annotated[tuple[Path, ...], Positional, arg(metavar="MEMBER …", help_behavior_hint="(required)")]
+Part = Literal["dev", "dev-mismatched", "test", "test-mismatched", "diagnostic"]
+
+
+def ensemble(
+    members: Members,
+    *,
+    data: Path,
+    task: OptionalName = None,
+    part: Part = "dev",
+    text: str = "text",
+    text_pair: OptionalName = None,
+    label: str = "label",
+    options: Several = (),
+    slice: OptionalName = None,
+    metrics: Several = (),
+    select: Literal["all", "forward"] = "all",
+    out: OptionalPath = None,
+    precision: Literal["fp32", "bf16"] = "fp32",
+    json: Json = False,
+) -> None:
+    """Average the predictions of several fine-tuned models: other seeds, checkpoints, sizes, even other tokenizers.
+
+    As in the paper: probabilities (or scores) are averaged; for questions about a text the scores of each span over the
+    members that propose it, and the scores of there being no answer. Rows without labels are answered only.
+
+    Args:
+        members: run directories, model directories, or RUN/checkpoints/step-…
+        data: CSV, TSV, JSONL, CoNLL or SQuAD file, with labels or without; with --task the directory of its files
+        task: a published task, such as cola or race
+        part: which of its files
+        text: column of the text
+        text_pair: column of the second text of a pair, or of a question with options
+        label: column of the label, labels, score or right option
+        options: columns of the options of a multiple choice; default: those called option1, option2, …
+        slice: column by whose values the rows are also scored apart
+        metrics: what to measure on labelled rows; the first one selects; default: what is usual for their kind
+        select: all members, or those that forward selection chooses on these rows, which then are no test
+        out: where to write the answers: a .jsonl, .csv or .tsv file; a directory for a SQuAD file; with --task as its
+            leaderboard wants it
+        precision: arithmetic of the models
+    """
+    from litebert.runs.ensemble import ensemble as run
+    from litebert.tasks.delimited import Columns
+
+    if task is None and part != "dev":
+        raise ConfigError("part: is that of a published task; give --task, or the file itself as --data")
+    columns = Columns(text=text, text_pair=text_pair, label=label, options=options, slice=slice)
+    result = run(
+        members,
+        data,
+        columns,
+        task=(task, part) if task else None,
+        metrics=metrics,
+        select=select,
+        out=out,
+        precision=precision,
+    )
+    emit(result.to_dict(), result.to_text(), as_json=json)

@@ -1,0 +1,143 @@
+"""Answers of an ensemble as files, as `predict` and the leaderboards have them. Before: `ensemble`. After: a file."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from litebert.errors import ConfigError
+from litebert.files import write_text
+from litebert.inference.results import Answer, Choice, Classification, Tagging
+from litebert.runs.ensemble_members import Predicted
+from litebert.runs.ensemble_rows import Rows
+from litebert.runs.predict import WRITERS, joined
+from litebert.tasks.answers import SET_FROM
+from litebert.tasks.catalogue import official_task
+from litebert.tasks.ensemble import Predictions
+from litebert.tasks.ensemble_answers import question_answers
+from litebert.tasks.label_columns import SEPARATOR
+from litebert.tasks.labelled import LabelledData
+from litebert.tasks.squad_files import write_predictions
+from litebert.tasks.submission import glue_file, race_file
+from litebert.tasks.task import Kind
+
+Named = dict[str, Any]
+
+
+def check_output(output: Path, rows: Rows) -> None:
+    """Raise ConfigError unless `output` is called as what will be in it; before anything slow."""
+    if _is_squad(rows):
+        if output.suffix:
+            raise ConfigError(f"out: {output}, but answers to a SQuAD file are several files; give a directory")
+        return
+    endings = tuple(WRITERS)
+    if rows.official is not None:
+        endings = (".json",) if official_task(rows.official).format == "race" else (".tsv",)
+    if output.suffix not in endings:
+        raise ConfigError(f"out: {output.name!r} ends in none of {', '.join(endings)}; the ending is the format")
+    if output.resolve() == rows.data.path.resolve():
+        raise ConfigError(f"out: {output} holds the rows; write the answers elsewhere")
+
+
+def write_answers(output: Path, rows: Rows, predicted: Predicted, *, threshold: float) -> None:
+    """Write the answers: a row each, or as the leaderboard of a published task takes them."""
+    data = rows.data
+    if _is_squad(rows):
+        found = question_answers(predicted.predictions, data, predicted.encoded)
+        write_predictions(output, data.examples, found, threshold=threshold)
+        return
+    answers = named_answers(predicted, data, threshold=threshold)
+    if rows.official is not None:
+        form = race_file if official_task(rows.official).format == "race" else glue_file
+        write_text(output, form(_numbered(data), [each["prediction"] for each in answers]))
+    else:
+        write_text(output, WRITERS[output.suffix](output, _with_rows(rows, answers)))
+
+
+def named_answers(predicted: Predicted, data: LabelledData, *, threshold: float) -> list[Named]:
+    """What `predict` adds to a row, for each row."""
+    if data.kind in ("spans", "answerability"):
+        found = question_answers(predicted.predictions, data, predicted.encoded)
+        return [_reply(Answer.of(each, threshold=threshold)) for each in found]
+    return _NAMED[data.kind](predicted.predictions, data)
+
+
+def _is_squad(rows: Rows) -> bool:
+    return rows.table is None and rows.data.kind in ("spans", "answerability")
+
+
+def _numbered(data: LabelledData) -> list[Any]:
+    """The examples by number; rows of development files have none, so theirs is their place."""
+    return [each if each.id is not None else replace(each, id=str(place)) for place, each in enumerate(data.examples)]
+
+
+def _with_rows(rows: Rows, answers: list[Named]) -> list[Named]:
+    if rows.table is None:
+        return [
+            {"text": " ".join(each.words), **answer} for each, answer in zip(rows.data.examples, answers, strict=True)
+        ]
+    return [joined(rows.table, row, answer) for row, answer in zip(rows.table.rows, answers, strict=True)]
+
+
+def _classes(predictions: Predictions, data: LabelledData) -> list[Named]:
+    answers = [Classification.of(each.tolist(), data.labels or ()) for each in predictions]
+    return [
+        {"prediction": each.label, "probability": each.probability, "probabilities": each.probabilities}
+        for each in answers
+    ]
+
+
+def _scores(predictions: Predictions, data: LabelledData) -> list[Named]:
+    return [{"prediction": float(each[0])} for each in predictions]
+
+
+def _sets(predictions: Predictions, data: LabelledData) -> list[Named]:
+    answers = []
+    for given in predictions:
+        probabilities = dict(zip(data.labels or (), given.tolist(), strict=True))
+        labels = [name for name, probability in probabilities.items() if probability >= SET_FROM]
+        answers.append({"prediction": SEPARATOR.join(labels), "labels": labels, "probabilities": probabilities})
+    return answers
+
+
+def _options(predictions: Predictions, data: LabelledData) -> list[Named]:
+    answers = [Choice(int(each.argmax()), float(each.max()), tuple(each.tolist())) for each in predictions]
+    return [
+        {"prediction": each.letter, "probability": each.probability, "probabilities": list(each.probabilities)}
+        for each in answers
+    ]
+
+
+def _tags(predictions: Predictions, data: LabelledData) -> list[Named]:
+    answers = [
+        Tagging.of(example.words, given, data.labels or ())
+        for example, given in zip(data.examples, predictions, strict=True)
+    ]
+    return [
+        {
+            "prediction": " ".join(each.tags),
+            "tags": list(each.tags),
+            "entities": [{"label": entity.label, "text": entity.text} for entity in each.entities],
+        }
+        for each in answers
+    ]
+
+
+def _reply(answer: Answer) -> Named:
+    return {
+        "prediction": answer.text,
+        "start": answer.start,
+        "end": answer.end,
+        "probability": answer.probability,
+        "no_answer_probability": answer.no_answer_probability,
+        "candidates": [{"text": each.text, "probability": each.probability} for each in answer.candidates],
+    }
+
+
+_NAMED: Final[dict[Kind, Callable[[Predictions, LabelledData], list[Named]]]] = {
+    "classification": _classes,
+    "regression": _scores,
+    "multi_label": _sets,
+    "multiple_choice": _options,
+    "tokens": _tags,
+}

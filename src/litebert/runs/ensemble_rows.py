@@ -1,0 +1,108 @@
+"""The rows that an ensemble answers, with or without labels. Before: a file or a published task. After: `ensemble`."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from litebert.errors import ConfigError, DataError
+from litebert.runs.ensemble_members import Member
+from litebert.runs.finetune_data import task_from
+from litebert.runs.labelled import task_of
+from litebert.tasks.catalogue import PartName, official_task
+from litebert.tasks.choice_columns import option_columns, options_of
+from litebert.tasks.delimited import Columns
+from litebert.tasks.labelled import ChoiceExample, Example, LabelledData, TaggedExample
+from litebert.tasks.official import read_official
+from litebert.tasks.reading import read_labelled
+from litebert.tasks.rows import Table, read_table, read_text
+from litebert.tasks.squad_reader import read_squad_questions
+from litebert.tasks.squad_rows import question_columns, unanswered_rows
+from litebert.tasks.tagged import ENDINGS
+from litebert.tasks.task import Kind, Task
+
+logger = logging.getLogger(__name__)
+
+_QUESTIONS: Final = ("spans", "answerability")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is asked."""
+
+    data: LabelledData
+    table: Table | None
+    """The file, where it has named columns."""
+    task: Task | None
+    """How answers are scored; None where there are no labels."""
+    official: str | None = None
+    """Name of the published task."""
+
+
+def read_rows(member: Member, path: Path, columns: Columns, metrics: Sequence[str]) -> Rows:
+    """The rows of a file of one's own; without a column of labels they can be answered, but not scored."""
+    table = None if path.suffix in (".json", *ENDINGS) else read_table(path)
+    kind, labels = member.kind, member.description.labels
+    if not _has_labels(kind, path, table, columns):
+        logger.info("%s: no labels; its rows are answered, not scored", path)
+        examples = (
+            _unlabelled_questions(path, table, columns) if kind in _QUESTIONS else _unlabelled(kind, table, columns)
+        )
+        return Rows(LabelledData(path, kind, tuple(examples), labels or None, "no labels"), table, None)
+    data = read_labelled(path, columns, kind=kind, labels=None if kind == "regression" else labels or None)
+    return Rows(data, table, task_of(data, (columns.text, columns.text_pair), columns.label, metrics))
+
+
+def read_official_rows(member: Member, name: str, directory: Path, part: PartName, metrics: Sequence[str]) -> Rows:
+    """The rows of a part of a published task, which the member must have been fine-tuned on."""
+    row = official_task(name)
+    labels = member.description.labels
+    if row.kind != member.kind or (row.labels is not None and set(row.labels) != set(labels)):
+        raise ConfigError(
+            f"{member.path}: answers {member.kind} with labels {', '.join(labels)}, but {row.title} is {row.kind} "
+            f"with {', '.join(row.labels or ())}; give models that were fine-tuned on it"
+        )
+    data = read_official(name, directory, part)
+    is_labelled = row.kind in _QUESTIONS or all(each.target is not None for each in data.examples)
+    return Rows(data, None, task_from(row, data, tuple(metrics)) if is_labelled else None, name)
+
+
+def _has_labels(kind: Kind, path: Path, table: Table | None, columns: Columns) -> bool:
+    if table is None:
+        return path.suffix != ".json" or '"answers"' in read_text(path)
+    label = columns.label
+    if kind in _QUESTIONS:
+        label = question_columns(table, question=columns.text, context=columns.text_pair, answer=columns.label).answer
+    # A label that was named but is not there is a mistake, which the reader explains.
+    return label in table.columns or columns.label != Columns().label
+
+
+def _unlabelled(kind: Kind, table: Table | None, columns: Columns) -> list[Any]:
+    assert table is not None, "CoNLL columns always hold labels"
+    pairs = table.texts(columns.text_pair) if columns.text_pair else [None] * len(table.rows)
+    if kind == "tokens":
+        return [TaggedExample(words, None) for words in _words(table, columns.text)]
+    texts = table.texts(columns.text)
+    if kind == "multiple_choice":
+        options = options_of(table, columns.options or option_columns(table))
+        return [ChoiceExample(*each, None) for each in zip(texts, pairs, options, strict=True)]
+    return [Example(text, pair, None) for text, pair in zip(texts, pairs, strict=True)]
+
+
+def _unlabelled_questions(path: Path, table: Table | None, columns: Columns) -> Sequence[Any]:
+    if table is None:
+        return read_squad_questions(path)
+    return unanswered_rows(table, question_columns(table, question=columns.text, context=columns.text_pair))
+
+
+def _words(table: Table, column: str) -> list[tuple[str, ...]]:
+    """The words of each row: a list, or a text cut at its spaces."""
+    sentences = []
+    for row, text in zip(table.rows, table.texts(column, lists=True), strict=True):
+        value = row.values[column]
+        words = tuple(map(str, value)) if isinstance(value, list) else tuple(text.split())
+        if not words:
+            raise DataError(f"{table.path}:{row.line}: field {column!r}: holds no words; remove the row")
+        sentences.append(words)
+    return sentences
