@@ -87,6 +87,8 @@ def convert(
         ConfigError: the target's format cannot express the model.
     """
     read = _read(source, as_model=as_model, labels=labels)
+    if read.description.adapters:
+        raise ConfigError(f"{source}: {obstacle(read.description)}, nor can the original; use the directory as it is")
     description = changed(read.description, as_model=as_model, labels=labels, changes=changes or {})
     tensors = bridge(read.renamed.tensors, source=read.description.config, target=description.config)
     missing = _missing(description, tensors, allow_missing)

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 from pydantic import Field, model_validator
 
 from litebert.errors import ConfigError
+from litebert.model.adapter_settings import AdapterSettings
 from litebert.model.config import ModelConfig
 from litebert.model.names import groups_in
 from litebert.settings import Settings
@@ -71,6 +72,8 @@ class Description(Settings):
     """How the classifier was trained, as far as known."""
     pooling: Pooling = Field(default="mean")
     """How a `SentenceEmbedder` makes one vector of many."""
+    adapters: AdapterSettings | None = None
+    """Of adapters that could not be folded into the weights, because layers share a block but no adapters."""
 
     @model_validator(mode="after")
     def _check(self) -> "Description":
@@ -87,6 +90,8 @@ def obstacle(description: Description) -> str | None:
     """Why transformers cannot run this model; None if it can."""
     if description.model not in THEIR_NAMES:
         return f"transformers has no class with the head of {description.model}"
+    if description.adapters:
+        return "transformers cannot give the layers that share a block adapters of their own"
     if groups_in(description.config, "transformers") is None:
         return f"transformers cannot share parameters as {_sharing(description.config)} does"
     return None

@@ -17,11 +17,13 @@ from torch import Tensor, nn
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import MANIFEST, verify_manifest, whole_directory, write_bytes, write_json
 from litebert.model import models
+from litebert.model.adapters import attach, can_be_merged, merged
 from litebert.model.bridges import bridge
 from litebert.model.config import ModelConfig
 from litebert.model.description import LABELLED, Description, ModelName, ProblemType, from_json, obstacle, to_json
 from litebert.model.hub import HubOptions, fetch
 from litebert.model.renaming import IDENTITY, Renamed, from_transformers, to_transformers
+from litebert.model.schedule import sharing_schedule
 from litebert.model.weight_files import OWN, SAFETENSORS, read_tensors, write_tensors
 
 CONFIG: Final = "config.json"
@@ -81,6 +83,8 @@ def save_model(
 ) -> Path:
     """Write a model directory, all or nothing, with the SHA-256 of every file; an older one in its place is replaced.
 
+    Adapters are folded into the weights where they can be.
+
     Args:
         model: any class of `models.py`.
         directory: the place; must be new, empty or a model directory.
@@ -89,6 +93,7 @@ def save_model(
         extra_files: further files by name, such as those of a tokenizer.
     """
     directory = Path(directory)
+    model = merged(model) if can_be_merged(model) else model
     description = describe(model, labels=labels, problem_type=problem_type)
     check_replaceable(directory, CONFIG)
     with whole_directory(directory) as temporary:
@@ -129,6 +134,7 @@ def describe(model: nn.Module, *, labels: Collection[str] = (), problem_type: Pr
         "config": config.to_dict(),
         "labels": names,
         "problem_type": problem_type,
+        "adapters": None if can_be_merged(model) else getattr(model, "encoder").adapters,
     }
     return Description.parse({**fields, "pooling": getattr(model, "pooling", "mean")}, where="model")
 
@@ -170,15 +176,18 @@ def fill(
     description: Description, tensors: Mapping[str, Tensor], *, where: str, fresh: Collection[str] = (), seed: int = 0
 ) -> nn.Module:
     """A model with these weights, in evaluation mode; raises CheckpointError unless they are all there and fit."""
-    model = build(description, seed=seed, device="cpu" if fresh else "meta")
-    expected = model.state_dict()
+    model = build(description, seed=seed, device="cpu" if fresh or description.adapters else "meta")
+    expected = _stored(model)
     new = {name for name in expected if any(name == start or name.startswith(f"{start}.") for start in fresh)}
     unknown = [start for start in fresh if not any(f"{name}.".startswith(f"{start}.") for name in expected)]
     if unknown:
         raise ConfigError(f"fresh: {description.model} has no {unknown[0]!r}; name a module such as 'classifier'")
     _check_complete(expected, tensors, new, where=f"{where}: as {description.model}")
     chosen = {name: tensors[name].to(torch.float32).contiguous() for name in expected if name not in new}
-    model.load_state_dict({**{name: expected[name] for name in new}, **chosen}, assign=True)
+    if description.adapters:  # assigned, blocks that share their parameters would no longer do so
+        model.load_state_dict(chosen, strict=False)
+    else:
+        model.load_state_dict({**{name: expected[name] for name in new}, **chosen}, assign=True)
     return model.requires_grad_(True).eval()
 
 
@@ -190,7 +199,10 @@ def build(description: Description, *, seed: int = 0, device: str = "cpu") -> nn
     if description.model == "SentenceEmbedder":
         options["pooling"] = description.pooling
     with torch.device(device):
-        return MODELS[description.model](description.config, seed=seed, **options)
+        model = MODELS[description.model](description.config, seed=seed, **options)
+        if description.adapters:
+            attach(model, description.adapters, seed=seed)
+    return model
 
 
 MODELS: Final[dict[str, Any]] = {
@@ -220,10 +232,12 @@ def changed(
 ) -> Description:
     """The description of another model over the same encoder, or with other settings."""
     config = description.config.replace(**changes)
+    if description.adapters and sharing_schedule(config) != sharing_schedule(description.config):
+        raise ConfigError("config: a model with adapters for each layer keeps its layers; change others than those")
     if as_model in (None, description.model) and not labels:
         return description.replace(config=config.to_dict())
     values = {"model": as_model or description.model, "config": config.to_dict(), "labels": tuple(labels)}
-    return Description.parse(values, where="load_model")
+    return Description.parse({**values, "adapters": description.adapters}, where="load_model")
 
 
 def _check_complete(
@@ -247,10 +261,19 @@ def _check_complete(
 
 
 def _write_weights(directory: Path, model: nn.Module, description: Description) -> None:
-    tensors = model.state_dict()
+    tensors = _stored(model)
     reason = obstacle(description)
     if reason:
         log.info("%s: saved in our own form: %s", directory, reason)
         write_tensors(directory / OWN, tensors)
     else:
         write_tensors(directory / SAFETENSORS, to_transformers(tensors, description.config))
+
+
+def _stored(model: nn.Module) -> dict[str, Tensor]:
+    """Every tensor once, under the first of its names."""
+    names: dict[int, str] = {}
+    tensors = model.state_dict(keep_vars=True)
+    for name, tensor in tensors.items():
+        names.setdefault(id(tensor), name)
+    return {name: tensors[name].detach() for name in names.values()}

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from litebert.errors import DataError
+from litebert.model.adapter_settings import AdapterSettings
 from litebert.model.attention import Attention, Joined
 from litebert.model.config import ModelConfig
 from litebert.model.embeddings import Embeddings
@@ -33,6 +34,9 @@ class Encoder(nn.Module):
     checkpoint_every: int | None
     """Keep activations at every so many blocks and compute the others again in the backward pass; None: keep all."""
 
+    adapters: AdapterSettings | None
+    """Of the adapters that `adapters.py` attached, if any."""
+
     def __init__(self, config: ModelConfig, *, pooler: bool = True) -> None:
         super().__init__()
         self.config = config
@@ -46,6 +50,7 @@ class Encoder(nn.Module):
         self.pooler = nn.Linear(config.hidden_size, config.hidden_size) if pooler else None
         self.attention_kernel = None
         self.checkpoint_every = None
+        self.adapters = None
         self._run_block = run_block
 
     def forward(
