@@ -23,7 +23,7 @@ from litebert.files import sha256
 from litebert.tokenization.normalize import normalize
 from litebert.tokenization.tokenizer import Tokenizer
 
-ROUNDS = 5
+ROUNDS = 3
 BATCH_CHARACTERS = 2**19
 
 

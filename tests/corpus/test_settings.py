@@ -10,8 +10,20 @@ def test_settings_survive_a_round_trip():
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("held_out_fraction", 1.0), ("shard_bytes", 0), ("longest_sentence", 0), ("sentences", "words")],
+    [
+        ("held_out_fraction", 1.0),
+        ("shard_bytes", 0),
+        ("longest_sentence", 0),
+        ("sentences", "words"),
+        ("drop_near_duplicates", 0.4),
+    ],
 )
 def test_values_out_of_range_are_refused_by_name(field, value):
     with pytest.raises(ConfigError, match=field):
         CorpusSettings.parse({field: value}, where="test")
+
+
+def test_the_longest_document_must_fit_into_a_shard_in_any_script():
+    assert CorpusSettings(longest_document=249, shard_bytes=1000)
+    with pytest.raises(ConfigError, match="longest_document 250 must be less than a quarter of shard_bytes 1000"):
+        CorpusSettings.parse({"longest_document": 250, "shard_bytes": 1000}, where="test")

@@ -76,3 +76,17 @@ def test_the_content_digest_tells_order_apart(tmp_path, tokenizer, documents):
     same = write(tmp_path / "a", tokenizer, documents)[0].content
     other = write(tmp_path / "b", tokenizer, (("Third.",),))[0].content
     assert same != other
+
+
+def test_documents_of_too_few_sentences_are_left_out_with_their_tokens(tmp_path, tokenizer):
+    documents = (("Ra.",), *DOCUMENTS, ("\u0301",), ("Me. Lu.",))
+    record, shard = write(tmp_path, tokenizer, documents, fewest_sentences=2)
+    assert texts(shard, tokenizer) == ["bado kilu.", "mera noti.", "batido", "me.", "lu."]
+    assert shard.documents.tolist() == [0, 3, 5]
+    assert record.counts["documents of too few sentences"] == 2
+    assert record.counts["documents without tokens"] == 1
+
+
+def test_characters_that_the_vocabulary_lacks_are_counted(tmp_path, tokenizer):
+    record, _ = write(tmp_path, tokenizer, (("Bado 😀 kilu.",),))
+    assert record.counts["unknown tokens"] == 1

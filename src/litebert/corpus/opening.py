@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 
 from litebert.errors import DataError, MissingExtraError
 
-LONGEST_PIECE = 2**23
+LONGEST_PIECE = 2**21
 """Bytes of a line held at a time; a longer line comes in pieces, so that no line can exhaust the memory."""
 ZSTANDARD_CHUNK = 2**13
 """Compressed bytes taken at a time. Small, because a chunk is decompressed whole, and zeros shrink by 30,000."""

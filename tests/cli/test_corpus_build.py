@@ -1,0 +1,50 @@
+"""`litebert corpus build` and `verify` as a person meets them."""
+
+import json
+
+import pytest
+
+from litebert.cli.main import main
+
+
+@pytest.fixture
+def words(made, tmp_path):
+    text, tokenizer = str(made / "text.txt"), str(made / "tokenizer")
+    return ["corpus", "build", text, "--tokenizer", tokenizer, "--shard-bytes", "4000", "--held-out-fraction", "0.2"]
+
+
+def test_the_report_says_what_was_read_and_what_is_there(words, tmp_path, capsys):
+    assert main([*words, "--out", str(tmp_path / "corpus"), "--shortest-document", "100"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"{tmp_path / 'corpus'}: ")
+    assert "MB of text in 0:0" in out
+    assert "train: " in out
+    assert "documents read: 60" in out
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_an_executor_builds_the_same_corpus(words, tmp_path, capsys):
+    pytest.importorskip("datatrove", reason="the extra [datatrove] is not installed")
+    assert main([*words, "--out", str(tmp_path / "a")]) == 0
+    capsys.readouterr()
+    options = ["--executor", "local", "--workers", "2", "--executor-options", "workers=1"]
+    assert main([*words, "--out", str(tmp_path / "b"), *options, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["built"]
+    assert (tmp_path / "a/SHA256SUMS").read_bytes() == (tmp_path / "b/SHA256SUMS").read_bytes()
+
+
+def test_options_without_their_executor_are_refused(words, tmp_path, capsys):
+    assert main([*words, "--out", str(tmp_path / "corpus"), "--executor-options", "partition=cpu"]) == 2
+    assert "mean nothing to processes" in capsys.readouterr().err
+
+
+def test_a_damaged_file_is_named(words, tmp_path, capsys):
+    assert main([*words, "--out", str(tmp_path / "corpus")]) == 0
+    assert main(["corpus", "verify", str(tmp_path / "corpus")]) == 0
+    assert "whole: " in capsys.readouterr().out
+    path = tmp_path / "corpus/train/00000/tokens.npy"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    assert main(["corpus", "verify", str(tmp_path / "corpus")]) == 3
+    assert f"{path}: damaged: SHA-256 is" in capsys.readouterr().err
