@@ -79,7 +79,8 @@ def _set(values: dict[str, Any], path: list[str], value: Any) -> None:
     if not rest:
         values[key] = value
         return
-    inner = values.get(key, {})
+    inner = values.get(key)
+    inner = {} if inner is None else inner
     if not isinstance(inner, Mapping):
         raise ConfigError(f"{'.'.join(path)}: {key} is a single value, it has no setting {rest[0]!r}")
     values[key] = dict(inner)

@@ -4,10 +4,10 @@ from typing import get_args
 
 import pytest
 
-from litebert.model.adapter_settings import AdapterSettings
+from litebert.model.adapter_settings import AdapterSettings, Freeze
 from litebert.model.adapters import attach, is_adapter
 from litebert.model.models import ForSequenceClassification
-from litebert.model.parts import Freeze, distances_from_head, freeze, trained_and_all
+from litebert.model.parts import distances_from_head, freeze, trained_and_all
 
 TRAINED = {
     "nothing": {"embeddings", "projection", "attentions", "feed_forwards", "pooler", "classifier"},

@@ -1,4 +1,4 @@
-"""The settings of adapters of low rank. Before: a recipe or a `config.json`. After: `adapters.py` attaches them.
+"""What of a model is trained: adapters, parts. Before: a recipe or a `config.json`. After: `adapters.py`, `parts.py`.
 
 Torch-free, as `config.py`.
 """
@@ -11,6 +11,9 @@ from litebert.settings import Settings
 
 Adaptable = Literal["query", "key", "value", "output", "up", "down"]
 """Dense layers of a block: four of its attention, two of its feed-forward."""
+
+Freeze = Literal["nothing", "embeddings", "all_but_pooler", "encoder"]
+"""Parts that are not trained: none, the embeddings with their projection, these and all blocks, or the pooler too."""
 
 
 class AdapterSettings(Settings):

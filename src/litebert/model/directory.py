@@ -9,7 +9,7 @@ import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import torch
 from torch import Tensor, nn
@@ -134,7 +134,7 @@ def describe(model: nn.Module, *, labels: Collection[str] = (), problem_type: Pr
         "config": config.to_dict(),
         "labels": names,
         "problem_type": problem_type,
-        "adapters": None if can_be_merged(model) else getattr(model, "encoder").adapters,
+        "adapters": None if can_be_merged(model) else cast(Any, model).encoder.adapters,
     }
     return Description.parse({**fields, "pooling": getattr(model, "pooling", "mean")}, where="model")
 

@@ -3,15 +3,13 @@
 Before: a model. After: fine-tuning, which freezes parts or slows them down.
 """
 
-from typing import Final, Literal, cast
+from typing import Final, cast
 
 from torch import nn
 
+from litebert.model.adapter_settings import Freeze
 from litebert.model.adapters import is_adapter
 from litebert.model.encoder import Encoder
-
-Freeze = Literal["nothing", "embeddings", "all_but_pooler", "encoder"]
-"""Parts that are not trained: none, the embeddings with their projection, these and all blocks, or the pooler too."""
 
 _EMBEDDINGS: Final = ("encoder.embeddings.", "encoder.projection.")
 _BLOCKS: Final = ("encoder.attentions.", "encoder.feed_forwards.")

@@ -13,13 +13,16 @@ from typing import Any
 from torch import nn
 
 from litebert.model.directory import save_model
+from litebert.model.parts import trained_and_all
+from litebert.runs.class_weights import class_weights
 from litebert.runs.directory import RunDirectory
 from litebert.runs.finetune_card import card
 from litebert.runs.finetune_data import read_data
+from litebert.runs.finetune_parts import choose_parameters
 from litebert.runs.finetune_settings import FinetuneRun
 from litebert.runs.finetune_start import output_names, start
 from litebert.runs.labelled import BestModel, LabelledSet
-from litebert.runs.objectives import OBJECTIVES
+from litebert.runs.objectives import objective_of
 from litebert.runs.result import Result
 from litebert.tasks.batches import LabelledBatches
 from litebert.tasks.kinds import KINDS
@@ -28,6 +31,7 @@ from litebert.tasks.task import Kind, Task
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.events import Listener
 from litebert.training.parallel import World, joined_world
+from litebert.training.patience import Patience
 from litebert.training.trainer import Trainer
 
 logger = logging.getLogger(__name__)
@@ -46,13 +50,22 @@ class FinetuneResult(Result):
     elapsed_seconds: float
     best: dict[str, Any]
     """The evaluation of the kept model: `step`, `metrics` and what `tasks.evaluation.Evaluation` says."""
+    trained_parameters: int
+    stopped_early_at: float | None
+    """Learning rate at which the run ran out of patience; null for one that went to its end."""
 
     def to_text(self) -> str:
         """The result for a person."""
         figures = ", ".join(f"{name} {value:.4f}" for name, value in self.best["metrics"].items())
+        early = (
+            ""
+            if self.stopped_early_at is None
+            else f"\nstopped early, out of patience; the learning rate, planned for the whole duration, "
+            f"was still {self.stopped_early_at:.2g}"
+        )
         return (
             f"{self.kind.replace('_', ' ')} ({self.reason}): {self.train_examples:,} rows, {self.steps:,} steps in "
-            f"{self.elapsed_seconds / 60:.1f} minutes\n"
+            f"{self.elapsed_seconds / 60:.1f} minutes, {self.trained_parameters:,} parameters trained{early}\n"
             f"best at step {self.best['step']:,}: {figures} on {self.best['examples']:,} rows\n"
             f"model: {self.model}"
         )
@@ -63,7 +76,9 @@ def finetune(run: FinetuneRun, out: Path, *, listeners: Sequence[Listener] = ())
     if done := _finished(run, out):
         return done
     task, train, dev = read_data(run)
+    weights = class_weights(run.class_weights, train)
     tokenizer, model = start(run, task)
+    rate_factors = choose_parameters(model, run)
     dev_rows = LabelledSet.prepare(dev, task, tokenizer, max_length=run.max_length)
     with joined_world(run.train) as world:
         directory = world.on_first(lambda: RunDirectory.open(out, run, kind="finetune"))
@@ -76,12 +91,14 @@ def finetune(run: FinetuneRun, out: Path, *, listeners: Sequence[Listener] = ())
         )
         trainer = Trainer(
             model,
-            objective=OBJECTIVES[task.kind](),
+            objective=objective_of(task.kind, weights),
             batches=_batches(run, task, train, tokenizer, world),
             settings=run.train,
             directory=directory.path,
             fingerprint={"tokenizer": tokenizer.fingerprint, "max_length": run.max_length},
             evaluate=best.measure,
+            patience=Patience(run.patience, by=task.select_by),
+            rate_factors=rate_factors,
             listeners=[best, *listeners],
         )
         trained = trainer.fit()
@@ -93,6 +110,8 @@ def finetune(run: FinetuneRun, out: Path, *, listeners: Sequence[Listener] = ())
             steps=trained.steps,
             elapsed_seconds=trained.elapsed_seconds,
             best=world.on_first(best.kept),
+            trained_parameters=trained_and_all(model)[0],
+            stopped_early_at=trained.learning_rate if trained.stopped_early else None,
         )
         world.on_first(lambda: directory.finish(result))
     return result

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, PlainValidator, Tag, model_validator
 
+from litebert.model.adapter_settings import AdapterSettings, Freeze
+from litebert.runs.class_weights import ClassWeights, checked_class_weights
 from litebert.runs.recipes import load_recipe
 from litebert.settings import Settings, with_overrides
 from litebert.tasks.catalogue import PartName, official_task
@@ -97,7 +99,7 @@ class FinetuneRun(Settings):
     """Everything that decides a fine-tuning run."""
 
     model: str
-    """Model directory, or a name on the hub; with `from_scratch` a preset, or a directory for its architecture."""
+    """Model or run directory, or a name on the hub; with `from_scratch` a preset, or an architecture's directory."""
     from_scratch: bool = False
     """Start from random weights: for baselines and tests, never what a pretrained model is for."""
     tokenizer: Path | None = None
@@ -121,12 +123,26 @@ class FinetuneRun(Settings):
     microbatch_size: int = Field(default=32, gt=0)
     """Examples in one forward and backward; smaller needs less memory and gives the same gradient."""
     seed: int = Field(default=0, ge=0)
-    """Seed of the new head and of the order of the examples."""
+    """Seed of the new head, of new adapters and of the order of the examples."""
+    keep_head: bool = False
+    """Go on with the head of a model that was fine-tuned on the same labels; otherwise the head starts anew."""
+    patience: int | None = Field(default=None, gt=0)
+    """Evaluations without a better one after which the run ends; null trains to the end. The schedule is not cut."""
+    class_weights: Annotated[ClassWeights, PlainValidator(checked_class_weights)] = None
+    """How much each label counts: null for all alike, `balanced` by how rare it is, or numbers by label."""
+    freeze: Freeze | None = None
+    """Not trained: `nothing`, `embeddings`, `all_but_pooler` or the whole `encoder`; null: that with adapters."""
+    layer_rate_decay: float = Field(default=1.0, gt=0, le=1)
+    """Factor of the learning rate at each step from the head: 1 block that layers share is 1 step, 12 blocks are 12."""
+    adapters: AdapterSettings | None = None
+    """Adapters of low rank beside dense layers: rank, alpha, projections, each_layer; null for none."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.train.sharded:
             raise ValueError("train.sharded: fine-tuning keeps a whole model on each process; leave it false")
+        if self.keep_head and self.from_scratch:
+            raise ValueError("keep_head: a model from scratch has no head to keep; leave one of the two false")
         return self
 
 
@@ -139,6 +155,6 @@ def recipe_of_task(name: str) -> str:
 
 
 def planned(recipe: str, overrides: Iterable[str] = (), *, given: Mapping[str, Any] | None = None) -> FinetuneRun:
-    """The settings of a recipe (its name, a task, or a .yaml file), with the values `given`, then `key.path=value` overrides."""
+    """The settings of a recipe (its name, a task, a .yaml file), the values `given`, then `key.path=value`."""
     chosen = load_recipe(recipe_of_task(recipe), kind="finetune")
     return FinetuneRun.parse(with_overrides({**chosen.settings, **(given or {})}, overrides), where=chosen.name)

@@ -14,6 +14,7 @@ from litebert.model.description import LABELLED, Description
 from litebert.model.directory import HUB, build, load_model, read_description
 from litebert.model.hub import fetch
 from litebert.model.presets import PRESETS, preset
+from litebert.runs.directory import RunDirectory
 from litebert.runs.finetune_settings import FinetuneRun
 from litebert.tasks.kinds import KINDS
 from litebert.tasks.task import Task
@@ -28,13 +29,17 @@ def start(run: FinetuneRun, task: Task) -> tuple[Tokenizer, nn.Module]:
     tokenizer = Tokenizer.load(run.tokenizer or source)
     if run.from_scratch:
         return tokenizer, _random_model(run, task, tokenizer)
-    _refuse_misfit(run, read_description(source).config, tokenizer)
-    logger.info("%s: pretrained weights; the head starts from new ones", source)
+    found = read_description(source)
+    _refuse_misfit(run, found.config, tokenizer)
+    if run.keep_head:
+        _refuse_other_head(source, found, task)
+    began = "the head is kept too" if run.keep_head else "the head starts from new ones"
+    logger.info("%s: pretrained weights; %s", source, began)
     model = load_model(
         source,
         as_model=KINDS[task.kind].model,
         labels=output_names(task),
-        fresh=KINDS[task.kind].head,
+        fresh=() if run.keep_head else KINDS[task.kind].head,
         changes=_dropouts(run),
         seed=run.seed,
     )
@@ -49,6 +54,8 @@ def output_names(task: Task) -> tuple[str, ...]:
 def _source(run: FinetuneRun) -> Path:
     """The directory that `run.model` names, fetched from the hub if it is not here."""
     here = Path(run.model)
+    if (here / "settings.yaml").is_file():
+        here = _model_of_run(here)
     if here.is_dir() or run.from_scratch:
         if not here.is_dir() and run.tokenizer is None:
             raise ConfigError(f"tokenizer: {run.model!r} is an architecture without one; give a tokenizer directory")
@@ -59,6 +66,24 @@ def _source(run: FinetuneRun) -> Path:
             "or set from_scratch=true to start from random weights"
         )
     return fetch(run.model, HUB)
+
+
+def _model_of_run(run: Path) -> Path:
+    """The model that an earlier run left."""
+    directory = RunDirectory(run).model
+    if not directory.is_dir():
+        raise ConfigError(f"model: the run in {run} has left no model yet; let it run first")
+    return directory
+
+
+def _refuse_other_head(source: Path, found: Description, task: Task) -> None:
+    model, names = KINDS[task.kind].model, output_names(task)
+    if found.model != model or found.labels != names:
+        its = f"a {found.model}" + (f" for {', '.join(found.labels)}" if found.labels else "")
+        wanted = f"a {model}" + (f" for {', '.join(names)}" if names else "")
+        raise ConfigError(
+            f"keep_head: {source} is {its}, but the data need {wanted}; without keep_head a new head takes its place"
+        )
 
 
 def _random_model(run: FinetuneRun, task: Task, tokenizer: Tokenizer) -> nn.Module:

@@ -6,6 +6,8 @@ Before: a model of `model` and a batch of `tasks`. After: `training` divides eac
 from collections.abc import Callable
 from typing import Final
 
+import numpy as np
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -18,10 +20,13 @@ from litebert.training.protocols import Objective, Sums
 
 
 class ClassificationObjective:
-    """The label of each sequence, or the best of its options ("label"): cross-entropy.
+    """The label of each sequence, or the best of its options ("label"): cross-entropy, times the weight of the label.
 
     Source: run_classifier.py, race_utils.py.
     """
+
+    def __init__(self, weights: Tensor | None = None) -> None:
+        self._weights = weights
 
     def counts(self, batch: LabelledBatch) -> dict[str, int]:
         """Sequences; each has a label."""
@@ -30,13 +35,20 @@ class ClassificationObjective:
     def __call__(self, model: nn.Module, batch: LabelledBatch) -> Sums:
         """Summed cross-entropy and number of right labels of one microbatch."""
         logits = _logits(model, batch)
-        return Sums(
-            {"label": classification_loss(logits, batch.labels)}, {"label": right_answers(logits, batch.labels)}
+        weights = _at(logits, self._weights)
+        loss = (
+            classification_loss(logits, batch.labels)
+            if weights is None
+            else F.cross_entropy(logits.float(), batch.labels, weights, reduction="sum")
         )
+        return Sums({"label": loss}, {"label": right_answers(logits, batch.labels)})
 
 
 class MultiLabelObjective:
-    """Each label of each sequence ("label"): binary cross-entropy."""
+    """Each label of each sequence ("label"): binary cross-entropy, times the label's weight where it is present."""
+
+    def __init__(self, weights: Tensor | None = None) -> None:
+        self._weights = weights
 
     def counts(self, batch: LabelledBatch) -> dict[str, int]:
         """Decisions: sequences times labels."""
@@ -45,7 +57,8 @@ class MultiLabelObjective:
     def __call__(self, model: nn.Module, batch: LabelledBatch) -> Sums:
         """Summed binary cross-entropy and number of right decisions of one microbatch."""
         logits = _logits(model, batch)
-        loss = F.binary_cross_entropy_with_logits(logits.float(), batch.labels, reduction="sum")
+        weights = _at(logits, self._weights)
+        loss = F.binary_cross_entropy_with_logits(logits.float(), batch.labels, pos_weight=weights, reduction="sum")
         return Sums({"label": loss}, {"label": ((logits >= 0) == (batch.labels > 0)).sum()})
 
 
@@ -84,6 +97,23 @@ OBJECTIVES: Final[dict[Kind, Callable[[], Objective]]] = {
     "answerability": AnswerabilityObjective,
 }
 """What each kind of fine-tuning minimises."""
+
+
+def objective_of(kind: Kind, weights: np.ndarray | None) -> Objective:
+    """What to minimise, with the weights of labels that `class_weights` gave."""
+    if weights is None:
+        return OBJECTIVES[kind]()
+    return _WEIGHTED[kind](torch.tensor(weights, dtype=torch.float32))
+
+
+_WEIGHTED: Final[dict[Kind, Callable[[Tensor], Objective]]] = {
+    "classification": ClassificationObjective,
+    "multi_label": MultiLabelObjective,
+}
+
+
+def _at(logits: Tensor, weights: Tensor | None) -> Tensor | None:
+    return None if weights is None else weights.to(logits.device)
 
 
 def _logits(model: nn.Module, batch: LabelledBatch) -> Tensor:
