@@ -1,10 +1,5 @@
 import hashlib
 import logging
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +9,6 @@ from litebert.corpus.build import build_corpus
 from litebert.corpus.documents import Document
 from litebert.corpus.settings import CorpusSettings
 from litebert.corpus.shards import Corpus
-from litebert.corpus.verify import verify_corpus
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -111,38 +105,6 @@ def test_what_a_build_of_other_text_left_is_not_kept(tmp_path, tokenizer, text_f
     build_corpus(text_file, tokenizer, SETTINGS, tmp_path / "corpus")
     build_corpus(text_file, tokenizer, SETTINGS, tmp_path / "other")
     assert content(tmp_path / "corpus") == content(tmp_path / "other")
-
-
-KILLED_BUILD = """
-import sys
-from pathlib import Path
-from litebert.corpus import build, shard_writer
-from litebert.corpus.settings import CorpusSettings
-from litebert.tokenization.tokenizer import Tokenizer
-import time
-encode = shard_writer._encode
-shard_writer._encode = lambda *args: (time.sleep(0.2), encode(*args))[1]
-text, tokenizer, out = sys.argv[1:]
-settings = CorpusSettings(sentences="line", held_out_fraction=0.2, shard_bytes=2000)
-build.build_corpus(text, Tokenizer.load(tokenizer), settings, Path(out))
-"""
-
-
-def test_a_killed_build_is_finished_by_the_next(tmp_path, tokenizer, text_file):
-    tokenizer.save(tmp_path / "tokenizer")
-    command = [sys.executable, "-c", KILLED_BUILD, text_file, tmp_path / "tokenizer", tmp_path / "corpus"]
-    process = subprocess.Popen([str(part) for part in command])
-    second_shard = tmp_path / ".corpus.building/train/00001/shard.json"
-    while process.poll() is None and not second_shard.exists():
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    assert not (tmp_path / "corpus").exists()
-    report = build_corpus(text_file, tokenizer, SETTINGS, tmp_path / "corpus")
-    assert 2 <= report.reused_shards < report.splits["train"].shards
-    build_corpus(text_file, tokenizer, SETTINGS, tmp_path / "other")
-    assert content(tmp_path / "corpus") == content(tmp_path / "other")
-    verify_corpus(tmp_path / "corpus")
 
 
 def test_other_settings_make_another_corpus(tmp_path, tokenizer, documents, corpus_directory):
