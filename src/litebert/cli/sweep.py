@@ -75,7 +75,7 @@ def sweep(
     from litebert.training.progress import progress_display
 
     columns = {"text": text, "text_pair": text_pair, "label": label, "options": options, "kind": kind}
-    rows = labelled_rows(columns, task=task, data=data, train=train, dev=dev)
+    rows = labelled_rows(recipe, columns, task=task, data=data, train=train, dev=dev)
     given = {"model": model, "from_scratch": from_scratch, "data": rows}
     plan = planned_sweep(recipe, settings, given=given, grid=grid, seeds=seeds, restarts=restarts)
     result = run(plan, out, jobs=jobs, listeners=[progress_display()])

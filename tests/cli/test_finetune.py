@@ -1,0 +1,49 @@
+"""`litebert finetune`: the recipe of a task needs its directory alone; `--help` names every kind and setting."""
+
+import pytest
+import yaml
+
+from litebert.cli.finetune import SETTINGS, description, labelled_rows
+from litebert.cli.main import main
+from litebert.errors import ConfigError
+from litebert.runs.finetune_settings import planned
+from litebert.tasks.catalogue import TASKS
+
+
+def rows(recipe, **given):
+    return labelled_rows(recipe, {}, **{"task": None, "data": None, "train": None, "dev": None, **given})
+
+
+@pytest.mark.parametrize("task", [name for name, row in TASKS.items() if "train" in row.parts])
+def test_the_name_of_a_task_is_recipe_and_task_in_one(task, tmp_path, capsys):
+    words = [task, "--model", "m", "--data", str(tmp_path), "--out", str(tmp_path / "run"), "--print-settings"]
+    assert main(["finetune", *words]) == 0
+    settings = yaml.safe_load(capsys.readouterr().out)
+    assert settings["data"]["task"] == task
+    assert settings["train"]["duration"] == str(
+        planned(task, given={"model": "m", "data": {"train": "x"}}).train.duration
+    )
+
+
+def test_another_recipe_takes_the_task_by_name(tmp_path):
+    assert rows("race-v2", task="race-high", data=tmp_path)["task"] == "race-high"
+    assert rows("squad-v1.1", train=tmp_path / "own.json") == {"train": str(tmp_path / "own.json")}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "given"), [("classification", {"data": "d"}), ("cola", {}), ("cola", {"task": "cola"})]
+)
+def test_rows_must_be_somewhere(recipe, given):
+    with pytest.raises(ConfigError, match="the recipe of its name stands for --task"):
+        rows(recipe, **given)
+
+
+@pytest.mark.parametrize("example", SETTINGS)
+def test_every_setting_in_the_help_is_one(example):
+    planned("classification", [example.replace("'", "")], given={"model": "m", "data": {"train": "x"}})
+
+
+def test_help_names_every_recipe_and_kind():
+    text = description()
+    for word in ("cola", "squad-v2.0", "race-v2", "CoNLL", "option1", "SQuAD 1.1 or 2.0 (.json)", "patience=3"):
+        assert word in text
