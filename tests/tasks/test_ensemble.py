@@ -15,9 +15,7 @@ from litebert.tasks.token_labels import encode_tokens
 
 NOTHING = Sequences([], [], 0)
 LOGITS = arrays(np.float32, (3, 4), elements=st.floats(-50, 50, width=32))
-ONE_A_SEQUENCE = [
-    kind for kind in AVERAGING if kind in ("classification", "regression", "multi_label", "multiple_choice")
-]
+ONE_A_SEQUENCE = ("classification", "regression", "multi_label", "multiple_choice")
 
 
 @given(st.lists(LOGITS, min_size=1, max_size=5), st.randoms(use_true_random=False))
@@ -39,7 +37,8 @@ def test_an_ensemble_of_one_answers_as_its_member(kind, logits):
     row = AVERAGING[kind]
     outputs = np.stack(row.outputs(row.average([row.predictions(list(logits), NOTHING)]), NOTHING))
     if kind == "multi_label":
-        assert np.array_equal(outputs >= 0, logits >= 0)
+        is_clear = np.abs(logits) > 1e-9  # closer to 0 the probability is a half
+        assert np.array_equal((outputs >= 0)[is_clear], (logits >= 0)[is_clear])
     elif kind == "regression":
         assert np.array_equal(outputs, logits)
     else:

@@ -29,9 +29,10 @@ def test_a_large_gain_is_certain_and_a_small_one_is_not():
     assert not small.is_certain
 
 
-@pytest.mark.parametrize("metric", ["accuracy", "matthews", "f1"])
-def test_gains_are_antisymmetric_and_the_same_every_time(metric):
+@pytest.mark.parametrize("metric", ["accuracy", "matthews"])
+def test_gains_are_antisymmetric_and_the_same_every_time(metric, monkeypatch):
     pytest.importorskip("sklearn")
+    monkeypatch.setattr("litebert.tasks.ensemble_gain.RESAMPLES", 50)
     first, second = with_errors(20), with_errors(60)
     (gain,) = paired_gains(metric, first, [second], TARGETS)
     (loss,) = paired_gains(metric, second, [first], TARGETS)

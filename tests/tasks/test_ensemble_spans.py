@@ -23,7 +23,8 @@ LETTERS = document((0, 3), (3, 4), (4, 6), (6, 8), (8, 12), (12, 17), (17, 19))
 
 
 def scores(spans, null_score=None):
-    return SpanScores(np.array(list(spans)).reshape(-1, 2), np.array(list(spans.values())).reshape(-1, 2), null_score)
+    pieces = np.array(list(spans), np.int64).reshape(-1, 2)
+    return SpanScores(pieces, np.array(list(spans.values()), np.float64).reshape(-1, 2), null_score)
 
 
 def test_two_tokenizers_agree_on_a_span():

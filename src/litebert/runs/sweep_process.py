@@ -1,6 +1,6 @@
 """One run of a sweep in a process of its own. Before: `sweep_training` starts it. After: a run directory, or a failure.
 
-The settings come as JSON on the standard input.
+The settings are its argument, as JSON.
 """
 
 import json
@@ -31,7 +31,7 @@ class LeaveWithParent:
 
 def main() -> int:
     """Train; the exit code is that of a signal if one came, else 0, also for a run that failed."""
-    order = json.load(sys.stdin)
+    order = json.loads(sys.argv[1])
     log_to_stderr(os.environ.get("LITEBERT_LOG", "info"))
     run = FinetuneRun.parse(order["settings"], where="sweep")
     try:

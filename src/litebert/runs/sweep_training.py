@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 import torch
 
@@ -69,8 +69,7 @@ def _note(failure: Path, state: State, reason: str) -> None:
 @dataclass(frozen=True)
 class _Running:
     cell: Cell
-    process: "subprocess.Popen[str]"
-    log: IO[str]
+    process: "subprocess.Popen[bytes]"
     slot: int
 
 
@@ -98,28 +97,24 @@ def _side_by_side(waiting: Sequence[Cell], places: Places, *, jobs: int) -> None
 def _start(cell: Cell, places: Places, *, slot: int, threads: int) -> _Running:
     log = places.log(cell.name)
     log.parent.mkdir(parents=True, exist_ok=True)
-    stream = log.open("a", encoding="utf-8")
     places.failure(cell.name).unlink(missing_ok=True)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "litebert.runs.sweep_process"],
-        stdin=subprocess.PIPE,
-        stdout=stream,
-        stderr=stream,
-        text=True,
-        env={**os.environ, **surroundings(slot, threads, os.environ, devices=torch.cuda.device_count())},
-        # A signal of the terminal comes to this process, which passes it on once.
-        start_new_session=True,
-    )
-    assert process.stdin is not None
     order = {
         "settings": cell.run.to_dict(),
         "out": str(places.run(cell.name)),
         "failure": str(places.failure(cell.name)),
     }
-    with process.stdin as pipe:
-        pipe.write(json.dumps(order))
+    with log.open("a", encoding="utf-8") as stream:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "litebert.runs.sweep_process", json.dumps(order)],
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=stream,
+            env={**os.environ, **surroundings(slot, threads, os.environ, devices=torch.cuda.device_count())},
+            # A signal of the terminal comes to this process, which passes it on once.
+            start_new_session=True,
+        )
     logger.info("%s: started, log in %s", cell.name, log)
-    return _Running(cell, process, stream, slot)
+    return _Running(cell, process, slot)
 
 
 def surroundings(slot: int, threads: int, environment: Mapping[str, str], *, devices: int) -> dict[str, str]:
@@ -135,7 +130,6 @@ def _has_ended(each: _Running, places: Places) -> bool:
     code = each.process.poll()
     if code is None:
         return False
-    each.log.close()
     if outcome_of(each.cell, places).state == "unfinished":
         log = places.log(each.cell.name)
         _note(places.failure(each.cell.name), "failed", f"its process ended with code {code}; see {log}")
@@ -150,7 +144,6 @@ def _stop(running: Sequence[_Running]) -> None:
             each.process.terminate()
     for each in running:
         each.process.wait()
-        each.log.close()
 
 
 def _tell(cell: Cell, places: Places) -> None:
