@@ -146,19 +146,19 @@ def test_a_run_out_of_patience_says_how_far_its_schedule_was(planned_run, tmp_pa
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"freeze": "nothing"}, {"embeddings", "projection", "attentions", "feed_forwards", "pooler"}),
-        ({"freeze": "embeddings"}, {"attentions", "feed_forwards", "pooler"}),
-        ({"freeze": "all_but_pooler"}, {"pooler"}),
-        ({"freeze": "encoder"}, set()),
-        ({"adapters": ADAPTERS}, {"attentions", "feed_forwards"}),
-        ({"adapters": ADAPTERS, "freeze": "all_but_pooler"}, {"attentions", "feed_forwards", "pooler"}),
+        ({"freeze": "nothing"}, ["embeddings", "projection", "attentions", "feed_forwards", "pooler"]),
+        ({"freeze": "embeddings"}, ["attentions", "feed_forwards", "pooler"]),
+        ({"freeze": "all_but_pooler"}, ["pooler"]),
+        ({"freeze": "encoder"}, []),
+        ({"adapters": ADAPTERS}, ["attentions", "feed_forwards"]),
+        ({"adapters": ADAPTERS, "freeze": "all_but_pooler"}, ["attentions", "feed_forwards", "pooler"]),
     ],
     ids=str,
 )
 def test_what_is_frozen_is_as_it_was_pretrained(planned_run, pretrained, tmp_path, caplog, changes, expected):
     with caplog.at_level(logging.INFO, "litebert"):
         result = finetune(planned_run(**changes), tmp_path / "run")
-    assert moved(pretrained, result.model) == expected
+    assert moved(pretrained, result.model) == set(expected)
     assert f"training {result.trained_parameters:,} of " in caplog.text
 
 
