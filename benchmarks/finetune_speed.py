@@ -1,0 +1,205 @@
+"""Fine-tuning steps of litebert beside transformers' usual script, on real rows, with the same weights.
+
+    python benchmarks/finetune_speed.py TOKENIZER GLUE --tasks sst-2 mrpc --precisions fp32 bf16
+
+Both go through the very same rows in batches of table 14's size, cut to its 512 tokens: transformers as its GLUE script
+does (random batches, padded to the longest row, attention mask, fused AdamW), litebert as `litebert finetune` does (its
+own engine: batches of similar length, no padding). First the logits of the same weights are compared; who computes
+something else is not timed. Steps are taken in turn.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+
+from litebert.model.directory import load_model, save_model
+from litebert.model.models import ForSequenceClassification
+from litebert.model.presets import preset
+from litebert.randomness import rng_for
+from litebert.runs.finetune_settings import planned
+from litebert.runs.objectives import objective_of
+from litebert.tasks.batches import LabelledBatches
+from litebert.tasks.encoded import Sequences, encode_sequences
+from litebert.tasks.official import read_official
+from litebert.tokenization.tokenizer import Tokenizer
+from litebert.training.optimizers import build_optimizer
+from litebert.training.parallel import World
+from litebert.training.precision import autocast, gradient_scaler
+from litebert.training.step import Updater
+
+TOLERANCE = 1e-4
+"""Largest difference of the logits in fp32, relative to their norm."""
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One task in one precision."""
+
+    task: str
+    precision: str
+    rows: int
+    batch_size: int
+    mean_length: float
+    their_padded_length: float
+    """Mean over the batches of the length that transformers' rows are padded to."""
+    logit_difference: float
+    our_seconds: float
+    their_seconds: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times litebert is faster."""
+        return self.their_seconds / self.our_seconds
+
+
+def main() -> None:
+    """Measure, print a table and write JSON if asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tokenizer", type=Path)
+    parser.add_argument("glue", type=Path)
+    parser.add_argument("--tasks", nargs="+", default=["sst-2", "mrpc"])
+    parser.add_argument("--precisions", nargs="+", default=["fp32", "bf16"])
+    parser.add_argument("--preset", default="albert-base-v2")
+    parser.add_argument("--layers", type=int, default=2, help="how often the shared block is applied; seconds scale by it")
+    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    tokenizer = Tokenizer.load(arguments.tokenizer)
+    config = preset(arguments.preset).replace(num_hidden_layers=arguments.layers, vocab_size=tokenizer.vocab_size)
+    with TemporaryDirectory() as directory:
+        model = Path(directory) / "model"
+        save_model(ForSequenceClassification(config, num_labels=2), model)
+        figures = [
+            measured(task, precision, model, tokenizer, glue=arguments.glue, steps=arguments.steps)
+            for task in arguments.tasks
+            for precision in arguments.precisions
+        ]
+    if arguments.out:
+        content = {
+            "threads": arguments.threads,
+            "layers": arguments.layers,
+            "preset": arguments.preset,
+            "torch": torch.__version__,
+            "figures": [{**asdict(each), "ratio": each.ratio} for each in figures],
+        }
+        arguments.out.write_text(json.dumps(content, indent=2) + "\n")
+
+
+def measured(task: str, precision: str, model: Path, tokenizer: Tokenizer, *, glue: Path, steps: int) -> Figures:
+    """Both contestants on the same `steps` batches of rows, in turn."""
+    run = planned(
+        task,
+        [f"train.precision={precision}", "train.device=cpu"],
+        given={"model": str(model), "data": {"task": task, "directory": str(glue)}},
+    )
+    examples = read_official(task, glue, "train").examples
+    chosen = rng_for(0, "rows of the benchmark", task).permutation(len(examples))[: steps * run.batch_size]
+    rows = encode_sequences([examples[index] for index in chosen], tokenizer, max_length=run.max_length)
+    difference = logit_difference(model, rows, batch_size=run.batch_size)
+    if difference > TOLERANCE:
+        raise SystemExit(f"{task}: the logits differ by {difference:.1e}; nothing is timed")
+    ours, theirs = our_steps(run, model, rows), their_steps(run, model, rows)
+    next(ours), next(theirs)
+    seconds = [(timed(ours), timed(theirs)) for _ in range(steps)]
+    figures = Figures(
+        task=task,
+        precision=precision,
+        rows=len(rows),
+        batch_size=run.batch_size,
+        mean_length=float(rows.lengths.mean()),
+        their_padded_length=float(rows.lengths.reshape(steps, -1).max(1).mean()),
+        logit_difference=difference,
+        our_seconds=sum(our for our, _ in seconds),
+        their_seconds=sum(their for _, their in seconds),
+    )
+    print(
+        f"{task} {precision}: {figures.ratio:.2f} times ({figures.our_seconds:.1f} s, transformers "
+        f"{figures.their_seconds:.1f} s; {figures.rows} rows of {figures.mean_length:.0f} tokens, padded by transformers "
+        f"to {figures.their_padded_length:.0f}; logits differ by {difference:.0e})",
+        flush=True,
+    )
+    return figures
+
+
+def timed(steps: Iterator[None]) -> float:
+    """Seconds of the next step."""
+    began = time.perf_counter()
+    next(steps)
+    return time.perf_counter() - began
+
+
+def our_steps(run: Any, model: Path, rows: Sequences) -> Iterator[None]:
+    """The steps of litebert's engine; the first `next` warms up on a batch that is not counted."""
+    network, world = load_model(model), World.current("cpu")
+    objective = objective_of("classification", None)
+    batches = LabelledBatches(rows, batch_size=run.batch_size, microbatch_size=run.microbatch_size, seed=run.seed)
+    optimizer = build_optimizer(network, run.train)
+    scaler = gradient_scaler(run.train.precision, CPU)
+    updater = Updater(network, objective, optimizer, scaler, run.train, world)
+    for step in (0, *range(len(rows) // run.batch_size)):
+        microbatches = batches.microbatches(step)
+        updater.update(microbatches, {"label": run.batch_size}, learning_rate=run.train.learning_rate, seed=step)
+        yield
+
+
+def their_steps(run: Any, model: Path, rows: Sequences) -> Iterator[None]:
+    """The steps of transformers' run_glue.py, in the order of the rows."""
+    network = their_model(model).train()
+    optimizer = torch.optim.AdamW(network.parameters(), lr=run.train.learning_rate, fused=True)
+    for step in (0, *range(len(rows) // run.batch_size)):
+        inputs = their_inputs(rows, step, batch_size=run.batch_size)
+        with autocast(run.train.precision, CPU):
+            loss = network(**inputs).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        yield
+
+
+def their_model(model: Path) -> Any:
+    """AlbertForSequenceClassification with its usual attention."""
+    from transformers import AlbertForSequenceClassification
+
+    return AlbertForSequenceClassification.from_pretrained(model)
+
+
+def their_inputs(rows: Sequences, step: int, *, batch_size: int) -> dict[str, Any]:
+    """One batch as DataCollatorWithPadding makes it."""
+    batch = rows.batch(consecutive(step * batch_size, batch_size))
+    inputs = batch.inputs
+    return {
+        "input_ids": inputs.input_ids,
+        "attention_mask": inputs.attention_mask.long(),
+        "token_type_ids": inputs.token_type_ids,
+        "labels": batch.labels,
+    }
+
+
+def consecutive(start: int, length: int) -> Any:
+    """Consecutive positions; the rows themselves are in random order."""
+    return torch.arange(start, start + length).numpy()
+
+
+@torch.no_grad()
+def logit_difference(model: Path, rows: Sequences, *, batch_size: int) -> float:
+    """‖ours − theirs‖ ÷ ‖theirs‖ on the first batch, in fp32, without dropout."""
+    inputs = their_inputs(rows, 0, batch_size=batch_size)
+    theirs = their_model(model).eval()(**inputs).logits
+    network: Callable[..., Any] = load_model(model)
+    ours = network(inputs["input_ids"], inputs["attention_mask"].bool(), inputs["token_type_ids"]).logits
+    return ((ours - theirs).norm() / theirs.norm()).item()
+
+
+if __name__ == "__main__":
+    main()
