@@ -1,0 +1,54 @@
+"""Sweeps and ensembles through the command line: two commands from a file to an ensemble."""
+
+import json
+
+import pytest
+
+from litebert.cli.main import main
+from runs.labelled_files import write_opinions
+
+QUICK = ("train.duration=2 steps", "train.device=cpu", "max_length=32")
+
+
+@pytest.fixture(scope="module")
+def swept(made, tmp_path_factory):
+    """(labelled file, directory of a sweep over two seeds)."""
+    here = tmp_path_factory.mktemp("sweep")
+    file = write_opinions(here / "opinions.csv")
+    words = ["--model", str(made / "run" / "model"), "--train", str(file), "--out", str(here / "sweep"), "--seeds", "2"]
+    assert main(["sweep", "quickstart", *QUICK, *words]) == 0
+    return file, here / "sweep"
+
+
+def test_a_sweep_answers_again_in_text_and_in_json(made, swept, capsys):
+    file, out = swept
+    words = ["--model", str(made / "run" / "model"), "--train", str(file), "--out", str(out)]
+    assert main(["sweep", "quickstart", *QUICK, *words, "--grid", "seed=0..1"]) == 0
+    assert "median accuracy" in capsys.readouterr().out
+    assert main(["sweep", "quickstart", *QUICK, *words, "--seeds", "2", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["runs"]) == 2
+
+
+def test_the_runs_of_a_sweep_are_an_ensemble(swept, tmp_path, capsys):
+    file, out = swept
+    members = [str(run) for run in sorted((out / "runs").iterdir())]
+    assert main(["ensemble", *members, "--data", str(file), "--out", str(tmp_path / "answers.csv")]) == 0
+    shown = capsys.readouterr().out
+    assert "ensemble of 2" in shown
+    assert "36 rows answered" in shown
+    assert main(["ensemble", *members, "--data", str(file), "--select", "forward", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["given"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["sweep", "quickstart", "--model", "m", "--out", "o"], "give either --train (a labelled file)"),
+        (["sweep", "quickstart", "--model", "m", "--out", "o", "--train", "t.csv"], "nothing to compare"),
+        (["ensemble", "--data", "d.csv"], "give the directories of its members"),
+        (["ensemble", "m", "--data", "d.csv", "--part", "test"], "part: is that of a published task"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_to_do(capsys, words, message):
+    assert main(words) == 2
+    assert message in capsys.readouterr().err
