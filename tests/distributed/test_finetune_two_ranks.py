@@ -1,0 +1,84 @@
+"""Fine-tuning on two processes, started as torchrun starts them: the model and the figures of one process."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from distributed.conftest import free_port
+from litebert.model.config import ModelConfig
+from litebert.model.directory import load_model, save_model
+from litebert.model.models import ForPretraining
+from litebert.runs.finetune import FinetuneResult, finetune
+from litebert.runs.finetune_settings import FinetuneRun
+from runs.labelled_files import write_opinions
+
+CHANGES = {
+    "everything": {},
+    "adapters": {
+        "adapters": {"rank": 2, "each_layer": True},
+        "freeze": "all_but_pooler",
+        "layer_rate_decay": 0.9,
+        "class_weights": {"good": 2.0},
+        "patience": 1,
+    },
+}
+PROGRAM = """
+import sys
+from pathlib import Path
+from litebert.runs.finetune import finetune
+from litebert.runs.finetune_settings import FinetuneRun
+from litebert.settings import read_yaml
+for name in sys.argv[2:]:
+    run = FinetuneRun.parse(read_yaml(Path(sys.argv[1]) / f"{name}.yaml"), where=name)
+    finetune(run, Path(sys.argv[1]) / "two" / name)
+"""
+
+
+@pytest.fixture(scope="module")
+def runs(tiny_tokenizer, tmp_path_factory):
+    """The settings of each run, in a directory where two processes have done them."""
+    directory = tmp_path_factory.mktemp("finetune")
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    config = ModelConfig(
+        vocab_size=tiny_tokenizer.vocab_size,
+        embedding_size=16,
+        max_position_embeddings=40,
+        initializer_range=0.1,
+        **sizes,
+    )
+    model = save_model(ForPretraining(config), directory / "model", extra_files=tiny_tokenizer.files())
+    train = {"duration": "12 steps", "optimizer": "adamw", "learning_rate": 0.003, "device": "cpu"}
+    values = {
+        "model": str(model),
+        "data": {"train": str(write_opinions(directory / "rows.tsv")), "dev": str(directory / "rows.tsv")},
+        "batch_size": 12,
+        "microbatch_size": 4,
+        "max_length": 32,
+        "classifier_dropout_prob": 0.0,  # each rank draws its own
+        "train": {**train, "evaluate_every": "4 steps"},
+    }
+    runs = {name: FinetuneRun.parse({**values, **changes}, where="test") for name, changes in CHANGES.items()}
+    for name, run in runs.items():
+        (directory / f"{name}.yaml").write_text(json.dumps(run.to_dict()))
+    together = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", PROGRAM, str(directory), *runs]
+    ranks = [subprocess.Popen(command, env=os.environ | together | {"RANK": str(rank)}) for rank in range(2)]
+    assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
+    return directory, runs
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_two_processes_leave_the_model_of_one(runs, name):
+    directory, planned = runs
+    alone = finetune(planned[name], directory / "one" / name)
+    together = FinetuneResult.read(directory / "two" / name / "result.json")
+    assert (together.steps, together.trained_parameters) == (alone.steps, alone.trained_parameters)
+    assert together.best["step"] == alone.best["step"]
+    assert together.best["metrics"] == pytest.approx(alone.best["metrics"])
+    weights = load_model(together.model).state_dict()
+    for key, expected in load_model(alone.model).state_dict().items():
+        torch.testing.assert_close(weights[key], expected, atol=2e-5, rtol=1e-4, msg=key)
