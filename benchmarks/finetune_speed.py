@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import torch
 
 from litebert.model.directory import load_model, save_model
@@ -68,7 +69,7 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", default=["sst-2", "mrpc"])
     parser.add_argument("--precisions", nargs="+", default=["fp32", "bf16"])
     parser.add_argument("--preset", default="albert-base-v2")
-    parser.add_argument("--layers", type=int, default=2, help="how often the shared block is applied; seconds scale by it")
+    parser.add_argument("--layers", type=int, default=2, help="of the preset only so many, to be quick")
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--out", type=Path)
@@ -124,7 +125,7 @@ def measured(task: str, precision: str, model: Path, tokenizer: Tokenizer, *, gl
     )
     print(
         f"{task} {precision}: {figures.ratio:.2f} times ({figures.our_seconds:.1f} s, transformers "
-        f"{figures.their_seconds:.1f} s; {figures.rows} rows of {figures.mean_length:.0f} tokens, padded by transformers "
+        f"{figures.their_seconds:.1f} s; {figures.rows} rows of {figures.mean_length:.0f} tokens, padded there "
         f"to {figures.their_padded_length:.0f}; logits differ by {difference:.0e})",
         flush=True,
     )
@@ -170,13 +171,15 @@ def their_steps(run: Any, model: Path, rows: Sequences) -> Iterator[None]:
 def their_model(model: Path) -> Any:
     """AlbertForSequenceClassification with its usual attention."""
     from transformers import AlbertForSequenceClassification
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()
     return AlbertForSequenceClassification.from_pretrained(model)
 
 
 def their_inputs(rows: Sequences, step: int, *, batch_size: int) -> dict[str, Any]:
-    """One batch as DataCollatorWithPadding makes it."""
-    batch = rows.batch(consecutive(step * batch_size, batch_size))
+    """One batch as DataCollatorWithPadding makes it; the rows themselves are in random order."""
+    batch = rows.batch(np.arange(step * batch_size, (step + 1) * batch_size))
     inputs = batch.inputs
     return {
         "input_ids": inputs.input_ids,
@@ -184,11 +187,6 @@ def their_inputs(rows: Sequences, step: int, *, batch_size: int) -> dict[str, An
         "token_type_ids": inputs.token_type_ids,
         "labels": batch.labels,
     }
-
-
-def consecutive(start: int, length: int) -> Any:
-    """Consecutive positions; the rows themselves are in random order."""
-    return torch.arange(start, start + length).numpy()
 
 
 @torch.no_grad()
