@@ -37,7 +37,7 @@ from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.settings import TrainSettings
 from litebert.training.trainer import Trainer
 
-EVALUATION_BLOCKS = 512
+EVALUATION_BLOCKS = 160
 MASKED_FRACTION = 0.15
 
 
