@@ -31,7 +31,10 @@ class Attention(nn.Module):
         self.heads = (config.num_attention_heads, config.head_size)
 
     def joined(self) -> Joined:
-        """Query, key and value as one dense layer, in the type of the products; made once, it serves every layer."""
+        """Query, key and value as one dense layer, in the type of the products.
+
+        Made once, it serves every layer, forward and backward; a forward alone is as fast without this copy.
+        """
         parts = (self.query, self.key, self.value)
         weight, bias = torch.cat([part.weight for part in parts]), torch.cat([part.bias for part in parts])
         return _in_autocast_type(weight), _in_autocast_type(bias)
@@ -44,8 +47,10 @@ class Attention(nn.Module):
         at: Int[Tensor, " P"] | None = None,
     ) -> Float[Tensor, "B2 S2 H"]:
         """`x` and what its tokens see of each other, normalised; if wanted, only `at` flat positions, as one row."""
-        together = F.linear(_in_autocast_type(x), *(joined or self.joined()))
-        query, key, value = (self._split(part) for part in together.chunk(3, dim=-1))
+        read = _in_autocast_type(x)
+        apart = (self.query, self.key, self.value)
+        parts = F.linear(read, *joined).chunk(3, dim=-1) if joined else [part(read) for part in apart]
+        query, key, value = (self._split(part) for part in parts)
         context = layout.attend(query, key, value, dropout=self.probability_dropout if self.training else 0.0)
         context = context.flatten(2)
         if at is not None:

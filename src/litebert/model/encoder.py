@@ -132,8 +132,9 @@ class Encoder(nn.Module):
         # under autocast the residual stream stays in 32 bits
         return layout, embedded, self.projection(embedded).to(embedded.dtype)
 
-    def _joined(self) -> list[Joined]:
-        return [cast(Attention, attention).joined() for attention in self.attentions]
+    def _joined(self) -> list[Joined | None]:
+        learns = torch.is_grad_enabled()
+        return [cast(Attention, attention).joined() if learns else None for attention in self.attentions]
 
     def _segments(self, schedule: Schedule) -> list[Schedule]:
         """The schedule, cut where activations are kept."""
@@ -141,7 +142,7 @@ class Encoder(nn.Module):
         return [schedule[start : start + size] for start in range(0, len(schedule), size)]
 
     def _run(
-        self, segment: Schedule, x: Tensor, layout: Layout, joined: list[Joined], at: Tensor | None = None
+        self, segment: Schedule, x: Tensor, layout: Layout, joined: list[Joined | None], at: Tensor | None = None
     ) -> tuple[Tensor, ...]:
         if self.checkpoint_every and torch.is_grad_enabled():
             arguments = (segment, x, layout, joined, at)
@@ -149,7 +150,7 @@ class Encoder(nn.Module):
         return self._run_segment(segment, x, layout, joined, at)
 
     def _run_segment(
-        self, segment: Schedule, x: Tensor, layout: Layout, joined: list[Joined], at: Tensor | None
+        self, segment: Schedule, x: Tensor, layout: Layout, joined: list[Joined | None], at: Tensor | None
     ) -> tuple[Tensor, ...]:
         outputs = []
         for attention, feed_forward in segment:
@@ -164,7 +165,7 @@ def run_block(
     feed_forward: nn.Module,
     x: Float[Tensor, "B S H"],
     layout: Layout,
-    joined: Joined,
+    joined: Joined | None,
     at: Int[Tensor, " P"] | None,
 ) -> Float[Tensor, "B2 S2 H"]:
     """One block: attention, then feed-forward."""
