@@ -111,6 +111,7 @@ def _command(run: FinetuneRun, recipe: Path) -> str:
     words = ["litebert", "finetune", str(recipe), "--model", run.model]
     if isinstance(run.data, LabelledFiles):
         words += ["--train", data.pop("train")]
+        words += ["--dev", data.pop("dev")] if isinstance(data["dev"], str) else []
         usual = LabelledFiles(train=run.data.train).to_dict()
     else:
         words += ["--task", data.pop("task"), "--data", data.pop("directory")]

@@ -15,6 +15,7 @@ from litebert.runs.seeds import SeedStatistics, statistics_of
 from litebert.runs.seeds_collapse import collapse
 from litebert.runs.sweep_grid import Cell
 from litebert.runs.sweep_settings import SEED
+from litebert.tasks.metrics import METRICS
 
 State = Literal["done", "collapsed", "diverged", "failed", "unfinished"]
 """Collapsed: trained, but learned nothing. Diverged: its loss did not stay finite."""
@@ -53,7 +54,7 @@ class Outcome:
     """The collapsed run that it stands in for."""
     model: Path | None = None
     metrics: dict[str, float] | None = None
-    """Of its best model, on the development rows."""
+    """Of its best model, on the development rows; without thresholds and the like."""
     selected_by: str | None = None
     examples: int | None = None
     """Development rows."""
@@ -88,7 +89,7 @@ def outcome_of(cell: Cell, places: Places) -> Outcome:
         state="collapsed" if reason else "done",
         reason=reason,
         model=result.model,
-        metrics=result.best["metrics"],
+        metrics={name: value for name, value in result.best["metrics"].items() if name in METRICS},
         selected_by=result.best["selected_by"],
         examples=result.best["examples"],
         step=result.best["step"],
