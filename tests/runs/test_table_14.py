@@ -43,7 +43,8 @@ def figures(recipe):
 
 def printed(row):
     rate, batch, dropout, classifier_dropout, steps, warmup, length = row
-    return rate, batch, dropout, classifier_dropout, Duration.parse(f"{steps} steps"), Duration.parse(f"{warmup} steps"), length
+    lengths = [Duration.parse(f"{number} steps") for number in (steps, warmup)]
+    return rate, batch, dropout, classifier_dropout, *lengths, length
 
 
 @pytest.mark.parametrize("task", TABLE_14)

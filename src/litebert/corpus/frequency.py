@@ -24,7 +24,7 @@ def most_frequent_token(corpus: Corpus) -> int:
 
 
 def unigram_entropy(corpus: Corpus) -> float:
-    """Nats a token that one loses who knows only how often each occurs: where the loss of a masked model first rests."""
+    """Nats a token lost by knowing only how often each occurs: where the loss of a masked model first rests."""
     counts = token_counts(corpus)
     shares = counts[counts > 0] / counts.sum()
     return float(-(shares * np.log(shares)).sum())
