@@ -26,11 +26,6 @@ class Gain:
     """Bounds of its 95 % bootstrap interval."""
     high: float
 
-    @property
-    def is_certain(self) -> bool:
-        """Whether the interval lies on one side of 0."""
-        return self.low > 0 or self.high < 0
-
     def to_text(self) -> str:
         """`+0.0115 (95 % interval -0.0023 to +0.0252)`."""
         return f"{self.difference:+.4f} (95 % interval {self.low:+.4f} to {self.high:+.4f})"
