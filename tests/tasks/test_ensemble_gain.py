@@ -24,7 +24,7 @@ def test_a_large_gain_is_certain_and_a_small_one_is_not():
     assert large.difference == pytest.approx(0.2)
     assert 0 < large.low < 0.2 < large.high
     assert small.difference == pytest.approx(0.005)
-    assert small.low < 0 < small.high
+    assert small.low <= 0 < small.high
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "matthews"])
