@@ -18,14 +18,11 @@ def help_of(verb, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("verb", ["pretrain", "finetune"])
-def test_every_recipe_stands_on_lines_of_its_own(capsys, monkeypatch, verb):
+def test_every_recipe_begins_a_line(capsys, monkeypatch, verb):
     lines = help_of(verb, capsys, monkeypatch).splitlines()
-    assert [line for line in lines if line.strip() in recipe_names(verb)] == [
-        f"  {name}" for name in recipe_names(verb)
-    ]
-    assert len([line for line in lines if line.startswith("    command   ")]) == len(recipe_names(verb))
-    start, end = lines.index("Recipes:"), next(n for n, line in enumerate(lines) if line.startswith("A setting"))
-    assert all(len(line) <= 100 for line in lines[start:end])
+    first_words = [line.split()[0] for line in lines if line.startswith("  ") and line[2:3].isalnum()]
+    assert [word for word in first_words if word in recipe_names(verb)] == list(recipe_names(verb))
+    assert all(len(line) <= 100 for line in lines if line.startswith("  "))
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -45,7 +45,7 @@ def test_it_is_an_objective():
 @pytest.mark.parametrize("pairing", get_args(Pairing))
 def test_next_sentences_are_not_called_sentence_order(pairing):
     batch = PretrainingExamples(torch.tensor([1]), torch.tensor([0]))
-    output = PretrainingOutput(torch.zeros(1, 5), torch.zeros(1, 2), None)
+    output = PretrainingOutput(torch.zeros(1, 5), torch.zeros(1, 2))
     sums = PretrainingObjective(pairing)(Answering(output), batch)
     expected = {"mlm", "nsp" if pairing == "nsp" else "sop"}
     assert set(sums.losses) == set(sums.correct) == set(PretrainingObjective(pairing).counts(batch)) == expected
@@ -55,7 +55,7 @@ def test_pretraining_sums_both_losses_and_counts_only_labels():
     mlm_logits, sop_logits = torch.randn(4, 7, generator=torch.manual_seed(0)), torch.tensor([[2.0, 0], [0, 1], [5, 5]])
     batch = PretrainingExamples(torch.tensor([1, 2, NO_LABEL, 3]), torch.tensor([0, 0, NO_LABEL]))
     objective = PretrainingObjective()
-    sums = objective(Answering(PretrainingOutput(mlm_logits, sop_logits, None)), batch)
+    sums = objective(Answering(PretrainingOutput(mlm_logits, sop_logits)), batch)
     expected = -mlm_logits.log_softmax(-1)[[0, 1, 3], [1, 2, 3]].sum()
     torch.testing.assert_close(sums.losses["mlm"], expected)
     torch.testing.assert_close(sums.losses["sop"], -sop_logits.log_softmax(-1)[[0, 1], [0, 0]].sum())
@@ -67,7 +67,7 @@ def test_pretraining_sums_both_losses_and_counts_only_labels():
 def test_pretraining_without_pair_labels_has_a_zero_sum_that_can_be_differentiated():
     sop_logits = torch.randn(2, 2, generator=torch.manual_seed(0)).requires_grad_()
     batch = PretrainingExamples(torch.tensor([1]), torch.tensor([NO_LABEL, NO_LABEL]))
-    sums = PretrainingObjective()(Answering(PretrainingOutput(torch.zeros(1, 5), sop_logits, None)), batch)
+    sums = PretrainingObjective()(Answering(PretrainingOutput(torch.zeros(1, 5), sop_logits)), batch)
     sums.losses["sop"].backward()
     assert sums.losses["sop"] == 0
     assert not sop_logits.grad.any()
