@@ -22,7 +22,7 @@ def rows_of(name: str) -> Iterator[Mapping[str, Any]]:
         DataError: No such data set, config or split, or the hub cannot be reached.
     """
     try:
-        import datasets
+        import datasets  # pyrefly: ignore[missing-import]
     except ImportError:
         raise MissingExtraError("datasets", extra="datasets", needed_for=name) from None
     place, config, split = parts_of(name)
