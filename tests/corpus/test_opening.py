@@ -7,7 +7,7 @@ from unittest import mock
 
 import pytest
 import zstandard
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from litebert.corpus import opening
@@ -74,6 +74,7 @@ def test_a_long_line_comes_in_pieces_cut_at_spaces_and_between_characters(tmp_pa
 
 
 @given(st.binary(max_size=200), st.integers(4, 30))
+@example(b"\0\x80\x80\x80", 4)
 def test_pieces_make_up_the_file_and_are_numbered_by_its_lines(content, longest):
     with tempfile.TemporaryDirectory() as directory, mock.patch.object(opening, "LONGEST_PIECE", longest):
         (path := Path(directory) / "a.txt").write_bytes(content)

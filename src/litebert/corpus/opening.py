@@ -90,7 +90,7 @@ def _place_to_cut(piece: bytes) -> int:
     cut = len(piece) - 1
     while cut > len(piece) - 4 and piece[cut] & 0xC0 == 0x80:
         cut -= 1
-    return cut
+    return cut or len(piece)
 
 
 class _Chunks(io.RawIOBase):
