@@ -79,7 +79,13 @@ def test_to_say_where_each_row_starts_changes_nothing(mask):
 
 
 @pytest.mark.parametrize(
-    ("device", "training", "kernel"), [("cpu", True, "unpadded"), ("cpu", False, "sdpa"), ("cuda", True, "sdpa")]
+    ("device", "training", "row", "kernel"),
+    [
+        ("cpu", True, 128 * 128, "unpadded"),
+        ("cpu", True, 64 * 128, "sdpa"),
+        ("cpu", False, 512 * 768, "sdpa"),
+        ("cuda", True, 512 * 768, "sdpa"),
+    ],
 )
-def test_training_on_a_cpu_leaves_padding_out_by_default(device, training, kernel):
-    assert default_kernel(torch.device(device), training=training) == kernel
+def test_training_on_a_cpu_leaves_padding_out_unless_rows_are_tiny(device, training, row, kernel):
+    assert default_kernel(torch.device(device), training=training, row=row) == kernel

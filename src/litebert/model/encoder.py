@@ -126,7 +126,8 @@ class Encoder(nn.Module):
     ) -> tuple[Layout, Tensor, Tensor]:
         """The layout of the batch, its embeddings, and what the first block reads."""
         self._check_length(input_ids.shape[1])
-        kernel = self.attention_kernel or default_kernel(attention_mask.device, training=self.training)
+        row = input_ids.shape[1] * self.config.hidden_size
+        kernel = self.attention_kernel or default_kernel(attention_mask.device, training=self.training, row=row)
         layout = LAYOUTS[kernel](attention_mask, example_starts)
         embedded = self.embeddings(layout.pack(input_ids), layout.pack(token_type_ids), layout.positions)
         # under autocast the residual stream stays in 32 bits

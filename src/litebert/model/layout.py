@@ -131,12 +131,17 @@ LAYOUTS: Final[dict[AttentionKernel, Callable[..., Layout]]] = {
 }
 
 
-def default_kernel(device: torch.device, *, training: bool) -> AttentionKernel:
-    """`unpadded` for training on a CPU, where it is the faster for any batch; otherwise `sdpa`.
+SMALLEST_ROW: Final = 12_000
+"""Length of a row times hidden size from which the work saved at the padding is more than that of leaving it out."""
+
+
+def default_kernel(device: torch.device, *, training: bool, row: int) -> AttentionKernel:
+    """`unpadded` for training on a CPU unless rows are tiny (`row`: length × hidden size); otherwise `sdpa`.
 
     A program that is to serve any batch, compiled or exported, must not hold the lengths of one.
     """
-    return "unpadded" if training and device.type == "cpu" and not torch.compiler.is_compiling() else "sdpa"
+    worth_it = training and device.type == "cpu" and row >= SMALLEST_ROW
+    return "unpadded" if worth_it and not torch.compiler.is_compiling() else "sdpa"
 
 
 def example_begins(mask: Mask, example_starts: Starts | None) -> Int[Tensor, "B S"]:
