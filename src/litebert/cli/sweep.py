@@ -61,13 +61,13 @@ def sweep(
         jobs: runs at once, each in a process with its part of the threads, and of the GPUs
         task: a published task by its name
         data: directory of the published files of the task
-        train: labelled file of your own
+        train: labelled file of your own: .csv, .tsv, .jsonl, .conll, .json of SQuAD
         dev: file to select by; without one a tenth of the training rows is held out, the same for every run
         text: column of the text
         text_pair: column of the second text of a pair, or of a question with options
         label: column of the label, labels, score or right option
         options: columns of the options of a multiple choice; default: those called option1, option2, …
-        kind: classification, regression, multi_label, multiple_choice or tokens; default: guessed and said
+        kind: classification, regression, multi_label, multiple_choice, tokens, spans or answerability; else guessed
         from_scratch: start from random weights; `model` is then a preset or a directory for its architecture
     """
     from litebert.runs.sweep import sweep as run
