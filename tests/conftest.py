@@ -20,6 +20,13 @@ def _one_thread() -> None:
 
 
 @pytest.fixture(autouse=True)
+def _terminal_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests may refuse or force colours, or have a narrow window: the tests say it themselves."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS", "LINES"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
 def _library_logging() -> None:
     """Undo what the command line does to logging, so that each test sees the library's records."""
     logger = logging.getLogger("litebert")
