@@ -24,6 +24,7 @@ def _terminal_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever runs the tests may refuse or force colours, or have a narrow window: the tests say it themselves."""
     for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS", "LINES"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
 
 
 @pytest.fixture(autouse=True)
