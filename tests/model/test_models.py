@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from typing import get_args
 
 import pytest
 import torch
@@ -6,6 +7,8 @@ import torch.nn.functional as F
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from litebert.model.adapter_settings import AdapterSettings
+from litebert.model.adapters import attach
 from litebert.model.config import ModelConfig
 from litebert.model.layout import AttentionKernel
 from litebert.model.losses import classification_loss, masked_lm_loss, span_loss
@@ -49,6 +52,9 @@ HEAD_DROPOUT = {  # shape of what the head drops from, by the original; nothing 
     "answerability": (3, 32),
 }
 
+FINISHED = {"pretraining": 6, "classification": 3, "choices": 3}
+"""At how many positions the last block is finished: three first ones, and three predicted ones; the others: at all."""
+
 
 def run(name: str, config: ModelConfig, batch: TokenBatch, *, training: bool = False):
     build, forward = FORWARDS[name]
@@ -84,8 +90,7 @@ def test_dropout_is_exactly_where_the_original_has_it(tiny_config, batch, name):
     with RecordDropout() as record:
         run(name, config, batch, training=True)
     embeddings, block = (3, 9, 16), [(3, 9, 32), (3, 9, 32)]  # after attention and after feed-forward
-    # pretraining finishes its last block at the three predicted positions and the three first ones only
-    last = [(1, 6, 32), (1, 6, 32)] if name == "pretraining" else block
+    last = [(1, FINISHED[name], 32)] * 2 if name in FINISHED else block
     head = [HEAD_DROPOUT[name]] if name in HEAD_DROPOUT else []
     assert record.dropped == [embeddings, *block, *last, *head]
     assert record.attention == [0.2, 0.2]
@@ -137,6 +142,27 @@ def test_the_decoder_is_the_table_of_word_embeddings(tiny_config, batch, build):
         model.encoder.embeddings.word.weight[unused] += 1
     changed = (model(*batch.arguments, POSITIONS).mlm_logits != before).any(0)
     assert changed.nonzero().flatten().tolist() == [unused]
+
+
+@pytest.mark.parametrize("kernel", get_args(AttentionKernel))
+@pytest.mark.parametrize("lengths", [[9, 9, 9], [9, 5, 1]], ids=["full", "padded"])
+@pytest.mark.parametrize("adapters", [None, AdapterSettings(rank=2), AdapterSettings(rank=2, each_layer=True)])
+@pytest.mark.parametrize("name", ["classification", "choices"])
+def test_leaving_out_what_nobody_reads_changes_neither_scores_nor_gradients(
+    tiny_config, kernel: AttentionKernel, lengths, adapters, name
+):
+    build, forward = FORWARDS[name]
+    model, batch = build(tiny_config).eval(), random_batch(tiny_config, padded_mask(lengths))
+    if adapters:
+        attach(model, adapters)
+        nn.init.constant_(model.encoder.attentions[-1].query.lora_b, 0.02)
+    model.encoder.attention_kernel = kernel
+    found = []
+    for logits in (forward(model, batch).logits, model.classifier(model.encoder(*batch.arguments).pooled)):
+        model.zero_grad()
+        logits.sin().sum().backward()
+        found.append(torch.cat([logits.detach().flatten(), *(each.grad.flatten() for each in model.parameters())]))
+    assert (found[0] - found[1]).norm() <= 1e-6 * found[1].norm()
 
 
 def test_a_choice_is_scored_as_if_it_were_alone(tiny_config):

@@ -33,7 +33,7 @@ def labelled_batch(labels):
 
 
 def classifier(logits):
-    return Answering(ClassifierOutput(logits, None))
+    return Answering(ClassifierOutput(logits))
 
 
 @pytest.mark.parametrize("kind", OBJECTIVES)

@@ -96,6 +96,15 @@ class Encoder(nn.Module):
             x = self._run(segment, x, layout, joined)[-1]
         return self._run(self.schedule[-1:], x, layout, joined, positions)[-1][0]
 
+    def pooled(
+        self,
+        input_ids: Int[Tensor, "B S"],
+        attention_mask: Bool[Tensor, "B S"],
+        token_type_ids: Int[Tensor, "B S"],
+    ) -> Float[Tensor, "B H"]:
+        """As `forward`, the vectors of the sequences alone: the last block computes their first positions only."""
+        return self.pool(self.at_positions(input_ids, attention_mask, token_type_ids, rows_of(input_ids)))
+
     def pool(self, first: Float[Tensor, "X H"]) -> Float[Tensor, "X H"]:
         """One vector a sequence, from that of its first position."""
         return first if self.pooler is None else torch.tanh(self.pooler(first))
@@ -159,6 +168,12 @@ class Encoder(nn.Module):
             x = self._run_block(*blocks, x, layout, joined[attention], at)
             outputs.append(x)
         return tuple(outputs)
+
+
+def rows_of(input_ids: Int[Tensor, "B S"]) -> Int[Tensor, " B"]:
+    """Flat position at which each row begins."""
+    rows, length = input_ids.shape
+    return torch.arange(rows, device=input_ids.device) * length
 
 
 def run_block(

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from litebert.model.answerability import ForAnswerability
 from litebert.model.config import ModelConfig
 from litebert.model.description import Pooling
-from litebert.model.encoder import Encoder
+from litebert.model.encoder import Encoder, rows_of
 from litebert.model.heads import MaskedLMHead
 from litebert.model.init import initialize
 from litebert.model.outputs import ClassifierOutput, MaskedLMOutput, PretrainingOutput, SpanOutput
@@ -88,8 +88,8 @@ class ForSequenceClassification(nn.Module):
 
     def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> ClassifierOutput:
         """Logits of the classes, B C."""
-        output = self.encoder(input_ids, attention_mask, token_type_ids)
-        return ClassifierOutput(self.classifier(self.dropout(output.pooled)), output)
+        pooled = self.encoder.pooled(input_ids, attention_mask, token_type_ids)
+        return ClassifierOutput(self.classifier(self.dropout(pooled)))
 
 
 class ForMultipleChoice(nn.Module):
@@ -109,10 +109,10 @@ class ForMultipleChoice(nn.Module):
         attention_mask: Bool[Tensor, "B C S"],
         token_type_ids: Int[Tensor, "B C S"],
     ) -> ClassifierOutput:
-        """Logits of the choices, B C; the encoder's output has B·C rows."""
-        output = self.encoder(input_ids.flatten(0, 1), attention_mask.flatten(0, 1), token_type_ids.flatten(0, 1))
-        logits = self.classifier(self.dropout(output.pooled))
-        return ClassifierOutput(logits.view(input_ids.shape[:2]), output)
+        """Logits of the choices, B C."""
+        rows = (tensor.flatten(0, 1) for tensor in (input_ids, attention_mask, token_type_ids))
+        logits = self.classifier(self.dropout(self.encoder.pooled(*rows)))
+        return ClassifierOutput(logits.view(input_ids.shape[:2]))
 
 
 class ForTokenClassification(nn.Module):
@@ -129,7 +129,7 @@ class ForTokenClassification(nn.Module):
     def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> ClassifierOutput:
         """Logits of the classes, B S C."""
         output = self.encoder(input_ids, attention_mask, token_type_ids)
-        return ClassifierOutput(self.classifier(self.dropout(output.last_hidden_state)), output)
+        return ClassifierOutput(self.classifier(self.dropout(output.last_hidden_state)))
 
 
 class ForQuestionAnswering(nn.Module):
@@ -177,12 +177,6 @@ def mean_of_tokens(states: States, mask: Mask) -> Float[Tensor, "B H"]:
 
 
 POOLERS = {"mean": mean_of_tokens, "cls": first_token}
-
-
-def rows_of(input_ids: Ids) -> Int[Tensor, " B"]:
-    """Flat position at which each row begins."""
-    rows, length = input_ids.shape
-    return torch.arange(rows, device=input_ids.device) * length
 
 
 def at_positions(states: States, positions: Int[Tensor, " P"]) -> Float[Tensor, "P H"]:

@@ -37,10 +37,12 @@ class MaskedLMOutput(NamedTuple):
 
 
 class ClassifierOutput(NamedTuple):
-    """Scores of classes, of choices, or of classes per token; one column without softmax is a regression."""
+    """Scores of classes, of choices, or of classes per token; one column without softmax is a regression.
+
+    No vectors of the encoder: most are never computed, `model.encoder(…)` gives them all.
+    """
 
     logits: Float[Tensor, "B C"] | Float[Tensor, "B S C"]
-    encoder: EncoderOutput
 
 
 class SpanOutput(NamedTuple):
