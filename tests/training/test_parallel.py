@@ -1,5 +1,7 @@
 """One process alone, and what is refused; several are in tests/distributed."""
 
+from contextlib import contextmanager
+
 import pytest
 import torch
 
@@ -23,6 +25,24 @@ def test_an_error_on_the_first_rank_is_raised():
 
     with pytest.raises(ConfigError, match="no"):
         ALONE.on_first(fail)
+
+
+def test_what_the_first_holds_is_let_go_at_the_end_and_after_an_error():
+    seen = []
+
+    @contextmanager
+    def hold():
+        seen.append("taken")
+        try:
+            yield
+        finally:
+            seen.append("let go")
+
+    with ALONE.first_holds(hold()):
+        seen.append("held")
+    with pytest.raises(ZeroDivisionError), ALONE.first_holds(hold()):
+        raise ZeroDivisionError
+    assert seen == ["taken", "held", "let go", "taken", "let go"]
 
 
 def test_without_torchrun_a_process_is_alone(monkeypatch):

@@ -5,10 +5,21 @@ import torch
 
 from litebert.training.parallel import World
 from litebert.training.precision import gradient_scaler
-from litebert.training.step import StepOutcome, Updater
+from litebert.training.step import StepCounts, StepOutcome, Updater
 from training.toy import ToyBatches, ToyModel, ToyObjective, settings
 
 COUNTS = {"class": 5, "size": 8}
+
+
+def test_a_step_counts_its_labels_tokens_and_examples():
+    microbatches = ToyBatches(microbatch_size=3).microbatches(0)
+    counts = StepCounts.of(microbatches, ToyObjective(), World.current("cpu"))
+    assert counts == StepCounts(labels=COUNTS, tokens=48, examples=8)
+
+
+def test_an_outcome_has_its_numbers_by_name():
+    numbers = StepOutcome({"a": 1.0, "b": 2.0}, {"a": 0.5}, 4.0).numbers()
+    assert numbers == {"loss": 3.0, "a_loss": 1.0, "b_loss": 2.0, "a_accuracy": 0.5, "grad_norm": 4.0}
 
 
 def updated(batches: ToyBatches, *, precision: str = "fp32", **changes) -> tuple[ToyModel, StepOutcome]:

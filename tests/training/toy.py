@@ -10,10 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from litebert.randomness import rng_for
+from litebert.training.endings import TrainResult
 from litebert.training.evaluate import evaluate
 from litebert.training.protocols import Sums
 from litebert.training.settings import TrainSettings
-from litebert.training.trainer import Trainer, TrainResult
+from litebert.training.trainer import Trainer
 
 FEATURES, CLASSES = 6, 3
 

@@ -1,10 +1,30 @@
-"""What is said where a run ends before its time. Before: `trainer.py`. After: a person, who knows what to do."""
+"""How a run ends: its result, or what is said where it ends before its time. Before: `trainer.py`. After: a person."""
 
 import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from litebert.errors import LitebertError, StoppedBySignalError
 from litebert.training.duration import Position
+from litebert.training.protocols import Number
+
+
+@dataclass(frozen=True, slots=True)
+class TrainResult:
+    """How a run ended that reached its duration."""
+
+    steps: int
+    tokens: int
+    elapsed_seconds: float
+    skipped_steps: int
+    """Steps left out because a loss or gradient was not finite or far above those before."""
+    evaluation: Mapping[str, Number]
+    """The last evaluation of this call; empty without one."""
+    learning_rate: float = 0.0
+    """That of the update that would come next: 0, or above it where the run was stopped before its schedule ended."""
+    stopped_early: bool = False
+    """Whether its evaluations no longer got better, so that it ended before its duration."""
 
 
 def stopped(directory: Path, step: int, signal_number: int) -> StoppedBySignalError:

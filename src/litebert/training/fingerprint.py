@@ -9,8 +9,23 @@ from typing import Any
 from torch import nn
 
 from litebert.errors import CheckpointError
+from litebert.training.protocols import BatchSource
+from litebert.training.settings import TrainSettings
 
 Fingerprint = dict[str, str | int | float | bool | None]
+
+
+def fingerprint_of(
+    model: nn.Module, batches: BatchSource, settings: TrainSettings, others: Mapping[str, Any]
+) -> Fingerprint:
+    """All that the numbers of a run depend on; `others` is what only its caller knows of, such as the corpus."""
+    own = {
+        "train": settings.numbers(),
+        "batches": batches.fingerprint,
+        "batch_size": batches.batch_size,
+        "parameters": parameters_digest(model),
+    }
+    return flat(own | dict(others))
 
 
 def flat(values: Mapping[str, Any]) -> Fingerprint:

@@ -7,7 +7,7 @@ DistributedDataParallel: docs/decisions/0003-gradients-are-reduced-after-the-bac
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -86,6 +86,16 @@ class World:
         if outcome[1] is not None:
             raise outcome[1]
         return outcome[0]
+
+    @contextmanager
+    def first_holds(self, hold: AbstractContextManager[None]) -> Iterator[None]:
+        """A block during which rank 0 holds something for all; every rank learns where it cannot."""
+        self.on_first(hold.__enter__)
+        try:
+            yield
+        finally:
+            if self.rank == 0:
+                hold.__exit__(None, None, None)
 
     def _reduced(self, values: Mapping[str, int], operation: dist.ReduceOp.RedOpType) -> dict[str, int]:
         if self.size == 1:

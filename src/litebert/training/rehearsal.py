@@ -1,7 +1,6 @@
 """A step or two that leave nothing behind. Before: what a run is made of. After: what one of its steps costs."""
 
 import time
-from collections import Counter
 from dataclasses import dataclass
 
 from torch import nn
@@ -12,7 +11,7 @@ from litebert.training.parallel import World, place
 from litebert.training.precision import gradient_scaler
 from litebert.training.protocols import BatchSource, Objective
 from litebert.training.settings import TrainSettings
-from litebert.training.step import Updater
+from litebert.training.step import StepCounts, Updater
 
 _MICROBATCHES = 2
 """With the second the gradients of the first are there already: the peak of a step of any number of them."""
@@ -45,14 +44,11 @@ def rehearse(
     microbatches = batches.microbatches(0)
     batch_seconds = time.perf_counter() - began
     few = microbatches[:_MICROBATCHES]
-    counts: Counter[str] = Counter()
-    for batch in few:
-        counts.update(objective.counts(batch))
-    totals, losses = world.sum(dict(counts)), []
+    labels, losses = StepCounts.of(few, objective, world).labels, []
     for _ in range(2):
         began = time.perf_counter()
         with explained_memory(few, world.device):
-            losses.append(updater.update(few, totals, learning_rate=settings.learning_rate, seed=0).loss)
+            losses.append(updater.update(few, labels, learning_rate=settings.learning_rate, seed=0).loss)
         seconds = time.perf_counter() - began
-    tokens = world.sum({"tokens": sum(batch.num_tokens for batch in microbatches)})["tokens"]
+    tokens = StepCounts.of(microbatches, objective, world).tokens
     return Rehearsal(len(microbatches), tokens, batch_seconds, seconds * len(microbatches) / len(few), losses[0])

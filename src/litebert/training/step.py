@@ -1,5 +1,6 @@
 """One update of the weights. Before: microbatches and the step's counts. After: new weights, numbers."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,9 +13,32 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from litebert.training.optimizers import set_learning_rate
 from litebert.training.parallel import World, is_sharded, reduce_gradients, synchronise_gradients
 from litebert.training.precision import autocast
-from litebert.training.protocols import Batch, Objective, Sums
+from litebert.training.protocols import Batch, Number, Objective, Sums
 from litebert.training.settings import TrainSettings
 from litebert.training.spikes import NO_LIMITS, Limits
+
+_TOKENS, _EXAMPLES = "batch/tokens", "batch/examples"
+
+
+@dataclass(frozen=True, slots=True)
+class StepCounts:
+    """What a step works on, over all ranks."""
+
+    labels: dict[str, int]
+    """Of each loss."""
+    tokens: int
+    examples: int
+
+    @classmethod
+    def of(cls, microbatches: Sequence[Batch], objective: Objective, world: World) -> "StepCounts":
+        """The counts of a step of which `microbatches` are this rank's part; every rank must call."""
+        own: Counter[str] = Counter()
+        for batch in microbatches:
+            own.update(objective.counts(batch))
+            own.update({_TOKENS: batch.num_tokens, _EXAMPLES: batch.num_examples})
+        totals = world.sum(own)
+        tokens, examples = totals.pop(_TOKENS), totals.pop(_EXAMPLES)
+        return cls(labels=totals, tokens=tokens, examples=examples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +68,15 @@ class StepOutcome:
     def applied(self) -> bool:
         """Whether the weights were updated; if not, they are untouched on every rank."""
         return self.finite and self.loss <= self.limits.loss and self.grad_norm <= self.limits.grad_norm
+
+    def numbers(self) -> dict[str, Number]:
+        """The outcome as a record has it."""
+        return {
+            "loss": self.loss,
+            **{f"{name}_loss": value for name, value in self.losses.items()},
+            **{f"{name}_accuracy": value for name, value in self.accuracies.items()},
+            "grad_norm": self.grad_norm,
+        }
 
 
 @dataclass(frozen=True, slots=True)
