@@ -6,7 +6,7 @@ import os
 import pytest
 
 from litebert.cli.main import main
-from litebert.model.directory import read_description
+from litebert.model.description import read_description
 from litebert.tokenization.tokenizer import Tokenizer
 
 USAGE, DATA, CHECKPOINT = 2, 3, 4

@@ -4,8 +4,8 @@ import torch
 from litebert.errors import CheckpointError, ConfigError
 from litebert.interop.convert import convert
 from litebert.model.config import ModelConfig
-from litebert.model.description import Description
-from litebert.model.directory import build, load_model, read_description, save_model
+from litebert.model.description import Description, read_description
+from litebert.model.directory import build, load_model, save_model
 
 from .originals import NAMES, checkpoint
 

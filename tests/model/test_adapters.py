@@ -9,7 +9,9 @@ from litebert.errors import ConfigError
 from litebert.model.adapter_settings import Adaptable, AdapterSettings
 from litebert.model.adapters import AdaptedDense, attach, can_be_merged, is_adapter, merged
 from litebert.model.config import Sharing
-from litebert.model.directory import CONFIG, load_model, save_model
+from litebert.model.counting import model_parameters
+from litebert.model.description import CONFIG
+from litebert.model.directory import load_model, save_model
 from litebert.model.models import ForSequenceClassification
 
 ALL = get_args(Adaptable)
@@ -76,6 +78,16 @@ def test_each_layer_has_its_own_and_the_block_is_still_one(tiny_config):
     assert counts[0] == 3 * (4 * (32 + 32) + 2 * (32 + 48))
     assert counts[1] == 4 * counts[0]
     assert sum(parameter.numel() for parameter in each.parameters()) == size + counts[1]
+
+
+@pytest.mark.parametrize("each_layer", [False, True])
+@pytest.mark.parametrize("projections", [ALL, ("query", "down")])
+@pytest.mark.parametrize("variant", [*VARIANTS, {"sharing": "feed_forward"}], ids=str)
+def test_there_are_as_many_as_the_formula_says(tiny_config, variant, projections, each_layer):
+    config, chosen = tiny_config.replace(**variant), {"projections": projections, "each_layer": each_layer}
+    model = adapted(config, trained=False, **chosen)
+    formula = model_parameters(config, "ForSequenceClassification", num_labels=3, adapters=settings(**chosen))
+    assert sum(parameter.numel() for parameter in model.parameters()) == formula
 
 
 def test_adapters_for_each_layer_are_those_of_a_model_that_shares_nothing(tiny_config, batch):

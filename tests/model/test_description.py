@@ -1,12 +1,14 @@
+import json
 from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.errors import ConfigError
+from litebert.errors import CheckpointError, ConfigError
 from litebert.model.config import Activation, ModelConfig, Sharing
 from litebert.model.description import (
+    CONFIG,
     LABELLED,
     OWN_MODEL_TYPE,
     Description,
@@ -14,6 +16,7 @@ from litebert.model.description import (
     from_json,
     from_transformers,
     obstacle,
+    read_description,
     to_json,
     to_transformers,
 )
@@ -75,6 +78,28 @@ def test_a_config_comes_back_from_transformers(config):
 @given(descriptions())
 def test_a_description_comes_back_from_its_file(description):
     assert from_json(to_json(description), where="config.json") == description
+
+
+def test_it_is_read_from_the_file_or_the_directory_that_has_it(tmp_path):
+    (tmp_path / CONFIG).write_text(json.dumps(THEIRS))
+    assert read_description(tmp_path) == read_description(tmp_path / CONFIG) == from_json(THEIRS, where="c")
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "complaint"),
+    [
+        (None, CheckpointError, "missing; give the path of a model directory"),
+        ("{", CheckpointError, "not JSON"),
+        ("\udcff", CheckpointError, "not JSON"),
+        ("[]", ConfigError, "holds list, expected a mapping"),
+        ("{}", ConfigError, "model_type is None"),
+    ],
+)
+def test_a_file_that_describes_no_model_is_refused(tmp_path, content, error, complaint):
+    if content is not None:
+        (tmp_path / CONFIG).write_text(content, errors="surrogateescape")
+    with pytest.raises(error, match=rf"config\.json: {complaint}"):
+        read_description(tmp_path)
 
 
 @pytest.mark.parametrize("model", get_args(ModelName))

@@ -12,8 +12,8 @@ from torch import nn
 from litebert.errors import ConfigError, DataError
 from litebert.inference.batching import outputs_of
 from litebert.inference.results import Answer, Candidate, Choice, Classification, LabelSet, Tagging
-from litebert.model.description import Description, ModelName
-from litebert.model.directory import load_model, read_description
+from litebert.model.description import Description, ModelName, read_description
+from litebert.model.directory import load_model
 from litebert.tasks.answers import softmax
 from litebert.tasks.encoded import Encoded
 from litebert.tasks.features import Feature, pad

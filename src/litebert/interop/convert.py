@@ -11,8 +11,8 @@ from litebert.errors import ConfigError
 from litebert.interop.bundle import index_file
 from litebert.interop.tensorflow import read_original, write_original
 from litebert.model.bridges import bridge
-from litebert.model.description import Description, ModelName, obstacle
-from litebert.model.directory import CONFIG, build, changed, fill, read_directory, save_model
+from litebert.model.description import CONFIG, Description, ModelName, obstacle
+from litebert.model.directory import build, changed, fill, read_directory, save_model
 from litebert.model.names import Format, tensor_names
 from litebert.model.renaming import IDENTITY, Renamed
 

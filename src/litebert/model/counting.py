@@ -6,6 +6,7 @@ Torch-free and instant for any size. Tests hold every formula against a real mod
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from litebert.model.adapter_settings import AdapterSettings
 from litebert.model.config import ModelConfig
 from litebert.model.description import ModelName
 from litebert.model.schedule import sharing_schedule, stored_blocks
@@ -25,11 +26,13 @@ class ParameterCounts:
     pooler: int
     mlm: int
     sop: int
+    adapters: int = 0
+    """Beside the blocks; folded into their weights there are none."""
 
     @property
     def encoder(self) -> int:
         """Without pooler and heads."""
-        return self.embeddings + self.projection + self.attention + self.feed_forward
+        return self.embeddings + self.projection + self.attention + self.feed_forward + self.adapters
 
     @property
     def encoder_and_pooler(self) -> int:
@@ -42,7 +45,7 @@ class ParameterCounts:
         return self.encoder_and_pooler + self.mlm + self.sop
 
 
-def parameter_counts(config: ModelConfig) -> ParameterCounts:
+def parameter_counts(config: ModelConfig, adapters: AdapterSettings | None = None) -> ParameterCounts:
     """Parameters of each part."""
     V, E, H, inner = config.vocab_size, config.embedding_size, config.hidden_size, config.intermediate_size
     attentions, feed_forwards = stored_blocks(config)
@@ -54,12 +57,25 @@ def parameter_counts(config: ModelConfig) -> ParameterCounts:
         pooler=_linear(H, H),
         mlm=_linear(H, E) + _norm(E) + V,
         sop=_linear(H, 2),
+        adapters=_adapter_parameters(config, adapters) if adapters else 0,
     )
 
 
-def model_parameters(config: ModelConfig, model: ModelName, *, num_labels: int = 2) -> int:
+def _adapter_parameters(config: ModelConfig, adapters: AdapterSettings) -> int:
+    """Two matrices beside each adapted dense layer, of every stored block or of every block that runs."""
+    blocks = len(sharing_schedule(config))
+    attentions, feed_forwards = (blocks, blocks) if adapters.each_layer else stored_blocks(config)
+    beside_attention = attentions * 2 * config.hidden_size
+    beside_feed_forward = feed_forwards * (config.hidden_size + config.intermediate_size)
+    widths = [beside_feed_forward if name in ("up", "down") else beside_attention for name in adapters.projections]
+    return adapters.rank * sum(widths)
+
+
+def model_parameters(
+    config: ModelConfig, model: ModelName, *, num_labels: int = 2, adapters: AdapterSettings | None = None
+) -> int:
     """Parameters of a whole model; only models that read the pooler have one."""
-    H, counts = config.hidden_size, parameter_counts(config)
+    H, counts = config.hidden_size, parameter_counts(config, adapters)
     totals: dict[ModelName, int] = {
         "ForPretraining": counts.pretraining,
         "ForMaskedLM": counts.encoder + counts.mlm,

@@ -5,13 +5,15 @@ group) stands beside them in a section `litebert`, which transformers carries al
 """
 
 import difflib
+import json
 import logging
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from pydantic import Field, model_validator
 
-from litebert.errors import ConfigError
+from litebert.errors import CheckpointError, ConfigError
 from litebert.model.adapter_settings import AdapterSettings
 from litebert.model.config import ModelConfig
 from litebert.model.names import groups_in
@@ -42,6 +44,7 @@ THEIR_NAMES: Final[dict[ModelName, str]] = {
 """The class of transformers that computes the same; the head of `ForAnswerability` exists only here."""
 LABELLED: Final[tuple[ModelName, ...]] = ("ForSequenceClassification", "ForTokenClassification")
 OWN_MODEL_TYPE: Final = "litebert"
+CONFIG: Final = "config.json"
 
 _SECTION: Final = "litebert"
 _THEIR_ACTIVATIONS: Final = {"gelu_pytorch_tanh": "gelu_new", "swish": "silu"}
@@ -84,6 +87,28 @@ class Description(Settings):
         if self.problem_type == "single_label_classification" and len(self.labels) == 1:
             raise ValueError("single_label_classification with one label is no choice; use regression")
         return self
+
+
+def read_description(place: Path) -> Description:
+    """What the `config.json` at `place` says of its model.
+
+    Raises CheckpointError if it is missing or not JSON, ConfigError if it describes no supported model.
+    """
+    file = config_file(place)
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CheckpointError(f"{file}: missing; give the path of a model directory") from None
+    except ValueError as error:
+        raise CheckpointError(f"{file}: not JSON ({error}); take a fresh copy") from None
+    if not isinstance(values, dict):
+        raise ConfigError(f"{file}: holds {type(values).__name__}, expected a mapping; take a fresh copy")
+    return from_json(values, where=str(file))
+
+
+def config_file(place: Path) -> Path:
+    """The `config.json` of a model directory; `place` may be that file itself."""
+    return place / CONFIG if place.is_dir() else place
 
 
 def obstacle(description: Description) -> str | None:

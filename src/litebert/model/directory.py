@@ -4,7 +4,6 @@
 that it cannot run are kept under our own names in `litebert.safetensors`. docs/checkpoints.md describes both.
 """
 
-import json
 import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -20,13 +19,21 @@ from litebert.model import models
 from litebert.model.adapters import attach, can_be_merged, merged
 from litebert.model.bridges import bridge
 from litebert.model.config import ModelConfig
-from litebert.model.description import LABELLED, Description, ModelName, ProblemType, from_json, obstacle, to_json
+from litebert.model.description import (
+    CONFIG,
+    LABELLED,
+    Description,
+    ModelName,
+    ProblemType,
+    obstacle,
+    read_description,
+    to_json,
+)
 from litebert.model.hub import HubOptions, fetch
 from litebert.model.renaming import IDENTITY, Renamed, from_transformers, to_transformers
 from litebert.model.schedule import sharing_schedule
 from litebert.model.weight_files import OWN, SAFETENSORS, read_tensors, write_tensors
 
-CONFIG: Final = "config.json"
 HUB: Final = HubOptions()
 
 log = logging.getLogger(__name__)
@@ -156,20 +163,6 @@ def read_directory(source: Path | str, *, hub: HubOptions = HUB) -> Stored:
         level = logging.DEBUG if reason == IDENTITY else logging.INFO
         log.log(level, "%s: tensor %s left out: %s", directory, name, reason)
     return Stored(directory, description.replace(config=renamed.config.to_dict()), renamed)
-
-
-def read_description(directory: Path) -> Description:
-    """What the `config.json` of a directory says of its model."""
-    path = directory / CONFIG
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise CheckpointError(f"{path}: missing; give the path of a model directory") from None
-    except ValueError as error:
-        raise CheckpointError(f"{path}: not JSON ({error}); take a fresh copy") from None
-    if not isinstance(values, dict):
-        raise ConfigError(f"{path}: holds {type(values).__name__}, expected a mapping; take a fresh copy")
-    return from_json(values, where=str(path))
 
 
 def fill(

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from torch import nn
 
 from litebert.errors import ConfigError
 from litebert.inference.batching import outputs_of
-from litebert.model.description import Description
-from litebert.model.directory import fill, load_model, read_description
+from litebert.model.description import CONFIG, Description, read_description
+from litebert.model.directory import fill, load_model
 from litebert.runs.directory import RunDirectory
 from litebert.tasks.encoded import Encoded
 from litebert.tasks.ensemble import AVERAGING, Predictions, in_order_of
@@ -22,8 +22,6 @@ from litebert.training.checkpoint import read_tensors, verified
 from litebert.training.parallel import World
 from litebert.training.precision import autocast
 from litebert.training.settings import Precision
-
-_CONFIG: Final = "config.json"
 
 
 @dataclass(frozen=True)
@@ -44,8 +42,8 @@ class Member:
         """A run directory, a model directory, or `RUN/checkpoints/step-…` of a run that has a model."""
         checkpoint = path if path.parent.name == "checkpoints" else None
         run = RunDirectory(path.parent.parent if checkpoint else path)
-        directory = path if (path / _CONFIG).exists() else run.model
-        if not (directory / _CONFIG).exists():
+        directory = path if (path / CONFIG).exists() else run.model
+        if not (directory / CONFIG).exists():
             raise ConfigError(f"{path}: no model there; give a run of `finetune` or `sweep`, or a model directory")
         description = read_description(directory)
         return cls(path, directory, checkpoint, description, kind_of(description, where=str(path)))

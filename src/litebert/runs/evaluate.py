@@ -9,7 +9,8 @@ from pathlib import Path
 from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.shards import Corpus
 from litebert.errors import ConfigError
-from litebert.model.directory import load_model, read_description
+from litebert.model.description import read_description
+from litebert.model.directory import load_model
 from litebert.runs.held_out import HeldOut, PairTask
 from litebert.runs.held_out_scores import HeldOutScores
 from litebert.tokenization.tokenizer import Tokenizer

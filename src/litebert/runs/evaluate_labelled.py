@@ -8,7 +8,8 @@ from typing import Any
 
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text
-from litebert.model.directory import load_model, read_description
+from litebert.model.description import read_description
+from litebert.model.directory import load_model
 from litebert.runs.finetune_data import task_from
 from litebert.runs.labelled import LabelledSet, task_of
 from litebert.runs.report_page import report_page

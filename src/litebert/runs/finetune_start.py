@@ -10,8 +10,8 @@ from torch import nn
 
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
-from litebert.model.description import LABELLED, Description
-from litebert.model.directory import HUB, build, load_model, read_description
+from litebert.model.description import LABELLED, Description, read_description
+from litebert.model.directory import HUB, build, load_model
 from litebert.model.hub import fetch
 from litebert.model.presets import PRESETS, preset
 from litebert.runs.directory import RunDirectory

@@ -3,15 +3,15 @@
 Loads neither torch nor weights, so any size is answered at once.
 """
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from litebert.errors import CheckpointError, ConfigError
+from litebert.errors import ConfigError
+from litebert.model.adapter_settings import AdapterSettings
 from litebert.model.config import ModelConfig
 from litebert.model.counting import Flops, Memory, ParameterCounts, flops_per_token, memory, parameter_counts
-from litebert.model.description import from_json
+from litebert.model.description import config_file, read_description
 from litebert.model.presets import PRESETS, preset
 from litebert.model.schedule import sharing_schedule
 from litebert.runs.result import Result
@@ -75,13 +75,13 @@ def info(name: str, *, length: int = 512, batch_size: int = 8) -> Info:
     """The figures of a preset or of the model in a directory, for training on `batch_size` × `length` tokens."""
     if length < 1 or batch_size < 1:
         raise ConfigError(f"info: length {length} and batch_size {batch_size} must be at least 1")
-    source, config = _config(name)
+    source, config, adapters = _architecture(name)
     predicted = 0.15
     return Info(
         name=name,
         source=source,
         config=config,
-        parameters=parameter_counts(config),
+        parameters=parameter_counts(config, adapters),
         flops=flops_per_token(config, length=length, predicted=predicted),
         memory=memory(config, batch_size=batch_size, length=length, predicted=predicted),
         length=length,
@@ -89,18 +89,11 @@ def info(name: str, *, length: int = 512, batch_size: int = 8) -> Info:
     )
 
 
-def _config(name: str) -> tuple[str, ModelConfig]:
-    """Where the architecture comes from, and the architecture."""
-    if not Path(name).exists():
+def _architecture(name: str) -> tuple[str, ModelConfig, AdapterSettings | None]:
+    """Where the architecture comes from, the architecture, and the adapters beside it, if any."""
+    place = Path(name)
+    if not place.exists():
         config = preset(name)
-        return PRESETS[name].source, config
-    file = Path(name) / "config.json" if Path(name).is_dir() else Path(name)
-    try:
-        values = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise CheckpointError(f"{file}: missing; give a preset ({', '.join(PRESETS)}) or a model directory") from None
-    except ValueError as error:
-        raise CheckpointError(f"{file}: not JSON ({error}); give a model directory") from None
-    if not isinstance(values, dict):
-        raise CheckpointError(f"{file}: holds {type(values).__name__}, expected a mapping; give a model directory")
-    return str(file), from_json(values, where=str(file)).config
+        return PRESETS[name].source, config, None
+    described = read_description(place)
+    return str(config_file(place)), described.config, described.adapters

@@ -17,8 +17,8 @@ from litebert.interop.convert import is_original
 from litebert.interop.tensorflow import read_original
 from litebert.model.bridges import bridge
 from litebert.model.config import ModelConfig
-from litebert.model.description import Description
-from litebert.model.directory import CONFIG, build, fill, read_directory
+from litebert.model.description import CONFIG, Description
+from litebert.model.directory import build, fill, read_directory
 from litebert.model.models import ForPretraining
 from litebert.settings import read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
