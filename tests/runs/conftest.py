@@ -24,3 +24,13 @@ def corpus_directory(text_file, tmp_path_factory):
     tokenizer = Tokenizer.load(directory / "tokenizer")
     build_corpus([text_file], tokenizer, CorpusSettings(held_out_fraction=0.2), directory / "corpus")
     return directory / "corpus"
+
+
+@pytest.fixture(scope="session")
+def second_corpus(corpus_directory, tmp_path_factory):
+    """Another text under the same tokenizer."""
+    directory = tmp_path_factory.mktemp("second")
+    text = write_documents(directory / "text.txt", documents=20, seed=5)
+    tokenizer = Tokenizer.load(corpus_directory / "tokenizer")
+    build_corpus([text], tokenizer, CorpusSettings(held_out_fraction=0), directory / "corpus")
+    return directory / "corpus"

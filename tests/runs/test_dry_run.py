@@ -6,8 +6,11 @@ import pytest
 import torch
 
 from litebert.cli.main import main
+from litebert.errors import CheckpointError, ConfigError, LitebertError
+from litebert.model.directory import save_model
 from litebert.model.models import ForPretraining
 from litebert.runs.dry_run import dry_run
+from litebert.runs.pretrain import pretrain
 from litebert.runs.pretrain_settings import planned
 from litebert.training.memory import OutOfMemoryError
 
@@ -48,6 +51,45 @@ def test_every_length_is_told_in_steps_and_time(corpus_directory, tmp_path, dura
     report = dry_run(plan(corpus_directory, f"train.duration={duration}"), tmp_path)
     assert check in report.to_text()
     assert report.steps == pytest.approx(report.seconds / report.step_seconds, rel=0.01)
+
+
+@pytest.mark.parametrize("setting", [None, "start_from", "mixed_with"])
+def test_its_loss_is_that_of_the_runs_first_step(corpus_directory, second_corpus, tmp_path, setting):
+    changes = ["train.duration=1 step", "held_out_examples=0", "model.hidden_dropout_prob=0"]
+    if setting == "start_from":
+        source = ForPretraining(plan(corpus_directory).model.replace(initializer_range=1.0), seed=9)
+        changes.append(f"start_from={save_model(source, tmp_path / 'source')}")
+    if setting == "mixed_with":
+        changes.append(f"mixed_with={{{second_corpus}: 3}}")
+    run = plan(corpus_directory, *changes)
+    rehearsed = dry_run(run, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    pretrain(run, tmp_path / "run")
+    first = json.loads((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[0])
+    assert rehearsed.loss == pytest.approx(first["train/loss"], rel=1e-6)
+    assert (rehearsed.loss == pytest.approx(dry_run(plan(corpus_directory), tmp_path).loss)) is (setting is None)
+
+
+def test_an_epoch_of_a_mixture_is_as_long_as_in_the_run(corpus_directory, second_corpus, tmp_path):
+    alone, mixed = (
+        dry_run(plan(corpus_directory, "train.duration=1 epoch", *more), tmp_path).steps
+        for more in ([], [f"mixed_with={{{second_corpus}: 1}}"])
+    )
+    assert mixed == pytest.approx(2 * alone, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("override", "error", "message"),
+    [
+        ("start_from=/no/such/model", CheckpointError, "/no/such/model: no such directory"),
+        ("mixed_with={/no/such/corpus: 1}", LitebertError, "/no/such/corpus"),
+        ("examples.max_length=1024", ConfigError, "max_position_embeddings"),
+    ],
+)
+def test_what_the_run_would_refuse_is_refused(corpus_directory, tmp_path, override, error, message):
+    with pytest.raises(error, match=message):
+        dry_run(plan(corpus_directory, override), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_the_largest_microbatch_that_fits_is_found(corpus_directory, tmp_path, monkeypatch, caplog):

@@ -177,16 +177,6 @@ def gradients(run):
     return found | {name: parameter.grad for name, parameter in model.named_parameters()}
 
 
-@pytest.fixture(scope="module")
-def second_corpus(corpus_directory, tmp_path_factory):
-    """Another text under the same tokenizer."""
-    directory = tmp_path_factory.mktemp("second")
-    text = write_documents(directory / "text.txt", documents=20, seed=5)
-    tokenizer = Tokenizer.load(corpus_directory / "tokenizer")
-    build_corpus([text], tokenizer, CorpusSettings(held_out_fraction=0), directory / "corpus")
-    return directory / "corpus"
-
-
 def test_corpora_are_mixed_by_weight(corpus_directory, second_corpus, tmp_path):
     run = plan(corpus_directory, f"mixed_with={{{second_corpus}: 0.5}}", "train.duration=2 steps")
     result = pretrain(run, tmp_path / "run")

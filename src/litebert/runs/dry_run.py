@@ -1,16 +1,15 @@
 """What a pretraining run would need, found by doing a step of it. Before: a plan. After: nothing but a report."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from litebert.corpus.batches import PretrainBatches
 from litebert.corpus.masked_fraction import Ramp
-from litebert.corpus.shards import Corpus
 from litebert.files import free_space, readable_bytes
 from litebert.model.counting import Memory, memory, parameter_counts
-from litebert.model.models import ForPretraining
+from litebert.runs.directory import RunDirectory
 from litebert.runs.pretrain_settings import PretrainRun
+from litebert.runs.pretrain_start import PretrainStart
 from litebert.runs.pretraining_objective import PretrainingObjective
 from litebert.runs.result import Result
 from litebert.training.memory import OutOfMemoryError, PeakMemory, memory_left
@@ -57,7 +56,7 @@ class DryRun(Result):
     kept_checkpoints: int
     disk_left: int
     loss: float
-    """Of the first step: about the logarithm of the vocabulary's size, and that of 2 for the pairs."""
+    """Of the first step: from new weights about the logarithm of the vocabulary's size, and that of 2 for the pairs."""
 
     @property
     def disk_needed(self) -> int:
@@ -90,13 +89,15 @@ class DryRun(Result):
 def dry_run(run: PretrainRun, out: Path) -> DryRun:
     """Do a step of `run` on a model that is thrown away, and tell what the whole run needs; `out` is not made.
 
-    Where the step needs too much memory, the microbatch is halved until it fits.
+    What the run itself would refuse of corpora, model and `start_from` is refused here. Where the step needs too much
+    memory, the microbatch is halved until it fits.
     """
-    corpus = Corpus.open(run.corpus, "train")
+    start = PretrainStart.of(run)
     with joined_world(run.train) as world:
         left = memory_left(world.device)
-        run, rehearsal, peak = _fitting(run, corpus, world)
-        steps, seconds = _length(run, corpus, world, rehearsal)
+        start, rehearsal, peak = _fitting(start, RunDirectory(out), world)
+        run = start.run
+        steps, seconds = _length(start, world, rehearsal)
         expected = _memory(run)
         parameters = parameter_counts(run.model).pretraining
         return DryRun(
@@ -124,14 +125,15 @@ def dry_run(run: PretrainRun, out: Path) -> DryRun:
         )
 
 
-def _fitting(run: PretrainRun, corpus: Corpus, world: World) -> tuple[PretrainRun, Rehearsal, int]:
-    """`run` with the largest microbatch that fits, what its step costs, and the memory at its peak."""
+def _fitting(start: PretrainStart, directory: RunDirectory, world: World) -> tuple[PretrainStart, Rehearsal, int]:
+    """`start` with the largest microbatch that fits, what its step costs, and the memory at its peak."""
+    run = start.run
     try:
         with PeakMemory(world.device) as peak:
             rehearsal = rehearse(
-                ForPretraining(run.model, seed=run.seed),
+                start.model(directory),
                 objective=PretrainingObjective(run.examples.pairing),
-                batches=_batches(run, corpus, world),
+                batches=start.batches(world),
                 settings=run.train,
                 world=world,
             )
@@ -140,28 +142,18 @@ def _fitting(run: PretrainRun, corpus: Corpus, world: World) -> tuple[PretrainRu
         if run.microbatch_size == 1 or world.size > 1:
             raise
         logger.warning("%s", error)
-        return _fitting(run.replace(microbatch_size=run.microbatch_size // 2), corpus, world)
-    return run, rehearsal, peak.bytes
+        smaller = replace(start, run=run.replace(microbatch_size=run.microbatch_size // 2))
+        return _fitting(smaller, directory, world)
+    return start, rehearsal, peak.bytes
 
 
-def _batches(run: PretrainRun, corpus: Corpus, world: World) -> PretrainBatches:
-    return PretrainBatches(
-        corpus,
-        run.examples,
-        batch_size=run.batch_size,
-        microbatch_size=run.microbatch_size,
-        rank=world.rank,
-        world_size=world.size,
-        seed=run.seed,
-    )
-
-
-def _length(run: PretrainRun, corpus: Corpus, world: World, rehearsal: Rehearsal) -> tuple[int, float]:
+def _length(start: PretrainStart, world: World, rehearsal: Rehearsal) -> tuple[int, float]:
     """Steps of the whole run and the seconds they take."""
-    duration = run.train.duration
+    train = start.run.train
+    duration = train.duration
     if duration.unit == "seconds":
         return int(duration.amount / rehearsal.step_seconds), duration.amount
-    steps = Plan.of(run.train, _batches(run, corpus, world)).total_steps or int(duration.amount / rehearsal.tokens)
+    steps = Plan.of(train, start.batches(world)).total_steps or int(duration.amount / rehearsal.tokens)
     return steps, steps * rehearsal.step_seconds
 
 

@@ -1,0 +1,48 @@
+"""What a pretraining run starts from; what is refused of it is in `test_pretrain.py` and `test_dry_run.py`."""
+
+import pytest
+import torch
+
+from litebert.model.directory import save_model
+from litebert.model.models import ForPretraining
+from litebert.runs.directory import RunDirectory
+from litebert.runs.pretrain_start import PretrainStart
+from litebert.training.parallel import World
+
+from .test_pretrain import plan
+
+
+def first_weights(start: PretrainStart, directory) -> torch.Tensor:
+    return start.model(RunDirectory(directory)).encoder.embeddings.word.weight
+
+
+def test_new_weights_are_those_of_the_seed(corpus_directory, tmp_path):
+    run = plan(corpus_directory, "seed=3")
+    expected = ForPretraining(run.model, seed=3).encoder.embeddings.word.weight
+    assert torch.equal(first_weights(PretrainStart.of(run), tmp_path), expected)
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_weights_to_start_from_are_read_for_the_first_step_only(corpus_directory, tmp_path, resumed):
+    """A run that has a checkpoint goes on where these have been moved away."""
+    source = ForPretraining(plan(corpus_directory).model, seed=9)
+    save_model(source, tmp_path / "source")
+    start = PretrainStart.of(plan(corpus_directory, f"start_from={tmp_path / 'source'}"))
+    if resumed:
+        (tmp_path / "run" / "checkpoints" / "step-00000001").mkdir(parents=True)
+    found = first_weights(start, tmp_path / "run")
+    assert torch.equal(found, source.encoder.embeddings.word.weight) is not resumed
+
+
+def test_batches_are_drawn_from_all_corpora_by_their_weights(corpus_directory, second_corpus):
+    start = PretrainStart.of(plan(corpus_directory, f"mixed_with={{{second_corpus}: 0.5}}"))
+    fingerprints = [start.corpus.fingerprint, start.mixed_with[0][0].fingerprint]
+    mixture = start.batches(World.current("cpu")).mixture
+    assert mixture.identity == [[fingerprints[0], 1.0], [fingerprints[1], 0.5]]
+
+
+def test_each_process_computes_its_part(corpus_directory):
+    start = PretrainStart.of(plan(corpus_directory))
+    ranks = [start.batches(World(rank, 2, torch.device("cpu"))) for rank in range(2)]
+    assert [sum(batch.num_examples for batch in part.microbatches(0)) for part in ranks] == [4, 4]
+    assert ranks[0].fingerprint == ranks[1].fingerprint
