@@ -4,6 +4,7 @@ Unknown keys, wrong types and values out of range are refused with the key, the 
 """
 
 import difflib
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -12,6 +13,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from litebert.errors import ConfigError
+
+Leaf = str | int | float | bool | None
 
 
 class Settings(BaseModel):
@@ -36,6 +39,45 @@ class Settings(BaseModel):
     def replace(self, **changes: Any) -> Self:
         """These settings with some fields changed, checked again."""
         return type(self).parse({**self.to_dict(), **changes}, where=type(self).__name__)
+
+    def completed(self, older: Mapping[str, Leaf], *, below: str = "") -> dict[str, Leaf]:
+        """`older`, flat values of such settings under names that begin with `below`, as they would be kept today.
+
+        A setting that did not exist yet when they were kept is added at its default.
+        """
+        result = dict(older)
+        for name, field in type(self).model_fields.items():
+            path, value = f"{below}{name}", getattr(self, name)
+            inside = any(key.startswith(f"{path}.") for key in older)
+            if inside and isinstance(value, Settings):
+                result = value.completed(result, below=f"{path}.")
+            elif not inside and path not in older and not field.is_required():
+                result |= flat({path: self._default(name)})
+        return result
+
+    def _default(self, name: str) -> Any:
+        """The plain value of a setting that is left out."""
+        default = type(self).model_fields[name].get_default(call_default_factory=True)
+        return type(self).model_construct(**{name: default}).model_dump(mode="json", include={name})[name]
+
+
+def flat(values: Mapping[str, Any]) -> dict[str, Leaf]:
+    """Nested values under dotted names, each as JSON gives it back."""
+    result: dict[str, Leaf] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping | Settings):
+            nested = value.to_dict() if isinstance(value, Settings) else value
+            result |= {f"{name}.{inner}": leaf for inner, leaf in flat(nested).items()}
+        elif isinstance(value, Leaf):
+            result[name] = value
+        else:
+            result[name] = json.dumps(value, sort_keys=True, default=str)
+    return result
+
+
+def changed_names(before: Mapping[str, Leaf], now: Mapping[str, Leaf]) -> list[str]:
+    """Names whose flat values differ; one that is missing is as none."""
+    return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -1,10 +1,12 @@
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
 from litebert.errors import ConfigError
-from litebert.settings import Settings, read_yaml, with_overrides, write_yaml
+from litebert.settings import Settings, changed_names, flat, read_yaml, with_overrides, write_yaml
 
 
 class Inner(Settings):
@@ -97,3 +99,76 @@ def test_yaml_round_trip(tmp_path_factory, values):
     file = tmp_path_factory.mktemp("yaml") / "file.yaml"
     file.write_text(write_yaml(values), encoding="utf-8")
     assert read_yaml(file) == values
+
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.integers())
+NESTED = st.recursive(LEAVES, lambda inner: st.dictionaries(st.text(), inner), max_leaves=8)
+
+
+@given(st.dictionaries(st.text(), NESTED))
+def test_json_gives_flat_values_back_unchanged(values):
+    assert json.loads(json.dumps(flat(values))) == flat(values)
+
+
+def test_nested_values_have_dotted_names():
+    assert flat({"a": {"b": {"c": 1}}, "d": (1, 2), "e": Inner()}) == {
+        "a.b.c": 1,
+        "d": "[1, 2]",
+        "e.learning_rate": 0.1,
+    }
+
+
+def test_changes_are_named_and_nothing_is_as_none():
+    assert changed_names({"a": 1, "b": 2, "c": None}, {"b": 3, "d": 4, "a": 1}) == ["b", "d"]
+
+
+class Wide(Settings):
+    name: str
+    """Has no default."""
+    rates: tuple[float, ...] = (0.5, 0.25)
+    """Several numbers."""
+    fast: Inner = Inner(learning_rate=9.0)
+    """A default that is not that of its class."""
+    slow: Inner | None = None
+    """May be left out."""
+    paths: dict[str, float] = Field(default_factory=dict)
+    """A mapping of one's own."""
+
+
+def test_settings_that_were_not_there_yet_are_taken_at_their_defaults():
+    assert Wide(name="x").completed({"name": "y"}) == {
+        "name": "y",
+        "rates": "[0.5, 0.25]",
+        "fast.learning_rate": 9.0,
+        "slow": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("older", "added"),
+    [
+        ({"fast.momentum": 1}, {"fast.learning_rate": 0.1}),
+        ({"slow": None}, {}),
+        ({"slow.momentum": 1}, {"slow.learning_rate": 0.1}),
+        ({"paths.a": 1.0}, {}),
+        ({"fast.learning_rate": 3.0}, {}),
+        ({"fast": 3.0}, {}),
+    ],
+    ids=str,
+)
+def test_nothing_is_added_beside_what_was_there(older, added):
+    """Where there was a group its own class knows what was missing in it; where there was none, the class outside."""
+    settings = Wide(name="x", slow=Inner(learning_rate=0.1))
+    known = {"name": "x", "rates": "[]", "fast.learning_rate": 9.0, "slow": None}
+    group = next(iter(older)).partition(".")[0]
+    rest = {name: value for name, value in known.items() if name.partition(".")[0] != group}
+    assert settings.completed(rest | older) == rest | older | added
+
+
+def test_what_has_no_default_is_not_made_up():
+    assert "name" not in Wide(name="x").completed({})
+
+
+def test_names_below_another_are_completed_there():
+    completed = Inner().completed({"learning_rate": 5.0, "train.x": 1}, below="train.")
+    assert completed == {"learning_rate": 5.0, "train.x": 1, "train.learning_rate": 0.1}

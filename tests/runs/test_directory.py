@@ -11,7 +11,7 @@ from litebert.errors import ConfigError
 from litebert.runs import directory
 from litebert.runs.directory import RunDirectory, environment, package_version, processor_name
 from litebert.runs.result import Result
-from litebert.settings import Settings, read_yaml
+from litebert.settings import Settings, read_yaml, write_yaml
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class Finished(Result):
 class Inner(Settings):
     rate: float = 0.1
     """A number."""
+    depth: int = 2
+    """Another."""
 
 
 class Plan(Settings):
@@ -32,6 +34,8 @@ class Plan(Settings):
     """A number."""
     inner: Inner = Inner()
     """Settings in settings."""
+    more: Inner | None = None
+    """Settings that need not be there."""
 
 
 def opened(path, kind="pretrain", **changes):
@@ -40,7 +44,12 @@ def opened(path, kind="pretrain", **changes):
 
 def test_settings_and_environment_are_written_first(tmp_path):
     run = opened(tmp_path / "run", seed=3)
-    assert read_yaml(run.settings_file) == {"kind": "pretrain", "seed": 3, "inner": {"rate": 0.1}}
+    assert read_yaml(run.settings_file) == {
+        "kind": "pretrain",
+        "seed": 3,
+        "inner": {"rate": 0.1, "depth": 2},
+        "more": None,
+    }
     assert json.loads((run.path / "environment.json").read_text())["python"] == platform.python_version()
 
 
@@ -71,6 +80,47 @@ def test_other_settings_are_refused_and_named(tmp_path, changes, named):
     opened(tmp_path / "run")
     with pytest.raises(ConfigError, match=named):
         opened(tmp_path / "run", **changes)
+
+
+def forget(run: RunDirectory, *names: str) -> None:
+    """Leave the settings as a version wrote them that did not know these."""
+    values = read_yaml(run.settings_file)
+    for name in names:
+        *outer, last = name.split(".")
+        del (values[outer[0]] if outer else values)[last]
+    run.settings_file.write_text(write_yaml(values))
+
+
+@pytest.mark.parametrize("name", ["seed", "inner", "inner.rate"])
+def test_a_run_from_before_a_setting_existed_is_found_again(tmp_path, name):
+    run = opened(tmp_path / "run")
+    run.finish(Finished(3))
+    forget(run, name)
+    before = run.settings_file.read_bytes()
+    assert opened(tmp_path / "run").result(Finished) == Finished(3)
+    assert run.settings_file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "named"),
+    [
+        ("seed", {"seed": 1}, r"\(seed\)"),
+        ("inner", {"inner": {"rate": 0.2}}, r"\(inner\.rate\)"),
+        ("inner.depth", {"inner": {"depth": 3}}, r"\(inner\.depth\)"),
+        ("more", {"more": {}}, r"\(more\.depth, more\.rate\)"),
+    ],
+)
+def test_another_value_than_the_default_of_such_a_setting_is_refused(tmp_path, name, changes, named):
+    forget(opened(tmp_path / "run"), name)
+    with pytest.raises(ConfigError, match=named):
+        opened(tmp_path / "run", **changes)
+
+
+def test_nothing_is_not_the_default_of_something(tmp_path):
+    """Settings that were left out, and are now given at the defaults of their class."""
+    opened(tmp_path / "run")
+    with pytest.raises(ConfigError, match=r"\(more\.depth, more\.rate\)"):
+        opened(tmp_path / "run", more={})
 
 
 def test_somebody_elses_directory_or_file_is_not_touched(tmp_path):
@@ -124,7 +174,7 @@ def test_settings_that_may_change_take_the_place_of_the_old_ones(tmp_path, allow
     opened(tmp_path).finish(Finished(3))
     changed = RunDirectory.open(tmp_path, Plan(inner=Inner(rate=9.0)), kind="pretrain", allowed=allowed)
     assert changed.result(Finished) is None
-    assert read_yaml(changed.settings_file)["inner"] == {"rate": 9.0}
+    assert read_yaml(changed.settings_file)["inner"] == {"rate": 9.0, "depth": 2}
 
 
 def test_a_permission_that_is_not_used_leaves_a_finished_run_finished(tmp_path):

@@ -5,7 +5,6 @@ well, `result.json`; pretraining adds `curves.html`, and `best/` or `last/` wher
 Before: a verb with its settings. After: training.Trainer, which resumes from `checkpoints/`.
 """
 
-import json
 import platform
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from typing import Any, Self, TypeVar
 from litebert.errors import ConfigError
 from litebert.files import write_json, write_text
 from litebert.runs.result import Result
-from litebert.settings import Settings, read_yaml, write_yaml
+from litebert.settings import Settings, changed_names, flat, read_yaml, write_yaml
 
 R = TypeVar("R", bound=Result)
 
@@ -37,13 +36,14 @@ class RunDirectory:
     def open(cls, path: Path, settings: Settings, *, kind: str, allowed: Collection[str] = ()) -> Self:
         """Create the directory, or find it again: other settings than its own are a ConfigError that names them.
 
+        Settings that did not exist yet when it was made must have their defaults.
         `kind` is the verb; a directory of another verb is refused. Settings named in `allowed` (or below a name there)
         may differ: they take the place of the old ones, and a run that was finished is so no longer.
         """
         run = cls(path)
         wanted = {"kind": kind, **settings.to_dict()}
         if run.settings_file.exists():
-            if _refuse_other_settings(run.settings_file, read_yaml(run.settings_file), wanted, allowed=allowed):
+            if _refuse_other_settings(run.settings_file, settings, wanted, allowed=allowed):
                 write_text(run.settings_file, write_yaml(wanted))
                 run.result_file.unlink(missing_ok=True)
             return run
@@ -144,11 +144,11 @@ def _git_commit() -> str | None:
 
 
 def _refuse_other_settings(
-    file: Path, found: Mapping[str, Any], wanted: Mapping[str, Any], *, allowed: Collection[str]
+    file: Path, settings: Settings, wanted: Mapping[str, Any], *, allowed: Collection[str]
 ) -> bool:
     """Whether any setting that may change has changed; a change of another one is a ConfigError."""
-    changed = sorted(set(_flat(found).items()) ^ set(_flat(wanted).items()))
-    names = list(dict.fromkeys(name for name, _ in changed if name != _PERMISSION))
+    found = settings.completed(flat(read_yaml(file)))
+    names = [name for name in changed_names(found, flat(wanted)) if name != _PERMISSION]
     refused = [name for name in names if not any(f"{name}.".startswith(f"{free}.") for free in allowed)]
     if refused:
         raise ConfigError(
@@ -156,14 +156,3 @@ def _refuse_other_settings(
             f"name what may change in {_PERMISSION}, or choose another --out"
         )
     return bool(names)
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """`{"train": {"seed": 1}}` → `{"train.seed": "1"}`."""
-    flat: dict[str, str] = {}
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = json.dumps(value)
-    return flat

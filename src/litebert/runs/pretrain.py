@@ -55,7 +55,7 @@ def _train(
         settings=run.train,
         directory=directory.path,
         fingerprint={
-            "model": run.model.to_dict(),
+            "model": run.model,
             "corpus": start.corpus.fingerprint,
             "tokenizer": tokenizer.fingerprint,
         },

@@ -19,7 +19,7 @@ from litebert.training.checkpoint import Checkpoint, Checkpoints, read_state, re
 from litebert.training.duration import Position
 from litebert.training.endings import TrainResult, spiked, stopped
 from litebert.training.events import Listener
-from litebert.training.fingerprint import fingerprint_of, refuse_changes
+from litebert.training.fingerprint import Fingerprint
 from litebert.training.lock import locked
 from litebert.training.memory import explained_memory, memory_used
 from litebert.training.optimizers import build_optimizer
@@ -76,7 +76,7 @@ class Trainer:
         self._directory, self._evaluate, self._listeners = directory, evaluate, listeners
         self._flops_per_token, self._peak = flops_per_token, peak_flops(self.world)
         self._plan = Plan.of(settings, batches)
-        self._fingerprint = fingerprint_of(model, batches, settings, fingerprint or {})
+        self._fingerprint = Fingerprint.of(model, batches, settings, fingerprint or {})
         self._scaler = gradient_scaler(settings.precision, self.world.device)
         self._optimizer = build_optimizer(self.model, settings, rate_factors=rate_factors or {})
         self._updater = Updater(self.model, objective, self._optimizer, self._scaler, settings, self.world)
@@ -115,7 +115,7 @@ class Trainer:
         if not path.is_dir():
             raise CheckpointError(f"{path}: not seen by rank {self.world.rank}; all machines must share the directory")
         saved = read_state(path)["fingerprint"]
-        refuse_changes(saved, self._fingerprint, where=path, allowed=self._settings.allow_changes)
+        self._fingerprint.refuse_changes(saved, where=path, allowed=self._settings.allow_changes)
         self._restore(path)
         logger.info("resuming from %s", path)
 
@@ -238,7 +238,7 @@ class Trainer:
             "position": asdict(self.position),
             "scaler": self._scaler.state_dict(),
             **self._watchers.state(),
-            "fingerprint": self._fingerprint,
+            "fingerprint": self._fingerprint.values,
         }
         tensors = model_tensors(self.model), optimizer_tensors(self.model, self._optimizer)
         if self.world.rank == 0:
