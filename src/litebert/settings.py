@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from litebert.errors import ConfigError
 
 Leaf = str | int | float | bool | None
+"""A value that is no group of values."""
 
 
 class Settings(BaseModel):

@@ -1,0 +1,92 @@
+"""Pretraining on two processes, weights repeated or sharded: the model directories that one process leaves."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from distributed.conftest import free_port
+from litebert.corpus.build import build_corpus
+from litebert.corpus.settings import CorpusSettings
+from litebert.model.directory import load_model
+from litebert.runs.pretrain import pretrain
+from litebert.runs.pretrain_result import PretrainResult
+from litebert.runs.pretrain_settings import planned
+from runs.texts import write_documents
+
+SMALL = (
+    *("model.num_hidden_layers=2", "model.hidden_size=32", "model.num_attention_heads=2", "model.embedding_size=16"),
+    *("model.intermediate_size=64", "model.initializer_range=0.1", "examples.max_length=32"),
+    # Each rank draws dropout of its own.
+    *("model.hidden_dropout_prob=0", "model.attention_probs_dropout_prob=0"),
+    *("batch_size=8", "microbatch_size=2", "held_out_examples=32", "select_by=mlm_loss"),
+    *("train.duration=6 steps", "train.evaluate_every=2 steps", "train.checkpoint_every=3 steps"),
+    *("train.optimizer=adamw", "train.learning_rate=0.01", "train.precision=fp32", "train.device=cpu"),
+)
+PLACED = {"repeated": "train.sharded=false", "sharded": "train.sharded=true"}
+PROGRAM = """
+import sys
+from pathlib import Path
+from litebert.runs.pretrain import pretrain
+from litebert.runs.pretrain_settings import PretrainRun
+from litebert.settings import read_yaml
+for name in sys.argv[2:]:
+    run = PretrainRun.parse(read_yaml(Path(sys.argv[1]) / f"{name}.yaml"), where=name)
+    pretrain(run, Path(sys.argv[1]) / name)
+"""
+
+
+@pytest.fixture(scope="module")
+def runs(tiny_tokenizer, tmp_path_factory):
+    """A directory with the runs that two processes have done together, and the one that one process did alone."""
+    directory = tmp_path_factory.mktemp("pretrain")
+    text = write_documents(directory / "text.txt", documents=40)
+    build_corpus([text], tiny_tokenizer, CorpusSettings(held_out_fraction=0.2), directory / "corpus")
+    plans = {name: planned("quickstart", [*SMALL, how], corpus=directory / "corpus") for name, how in PLACED.items()}
+    for name, run in plans.items():
+        (directory / f"{name}.yaml").write_text(json.dumps(run.to_dict()))
+    together = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", PROGRAM, str(directory), *PLACED]
+    ranks = [subprocess.Popen(command, env=os.environ | together | {"RANK": str(rank)}) for rank in range(2)]
+    assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
+    pretrain(plans["repeated"], directory / "alone")
+    return directory
+
+
+def files(directory) -> set[str]:
+    return {path.name for path in directory.iterdir()}
+
+
+@pytest.mark.parametrize("placed", PLACED)
+@pytest.mark.parametrize("exported", ["model", "last"])
+def test_the_model_directory_is_that_of_one_process(runs, placed, exported):
+    """The best model of the run, and the last."""
+    ours, theirs = (runs / name / exported for name in (placed, "alone"))
+    assert files(ours) == files(theirs)
+    for name in ("config.json", "spiece.model", "tokenizer.json", "tokenizer_config.json"):
+        assert (ours / name).read_bytes() == (theirs / name).read_bytes()
+    weights, expected = load_model(ours).state_dict(), load_model(theirs).state_dict()
+    assert weights.keys() == expected.keys()
+    for name in expected:
+        torch.testing.assert_close(weights[name], expected[name], atol=2e-5, rtol=1e-4, msg=name)
+
+
+@pytest.mark.parametrize("placed", PLACED)
+def test_it_scores_as_that_of_one_process(runs, placed):
+    ours, theirs = (PretrainResult.read(runs / name / "result.json") for name in (placed, "alone"))
+    assert (ours.steps, ours.tokens) == (theirs.steps, theirs.tokens)
+    for name in ("start", "end"):
+        scores, expected = getattr(ours, name), getattr(theirs, name)
+        assert scores.mlm_loss == pytest.approx(expected.mlm_loss, rel=1e-4)
+        assert scores.mlm_count == expected.mlm_count
+
+
+def test_what_is_left_of_a_sharded_run_has_no_shards(runs):
+    """Its files have the names of those of a run whose weights were repeated, at whatever depth."""
+    sharded, repeated = (runs / name for name in ("sharded", "repeated"))
+    assert {path.relative_to(sharded) for path in sharded.rglob("*")} == {
+        path.relative_to(repeated) for path in repeated.rglob("*")
+    }
