@@ -52,9 +52,34 @@ def test_a_published_task_is_evaluated_answered_and_packed(tuned, tmp_path, caps
     assert "the leaderboard also expects" in capsys.readouterr().out
 
 
+def test_files_of_ones_own_are_scored_as_a_part_of_a_published_task(tuned, capsys):
+    data, model = tuned
+    (data / "CoLA" / "mine.tsv").write_text("src\t1\t\tthe film was good\nsrc\t0\t\tthe film was bad\n")
+    words = ["evaluate", str(model), "--task", "cola", "--data", str(data), "--files", "dev=mine.tsv", "--json"]
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out)["parts"]["dev"]["examples"] == 2
+
+
+def test_words_in_columns_come_back_with_their_tags(made, tmp_path, capsys):
+    (tmp_path / "train.conll").write_text("the O\nfilm B-X\n\nmusic B-X\nwas O\n" * 10)
+    (tmp_path / "new.conll").write_text("the\nmusic\n")
+    words = ["--model", str(made / "run" / "model"), "--train", str(tmp_path / "train.conll")]
+    assert main(["finetune", "quickstart", *QUICK, *words, "--out", str(tmp_path / "run")]) == 0
+    tags = tmp_path / "tags.conll"
+    capsys.readouterr()
+    assert main(["predict", str(tmp_path / "run" / "model"), str(tmp_path / "new.conll"), str(tags), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["words"] == 2
+    assert [line.split("\t")[0] for line in tags.read_text().splitlines()] == ["the", "music"]
+    assert main(["evaluate", str(tmp_path / "run" / "model"), "--data", str(tags)]) == 0
+    assert "word_accuracy 1.0000" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["evaluate", "m", "--data", "d", "--files", "dev=x"], "files: stand for parts of a published task"),
+        (["evaluate", "m", "--task", "cola", "--data", "d", "--files", "x.tsv"], "files: give PART=FILE"),
+        (["evaluate", "m", "--task", "cola", "--data", "d", "--files", "dev=x", "dev=y"], "files: give PART=FILE"),
         (["finetune", "quickstart", "--model", "m", "--out", "o"], "give either --train (a labelled file), or --task"),
         (["finetune", "quickstart", "--model", "m", "--out", "o", "--task", "cola"], "give either --train"),
         (["finetune", "quickstart", "--model", "m", "--out", "o", "--task", "cola", "--train", "x"], "give either"),

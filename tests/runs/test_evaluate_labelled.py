@@ -82,6 +82,30 @@ def test_race_is_scored_by_level(save, tmp_path):
     assert {part.name: part.examples for part in evaluation.by_slice} == {"high": 2, "middle": 2}
 
 
+@pytest.mark.parametrize("is_absolute", [False, True])
+def test_files_of_ones_own_are_scored_instead_of_the_published_ones(save, tmp_path, is_absolute):
+    model, data = save(ForSequenceClassification, labels=("0", "1")), write_cola(tmp_path)
+    own = tmp_path / "CoLA" / "mine.tsv"
+    own.write_text("src\t1\t\tthe film was good\nsrc\t0\t\tthe film was bad\n")
+    files = {"dev": str(own) if is_absolute else "mine.tsv"}
+    result = evaluate_official(model, "cola", data, files=files)
+    assert {part: evaluation.examples for part, evaluation in result.parts.items()} == {"dev": 2}
+
+
+def test_of_several_parts_those_named_are_scored(save, tmp_path):
+    model = save(ForSequenceClassification, labels=("contradiction", "entailment", "neutral"))
+    files = {"dev-mismatched": "dev_matched.tsv"}
+    assert list(evaluate_official(model, "mnli", write_mnli(tmp_path), files=files).parts) == ["dev-mismatched"]
+
+
+def test_a_file_without_labels_cannot_be_scored(save, tmp_path):
+    model, data = save(ForSequenceClassification, labels=("0", "1")), write_cola(tmp_path)
+    with pytest.raises(DataError, match=r"CoLA/test\.tsv: has no labels to score by"):
+        evaluate_official(model, "cola", data, files={"test": "test.tsv"})
+    with pytest.raises(ConfigError, match="part: CoLA has no 'development'"):
+        evaluate_official(model, "cola", data, files={"development": "dev.tsv"})
+
+
 def test_a_page_is_written_beside_the_figures(save, tmp_path):
     model = save(ForSequenceClassification, labels=("0", "1"))
     evaluate_official(model, "cola", write_cola(tmp_path), report=tmp_path / "page.html")

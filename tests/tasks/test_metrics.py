@@ -68,6 +68,11 @@ def test_an_answer_that_never_changes_scores_what_it_must(name, kind):
     assert measure([name], CONSTANT[kind], TRUE[kind])[name] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("answer", [0, 1])
+def test_rows_of_one_label_correlate_with_nothing_and_say_so_quietly(answer):
+    assert measure(["matthews"], np.full(3, answer), np.ones(3, int)) == {"matthews": 0.0}
+
+
 def test_metrics_of_several_labels_follow_their_definition():
     predicted = np.array([[1, 1, 1], [0, 1, 0], [0, 0, 0], [1, 1, 0]])
     names = ["micro_f1", "macro_f1", "sample_f1", "subset_accuracy"]

@@ -1,6 +1,7 @@
 """`litebert evaluate MODEL --corpus DIR`, `… --data FILE` or `… --task NAME --data DIR`."""
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
@@ -9,6 +10,7 @@ from litebert.corpus.example_settings import ExampleSettings
 from litebert.errors import ConfigError
 
 PairTasks = Annotated[tuple[Literal["sop", "nsp"], ...], arg(help_behavior_hint="(default: both)")]
+PartFiles = Annotated[tuple[str, ...], arg(metavar="PART=FILE …", help_behavior_hint="")]
 EXAMPLES = ExampleSettings(max_length=128)
 
 
@@ -18,6 +20,7 @@ def evaluate(
     corpus: OptionalPath = None,
     data: OptionalPath = None,
     task: OptionalName = None,
+    files: PartFiles = (),
     text: str = "text",
     text_pair: OptionalName = None,
     label: str = "label",
@@ -38,6 +41,8 @@ def evaluate(
         corpus: corpus directory, whose held-out part is scored
         data: .csv, .tsv or .jsonl with named columns, .conll, .json of SQuAD; with --task the directory of its files
         task: a published task, such as cola, mnli (both development sets), squad-v2.0, race (by level) or race-high
+        files: files of your own laid out as those of the task, each for the part that it stands for, such as
+            dev=mine.tsv; in the directory, or with its path. They alone are scored
         text: column of the text
         text_pair: column of the second text of a pair, or of a question with options
         label: column of the label, labels, score or right option
@@ -51,10 +56,12 @@ def evaluate(
     """
     if (corpus is None) == (data is None):
         raise ConfigError("evaluate: give either --corpus (held-out text) or --data (a labelled file)")
+    if files and task is None:
+        raise ConfigError("files: stand for parts of a published task; give --task, or the file itself as --data")
     if data is not None and task is not None:
         from litebert.runs.evaluate_labelled import evaluate_official
 
-        parts = evaluate_official(model, task, data, metrics=metrics, report=report)
+        parts = evaluate_official(model, task, data, files=_by_part(files), metrics=metrics, report=report)
         emit(parts.to_dict(), parts.to_text(), as_json=json)
     elif data is not None:
         from litebert.runs.evaluate_labelled import evaluate_labelled
@@ -71,3 +78,11 @@ def evaluate(
             model, corpus, examples, most_examples=most_examples, pair_tasks=pair_tasks, precision=precision
         )
         emit(scores.to_dict(), scores.to_report(), as_json=json)
+
+
+def _by_part(files: Sequence[str]) -> dict[Any, str]:
+    """Part → file, from PART=FILE; the part is checked where the task is known."""
+    pairs = [value.partition("=") for value in files]
+    if not all(part and file for part, _, file in pairs) or len({part for part, _, _ in pairs}) < len(pairs):
+        raise ConfigError("files: give PART=FILE, a file for each part, such as dev=mine.tsv")
+    return {part: file for part, _, file in pairs}

@@ -26,10 +26,10 @@ def predict(
     """Answer for every row of a file; the model decides what: words for masks, labels, scores, options, tags.
 
     Args:
-        input: a .txt file with a text a line, a .csv, .tsv or .jsonl file, or a SQuAD .json file; with --task a
-            directory
-        output: a .jsonl, .csv or .tsv file to write; the ending decides; for a SQuAD file a directory; with
-            --task as its leaderboard wants it
+        input: a .txt file with a text a line, a .csv, .tsv or .jsonl file, a SQuAD .json file, or .conll columns with
+            a word a line; with --task a directory
+        output: a .jsonl, .csv or .tsv file to write; the ending decides; for .conll columns also .conll, with the tag
+            as one more column; for a SQuAD file a directory; with --task as its leaderboard wants it
         text: column of the text
         text_pair: column of the second text of a pair, of a question with options, or of the context of a question
         options: columns of the options of a multiple choice; default: those called option1, option2, …
@@ -41,6 +41,7 @@ def predict(
     """
     from litebert.runs.predict import PredictRun
     from litebert.runs.predict import predict as run
+    from litebert.tasks.tagged import ENDINGS
 
     if task is not None:
         from litebert.runs.predict_official import predict_official
@@ -53,6 +54,12 @@ def predict(
 
         predicted = predict_squad(model, input, output, precision=precision, threads=threads)
         emit(predicted.to_dict(), predicted.to_text(), as_json=json)
+        return
+    if input.suffix in ENDINGS:
+        from litebert.runs.predict_words import predict_words
+
+        tagged = predict_words(model, input, output, precision=precision, threads=threads)
+        emit(tagged.to_dict(), tagged.to_text(), as_json=json)
         return
     values: dict[str, Any] = {
         "model": str(model),

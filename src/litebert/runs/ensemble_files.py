@@ -11,6 +11,7 @@ from litebert.inference.results import Answer, Choice, Classification, Tagging
 from litebert.runs.ensemble_members import Predicted
 from litebert.runs.ensemble_rows import Rows
 from litebert.runs.predict import WRITERS, joined
+from litebert.runs.predict_answers import tagged
 from litebert.tasks.answers import SET_FROM
 from litebert.tasks.catalogue import official_task
 from litebert.tasks.ensemble import Predictions
@@ -109,17 +110,9 @@ def _options(predictions: Predictions, data: LabelledData) -> list[Named]:
 
 
 def _tags(predictions: Predictions, data: LabelledData) -> list[Named]:
-    answers = [
-        Tagging.of(example.words, given, data.labels or ())
-        for example, given in zip(data.examples, predictions, strict=True)
-    ]
     return [
-        {
-            "prediction": " ".join(each.tags),
-            "tags": list(each.tags),
-            "entities": [{"label": entity.label, "text": entity.text} for entity in each.entities],
-        }
-        for each in answers
+        tagged(Tagging.of(example.words, given, data.labels or ()))
+        for example, given in zip(data.examples, predictions, strict=True)
     ]
 
 

@@ -14,7 +14,7 @@ from litebert.tasks.catalogue import PartName, official_task
 from litebert.tasks.choice_columns import option_columns, options_of
 from litebert.tasks.delimited import Columns
 from litebert.tasks.labelled import ChoiceExample, Example, LabelledData, TaggedExample
-from litebert.tasks.official import read_official
+from litebert.tasks.official import has_labels, read_official
 from litebert.tasks.reading import read_labelled
 from litebert.tasks.rows import Table, read_table, read_text
 from litebert.tasks.squad_reader import read_squad_questions
@@ -64,8 +64,7 @@ def read_official_rows(member: Member, name: str, directory: Path, part: PartNam
             f"with {', '.join(row.labels or ())}; give models that were fine-tuned on it"
         )
     data = read_official(name, directory, part)
-    is_labelled = row.kind in _QUESTIONS or all(each.target is not None for each in data.examples)
-    return Rows(data, None, task_from(row, data, tuple(metrics)) if is_labelled else None, name)
+    return Rows(data, None, task_from(row, data, tuple(metrics)) if has_labels(data) else None, name)
 
 
 def _has_labels(kind: Kind, path: Path, table: Table | None, columns: Columns) -> bool:

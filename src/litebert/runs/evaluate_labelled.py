@@ -1,7 +1,7 @@
 """A fine-tuned model directory scored on labelled files. Before: a model directory. After: the verb `evaluate`."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,12 @@ from litebert.runs.finetune_data import task_from
 from litebert.runs.labelled import LabelledSet, task_of
 from litebert.runs.report_page import report_page
 from litebert.runs.result import Result
-from litebert.tasks.catalogue import OfficialTask, official_task
+from litebert.tasks.catalogue import OfficialTask, PartName, official_task
 from litebert.tasks.delimited import Columns
 from litebert.tasks.evaluation import Evaluation
 from litebert.tasks.kinds import KINDS, encode_for, kind_of
 from litebert.tasks.labelled import LabelledData
-from litebert.tasks.official import parts_there, read_official
+from litebert.tasks.official import has_labels, parts_there, read_official
 from litebert.tasks.reading import read_labelled
 from litebert.tasks.task import Task
 from litebert.tokenization.tokenizer import Tokenizer
@@ -56,10 +56,30 @@ def evaluate_labelled(
 
 
 def evaluate_official(
-    model: Path, name: str, directory: Path, *, metrics: Sequence[str] = (), report: Path | None = None
+    model: Path,
+    name: str,
+    directory: Path,
+    *,
+    files: Mapping[PartName, str] | None = None,
+    metrics: Sequence[str] = (),
+    report: Path | None = None,
 ) -> OfficialEvaluation:
-    """Score a fine-tuned model directory on the development parts of a published task that are in `directory`."""
-    row = official_task(name)
+    """Score a fine-tuned model directory on a published task: on the development parts that are in `directory`.
+
+    `files` are names of other files than the official ones, laid out as those; then their parts alone are scored.
+    """
+    labels = _labels_for(model, official_task(name))
+    there = tuple(files or ()) or _development_parts(name, directory)
+    parts: dict[str, Evaluation] = {}
+    for part in there:
+        data = _labelled(read_official(name, directory, part, files=files, labels=labels))
+        page = report and report.with_stem(f"{report.stem}-{part}" if len(there) > 1 else report.stem)
+        parts[part] = _scored(model, task_from(official_task(name), data, tuple(metrics)), data, page)
+    return OfficialEvaluation(parts)
+
+
+def _labels_for(model: Path, row: OfficialTask) -> tuple[str, ...] | None:
+    """The labels of a model in its order, None for a task without; ConfigError if it answers something else."""
     description = read_description(model)
     kind = kind_of(description, where=str(model))
     if kind != row.kind or not _same_labels(row, description.labels):
@@ -67,21 +87,27 @@ def evaluate_official(
             f"{model}: answers {kind} with labels {', '.join(description.labels)}, but {row.title} is {row.kind} "
             f"with {', '.join(row.labels or ())}; give a model that was fine-tuned on it"
         )
-    there = parts_there(name, directory, start="dev")
-    if not there:
-        raise DataError(f"{directory}: no development part of {row.title}; give the directory with {row.folders[0]!r}")
-    parts: dict[str, Evaluation] = {}
-    for part in there:
-        data = read_official(name, directory, part, labels=description.labels if row.labels else None)
-        page = report and report.with_stem(f"{report.stem}-{part}" if len(there) > 1 else report.stem)
-        parts[part] = _scored(model, task_from(row, data, tuple(metrics)), data, page)
-    return OfficialEvaluation(parts)
+    return description.labels if row.labels else None
 
 
 def _same_labels(row: OfficialTask, labels: tuple[str, ...]) -> bool:
     """Whether a model answers the labels of a task, in any order that leaves its metrics what they are."""
     in_order = labels == row.labels
     return row.labels is None or in_order or (set(labels) == set(row.labels) and "f1" not in row.metrics)
+
+
+def _development_parts(name: str, directory: Path) -> tuple[PartName, ...]:
+    row = official_task(name)
+    there = parts_there(name, directory, start="dev")
+    if not there:
+        raise DataError(f"{directory}: no development part of {row.title}; give the directory with {row.folders[0]!r}")
+    return there
+
+
+def _labelled(data: LabelledData) -> LabelledData:
+    if not has_labels(data):
+        raise DataError(f"{data.path}: has no labels to score by; give a part that has, or answer it by `predict`")
+    return data
 
 
 def _scored(model: Path, task: Task, data: LabelledData, report: Path | None) -> Evaluation:

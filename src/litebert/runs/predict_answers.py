@@ -5,7 +5,7 @@ from math import prod
 from typing import Any, Final
 
 from litebert.errors import ConfigError, DataError
-from litebert.inference.predictor import Answers, Predictor
+from litebert.inference.predictor import Answers, Predictor, Tagging
 from litebert.tasks.choice_columns import option_columns, options_of
 from litebert.tasks.delimited import Columns
 from litebert.tasks.label_columns import SEPARATOR
@@ -63,14 +63,16 @@ def _tags(table: Table, predictor: Predictor, columns: Columns) -> list[Answer]:
         if not words:
             raise DataError(f"{table.path}:{row.line}: field {columns.text!r}: holds no words; remove the row")
         sentences.append(words)
-    return [
-        {
-            "prediction": " ".join(answer.tags),
-            "tags": list(answer.tags),
-            "entities": [{"label": each.label, "text": each.text} for each in answer.entities],
-        }
-        for answer in predictor.tag(sentences)
-    ]
+    return [tagged(answer) for answer in predictor.tag(sentences)]
+
+
+def tagged(answer: Tagging) -> Answer:
+    """What is added to a sentence."""
+    return {
+        "prediction": " ".join(answer.tags),
+        "tags": list(answer.tags),
+        "entities": [{"label": each.label, "text": each.text} for each in answer.entities],
+    }
 
 
 def _replies(table: Table, predictor: Predictor, columns: Columns) -> list[Answer]:

@@ -62,6 +62,8 @@ def subset_accuracy(predictions: Array, labels: Array) -> float:
 
 def matthews(predictions: Array, labels: Array) -> float:
     """Matthews correlation; 0 when only one label is predicted. Source: GLUE's CoLA."""
+    if (labels == labels[0]).all():
+        return 0.0  # sklearn's answer too, which comes with a warning if the predictions agree
     return float(_sklearn().matthews_corrcoef(labels, predictions))
 
 

@@ -58,6 +58,11 @@ def read_official(
     return LabelledData(path, task.kind, examples, task.labels, f"the task {task.title}")
 
 
+def has_labels(data: LabelledData) -> bool:
+    """Whether every example says what is right; test files usually do not."""
+    return data.kind in ("spans", "answerability") or all(each.target is not None for each in data.examples)
+
+
 def parts_there(name: str, directory: Path, *, start: str) -> tuple[PartName, ...]:
     """Parts of a task whose names begin with `start` and whose files are in the directory."""
     task = official_task(name)

@@ -6,6 +6,7 @@ sentence; `-DOCSTART-` lines are left out.
 
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,23 +21,39 @@ OUTSIDE: Final = "O"
 """Tag of a word that is part of nothing."""
 _DOCUMENT: Final = "-DOCSTART-"
 
-_Words = list[tuple[int, str, str]]
-"""Line, word and tag of each word of a sentence."""
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A word in CoNLL columns."""
+
+    number: int
+    """Of its line, from 1."""
+    columns: tuple[str, ...]
+    """The word and what stands beside it."""
 
 
 def read_conll(path: Path, *, labels: Sequence[str] | None = None) -> LabelledData:
     """The sentences of a CoNLL file. `labels` are those of the training file: another one is an error."""
-    sentences = list(_sentences(path))
-    if not sentences:
-        raise DataError(f"{path}: no sentences; give lines of a word and its tag")
-    names = tuple(labels) if labels else tag_names([tag for words in sentences for _, _, tag in words])
+    sentences = read_columns(path, least=2)
+    names = tuple(labels) if labels else tag_names([line.columns[-1] for lines in sentences for line in lines])
     known = {name: index for index, name in enumerate(names)}
     examples = []
-    for words in sentences:
-        tags = tuple(_index(tag, known, where=f"{path}:{line}: field 'tag'") for line, _, tag in words)
-        examples.append(TaggedExample(tuple(word for _, word, _ in words), tags))
+    for lines in sentences:
+        tags = tuple(_index(line.columns[-1], known, where=f"{path}:{line.number}: field 'tag'") for line in lines)
+        examples.append(TaggedExample(tuple(line.columns[0] for line in lines), tags))
     logger.info("%s: %d sentences, a label for each word of %s (CoNLL columns)", path, len(examples), ", ".join(names))
     return LabelledData(path, "tokens", tuple(examples), names, "the file has CoNLL columns")
+
+
+def read_columns(path: Path, *, least: int = 1) -> list[list[Line]]:
+    """The sentences of a CoNLL file, whose lines have equally many columns, `least` of them; tags are no matter here.
+
+    Raises DataError with file and line.
+    """
+    sentences = list(_sentences(path, least))
+    if not sentences:
+        raise DataError(f"{path}: no sentences; give lines of a word{' and its tag' if least > 1 else ''}")
+    return sentences
 
 
 def is_tagged(table: Table, text: str, label: str) -> bool:
@@ -72,23 +89,24 @@ def tag_names(tags: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(set(tags), key=lambda tag: (tag != OUTSIDE, tag)))
 
 
-def _sentences(path: Path) -> Iterator[_Words]:
-    words: _Words = []
+def _sentences(path: Path, least: int) -> Iterator[list[Line]]:
+    lines: list[Line] = []
     columns = 0
-    for number, line in enumerate([*lines_of(read_text(path)), ""], start=1):
-        fields = line.split("\t") if "\t" in line else line.split()
-        if not line.strip() or fields[0] == _DOCUMENT:
-            if words:
-                yield words
-            words = []
+    for number, text in enumerate([*lines_of(read_text(path)), ""], start=1):
+        fields = text.split("\t") if "\t" in text else text.split()
+        if not text.strip() or fields[0] == _DOCUMENT:
+            if lines:
+                yield lines
+            lines = []
             continue
         columns = columns or len(fields)
-        if len(fields) != columns or columns == 1:
-            expected = columns if columns > 1 else "a word and its tag"
+        if len(fields) != columns or columns < least:
+            expected = columns if columns >= least else "a word and its tag"
             raise DataError(f"{path}:{number}: {len(fields)} columns, expected {expected}; one word a line")
-        if not fields[0].strip() or not fields[-1].strip():
+        line = Line(number, tuple(field.strip() for field in fields))
+        if not line.columns[0] or not line.columns[-1]:
             raise DataError(f"{path}:{number}: field 'tag': the word or its tag is empty; fill it")
-        words.append((number, fields[0].strip(), fields[-1].strip()))
+        lines.append(line)
 
 
 def _list(table: Table, row: Row, column: str) -> tuple[str, ...]:
