@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from litebert.corpus.example_settings import Pairing
 from litebert.model.losses import NO_LABEL
 from litebert.model.outputs import PretrainingOutput
-from litebert.runs.pretraining_objective import PretrainingObjective
+from litebert.runs.pretraining_objective import PretrainingObjective, is_right, right_answers
 from litebert.training.protocols import Objective
 
 
@@ -62,6 +62,17 @@ def test_pretraining_sums_both_losses_and_counts_only_labels():
     assert objective.counts(batch) == {"mlm": 3, "sop": 2}
     assert sums.correct["sop"] == 1
     assert sums.correct["mlm"] == (mlm_logits.argmax(-1) == batch.mlm_labels).sum()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_of_equal_logits_the_first_one_answers(dtype):
+    """As with argmax; logits of 16 bits are often equal."""
+    logits = torch.randint(5, (200, 9), generator=torch.manual_seed(0)).to(dtype)
+    logits[0, 3] = float("nan")
+    labels = torch.arange(200) % 10 - 1
+    labels[labels < 0] = NO_LABEL
+    assert torch.equal(is_right(logits, labels), logits.argmax(-1) == labels)
+    assert right_answers(logits, labels) == (logits.argmax(-1) == labels).sum() > 0
 
 
 def test_pretraining_without_pair_labels_has_a_zero_sum_that_can_be_differentiated():

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from litebert.corpus.batches import PretrainBatch
 from litebert.corpus.example_settings import Pairing
-from litebert.runs.pretraining_objective import PretrainingObjective, pretraining_output
+from litebert.runs.pretraining_objective import PretrainingObjective, is_right, pretraining_output
 from litebert.training.protocols import Sums
 
 BASELINE = "mlm_baseline"
@@ -43,7 +43,7 @@ class HeldOutObjective:
         """Summed losses, and right answers of everything that is counted."""
         output = pretraining_output(model, batch)
         sums = self._objective.sums(output, batch)
-        right = output.mlm_logits.argmax(-1) == batch.mlm_labels
+        right = is_right(output.mlm_logits, batch.mlm_labels)
         groups = {name: (right & group).sum() for name, group in self._groups(batch).items()}
         baseline = (batch.mlm_labels == self._most_frequent).sum()
         return Sums(sums.losses, sums.correct | groups | {BASELINE: baseline})

@@ -52,5 +52,11 @@ def _labelled(labels: Tensor) -> int:
 
 
 def right_answers(logits: Tensor, labels: Tensor) -> Tensor:
-    """Number of rows whose largest logit is the label; never one without a label, since no index is NO_LABEL."""
-    return (logits.argmax(-1) == labels).sum()
+    """Number of rows that `is_right`."""
+    return is_right(logits, labels).sum()
+
+
+def is_right(logits: Tensor, labels: Tensor) -> Tensor:
+    """For each row whether its largest logit is the label; never without a label, since no index is NO_LABEL."""
+    # The index that argmax gives; on a CPU argmax takes four times as long where logits have 16 bits.
+    return logits.detach().max(-1).indices == labels
