@@ -3,15 +3,10 @@
 import pytest
 import yaml
 
-from litebert.cli.finetune import SETTINGS, description, labelled_rows
+from litebert.cli.finetune import SETTINGS, description
 from litebert.cli.main import main
-from litebert.errors import ConfigError
 from litebert.runs.finetune_settings import planned
 from litebert.tasks.catalogue import TASKS
-
-
-def rows(recipe, **given):
-    return labelled_rows(recipe, {}, **{"task": None, "data": None, "train": None, "dev": None, **given})
 
 
 @pytest.mark.parametrize("task", [name for name, row in TASKS.items() if "train" in row.parts])
@@ -23,19 +18,6 @@ def test_the_name_of_a_task_is_recipe_and_task_in_one(task, tmp_path, capsys):
     assert settings["train"]["duration"] == str(
         planned(task, given={"model": "m", "data": {"train": "x"}}).train.duration
     )
-
-
-def test_another_recipe_takes_the_task_by_name(tmp_path):
-    assert rows("race-v2", task="race-high", data=tmp_path)["task"] == "race-high"
-    assert rows("squad-v1.1", train=tmp_path / "own.json") == {"train": str(tmp_path / "own.json")}
-
-
-@pytest.mark.parametrize(
-    ("recipe", "given"), [("classification", {"data": "d"}), ("cola", {}), ("cola", {"task": "cola"})]
-)
-def test_rows_must_be_somewhere(recipe, given):
-    with pytest.raises(ConfigError, match="the recipe of its name stands for --task"):
-        rows(recipe, **given)
 
 
 @pytest.mark.parametrize("example", SETTINGS)

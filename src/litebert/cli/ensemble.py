@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from litebert.cli.labelled import COLUMNS, ColumnArguments
 from litebert.cli.output import Json, OptionalName, OptionalPath, Several, emit
 from litebert.errors import ConfigError
 
@@ -18,11 +19,7 @@ def ensemble(
     data: Path,
     task: OptionalName = None,
     part: Part = "dev",
-    text: str = "text",
-    text_pair: OptionalName = None,
-    label: str = "label",
-    options: Several = (),
-    slice: OptionalName = None,
+    columns: ColumnArguments = COLUMNS,
     metrics: Several = (),
     select: Literal["all", "forward"] = "all",
     out: OptionalPath = None,
@@ -39,11 +36,6 @@ def ensemble(
         data: CSV, TSV, JSONL, CoNLL or SQuAD file, with labels or without; with --task the directory of its files
         task: a published task, such as cola or race
         part: which of its files
-        text: column of the text
-        text_pair: column of the second text of a pair, or of a question with options
-        label: column of the label, labels, score or right option
-        options: columns of the options of a multiple choice; default: those called option1, option2, …
-        slice: column by whose values the rows are also scored apart
         metrics: what to measure on labelled rows; the first one selects; default: what is usual for their kind
         select: all members, or those that forward selection chooses on these rows, which then are no test
         out: where to write the answers: a .jsonl, .csv or .tsv file; a directory for a SQuAD file; with --task as its
@@ -51,15 +43,13 @@ def ensemble(
         precision: arithmetic of the models
     """
     from litebert.runs.ensemble import ensemble as run
-    from litebert.tasks.delimited import Columns
 
     if task is None and part != "dev":
         raise ConfigError("part: is that of a published task; give --task, or the file itself as --data")
-    columns = Columns(text=text, text_pair=text_pair, label=label, options=options, slice=slice)
     result = run(
         members,
         data,
-        columns,
+        columns.to_columns(),
         task=(task, part) if task else None,
         metrics=metrics,
         select=select,

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 from textwrap import fill
-from typing import Any, Final
+from typing import Final
 
-from litebert.cli.output import Flag, Json, OptionalName, OptionalPath, Overrides, Recipe, Several, emit
-from litebert.errors import ConfigError
+from litebert.cli.labelled import COLUMNS, NO_ROWS, ColumnArguments, TrainingRows
+from litebert.cli.output import Flag, Json, Overrides, Recipe, emit
 
 KINDS_OF_FILES: Final = {
     "a label, several, or a score": "CSV, TSV or JSON lines with columns text and label, or as --text and --label say",
@@ -64,15 +64,8 @@ def finetune(
     *,
     model: str,
     out: Path,
-    task: OptionalName = None,
-    data: OptionalPath = None,
-    train: OptionalPath = None,
-    dev: OptionalPath = None,
-    text: str = "text",
-    text_pair: OptionalName = None,
-    label: str = "label",
-    options: Several = (),
-    kind: OptionalName = None,
+    rows: TrainingRows = NO_ROWS,
+    columns: ColumnArguments = COLUMNS,
     from_scratch: Flag = False,
     print_settings: Flag = False,
     json: Json = False,
@@ -84,15 +77,6 @@ def finetune(
         settings: settings of the recipe to change
         model: model directory, earlier run (of mnli, say: its encoder is taken, the head is new), or a name on the hub
         out: run directory to make or to resume
-        task: a published task by its name, where the recipe has another
-        data: directory of the published files of the task
-        train: labelled file of your own: .csv, .tsv, .jsonl, .conll, .json of SQuAD
-        dev: file to select the best model by; without one a tenth of the training rows is held out
-        text: column of the text
-        text_pair: column of the second text of a pair, or of a question with options
-        label: column of the label, labels, score or right option
-        options: columns of the options of a multiple choice; default: those called option1, option2, …
-        kind: classification, regression, multi_label, multiple_choice, tokens, spans or answerability; else guessed
         from_scratch: start from random weights; `model` is then a preset or a directory for its architecture
         print_settings: print the resolved settings and stop
     """
@@ -101,29 +85,10 @@ def finetune(
     from litebert.settings import write_yaml
     from litebert.training.progress import progress_display
 
-    columns = {"text": text, "text_pair": text_pair, "label": label, "options": options, "kind": kind}
-    rows = labelled_rows(recipe, columns, task=task, data=data, train=train, dev=dev)
-    plan = planned(recipe, settings, given={"model": model, "from_scratch": from_scratch, "data": rows})
+    given = {"model": model, "from_scratch": from_scratch, "data": rows.setting(recipe, columns)}
+    plan = planned(recipe, settings, given=given)
     if print_settings:
         print(write_yaml(plan.to_dict()), end="")
         return
     result = run(plan, out, listeners=[progress_display()])
     emit(result.to_dict(), result.to_text(), as_json=json)
-
-
-def labelled_rows(
-    recipe: str, columns: dict[str, Any], *, task: str | None, data: Path | None, train: Path | None, dev: Path | None
-) -> dict[str, Any]:
-    """The setting `data` of a run: a published task, by default that of the recipe, or files with these columns."""
-    from litebert.tasks.catalogue import TASKS
-
-    if task is None and train is None and recipe in TASKS:
-        task = recipe
-    if (task is None) == (train is None) or (task is None) != (data is None):
-        raise ConfigError(
-            "give either --train (a labelled file), or --task and --data (a published task; the recipe of its name "
-            "stands for --task)"
-        )
-    if train is None:
-        return {"task": task, "directory": str(data)}
-    return {"train": str(train), **columns} | ({"dev": str(dev)} if dev is not None else {})

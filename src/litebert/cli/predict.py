@@ -40,34 +40,14 @@ def predict(
         threads: threads to use; default: torch's choice
     """
     from litebert.runs.predict import PredictRun
-    from litebert.runs.predict import predict as run
-    from litebert.tasks.tagged import ENDINGS
+    from litebert.runs.predict_file import predict_file
+    from litebert.runs.predict_official import predict_official
 
-    if task is not None:
-        from litebert.runs.predict_official import predict_official
-
-        written = predict_official(model, task, input, output, part=part, precision=precision)
-        emit(written.to_dict(), written.to_text(), as_json=json)
-        return
-    if input.suffix == ".json":
-        from litebert.runs.predict_squad import predict_squad
-
-        predicted = predict_squad(model, input, output, precision=precision, threads=threads)
-        emit(predicted.to_dict(), predicted.to_text(), as_json=json)
-        return
-    if input.suffix in ENDINGS:
-        from litebert.runs.predict_words import predict_words
-
-        tagged = predict_words(model, input, output, precision=precision, threads=threads)
-        emit(tagged.to_dict(), tagged.to_text(), as_json=json)
-        return
-    values: dict[str, Any] = {
-        "model": str(model),
-        "input": str(input),
-        "output": str(output),
-        "text": text,
-        "text_pair": text_pair,
-    }
-    values |= {"options": options, "top_k": top_k, "precision": precision, "threads": threads}
-    result = run(PredictRun.parse(values, where="predict"))
+    values: dict[str, Any] = {"model": str(model), "input": str(input), "output": str(output), "text": text}
+    values |= {"text_pair": text_pair, "options": options, "top_k": top_k, "precision": precision, "threads": threads}
+    run = PredictRun.parse(values, where="predict")
+    if task is None:
+        result = predict_file(run)
+    else:
+        result = predict_official(model, task, input, output, part=part, precision=precision, threads=run.threads)
     emit(result.to_dict(), result.to_text(), as_json=json)

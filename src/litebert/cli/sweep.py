@@ -5,8 +5,8 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from litebert.cli.finetune import labelled_rows
-from litebert.cli.output import Flag, Json, OptionalName, OptionalPath, Overrides, Recipe, Several, emit
+from litebert.cli.labelled import COLUMNS, NO_ROWS, ColumnArguments, TrainingRows
+from litebert.cli.output import Flag, Json, Overrides, Recipe, emit
 
 Grid = Annotated[tuple[str, ...], arg(metavar="SETTING=VALUE,VALUE …", help_behavior_hint="")]
 Seeds = Annotated[int | None, arg(metavar="INT", help_behavior_hint="")]
@@ -36,15 +36,8 @@ def sweep(
     seeds: Seeds = None,
     restarts: int = 0,
     jobs: int = 1,
-    task: OptionalName = None,
-    data: OptionalPath = None,
-    train: OptionalPath = None,
-    dev: OptionalPath = None,
-    text: str = "text",
-    text_pair: OptionalName = None,
-    label: str = "label",
-    options: Several = (),
-    kind: OptionalName = None,
+    rows: TrainingRows = NO_ROWS,
+    columns: ColumnArguments = COLUMNS,
     from_scratch: Flag = False,
     json: Json = False,
 ) -> None:
@@ -59,24 +52,13 @@ def sweep(
         seeds: how many seeds to try, from 0: short for --grid seed=0..N-1
         restarts: how often a run that learned nothing is begun again with another seed
         jobs: runs at once, each in a process with its part of the threads, and of the GPUs
-        task: a published task by its name
-        data: directory of the published files of the task
-        train: labelled file of your own: .csv, .tsv, .jsonl, .conll, .json of SQuAD
-        dev: file to select by; without one a tenth of the training rows is held out, the same for every run
-        text: column of the text
-        text_pair: column of the second text of a pair, or of a question with options
-        label: column of the label, labels, score or right option
-        options: columns of the options of a multiple choice; default: those called option1, option2, …
-        kind: classification, regression, multi_label, multiple_choice, tokens, spans or answerability; else guessed
         from_scratch: start from random weights; `model` is then a preset or a directory for its architecture
     """
     from litebert.runs.sweep import sweep as run
     from litebert.runs.sweep_settings import planned_sweep
     from litebert.training.progress import progress_display
 
-    columns = {"text": text, "text_pair": text_pair, "label": label, "options": options, "kind": kind}
-    rows = labelled_rows(recipe, columns, task=task, data=data, train=train, dev=dev)
-    given = {"model": model, "from_scratch": from_scratch, "data": rows}
+    given = {"model": model, "from_scratch": from_scratch, "data": rows.setting(recipe, columns)}
     plan = planned_sweep(recipe, settings, given=given, grid=grid, seeds=seeds, restarts=restarts)
     result = run(plan, out, jobs=jobs, listeners=[progress_display()])
     emit(result.to_dict(), result.to_text(), as_json=json)

@@ -1,6 +1,5 @@
 """An ensemble, start to finish. Before: runs of `finetune` or `sweep`. After: its score and gain, a file of answers."""
 
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,18 +8,15 @@ import numpy as np
 from litebert.errors import ConfigError
 from litebert.runs.ensemble_choice import Selection, forward
 from litebert.runs.ensemble_files import check_output, write_answers
-from litebert.runs.ensemble_members import Predicted, members_at, predict_with
+from litebert.runs.ensemble_members import Predicted, averaged, members_at, predictions_of
 from litebert.runs.ensemble_result import EnsembleResult, EnsembleScore, MemberScore
 from litebert.runs.ensemble_rows import Rows, read_official_rows, read_rows
 from litebert.tasks.catalogue import PartName
 from litebert.tasks.delimited import Columns
-from litebert.tasks.ensemble import AVERAGING
 from litebert.tasks.ensemble_answers import Examined, examine, targets_of
 from litebert.tasks.ensemble_gain import paired_gains
 from litebert.tasks.squad_evaluation import THRESHOLD
 from litebert.training.settings import Precision
-
-logger = logging.getLogger(__name__)
 
 
 def ensemble(
@@ -47,26 +43,16 @@ def ensemble(
         precision: arithmetic of the models.
     """
     members = members_at(paths)
-    asked = (
-        read_official_rows(members[0], task[0], rows, task[1], metrics)
-        if task
-        else read_rows(members[0], rows, columns or Columns(), metrics)
-    )
+    if task is None:
+        asked = read_rows(members[0], rows, columns or Columns(), metrics)
+    else:
+        asked = read_official_rows(members[0], task[0], rows, task[1], metrics)
     _check(asked, select, out)
-    predicted = []
-    for member in members:
-        logger.info("%s: %d rows", member.path, len(asked.data.examples))
-        labels = asked.data.labels or ()
-        predicted.append(predict_with(member, asked.data.examples, labels=labels, precision=precision))
-    chosen = list(range(len(members)))
-    if select == "forward":
-        chosen = forward(
-            len(members), lambda some: _value(_examined(asked, [predicted[index] for index in some]), asked)
-        )
-    together = [predicted[index] for index in chosen]
+    predicted = predictions_of(members, asked.data, precision=precision)
+    chosen = _chosen(asked, predicted, select)
     score, limit = _score(asked, [member.path for member in members], predicted, chosen)
     if out is not None:
-        write_answers(out, asked, _averaged(together), threshold=limit)
+        write_answers(out, asked, averaged([predicted[index] for index in chosen]), threshold=limit)
     return EnsembleResult(
         members=tuple(members[index].path for index in chosen),
         given=len(members),
@@ -85,10 +71,11 @@ def _check(rows: Rows, select: Selection, out: Path | None) -> None:
         raise ConfigError(f"select: {rows.data.path} has no labels to select by; select on a development file")
 
 
-def _averaged(predicted: Sequence[Predicted]) -> Predicted:
-    first = predicted[0]
-    average = AVERAGING[first.kind].average
-    return Predicted(first.kind, average([each.predictions for each in predicted]), first.encoded)
+def _chosen(rows: Rows, predicted: Sequence[Predicted], select: Selection) -> list[int]:
+    """Which of the models are members."""
+    if select == "all":
+        return list(range(len(predicted)))
+    return forward(len(predicted), lambda some: _value(_examined(rows, [predicted[index] for index in some]), rows))
 
 
 def _threshold(predicted: Sequence[Predicted]) -> float | None:
@@ -99,7 +86,7 @@ def _threshold(predicted: Sequence[Predicted]) -> float | None:
 
 def _examined(rows: Rows, predicted: Sequence[Predicted]) -> Examined:
     assert rows.task is not None, "only labelled rows can be examined"
-    whole = _averaged(predicted)
+    whole = averaged(predicted)
     return examine(rows.task, whole.predictions, rows.data, whole.encoded, threshold=_threshold(predicted))
 
 

@@ -1,5 +1,6 @@
 """The models of an ensemble and their predictions. Before: run, model, checkpoint directories. After: `ensemble`."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from litebert.runs.directory import RunDirectory
 from litebert.tasks.encoded import Encoded
 from litebert.tasks.ensemble import AVERAGING, Predictions, in_order_of
 from litebert.tasks.kinds import KINDS, encode_for, kind_of
+from litebert.tasks.labelled import LabelledData
 from litebert.tasks.squad_features import EncodedQuestions
 from litebert.tasks.task import Kind
 from litebert.tokenization.tokenizer import Tokenizer
@@ -22,6 +24,8 @@ from litebert.training.checkpoint import read_tensors, verified
 from litebert.training.parallel import World
 from litebert.training.precision import autocast
 from litebert.training.settings import Precision
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -86,8 +90,23 @@ def members_at(paths: Sequence[Path]) -> list[Member]:
     return members
 
 
-def predict_with(member: Member, examples: Sequence[Any], *, labels: Sequence[str], precision: Precision) -> Predicted:
-    """What a member predicts for each example, with the `labels` in this order."""
+def predictions_of(members: Sequence[Member], data: LabelledData, *, precision: Precision) -> list[Predicted]:
+    """What each member predicts for each example, with the labels in the order of `data`."""
+    predicted = []
+    for member in members:
+        logger.info("%s: %d rows", member.path, len(data.examples))
+        predicted.append(_predictions(member, data.examples, labels=data.labels or (), precision=precision))
+    return predicted
+
+
+def averaged(predicted: Sequence[Predicted]) -> Predicted:
+    """What the ensemble predicts."""
+    first = predicted[0]
+    average = AVERAGING[first.kind].average
+    return Predicted(first.kind, average([each.predictions for each in predicted]), first.encoded)
+
+
+def _predictions(member: Member, examples: Sequence[Any], *, labels: Sequence[str], precision: Precision) -> Predicted:
     world = World.current()
     longest = member.description.config.max_position_embeddings
     encode = encode_for(member.directory, member.kind)

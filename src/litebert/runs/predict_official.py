@@ -59,7 +59,14 @@ class Submission(Result):
 
 
 def predict_official(
-    model: Path, name: str, directory: Path, output: Path, *, part: PartName = "test", precision: Precision = "fp32"
+    model: Path,
+    name: str,
+    directory: Path,
+    output: Path,
+    *,
+    part: PartName = "test",
+    precision: Precision = "fp32",
+    threads: int | None = None,
 ) -> OfficialAnswers:
     """Answer a part of a published task: a .tsv of GLUE, a .json of RACE."""
     is_race = official_task(name).format == "race"
@@ -67,7 +74,7 @@ def predict_official(
     if output.suffix != ending:
         raise ConfigError(f"output: {output.name!r}, but answers to {name} are a {ending} file; give such a name")
     data = read_official(name, directory, part)
-    answers = _answers(Predictor.load(model, precision=precision), name, data)
+    answers = _answers(Predictor.load(model, precision=precision, threads=threads), name, data)
     write_text(output, race_file(data.examples, answers) if is_race else glue_file(data.examples, answers))
     return OfficialAnswers(output, len(answers), _accuracy(data, answers))
 

@@ -1,0 +1,25 @@
+"""The ending of a file tells what is asked."""
+
+from pathlib import Path
+
+import pytest
+
+from litebert.runs import predict_file as module
+from litebert.runs.predict import PredictRun
+
+
+@pytest.mark.parametrize(
+    ("name", "answered_by"),
+    [
+        ("rows.csv", "predict"),
+        ("rows.txt", "predict"),
+        ("dev.json", "predict_squad"),
+        ("news.conll", "predict_words"),
+        ("news.iob", "predict_words"),
+    ],
+)
+def test_each_file_goes_to_its_own(monkeypatch, name, answered_by):
+    for each in ("predict", "predict_squad", "predict_words"):
+        monkeypatch.setattr(module, each, lambda *given, each=each, **options: each)
+    run = PredictRun(model=Path("m"), input=Path(name), output=Path("out"))
+    assert module.predict_file(run) == answered_by
