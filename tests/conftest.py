@@ -65,3 +65,29 @@ def tiny_tokenizer(tmp_path_factory):
     ]
     directory = tmp_path_factory.mktemp("tokenizer")
     return train_tokenizer(texts, TokenizerSettings(vocab_size=64, character_coverage=1.0), directory)
+
+
+@pytest.fixture(scope="session")
+def small_config(tiny_tokenizer):
+    """A model over the pieces of `tiny_tokenizer`, of weights so large that its random answers differ."""
+    from litebert.model.config import ModelConfig
+
+    return ModelConfig(
+        vocab_size=tiny_tokenizer.vocab_size,
+        embedding_size=8,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=96,
+        initializer_range=0.5,
+    )
+
+
+@pytest.fixture(scope="session")
+def film_windows(tiny_tokenizer):
+    """Windows over questions about films, of several lengths, with answers and without."""
+    from tasks.squad_builders import QUESTIONS, encoded, question
+
+    shorter = question("q5", "Who?", "actor", context="The old actor.")
+    return encoded(tiny_tokenizer, (*QUESTIONS, shorter), max_length=96)

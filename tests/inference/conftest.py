@@ -2,7 +2,6 @@
 
 import pytest
 
-from litebert.model.config import ModelConfig
 from litebert.model.directory import save_model
 from litebert.model.models import (
     ForMaskedLM,
@@ -16,17 +15,8 @@ from litebert.model.models import (
 
 
 @pytest.fixture(scope="session")
-def config(tiny_tokenizer):
-    return ModelConfig(
-        vocab_size=tiny_tokenizer.vocab_size,
-        embedding_size=8,
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=48,
-        initializer_range=0.5,
-    )
+def config(small_config):
+    return small_config.replace(num_hidden_layers=2, max_position_embeddings=48)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ import torch
 
 from litebert.inference.batching import outputs_of
 from litebert.interop.convert import convert
-from litebert.model.config import ModelConfig
 from litebert.model.description import Description
 from litebert.model.directory import build, load_model, save_model
 from litebert.tasks.kinds import KINDS
@@ -19,17 +18,8 @@ ASKED = (*QUESTIONS, question("q5", "What felt great?", "The music", context=LON
 
 
 @pytest.fixture(scope="module")
-def config(tiny_tokenizer):
-    return ModelConfig(
-        vocab_size=tiny_tokenizer.vocab_size,
-        embedding_size=8,
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=64,
-        initializer_range=0.5,
-    )
+def config(small_config):
+    return small_config.replace(num_hidden_layers=2)
 
 
 @pytest.fixture(scope="module")
@@ -49,18 +39,7 @@ def spans(found):
 
 def test_a_directory_of_transformers_gives_its_own_spans(config, examples, tmp_path):
     transformers = pytest.importorskip("transformers")
-    theirs = transformers.AlbertForQuestionAnswering(
-        transformers.AlbertConfig(
-            vocab_size=config.vocab_size,
-            embedding_size=8,
-            hidden_size=16,
-            num_hidden_layers=2,
-            num_attention_heads=2,
-            intermediate_size=32,
-            max_position_embeddings=64,
-            initializer_range=0.5,
-        )
-    ).eval()
+    theirs = transformers.AlbertForQuestionAnswering(transformers.AlbertConfig(**config.to_dict())).eval()
     theirs.save_pretrained(tmp_path)
     ours = answers(load_model(tmp_path), "spans", examples)
 

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from litebert.inference.predictor import Predictor
-from litebert.model.config import ModelConfig
 from litebert.model.directory import save_model
 from litebert.model.models import ForMultipleChoice, ForSequenceClassification
 from litebert.runs.convert import convert
@@ -100,17 +99,8 @@ def test_a_tagger_of_transformers_answers_the_same(theirs):
 
 
 @pytest.fixture
-def config(tiny_tokenizer):
-    return ModelConfig(
-        vocab_size=tiny_tokenizer.vocab_size,
-        embedding_size=8,
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=48,
-        initializer_range=0.5,
-    )
+def config(small_config):
+    return small_config.replace(num_hidden_layers=2, max_position_embeddings=48)
 
 
 @pytest.fixture

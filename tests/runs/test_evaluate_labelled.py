@@ -3,7 +3,6 @@
 import pytest
 
 from litebert.errors import ConfigError, DataError
-from litebert.model.config import ModelConfig
 from litebert.model.directory import save_model
 from litebert.model.models import ForMaskedLM, ForMultipleChoice, ForSequenceClassification, ForTokenClassification
 from litebert.runs.evaluate_labelled import evaluate_labelled, evaluate_official
@@ -14,14 +13,12 @@ from .official_files import write_cola, write_mnli, write_race
 
 
 @pytest.fixture(scope="module")
-def save(tiny_tokenizer, tmp_path_factory):
+def save(tiny_tokenizer, small_config, tmp_path_factory):
     """Save a model of a class and give its directory."""
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-    config = ModelConfig(vocab_size=tiny_tokenizer.vocab_size, embedding_size=8, max_position_embeddings=40, **sizes)
     root = tmp_path_factory.mktemp("models")
 
     def save(model, **options):
-        built = model(config, num_labels=len(options["labels"])) if "labels" in options else model(config)
+        built = model(small_config, num_labels=len(options["labels"])) if "labels" in options else model(small_config)
         place = root / str(len(list(root.iterdir())))
         return save_model(built, place, extra_files=tiny_tokenizer.files(), **options)
 

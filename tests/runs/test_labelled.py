@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from litebert.errors import ConfigError
-from litebert.model.config import ModelConfig
 from litebert.model.models import ForSequenceClassification
 from litebert.runs.labelled import LabelledSet, task_of
 from litebert.tasks.labelled import Example, LabelledData
@@ -36,10 +35,8 @@ class OneOf:
         return list(self.parts)
 
 
-def test_the_work_of_several_processes_comes_together_in_order(tiny_tokenizer):
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-    config = ModelConfig(vocab_size=tiny_tokenizer.vocab_size, embedding_size=8, **sizes)
-    model = ForSequenceClassification(config, num_labels=2)
+def test_the_work_of_several_processes_comes_together_in_order(tiny_tokenizer, small_config):
+    model = ForSequenceClassification(small_config, num_labels=2)
     data = data_of()
     rows = LabelledSet.prepare(data, task_of(data, ("text", None), "label", []), tiny_tokenizer, max_length=32)
     alone = rows.outputs(model, world=World(0, 1, CPU))

@@ -7,7 +7,6 @@ import pytest
 
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
-from litebert.model.config import ModelConfig
 from litebert.model.directory import save_model
 from litebert.model.models import (
     ForMaskedLM,
@@ -21,29 +20,27 @@ TEXTS = ["the film was good, really", 'say "bad"', "the music was awful " * 3, "
 
 
 @pytest.fixture(scope="module")
-def models(tiny_tokenizer, tmp_path_factory):
+def models(tiny_tokenizer, small_config, tmp_path_factory):
     """The directory of a model for each way to answer."""
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-    config = ModelConfig(vocab_size=tiny_tokenizer.vocab_size, embedding_size=8, initializer_range=0.5, **sizes)
     root = tmp_path_factory.mktemp("models")
 
     def save(name, model, **options):
         return save_model(model, root / name, extra_files=tiny_tokenizer.files(), **options)
 
     return {
-        "masked": save("masked", ForMaskedLM(config)),
-        "classifier": save("classifier", ForSequenceClassification(config, num_labels=2), labels=("bad", "good")),
+        "masked": save("masked", ForMaskedLM(small_config)),
+        "classifier": save("classifier", ForSequenceClassification(small_config, num_labels=2), labels=("bad", "good")),
         "several": save(
             "several",
-            ForSequenceClassification(config, num_labels=2),
+            ForSequenceClassification(small_config, num_labels=2),
             labels=("long", "loud"),
             problem_type="multi_label_classification",
         ),
-        "chooser": save("chooser", ForMultipleChoice(config)),
-        "tagger": save("tagger", ForTokenClassification(config, num_labels=3), labels=("O", "B-X", "I-X")),
+        "chooser": save("chooser", ForMultipleChoice(small_config)),
+        "tagger": save("tagger", ForTokenClassification(small_config, num_labels=3), labels=("O", "B-X", "I-X")),
         "regressor": save(
             "regressor",
-            ForSequenceClassification(config, num_labels=1),
+            ForSequenceClassification(small_config, num_labels=1),
             labels=("stars",),
             problem_type="regression",
         ),

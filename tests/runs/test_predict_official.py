@@ -6,7 +6,6 @@ import zipfile
 import pytest
 
 from litebert.errors import ConfigError, DataError
-from litebert.model.config import ModelConfig
 from litebert.model.directory import save_model
 from litebert.model.models import ForMultipleChoice, ForSequenceClassification
 from litebert.runs.predict_official import predict_official, submit_glue
@@ -15,21 +14,19 @@ from .official_files import SENTENCES, write_cola, write_mnli, write_race
 
 
 @pytest.fixture(scope="module")
-def models(tiny_tokenizer, tmp_path_factory):
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-    config = ModelConfig(vocab_size=tiny_tokenizer.vocab_size, embedding_size=8, max_position_embeddings=40, **sizes)
+def models(tiny_tokenizer, small_config, tmp_path_factory):
     root = tmp_path_factory.mktemp("models")
 
     def save(name, model, **options):
         return save_model(model, root / name, extra_files=tiny_tokenizer.files(), **options)
 
     three = ("contradiction", "entailment", "neutral")
-    regressor = ForSequenceClassification(config, num_labels=1)
+    regressor = ForSequenceClassification(small_config, num_labels=1)
     return {
-        "cola": save("cola", ForSequenceClassification(config, num_labels=2), labels=("0", "1")),
-        "mnli": save("mnli", ForSequenceClassification(config, num_labels=3), labels=three),
+        "cola": save("cola", ForSequenceClassification(small_config, num_labels=2), labels=("0", "1")),
+        "mnli": save("mnli", ForSequenceClassification(small_config, num_labels=3), labels=three),
         "sts-b": save("sts-b", regressor, labels=("score",), problem_type="regression"),
-        "race": save("race", ForMultipleChoice(config)),
+        "race": save("race", ForMultipleChoice(small_config)),
     }
 
 

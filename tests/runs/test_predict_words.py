@@ -7,7 +7,6 @@ import pytest
 
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
-from litebert.model.config import ModelConfig
 from litebert.model.directory import save_model
 from litebert.model.models import ForSequenceClassification, ForTokenClassification
 from litebert.runs.predict_words import predict_words
@@ -23,10 +22,8 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def tagger(tiny_tokenizer, tmp_path_factory):
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-    config = ModelConfig(vocab_size=tiny_tokenizer.vocab_size, embedding_size=8, initializer_range=0.5, **sizes)
-    model = ForTokenClassification(config, num_labels=3)
+def tagger(tiny_tokenizer, small_config, tmp_path_factory):
+    model = ForTokenClassification(small_config, num_labels=3)
     place = tmp_path_factory.mktemp("models") / "tagger"
     return save_model(model, place, labels=("O", "B-X", "I-X"), extra_files=tiny_tokenizer.files())
 
@@ -100,9 +97,8 @@ def test_what_cannot_be_is_refused_and_nothing_written(tagger, tmp_path, text, o
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"in.conll": text}
 
 
-def test_a_model_of_whole_texts_is_refused(tiny_tokenizer, tmp_path):
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-    model = ForSequenceClassification(ModelConfig(vocab_size=tiny_tokenizer.vocab_size, **sizes), num_labels=2)
+def test_a_model_of_whole_texts_is_refused(tiny_tokenizer, small_config, tmp_path):
+    model = ForSequenceClassification(small_config, num_labels=2)
     directory = save_model(model, tmp_path / "model", labels=("a", "b"), extra_files=tiny_tokenizer.files())
     (tmp_path / "in.conll").write_text("a\n")
     with pytest.raises(ConfigError, match="tag: this model is a ForSequenceClassification; it answers by 'classify'"):
