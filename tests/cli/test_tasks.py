@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import zipfile
 
 import pytest
@@ -52,6 +53,28 @@ def test_a_published_task_is_evaluated_answered_and_packed(tuned, tmp_path, caps
     assert "the leaderboard also expects" in capsys.readouterr().out
 
 
+def test_ensembles_and_what_they_wrote_are_packed_alike(tuned, tmp_path, capsys):
+    data, model = tuned
+    for seed in "01":
+        shutil.copytree(model, tmp_path / "runs" / f"seed={seed}" / "model")
+    members = [str(tmp_path / "runs" / f"seed={seed}") for seed in "01"]
+    answers, words = tmp_path / "CoLA.tsv", ["--data", str(data), "--out"]
+    ensemble = ["ensemble", *members, "--task", "cola", "--part", "test", *words, str(answers)]
+    assert main(ensemble) == 0
+    given = {
+        "pattern": [f"cola={tmp_path}/runs/*"],
+        "each": [f"cola={path}" for path in members],
+        "file": [str(answers)],
+    }
+    for name, values in given.items():
+        assert main(["submit", *values, *words, str(tmp_path / f"{name}.zip")]) == 0
+        with zipfile.ZipFile(tmp_path / f"{name}.zip") as archive:
+            assert archive.read("CoLA.tsv").decode() == answers.read_text()
+    shown = capsys.readouterr().out
+    assert shown.count("an average of 2 models") == 2
+    assert "a file of answers" in shown
+
+
 def test_files_of_ones_own_are_scored_as_a_part_of_a_published_task(tuned, capsys):
     data, model = tuned
     (data / "CoLA" / "mine.tsv").write_text("src\t1\t\tthe film was good\nsrc\t0\t\tthe film was bad\n")
@@ -89,6 +112,7 @@ def test_words_in_columns_come_back_with_their_tags(made, tmp_path, capsys):
         ),
         (["submit", "cola", "--data", "d", "--out", "x.zip"], "give TASK=MODEL for one task or more"),
         (["submit", "--data", "d", "--out", "x.zip"], "give TASK=MODEL for one task or more"),
+        (["submit", "cola=nowhere/*", "--data", "d", "--out", "x.zip"], "'cola=nowhere/*' matches no directory"),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_to_do(capsys, words, message):

@@ -1,16 +1,15 @@
 """Answers to published tests: official names, header and label names, without any training data."""
 
 import json
-import zipfile
 
 import pytest
 
 from litebert.errors import ConfigError, DataError
 from litebert.model.directory import save_model
 from litebert.model.models import ForMultipleChoice, ForSequenceClassification
-from litebert.runs.predict_official import predict_official, submit_glue
+from litebert.runs.predict_official import predict_official
 
-from .official_files import SENTENCES, write_cola, write_mnli, write_race
+from .official_files import SENTENCES, write_cola, write_race
 
 
 @pytest.fixture(scope="module")
@@ -62,18 +61,6 @@ def test_a_development_part_tells_how_many_are_right(models, tmp_path):
     assert result.accuracy == right / len(SENTENCES)
 
 
-def test_the_archive_holds_official_names_and_says_what_it_lacks(models, tmp_path):
-    data = write_mnli(write_cola(tmp_path))
-    result = submit_glue({name: models[name] for name in ("cola", "mnli")}, data, tmp_path / "glue.zip")
-    with zipfile.ZipFile(tmp_path / "glue.zip") as archive:
-        names = archive.namelist()
-        assert names == ["AX.tsv", "CoLA.tsv", "MNLI-m.tsv", "MNLI-mm.tsv"]
-        assert archive.read("AX.tsv").decode().startswith("index\tprediction\n0\t")
-    assert sorted(result.files) == names
-    assert set(result.missing) == {"SST-2.tsv", "MRPC.tsv", "STS-B.tsv", "QQP.tsv", "QNLI.tsv", "RTE.tsv", "WNLI.tsv"}
-    assert "the leaderboard also expects SST-2.tsv" in result.to_text()
-
-
 @pytest.mark.parametrize(
     ("task", "model", "output", "error", "message"),
     [
@@ -94,14 +81,3 @@ def test_what_does_not_fit_is_refused_and_nothing_written(models, tmp_path, task
     with pytest.raises(error, match=message):
         predict_official(models[model], task, data, tmp_path / output)
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
-
-
-@pytest.mark.parametrize("name", ["race", "imdb"])
-def test_only_tasks_of_glue_are_submitted(models, tmp_path, name):
-    with pytest.raises(ConfigError, match=f"'{name}' is no task of GLUE; give TASK=DIRECTORY"):
-        submit_glue({name: models["race"]}, tmp_path, tmp_path / "x.zip")
-
-
-def test_a_directory_without_test_files_is_refused(models, tmp_path):
-    with pytest.raises(DataError, match="no test file of CoLA"):
-        submit_glue({"cola": models["cola"]}, tmp_path, tmp_path / "x.zip")

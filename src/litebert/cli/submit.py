@@ -1,5 +1,6 @@
-"""`litebert submit TASK=MODEL … --data GLUE --out glue.zip`."""
+"""`litebert submit TASK=MODEL … FILE.tsv … --data GLUE --out glue.zip`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -8,29 +9,55 @@ from tyro.conf import Positional, arg
 from litebert.cli.output import Json, emit
 from litebert.errors import ConfigError
 
-Models = Annotated[tuple[str, ...], Positional, arg(metavar="TASK=MODEL", help_behavior_hint="(required)")]
+Answers = Annotated[tuple[str, ...], Positional, arg(metavar="TASK=MODEL|FILE …", help_behavior_hint="(required)")]
 
 
 def submit(
-    models: Models,
+    answers: Answers,
     *,
     data: Path,
     out: Path,
     precision: Literal["fp32", "bf16"] = "fp32",
     json: Json = False,
 ) -> None:
-    """Answer the test files of GLUE and pack them for its leaderboard; the model for mnli also answers the diagnostics.
+    """Answer the test files of GLUE and pack them for its leaderboard; models for mnli also answer the diagnostics.
+
+    Several models for a task are averaged, as by `litebert ensemble`.
 
     Args:
-        models: a task and the model directory for it, such as cola=runs/cola/model
+        answers: a task and a run or model directory for it: cola=RUN; several: cola=A cola=B or 'cola=SEEDS/runs/*'; or
+            answers by their official name: CoLA.tsv, as `ensemble` and `predict` write them
         data: directory of the published files of GLUE
         out: the .zip to write
         precision: arithmetic of the models
     """
-    from litebert.runs.predict_official import submit_glue
+    from litebert.runs.submit import submit_glue
 
-    pairs = [value.partition("=") for value in models]
-    if not pairs or not all(task and model for task, _, model in pairs):
-        raise ConfigError("submit: give TASK=MODEL for one task or more, such as cola=runs/cola/model")
-    result = submit_glue({task: Path(model) for task, _, model in pairs}, data, out, precision=precision)
+    files = [Path(value) for value in answers if value.endswith(".tsv")]
+    models = _by_task([value for value in answers if not value.endswith(".tsv")])
+    if not models and not files:
+        raise ConfigError(_USAGE)
+    result = submit_glue(models, data, out, answers=files, precision=precision)
     emit(result.to_dict(), result.to_text(), as_json=json)
+
+
+_USAGE = "submit: give TASK=MODEL for one task or more, such as cola=runs/cola/model, or files of answers (CoLA.tsv)"
+
+
+def _by_task(values: Sequence[str]) -> dict[str, list[Path]]:
+    """Task → its models, from TASK=MODEL; a pattern stands for all that it matches."""
+    models: dict[str, list[Path]] = {}
+    for value in values:
+        task, _, place = value.partition("=")
+        if not task or not place:
+            raise ConfigError(_USAGE)
+        found = _matching(Path(place)) if any(sign in place for sign in "*?") else [Path(place)]
+        if not found:
+            raise ConfigError(f"submit: {value!r} matches no directory; give those of the models")
+        models.setdefault(task, []).extend(found)
+    return models
+
+
+def _matching(pattern: Path) -> list[Path]:
+    root = Path(pattern.anchor)
+    return sorted(root.glob(str(pattern.relative_to(root))))

@@ -47,12 +47,17 @@ def write_answers(output: Path, rows: Rows, predicted: Predicted, *, threshold: 
         found = question_answers(predicted.predictions, data, predicted.encoded)
         write_predictions(output, data.examples, found, threshold=threshold)
         return
-    answers = named_answers(predicted, data, threshold=threshold)
     if rows.official is not None:
-        form = race_file if official_task(rows.official).format == "race" else glue_file
-        write_text(output, form(_numbered(data), [each["prediction"] for each in answers]))
+        write_text(output, official_file(rows.official, data, predicted))
     else:
+        answers = named_answers(predicted, data, threshold=threshold)
         write_text(output, WRITERS[output.suffix](output, _with_rows(rows, answers)))
+
+
+def official_file(name: str, data: LabelledData, predicted: Predicted) -> str:
+    """Answers to a part of a published task of GLUE or RACE, as its leaderboard takes them."""
+    form = race_file if official_task(name).format == "race" else glue_file
+    return form(_numbered(data), [each["prediction"] for each in _NAMED[data.kind](predicted.predictions, data)])
 
 
 def named_answers(predicted: Predicted, data: LabelledData, *, threshold: float) -> list[Named]:

@@ -1,27 +1,20 @@
-"""Answers to published test files, as the leaderboards take them. Before: model directories. After: a file, a zip.
+"""Answers to a published file, as its leaderboard takes them. Before: a model directory. After: a file.
 
 Needs no training data: labels and their order are in the model directory.
 """
 
-import logging
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from litebert.errors import ConfigError, DataError
-from litebert.files import write_bytes, write_text
+from litebert.errors import ConfigError
+from litebert.files import write_text
 from litebert.inference.predictor import Precision, Predictor
 from litebert.runs.result import Result
-from litebert.tasks.catalogue import TASKS, PartName, official_task
+from litebert.tasks.catalogue import PartName, official_task
 from litebert.tasks.labelled import LETTERS, LabelledData
-from litebert.tasks.official import parts_there, read_official
-from litebert.tasks.submission import glue_archive, glue_file, race_file
-
-logger = logging.getLogger(__name__)
-
-DIAGNOSTICS_FROM = "mnli"
-"""The task whose model also answers the diagnostics."""
+from litebert.tasks.official import read_official
+from litebert.tasks.submission import glue_file, race_file
 
 
 @dataclass(frozen=True)
@@ -37,25 +30,6 @@ class OfficialAnswers(Result):
         """One line for a person."""
         known = "" if self.accuracy is None else f", {self.accuracy:.4f} of them right"
         return f"{self.output}: {self.rows:,} rows answered{known}"
-
-
-@dataclass(frozen=True)
-class Submission(Result):
-    """What was packed."""
-
-    output: Path
-    files: dict[str, int]
-    """Name → rows."""
-    missing: tuple[str, ...]
-    """Files that the leaderboard expects as well."""
-
-    def to_text(self) -> str:
-        """What is there and what is not."""
-        lines = [f"{self.output}: {len(self.files)} files"]
-        lines += [f"  {name.ljust(11)} {rows:,} rows" for name, rows in self.files.items()]
-        if self.missing:
-            lines.append(f"the leaderboard also expects {', '.join(self.missing)}")
-        return "\n".join(lines)
 
 
 def predict_official(
@@ -77,37 +51,6 @@ def predict_official(
     answers = _answers(Predictor.load(model, precision=precision, threads=threads), name, data)
     write_text(output, race_file(data.examples, answers) if is_race else glue_file(data.examples, answers))
     return OfficialAnswers(output, len(answers), _accuracy(data, answers))
-
-
-def submit_glue(
-    models: Mapping[str, Path], directory: Path, output: Path, *, precision: Precision = "fp32"
-) -> Submission:
-    """The zip for the leaderboard of GLUE: every test file in `directory` of the tasks that `models` names."""
-    expected = [part.submitted_as for row in TASKS.values() for part in row.parts.values() if part.submitted_as]
-    files: dict[str, str] = {}
-    counts: dict[str, int] = {}
-    for name, model in models.items():
-        predictor = Predictor.load(model, precision=precision)
-        for task, part in _test_parts(name, directory):
-            data = read_official(task, directory, part)
-            file = str(official_task(task).parts[part].submitted_as)
-            files[file] = glue_file(data.examples, _answers(predictor, task, data))
-            counts[file] = len(data.examples)
-            logger.info("%s: %d rows answered", file, counts[file])
-    write_bytes(output, glue_archive(files))
-    return Submission(output, counts, tuple(file for file in expected if file not in files))
-
-
-def _test_parts(name: str, directory: Path) -> list[tuple[str, PartName]]:
-    """Task and part of each test file that a model of the task answers."""
-    if name not in TASKS or not any(part.submitted_as for part in TASKS[name].parts.values()):
-        raise ConfigError(f"models: {name!r} is no task of GLUE; give TASK=DIRECTORY, such as cola=RUN/model")
-    found = [(name, part) for part in parts_there(name, directory, start="test")]
-    if name == DIAGNOSTICS_FROM:
-        found += [("ax", part) for part in parts_there("ax", directory, start="diagnostic")]
-    if not found:
-        raise DataError(f"{directory}: no test file of {official_task(name).title}; give the directory of GLUE")
-    return found
 
 
 def _answers(predictor: Predictor, name: str, data: LabelledData) -> list[Any]:

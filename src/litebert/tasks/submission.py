@@ -4,9 +4,15 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
+from litebert.errors import DataError
+from litebert.tasks.catalogue import PartName
+from litebert.tasks.label_columns import NUMBER
 from litebert.tasks.labelled import ChoiceExample, Example
+from litebert.tasks.official import read_official
+from litebert.tasks.rows import read_text, read_tsv
 
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 """Time of every file in the archive, so that the same answers are the same bytes."""
@@ -19,6 +25,24 @@ def glue_file(examples: Sequence[Example], answers: Sequence[str | float]) -> st
         for example, answer in zip(examples, answers, strict=True)
     ]
     return "".join(["index\tprediction\n", *rows])
+
+
+def glue_answers(path: Path, name: str, directory: Path, part: PartName) -> str:
+    """The content of a file of answers to a test file of a task; DataError unless each of its rows has one."""
+    table = read_tsv(path, read_text(path))
+    numbers, answers = table.texts("index"), table.texts("prediction")
+    data = read_official(name, directory, part)
+    if len(numbers) != len(data.examples):
+        raise DataError(
+            f"{path}: {len(numbers)} answers to the {len(data.examples)} rows of {data.path}; answer that file"
+        )
+    for row, number, answer, example in zip(table.rows, numbers, answers, data.examples, strict=True):
+        if number != example.id:
+            raise DataError(f"{path}:{row.line}: field 'index': {number!r}, expected {example.id!r} as in {data.path}")
+        if not (answer in data.labels if data.labels else NUMBER.fullmatch(answer)):
+            expected = f"one of {', '.join(data.labels)}" if data.labels else "a number"
+            raise DataError(f"{path}:{row.line}: field 'prediction': {answer!r}, expected {expected}")
+    return glue_file(data.examples, answers)
 
 
 def glue_archive(files: Mapping[str, str]) -> bytes:

@@ -1,0 +1,122 @@
+"""The zip that the leaderboard of GLUE takes. Before: models, ensembles, or files of their answers. After: a zip.
+
+Needs no training data: labels and their order are in the model directories.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from litebert.errors import ConfigError, DataError
+from litebert.files import write_bytes
+from litebert.runs.ensemble_files import official_file
+from litebert.runs.ensemble_members import averaged, members_at, predictions_of
+from litebert.runs.ensemble_rows import read_official_rows
+from litebert.runs.result import Result
+from litebert.tasks.catalogue import TASKS, PartName, official_task
+from litebert.tasks.official import parts_there
+from litebert.tasks.submission import glue_answers, glue_archive
+from litebert.training.settings import Precision
+
+logger = logging.getLogger(__name__)
+
+DIAGNOSTICS_FROM: Final = "mnli"
+"""The task whose models also answer the diagnostics."""
+FILES: Final[Mapping[str, tuple[str, PartName]]] = {
+    file.submitted_as: (name, part)
+    for name, row in TASKS.items()
+    for part, file in row.parts.items()
+    if file.submitted_as is not None
+}
+"""Official name of each file of answers → task and part."""
+
+
+@dataclass(frozen=True)
+class Submission(Result):
+    """What was packed."""
+
+    output: Path
+    files: dict[str, int]
+    """Name → rows."""
+    models: dict[str, int]
+    """Name → models whose predictions were averaged; a file that was given as it is has none."""
+    missing: tuple[str, ...]
+    """Files that the leaderboard expects as well."""
+
+    def to_text(self) -> str:
+        """What is there and what is not."""
+        lines = [f"{self.output}: {len(self.files)} files"]
+        for name, rows in self.files.items():
+            count = self.models.get(name, 0)
+            by = f"an average of {count} models" if count > 1 else "one model" if count else "a file of answers"
+            lines.append(f"  {name.ljust(11)} {rows:,} rows, {by}")
+        if self.missing:
+            lines.append(f"the leaderboard also expects {', '.join(self.missing)}")
+        return "\n".join(lines)
+
+
+def submit_glue(
+    models: Mapping[str, Sequence[Path]],
+    directory: Path,
+    output: Path,
+    *,
+    answers: Sequence[Path] = (),
+    precision: Precision = "fp32",
+) -> Submission:
+    """Answer the test files of GLUE in `directory` and pack the answers under their official names.
+
+    Args:
+        models: for each task run directories, model directories or checkpoints, whose predictions are averaged.
+        directory: of the published files.
+        output: the zip.
+        answers: files of answers by their official names, as `ensemble` and `predict` write them.
+        precision: arithmetic of the models.
+    """
+    asked = {file: name for name in models for file in _files_of(name, directory)}
+    contents = _given(answers, directory, asked)
+    for file, name in asked.items():
+        contents[file] = _answered(file, models[name], directory, precision=precision)
+    write_bytes(output, glue_archive(contents))
+    return Submission(
+        output,
+        files={file: content.count("\n") - 1 for file, content in contents.items()},
+        models={file: len(models[name]) for file, name in asked.items()},
+        missing=tuple(file for file in FILES if file not in contents),
+    )
+
+
+def _files_of(name: str, directory: Path) -> list[str]:
+    """The file for each test part in `directory` that models of a task answer."""
+    if name not in {task for task, _ in FILES.values()}:
+        raise ConfigError(f"models: {name!r} is no task of GLUE; give TASK=DIRECTORY, such as cola=RUN/model")
+    parts = [(name, part) for part in parts_there(name, directory, start="test")]
+    if name == DIAGNOSTICS_FROM:
+        parts += [("ax", part) for part in parts_there("ax", directory, start="diagnostic")]
+    if not parts:
+        raise DataError(f"{directory}: no test file of {official_task(name).title}; give the directory of GLUE")
+    return [file for file, part in FILES.items() if part in parts]
+
+
+def _given(answers: Sequence[Path], directory: Path, asked: Mapping[str, str]) -> dict[str, str]:
+    """The contents of files that are answered already, each checked against the test file it answers."""
+    contents: dict[str, str] = {}
+    for path in answers:
+        if path.name not in FILES:
+            raise ConfigError(f"{path}: the leaderboard knows no such name; call the answers one of {', '.join(FILES)}")
+        if path.name in contents or path.name in asked:
+            by = f"models of {asked[path.name]} answer it too" if path.name in asked else "it is given twice"
+            raise ConfigError(f"{path}: {by}; give each file of answers once")
+        name, part = FILES[path.name]
+        contents[path.name] = glue_answers(path, name, directory, part)
+    return contents
+
+
+def _answered(file: str, paths: Sequence[Path], directory: Path, *, precision: Precision) -> str:
+    name, part = FILES[file]
+    members = members_at(paths)
+    rows = read_official_rows(members[0], name, directory, part, ())
+    content = official_file(name, rows.data, averaged(predictions_of(members, rows.data, precision=precision)))
+    logger.info("%s: %d rows answered", file, len(rows.data.examples))
+    return content
