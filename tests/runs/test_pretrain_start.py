@@ -3,9 +3,11 @@
 import pytest
 import torch
 
+from litebert.errors import ConfigError
 from litebert.model.directory import save_model
 from litebert.model.models import ForPretraining
 from litebert.runs.directory import RunDirectory
+from litebert.runs.pretrain import pretrain
 from litebert.runs.pretrain_start import PretrainStart
 from litebert.training.parallel import World
 
@@ -13,7 +15,7 @@ from .test_pretrain import plan
 
 
 def first_weights(start: PretrainStart, directory) -> torch.Tensor:
-    return start.model(RunDirectory(directory)).encoder.embeddings.word.weight
+    return start.model(RunDirectory(directory), World.current("cpu")).encoder.embeddings.word.weight
 
 
 def test_new_weights_are_those_of_the_seed(corpus_directory, tmp_path):
@@ -46,3 +48,38 @@ def test_each_process_computes_its_part(corpus_directory):
     ranks = [start.batches(World(rank, 2, torch.device("cpu"))) for rank in range(2)]
     assert [sum(batch.num_examples for batch in part.microbatches(0)) for part in ranks] == [4, 4]
     assert ranks[0].fingerprint == ranks[1].fingerprint
+
+
+NEIGHBOURS = ("initial_words=neighbours", "initial_attention=neighbours")
+
+
+@pytest.mark.parametrize("setting", NEIGHBOURS)
+def test_new_weights_may_begin_with_the_neighbours_of_tokens(corpus_directory, tmp_path, setting):
+    run = plan(corpus_directory, setting)
+    found, fresh = PretrainStart.of(run).model(RunDirectory(tmp_path), World.current("cpu")), ForPretraining(run.model)
+    changed = {name for name, tensor in found.state_dict().items() if not torch.equal(tensor, fresh.state_dict()[name])}
+    assert (
+        changed
+        == {
+            NEIGHBOURS[0]: {"encoder.embeddings.word.weight", "mlm.bias"},
+            NEIGHBOURS[1]: {
+                *("encoder.embeddings.position.weight", "encoder.projection.weight"),
+                *("encoder.attentions.0.query.weight", "encoder.attentions.0.key.weight"),
+            },
+        }[setting]
+    )
+
+
+def test_a_run_that_begins_with_neighbours_beats_frequencies_before_its_first_step(corpus_directory, tmp_path):
+    more = ("train.duration=2 steps", "held_out_examples=64")
+    plain, informed = (
+        pretrain(plan(corpus_directory, *more, *settings), tmp_path / str(len(settings)))
+        for settings in ((), ("initial_words=neighbours",))
+    )
+    assert informed.start.mlm_loss < plain.start.mlm_loss
+
+
+@pytest.mark.parametrize("setting", NEIGHBOURS)
+def test_weights_begin_in_one_way(corpus_directory, setting):
+    with pytest.raises(ConfigError, match="start_from brings weights of its own"):
+        plan(corpus_directory, setting, "start_from=anywhere")

@@ -131,7 +131,7 @@ def _fitting(start: PretrainStart, directory: RunDirectory, world: World) -> tup
     try:
         with PeakMemory(world.device) as peak:
             rehearsal = rehearse(
-                start.model(directory),
+                start.model(directory, world),
                 objective=PretrainingObjective(run.examples.pairing),
                 batches=start.batches(world),
                 settings=run.train,

@@ -45,7 +45,7 @@ def _train(
     start: PretrainStart, directory: RunDirectory, world: World, listeners: Sequence[Listener]
 ) -> PretrainResult:
     run, tokenizer = start.run, start.tokenizer
-    model = start.model(directory).to(world.device)
+    model = start.model(directory, world).to(world.device)
     held_out = _held_out(run, world)
     before = _start_scores(directory, model, held_out) if held_out else None
     trainer = Trainer(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -44,6 +44,12 @@ class PretrainRun(Settings):
     start_from: str | None = None
     """Weights to start from: a model or run directory, a checkpoint, a name on the hub or a TensorFlow checkpoint; its
     depth and sharing may differ from the model's. Optimizer, schedule and data begin anew."""
+    initial_words: Literal["random", "neighbours"] = "random"
+    """Word embeddings of a new model: random, as the original's, or from which tokens of the corpus stand near each
+    other, counted before the first step; then the output bias is how often each occurs."""
+    initial_attention: Literal["random", "neighbours"] = "random"
+    """Positions and heads of a new model: random, as the original's, or waves and heads that look at the tokens beside
+    theirs."""
     select_by: SelectBy | None = None
     """Held-out measure by which the exported model is chosen among those evaluated; null exports the last one."""
     pair_tasks: tuple[PairTask, ...] = ()
@@ -60,6 +66,13 @@ class PretrainRun(Settings):
             raise ValueError("select_by: nothing is measured, since held_out_examples is 0; set one of the two")
         if task in ("sop", "nsp") and task not in (self.examples.pairing, *self.pair_tasks):
             raise ValueError(f"select_by: {task} pairs are not scored; add {task} to pair_tasks")
+        return self
+
+    @model_validator(mode="after")
+    def _weights_begin_once(self) -> "PretrainRun":
+        for name in ("initial_words", "initial_attention"):
+            if self.start_from is not None and getattr(self, name) != "random":
+                raise ValueError(f"{name}: start_from brings weights of its own; leave one of the two out")
         return self
 
 

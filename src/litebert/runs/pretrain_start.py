@@ -6,11 +6,16 @@ The same for a run and for its rehearsal, which therefore refuses what the run w
 from dataclasses import dataclass
 from typing import Self
 
+import torch
+
 from litebert.corpus.batches import PretrainBatches
+from litebert.corpus.cooccurrence import neighbour_vectors
+from litebert.corpus.frequency import token_counts
 from litebert.corpus.mixture import WeightedCorpora, refuse_misfit
 from litebert.corpus.shards import Corpus
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
+from litebert.model.informed_init import begin_with_neighbours, begin_with_words
 from litebert.model.models import ForPretraining
 from litebert.runs.directory import RunDirectory
 from litebert.runs.pretrain_settings import PretrainRun
@@ -39,12 +44,26 @@ class PretrainStart:
         _refuse_unfit_model(run.model, tokenizer, run.examples.max_length)
         return cls(run, corpus, mixed_with, tokenizer)
 
-    def model(self, directory: RunDirectory) -> ForPretraining:
+    def model(self, directory: RunDirectory, world: World) -> ForPretraining:
         """New weights, or those of `start_from`; a run that has a checkpoint takes its weights from there anyway."""
         run = self.run
-        if run.start_from is None or directory.has_checkpoint:
+        if directory.has_checkpoint:
             return ForPretraining(run.model, seed=run.seed)
-        return warm_started(run.start_from, run.model, self.tokenizer, seed=run.seed)
+        if run.start_from is not None:
+            return warm_started(run.start_from, run.model, self.tokenizer, seed=run.seed)
+        return self._new_model(world)
+
+    def _new_model(self, world: World) -> ForPretraining:
+        run, config = self.run, self.run.model
+        model = ForPretraining(config, seed=run.seed)
+        if run.initial_words == "neighbours":
+            # Counted once: on other processors the factors might differ in their last bits.
+            found = world.on_first(lambda: neighbour_vectors(self.corpus, config.embedding_size, seed=run.seed))
+            vectors, counts = torch.from_numpy(found), torch.from_numpy(token_counts(self.corpus))
+            begin_with_words(model, vectors, counts.float(), scale=config.initializer_range, seed=run.seed)
+        if run.initial_attention == "neighbours":
+            begin_with_neighbours(model.encoder, config)
+        return model
 
     def batches(self, world: World) -> PretrainBatches:
         """The part of every batch that this process of `world` computes."""
