@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from litebert.errors import ConfigError
 from litebert.model.directory import save_model
 from litebert.model.models import ForPretraining
 from litebert.runs.directory import RunDirectory
@@ -79,7 +78,8 @@ def test_a_run_that_begins_with_neighbours_beats_frequencies_before_its_first_st
     assert informed.start.mlm_loss < plain.start.mlm_loss
 
 
-@pytest.mark.parametrize("setting", NEIGHBOURS)
-def test_weights_begin_in_one_way(corpus_directory, setting):
-    with pytest.raises(ConfigError, match="start_from brings weights of its own"):
-        plan(corpus_directory, setting, "start_from=anywhere")
+def test_weights_to_start_from_leave_nothing_to_begin_with(corpus_directory, tmp_path):
+    source = ForPretraining(plan(corpus_directory).model, seed=9)
+    save_model(source, tmp_path / "source")
+    start = PretrainStart.of(plan(corpus_directory, f"start_from={tmp_path / 'source'}", *NEIGHBOURS))
+    assert torch.equal(first_weights(start, tmp_path), source.encoder.embeddings.word.weight)

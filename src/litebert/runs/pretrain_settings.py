@@ -46,7 +46,8 @@ class PretrainRun(Settings):
     depth and sharing may differ from the model's. Optimizer, schedule and data begin anew."""
     initial_words: Literal["random", "neighbours"] = "random"
     """Word embeddings of a new model: random, as the original's, or from which tokens of the corpus stand near each
-    other, counted before the first step; then the output bias is how often each occurs."""
+    other, counted before the first step; then the output bias is how often each occurs. With `start_from` there is no
+    new model."""
     initial_attention: Literal["random", "neighbours"] = "random"
     """Positions and heads of a new model: random, as the original's, or waves and heads that look at the tokens beside
     theirs."""
@@ -66,13 +67,6 @@ class PretrainRun(Settings):
             raise ValueError("select_by: nothing is measured, since held_out_examples is 0; set one of the two")
         if task in ("sop", "nsp") and task not in (self.examples.pairing, *self.pair_tasks):
             raise ValueError(f"select_by: {task} pairs are not scored; add {task} to pair_tasks")
-        return self
-
-    @model_validator(mode="after")
-    def _weights_begin_once(self) -> "PretrainRun":
-        for name in ("initial_words", "initial_attention"):
-            if self.start_from is not None and getattr(self, name) != "random":
-                raise ValueError(f"{name}: start_from brings weights of its own; leave one of the two out")
         return self
 
 
