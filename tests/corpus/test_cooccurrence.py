@@ -1,5 +1,7 @@
 """Vectors from neighbours: the counts against a slow definition, the factors against numpy's, the meaning on a toy."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +10,14 @@ from hypothesis.extra import numpy as arrays
 
 from corpus.builders import vocabulary
 from litebert.corpus import cooccurrence
-from litebert.corpus.cooccurrence import leading_directions, near_counts, neighbour_vectors, positive_information
+from litebert.corpus.cooccurrence import (
+    leading_directions,
+    make_symmetric,
+    near_counts,
+    neighbour_vectors,
+    to_positive_information,
+)
+from litebert.corpus.frequency import token_counts
 from litebert.corpus.shards import Corpus, Shard, ShardEntry, write_description
 
 KINGS, RIVERS, COMMON, NEVER = (10, 11), (20, 21), 30, 40
@@ -28,32 +37,40 @@ def corpus_of(directory, *shards: list[int]) -> Corpus:
     return Corpus.open(directory)
 
 
-def counted_slowly(ids: list[int], neighbours: list[int]) -> np.ndarray:
-    near = np.zeros((vocabulary().size, len(neighbours)))
+def ranks_with_first(*first: int) -> np.ndarray:
+    return np.array([*first, *(token for token in range(vocabulary().size) if token not in first)])
+
+
+def counted_slowly(ids: list[int], ranked: np.ndarray, neighbours: int) -> np.ndarray:
+    near = np.zeros((len(ranked), neighbours))
+    rank = ranked.tolist().index
     for place, token in enumerate(ids):
         for other in range(max(0, place - cooccurrence.WINDOW), min(len(ids), place + cooccurrence.WINDOW + 1)):
-            if other != place and ids[other] in neighbours:
-                near[token, neighbours.index(ids[other])] += 1
+            if other != place and rank(ids[other]) < neighbours:
+                near[rank(token), rank(ids[other])] += 1
     return near
 
 
-@pytest.mark.parametrize("neighbours", [[10, 11, 12, 13], [13, 10]])
-def test_near_is_within_the_window_to_either_side(tmp_path, neighbours):
-    ids = np.random.default_rng(0).integers(10, 14, 50).tolist()
-    found = near_counts(corpus_of(tmp_path, ids), np.array(neighbours), most_tokens=50)
-    assert (found == counted_slowly(ids, neighbours)).all()
+@pytest.mark.parametrize("first", [[10, 11, 12, 13], [13, 10]])
+def test_near_is_within_the_window_to_either_side(tmp_path, first):
+    ids, ranked = np.random.default_rng(0).integers(10, 14, 50).tolist(), ranks_with_first(*first)
+    found = near_counts(corpus_of(tmp_path, ids), ranked, len(first), most_tokens=50)
+    assert (found == counted_slowly(ids, ranked, len(first))).all()
 
 
 def test_shards_are_counted_apart_and_only_the_first_tokens(tmp_path):
-    first, second = [10, 11, 12], [13, 12, 11, 10]
-    found = near_counts(corpus_of(tmp_path, first, second), np.arange(10, 14), most_tokens=5)
-    expected = counted_slowly(first, [10, 11, 12, 13]) + counted_slowly(second[:2], [10, 11, 12, 13])
-    assert (found == expected).all()
+    first, second, ranked = [10, 11, 12], [13, 12, 11, 10], ranks_with_first(10, 11, 12, 13)
+    found = near_counts(corpus_of(tmp_path, first, second), ranked, 4, most_tokens=5)
+    assert (found == counted_slowly(first, ranked, 4) + counted_slowly(second[:2], ranked, 4)).all()
 
 
-@given(arrays.arrays(np.float32, (4, 3), elements=st.integers(0, 50).map(float)))
+MATRICES = arrays.arrays(np.float32, (4, 3), elements=st.integers(0, 50).map(float))
+
+
+@given(MATRICES)
 def test_information_is_the_definition_and_never_below_zero(near):
-    found = positive_information(near.copy())
+    found = near.copy()
+    to_positive_information(found)
     weights = near.sum(0, dtype=float) ** cooccurrence.SMOOTHING
     for word, neighbour in np.ndindex(near.shape):
         expected = 0.0
@@ -61,6 +78,44 @@ def test_information_is_the_definition_and_never_below_zero(near):
             share = near[word, neighbour] / near[word].sum(dtype=float)
             expected = max(0.0, np.log(share * weights.sum() / weights[neighbour]))
         assert found[word, neighbour] == pytest.approx(expected, abs=1e-5)
+
+
+@given(MATRICES, st.integers(1, 3))
+def test_information_is_the_same_to_the_bit_however_many_rows_are_changed_at_a_time(near, rows):
+    at_once, in_parts = near.copy(), near.copy()
+    to_positive_information(at_once)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cooccurrence, "ROWS", rows)
+        to_positive_information(in_parts)
+    assert (at_once == in_parts).all()
+
+
+@given(st.integers(0, 9), st.sampled_from([1, 2, 256]))
+def test_a_matrix_is_made_symmetric_in_its_place_to_the_bit(size, rows):
+    matrix = np.random.default_rng(size).standard_normal((size, size), dtype=np.float32)
+    expected = (matrix + matrix.T) / 2
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cooccurrence, "ROWS", rows)
+        make_symmetric(matrix)
+    assert (matrix == expected).all()
+
+
+def test_no_second_matrix_is_held(tmp_path):
+    """What comes beside the counts is chunks of rows and of tokens, and the factors."""
+    corpus = corpus_of(tmp_path, np.random.default_rng(0).integers(10, 3000, 20_000).tolist())
+    matrix_bytes = 4 * vocabulary().size * np.count_nonzero(token_counts(corpus))
+    tracemalloc.start()
+    neighbour_vectors(corpus, 8)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert matrix_bytes < peak < 1.5 * matrix_bytes
+
+
+def test_counts_that_are_known_are_not_counted_again(tmp_path, monkeypatch):
+    corpus = corpus_of(tmp_path, text_of_two_topics())
+    counts, expected = token_counts(corpus), neighbour_vectors(corpus, 3)
+    monkeypatch.delattr(cooccurrence, "token_counts")
+    assert (neighbour_vectors(corpus, 3, counts=counts) == expected).all()
 
 
 @pytest.mark.parametrize("rank", [1, 5, 30])
