@@ -30,6 +30,19 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
+def read_json_object(path: Path, *, if_missing: str) -> dict[str, Any]:
+    """The JSON object in a file; a CheckpointError where it holds none, or is not there: then do `if_missing`."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise CheckpointError(f"{path}: missing; {if_missing}") from None
+    except ValueError as error:
+        raise CheckpointError(f"{path}: not JSON ({error}); take a fresh copy") from None
+    if not isinstance(value, dict):
+        raise CheckpointError(f"{path}: holds {type(value).__name__}, expected a JSON object; take a fresh copy")
+    return value
+
+
 def write_bytes(path: Path, content: bytes) -> None:
     """Replace `path` by `content`, all or nothing."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")

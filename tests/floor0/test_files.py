@@ -8,6 +8,7 @@ from litebert.files import (
     MANIFEST,
     explained,
     free_space,
+    read_json_object,
     read_manifest,
     readable_bytes,
     require_space,
@@ -35,6 +36,34 @@ def test_a_written_file_has_its_content_and_leaves_nothing_else(tmp_path):
     write_json(tmp_path / "deep" / "a.txt", {"ä": 1})
     assert (tmp_path / "deep" / "a.txt").read_text(encoding="utf-8") == '{\n  "ä": 1\n}\n'
     assert contents(tmp_path / "deep") == {"a.txt"}
+
+
+def test_a_json_object_is_read_as_it_was_written(tmp_path):
+    write_json(tmp_path / "a.json", {"ä": [1, None]})
+    assert read_json_object(tmp_path / "a.json", if_missing="") == {"ä": [1, None]}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "missing; say where"),
+        ("{", r"not JSON \(Expecting .*\); take a fresh copy"),
+        ("\udcff", r"not JSON \(.* invalid start byte\); take a fresh copy"),
+        ("[1]", "holds list, expected a JSON object; take a fresh copy"),
+    ],
+)
+def test_what_is_no_json_object_is_said(tmp_path, content, message):
+    file = tmp_path / "a.json"
+    if content is not None:
+        file.write_text(content, errors="surrogateescape")
+    with pytest.raises(CheckpointError, match=rf"a\.json: {message}"):
+        read_json_object(file, if_missing="say where")
+
+
+def test_a_json_file_below_a_file_is_missing(tmp_path):
+    (tmp_path / "a").touch()
+    with pytest.raises(CheckpointError, match=r"b\.json: missing"):
+        read_json_object(tmp_path / "a" / "b.json", if_missing="say where")
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):

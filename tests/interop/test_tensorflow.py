@@ -188,7 +188,7 @@ def test_configs_of_no_supported_model_are_refused(tmp_path, changes, complaint)
 @pytest.mark.parametrize(("content", "complaint"), [("[1]", "holds list"), ("{", "not JSON")])
 def test_files_that_are_no_config_are_refused(tmp_path, content, complaint):
     (tmp_path / CONFIG).write_text(content)
-    with pytest.raises(ConfigError, match=complaint):
+    with pytest.raises(CheckpointError, match=complaint):
         read_config(tmp_path / CONFIG)
 
 

@@ -91,7 +91,7 @@ def test_it_is_read_from_the_file_or_the_directory_that_has_it(tmp_path):
         (None, CheckpointError, "missing; give the path of a model directory"),
         ("{", CheckpointError, "not JSON"),
         ("\udcff", CheckpointError, "not JSON"),
-        ("[]", ConfigError, "holds list, expected a mapping"),
+        ("[]", CheckpointError, "holds list, expected a JSON object"),
         ("{}", ConfigError, "model_type is None"),
     ],
 )

@@ -4,7 +4,6 @@ Beside the checkpoint lies `albert_config.json`. Its "gelu" is the tanh form, `g
 and both SQuAD checkpoints are told apart by their heads; optimizer state is left out.
 """
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ import torch
 from torch import Tensor
 
 from litebert.errors import CheckpointError, ConfigError
-from litebert.files import MANIFEST, verify_manifest, whole_directory, write_json, write_text
+from litebert.files import MANIFEST, read_json_object, verify_manifest, whole_directory, write_json, write_text
 from litebert.interop.bundle import Bundle, open_bundle, write_bundle
 from litebert.model.config import ModelConfig
 from litebert.model.description import LABELLED, Description, ModelName
@@ -118,14 +117,7 @@ def write_original(
 
 def read_config(path: Path) -> tuple[ModelConfig, tuple[str, ...]]:
     """The config in an `albert_config.json`, and the keys of it that mean nothing here."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise CheckpointError(f"{path}: missing; put the config of the checkpoint there or name it") from None
-    except ValueError as error:
-        raise ConfigError(f"{path}: not JSON ({error}); take a fresh copy") from None
-    if not isinstance(values, dict):
-        raise ConfigError(f"{path}: holds {type(values).__name__}, expected a mapping; take a fresh copy")
+    values = read_json_object(path, if_missing="put the config of the checkpoint there or name it")
     for key, meant in _DEAD_KEYS.items():
         if values.get(key, meant) != meant:
             raise ConfigError(f"{path}: {key} is {values[key]!r}, expected {meant}; this variant is not supported")

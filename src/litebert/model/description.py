@@ -5,7 +5,6 @@ group) stands beside them in a section `litebert`, which transformers carries al
 """
 
 import difflib
-import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +12,8 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, model_validator
 
-from litebert.errors import CheckpointError, ConfigError
+from litebert.errors import ConfigError
+from litebert.files import read_json_object
 from litebert.model.adapter_settings import AdapterSettings
 from litebert.model.config import ModelConfig
 from litebert.model.names import groups_in
@@ -92,18 +92,10 @@ class Description(Settings):
 def read_description(place: Path) -> Description:
     """What the `config.json` at `place` says of its model.
 
-    Raises CheckpointError if it is missing or not JSON, ConfigError if it describes no supported model.
+    Raises CheckpointError if it is missing or no JSON object, ConfigError if it describes no supported model.
     """
     file = config_file(place)
-    try:
-        values = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise CheckpointError(f"{file}: missing; give the path of a model directory") from None
-    except ValueError as error:
-        raise CheckpointError(f"{file}: not JSON ({error}); take a fresh copy") from None
-    if not isinstance(values, dict):
-        raise ConfigError(f"{file}: holds {type(values).__name__}, expected a mapping; take a fresh copy")
-    return from_json(values, where=str(file))
+    return from_json(read_json_object(file, if_missing="give the path of a model directory"), where=str(file))
 
 
 def config_file(place: Path) -> Path:

@@ -9,7 +9,7 @@ from typing import Final
 
 from pydantic import Field
 
-from litebert.errors import CheckpointError
+from litebert.files import read_json_object
 from litebert.settings import Settings
 
 FILE: Final = "question_answering.json"
@@ -47,10 +47,5 @@ def stored_settings(directory: Path, *, longest: int) -> QuestionSettings:
     path = directory / FILE
     if not path.exists():
         return QuestionSettings(max_length=min(longest, QuestionSettings().max_length))
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        values = None
-    if not isinstance(values, dict):
-        raise CheckpointError(f"{path}: damaged: not a JSON object; take a fresh copy of the model directory")
+    values = read_json_object(path, if_missing="take a fresh copy of the model directory")
     return QuestionSettings.parse(values, where=str(path))
