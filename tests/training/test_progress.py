@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from litebert.tasks.catalogue import TASKS
+from litebert.tasks.kinds import KINDS
 from litebert.training.duration import Position
-from litebert.training.events import StepDone
+from litebert.training.events import Evaluated, StepDone
 from litebert.training.progress import LiveDisplay, LogDisplay, RunningMeans, describe, progress_display
 from training.toy import held_out, train
 
@@ -69,10 +71,28 @@ def test_a_description_is_short():
 
 @pytest.mark.parametrize(
     ("values", "text"),
-    [({"loss": 2.5}, "loss 2.5"), ({"accuracy": 0.75, "f1": 0.5}, "accuracy 0.75"), ({}, "")],
+    [({"loss": 2.5}, "loss 2.5"), ({"accuracy": 0.75, "f1": 0.5}, "accuracy 0.75 · f1 0.5"), ({}, "")],
 )
 def test_what_has_no_task_is_told_as_it_is_called(values, text):
     assert describe(values) == text
+
+
+def usual_metrics() -> dict[str, tuple[str, ...]]:
+    """Of every kind of fine-tuning and every published task, the one that selects first."""
+    official = {name: row.metrics for name, row in TASKS.items()}
+    by_kind: dict[str, tuple[str, ...]] = {name: row.metrics for name, row in KINDS.items()}
+    thresholds = ("no_answer_threshold", "best_exact", "best_exact_thresh", "best_f1", "best_f1_thresh")
+    return official | by_kind | {"answerability": (*by_kind["answerability"], *thresholds)}
+
+
+@pytest.mark.parametrize(("kind", "names"), usual_metrics().items(), ids=usual_metrics())
+def test_scores_of_every_kind_are_shown_with_the_selecting_one_first(caplog, kind, names):
+    caplog.set_level("INFO")
+    scores = {name: 0.81239 - index / 10 for index, name in enumerate(names)}
+    LogDisplay()(Evaluated(Position(step=7), scores))
+    (message,) = [record.message for record in caplog.records]
+    assert message.startswith(f"held-out at step 7: {names[0].replace('_', ' ')} 0.8124")
+    assert message.count(" · ") == min(len(names), 4) - 1
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))

@@ -1,5 +1,6 @@
 """What a person sees of a run: a live line on a terminal, plain log lines elsewhere. Before: events. After: nothing."""
 
+import itertools
 import logging
 import math
 import sys
@@ -15,6 +16,9 @@ from litebert.training.events import Evaluated, Event, Finished, Listener, Saved
 from litebert.training.protocols import Number
 
 logger = logging.getLogger(__name__)
+
+_MOST_SCORES = 4
+"""Numbers to show of an evaluation that has no loss: the first is the one that selects the best model."""
 
 
 def progress_display() -> Listener:
@@ -110,12 +114,15 @@ class RunningMeans:
 
 
 def describe(values: Mapping[str, Number]) -> str:
-    """Each loss with its accuracy, the rate and the memory among `values`, short."""
+    """Each loss with its accuracy, the rate and the memory among `values`, short; without a loss, the first scores."""
+    if "loss" not in values:
+        scores = itertools.islice(values.items(), _MOST_SCORES)
+        return " · ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in scores)
     tasks = [name.removesuffix("_loss") for name in values if name.endswith("_loss")]
     parts = [_task(task, values) for task in tasks]
     others = [name for name in values if name.endswith(("loss", "accuracy")) and name not in ("loss", *_names(tasks))]
     parts += [f"{name.replace('_', ' ')} {values[name]:.4g}" for name in others if not name.startswith(tuple(tasks))]
-    if not parts and "loss" in values:
+    if not parts:
         parts.append(f"loss {values['loss']:.4g}")
     if "tokens_per_second" in values:
         parts.append(f"{values['tokens_per_second']:,.0f} tokens/s")
