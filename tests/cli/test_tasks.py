@@ -83,6 +83,25 @@ def test_files_of_ones_own_are_scored_as_a_part_of_a_published_task(tuned, capsy
     assert json.loads(capsys.readouterr().out)["parts"]["dev"]["examples"] == 2
 
 
+def test_every_verb_takes_files_of_ones_own_by_their_paths(made, tuned, tmp_path, monkeypatch):
+    data, model = tuned
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "few.tsv").write_text("index\tsentence\n7\tthe film was good\n")
+    (tmp_path / "rows.tsv").write_text("src\t1\t\tthe film was good\nsrc\t0\t\tthe film was bad\n")
+    cola, own = ["--task", "cola", "--data", str(data)], ["--files", "test=few.tsv"]
+    assert main(["predict", str(model), str(data), "one.tsv", "--task", "cola", *own]) == 0
+    assert main(["ensemble", str(model), *cola, *own, "--out", "two.tsv"]) == 0
+    files = ["--files", "cola.test=few.tsv"]
+    assert main(["submit", f"cola={model}", "--data", str(data), *files, "--out", "glue.zip"]) == 0
+    with zipfile.ZipFile("glue.zip") as archive:
+        answers = archive.read("CoLA.tsv").decode()
+    assert "\n7\t" in answers
+    assert [(tmp_path / f"{name}.tsv").read_text() for name in ("one", "two")] == [answers] * 2
+    words = ["--model", str(made / "run" / "model"), *cola, "--files", "train=rows.tsv", "dev=rows.tsv", "--out", "run"]
+    assert main(["finetune", "quickstart", *QUICK, *words]) == 0
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["train_examples"] == 2
+
+
 def test_words_in_columns_come_back_with_their_tags(made, tmp_path, capsys):
     (tmp_path / "train.conll").write_text("the O\nfilm B-X\n\nmusic B-X\nwas O\n" * 10)
     (tmp_path / "new.conll").write_text("the\nmusic\n")
@@ -101,6 +120,22 @@ def test_words_in_columns_come_back_with_their_tags(made, tmp_path, capsys):
     ("words", "message"),
     [
         (["evaluate", "m", "--data", "d", "--files", "dev=x"], "files: stand for parts of a published task"),
+        (["predict", "m", "d", "o.csv", "--files", "dev=x"], "give --task, or the file itself as INPUT"),
+        (["predict", "m", "d", "o.csv", "--part", "dev"], "part: stand for parts of a published task"),
+        (["ensemble", "m", "--data", "d", "--files", "dev=x"], "give --task, or the file itself as --data"),
+        (
+            ["predict", "m", "d", "o.tsv", "--task", "cola", "--part", "dev", "--files", "test=x"],
+            "part: 'dev', but --files gives a file for 'test'; leave --part out",
+        ),
+        (["submit", "cola=m", "--data", "d", "--out", "x.zip", "--files", "test=x"], "is no test file of GLUE"),
+        (
+            ["finetune", "quickstart", "--model", "m", "--out", "o", "--train", "x", "--files", "dev=x"],
+            "give --task, or the file itself as --train and --dev",
+        ),
+        (
+            ["finetune", "cola", "--model", "m", "--out", "o", "--data", "d", "--files", "test=x"],
+            "files: train and dev are read, not test",
+        ),
         (["evaluate", "m", "--task", "cola", "--data", "d", "--files", "x.tsv"], "files: give PART=FILE"),
         (["evaluate", "m", "--task", "cola", "--data", "d", "--files", "dev=x", "dev=y"], "files: give PART=FILE"),
         (["finetune", "quickstart", "--model", "m", "--out", "o"], "give either --train (a labelled file), or --task"),

@@ -23,6 +23,7 @@ from litebert.runs.finetune_settings import FinetuneRun
 from litebert.runs.predict import PredictRun, predict
 from litebert.runs.predict_squad import predict_squad
 from litebert.tasks.delimited import Columns
+from litebert.tasks.official import OfficialPart
 from litebert.tokenization.training import TokenizerSettings, train_tokenizer
 from tasks.squad_builders import CONTEXT, QUESTIONS, squad_json, write_squad
 
@@ -234,20 +235,20 @@ def test_runs_and_checkpoints_are_members_too(tiny_tokenizer, tmp_path):
 def test_a_published_task_is_scored_and_answered(classifiers, tmp_path):
     data = write_cola(tmp_path / "glue")
     members = classifiers(2, labels=("0", "1"))
-    single = ensemble(members[:1], data, task=("cola", "dev")).score.evaluation
+    single = ensemble(members[:1], data, task=OfficialPart("cola", "dev")).score.evaluation
     assert single.metrics == evaluate_official(members[0], "cola", data).parts["dev"].metrics
-    result = ensemble(members, data, task=("cola", "test"), out=tmp_path / "CoLA.tsv")
+    result = ensemble(members, data, task=OfficialPart("cola", "test"), out=tmp_path / "CoLA.tsv")
     assert result.score is None
     assert (tmp_path / "CoLA.tsv").read_text().startswith("index\tprediction\n0\t")
     assert "36 rows answered" in result.to_text()
-    ensemble(members, data, task=("cola", "dev"), out=tmp_path / "dev.tsv")
+    ensemble(members, data, task=OfficialPart("cola", "dev"), out=tmp_path / "dev.tsv")
     assert (tmp_path / "dev.tsv").read_text().splitlines()[1].startswith("0\t")
 
 
 def test_race_is_scored_by_level_and_answered(tiny_tokenizer, tmp_path):
     data = write_race(tmp_path / "race")
     members = [save_member("choices.jsonl", tiny_tokenizer, tmp_path / f"m{seed}", seed) for seed in range(2)]
-    result = ensemble(members, data, task=("race", "dev"), out=tmp_path / "race.json")
+    result = ensemble(members, data, task=OfficialPart("race", "dev"), out=tmp_path / "race.json")
     assert {part.name for part in result.score.evaluation.by_slice} <= {"middle", "high"}
     assert set(json.loads((tmp_path / "race.json").read_text()).values()) <= set("ABCD")
 
@@ -276,7 +277,7 @@ def test_members_that_do_not_fit_are_refused(classifiers, tiny_tokenizer, opinio
         with pytest.raises(ConfigError, match=message):
             ensemble(members, opinions)
     with pytest.raises(ConfigError, match="but CoLA is classification with 0, 1"):
-        ensemble([member], write_cola(tmp_path / "glue"), task=("cola", "dev"))
+        ensemble([member], write_cola(tmp_path / "glue"), task=OfficialPart("cola", "dev"))
 
 
 def test_what_cannot_be_written_or_scored_is_refused_before_the_work(classifiers, tiny_tokenizer, opinions, tmp_path):

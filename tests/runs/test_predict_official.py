@@ -8,6 +8,7 @@ from litebert.errors import ConfigError, DataError
 from litebert.model.directory import save_model
 from litebert.model.models import ForMultipleChoice, ForSequenceClassification
 from litebert.runs.predict_official import predict_official
+from litebert.tasks.official import OfficialPart
 
 from .official_files import SENTENCES, write_cola, write_race
 
@@ -30,7 +31,7 @@ def models(tiny_tokenizer, small_config, tmp_path_factory):
 
 
 def test_a_test_file_of_glue_is_answered_row_by_row(models, tmp_path):
-    result = predict_official(models["cola"], "cola", write_cola(tmp_path), tmp_path / "CoLA.tsv")
+    result = predict_official(models["cola"], OfficialPart("cola", "test"), write_cola(tmp_path), tmp_path / "CoLA.tsv")
     header, *rows = (tmp_path / "CoLA.tsv").read_text().splitlines()
     assert header == "index\tprediction"
     assert [row.split("\t")[0] for row in rows] == [str(number) for number in range(len(SENTENCES))]
@@ -41,13 +42,14 @@ def test_a_test_file_of_glue_is_answered_row_by_row(models, tmp_path):
 def test_scores_have_three_decimals(models, tmp_path):
     (tmp_path / "STS-B").mkdir()
     (tmp_path / "STS-B" / "test.tsv").write_text("index\tsentence1\tsentence2\n0\tthe film\tthe music\n")
-    predict_official(models["sts-b"], "sts-b", tmp_path, tmp_path / "x.tsv")
+    predict_official(models["sts-b"], OfficialPart("sts-b", "test"), tmp_path, tmp_path / "x.tsv")
     _, row = (tmp_path / "x.tsv").read_text().splitlines()
     assert row == f"0\t{float(row.split()[1]):.3f}"
 
 
 def test_answers_to_race_are_letters_by_question_and_its_test_has_labels(models, tmp_path):
-    result = predict_official(models["race"], "race", write_race(tmp_path), tmp_path / "race.json")
+    part = OfficialPart("race", "test")
+    result = predict_official(models["race"], part, write_race(tmp_path), tmp_path / "race.json")
     answers = json.loads((tmp_path / "race.json").read_text())
     assert sorted(answers) == ["high1.txt-0", "high1.txt-1", "middle1.txt-0", "middle1.txt-1"]
     assert result.accuracy == sum(letter == "A" for letter in answers.values()) / 4
@@ -55,10 +57,18 @@ def test_answers_to_race_are_letters_by_question_and_its_test_has_labels(models,
 
 
 def test_a_development_part_tells_how_many_are_right(models, tmp_path):
-    result = predict_official(models["cola"], "cola", write_cola(tmp_path), tmp_path / "x.tsv", part="dev")
+    result = predict_official(models["cola"], OfficialPart("cola", "dev"), write_cola(tmp_path), tmp_path / "x.tsv")
     answers = [row.split("\t")[1] for row in (tmp_path / "x.tsv").read_text().splitlines()[1:]]
     right = sum(answer == str(label) for answer, (_, label) in zip(answers, SENTENCES, strict=True))
     assert result.accuracy == right / len(SENTENCES)
+
+
+def test_a_file_of_ones_own_is_answered_in_place_of_the_published_one(models, tmp_path):
+    own = tmp_path / "few.tsv"
+    own.write_text("index\tsentence\n7\tthe film was good\n")
+    part = OfficialPart("cola", "test", str(own))
+    assert predict_official(models["cola"], part, tmp_path / "nowhere", tmp_path / "x.tsv").rows == 1
+    assert (tmp_path / "x.tsv").read_text().splitlines()[1].startswith("7\t")
 
 
 @pytest.mark.parametrize(
@@ -79,5 +89,5 @@ def test_a_development_part_tells_how_many_are_right(models, tmp_path):
 def test_what_does_not_fit_is_refused_and_nothing_written(models, tmp_path, task, model, output, error, message):
     data = write_race(write_cola(tmp_path / "data"))
     with pytest.raises(error, match=message):
-        predict_official(models[model], task, data, tmp_path / output)
+        predict_official(models[model], OfficialPart(task, "test"), data, tmp_path / output)
     assert [path.name for path in tmp_path.iterdir()] == ["data"]

@@ -10,6 +10,7 @@ from litebert.model.models import ForMultipleChoice, ForSequenceClassification
 from litebert.runs.ensemble import ensemble
 from litebert.runs.predict_official import predict_official
 from litebert.runs.submit import FILES, submit_glue
+from litebert.tasks.official import OfficialPart
 
 from .official_files import SENTENCES, write_cola, write_mnli
 
@@ -65,7 +66,7 @@ def test_one_model_answers_as_predict_does(save, models, tmp_path):
     scorer = save("score", problem_type="regression")
     submit_glue({"cola": models["cola"][1:], "sts-b": [scorer]}, data, tmp_path / "glue.zip")
     for name, file, model in (("cola", "CoLA.tsv", models["cola"][1]), ("sts-b", "STS-B.tsv", scorer)):
-        predict_official(model, name, data, tmp_path / file)
+        predict_official(model, OfficialPart(name, "test"), data, tmp_path / file)
         assert packed(tmp_path / "glue.zip")[file] == (tmp_path / file).read_text()
 
 
@@ -75,13 +76,13 @@ def test_several_models_answer_as_their_ensemble_does(models, tmp_path):
     assert result.models == dict.fromkeys(result.files, 2)
     assert "CoLA.tsv    36 rows, an average of 2 models" in result.to_text()
     for name, file, part in (("cola", "CoLA.tsv", "test"), ("mnli", "MNLI-mm.tsv", "test-mismatched")):
-        ensemble(models[name], data, task=(name, part), out=tmp_path / file)
+        ensemble(models[name], data, task=OfficialPart(name, part), out=tmp_path / file)
         assert packed(tmp_path / "glue.zip")[file] == (tmp_path / file).read_text()
 
 
 def test_what_an_ensemble_wrote_is_packed_beside_what_models_answer(models, tmp_path):
     data, answers = write_mnli(write_cola(tmp_path)), tmp_path / "CoLA.tsv"
-    ensemble(models["cola"], data, task=("cola", "test"), out=answers)
+    ensemble(models["cola"], data, task=OfficialPart("cola", "test"), out=answers)
     result = submit_glue({"mnli": models["mnli"]}, data, tmp_path / "glue.zip", answers=[answers])
     assert packed(tmp_path / "glue.zip")["CoLA.tsv"] == answers.read_text()
     assert set(result.files) == {"CoLA.tsv", "MNLI-m.tsv", "MNLI-mm.tsv", "AX.tsv"}
@@ -98,7 +99,7 @@ def test_what_an_ensemble_wrote_is_packed_beside_what_models_answer(models, tmp_
 )
 def test_each_file_of_the_archive_comes_from_one_place(models, tmp_path, name, tasks, times, message):
     data, answers = write_cola(tmp_path), tmp_path / name
-    ensemble(models["cola"][:1], data, task=("cola", "test"), out=answers)
+    ensemble(models["cola"][:1], data, task=OfficialPart("cola", "test"), out=answers)
     with pytest.raises(ConfigError, match=message):
         submit_glue({task: models[task] for task in tasks}, data, tmp_path / "x.zip", answers=[answers] * times)
 
@@ -119,3 +120,26 @@ def test_a_model_of_another_task_is_refused_and_nothing_written(models, tmp_path
 def test_a_directory_without_test_files_is_refused(models, tmp_path):
     with pytest.raises(DataError, match="no test file of CoLA"):
         submit_glue({"cola": models["cola"]}, tmp_path, tmp_path / "x.zip")
+
+
+def test_files_of_ones_own_are_answered_in_place_of_the_published_ones(models, tmp_path):
+    data, own = write_mnli(write_cola(tmp_path)), tmp_path / "few.tsv"
+    own.write_text("index\tsentence\n7\tthe film was good\n")
+    files = [OfficialPart("cola", "test", str(own))]
+    result = submit_glue(models, data, tmp_path / "glue.zip", files=files)
+    assert result.files == {"CoLA.tsv": 1, "MNLI-m.tsv": 36, "MNLI-mm.tsv": 36, "AX.tsv": 1}
+    (tmp_path / "CoLA.tsv").write_text(packed(tmp_path / "glue.zip")["CoLA.tsv"])
+    again = submit_glue({}, tmp_path / "nowhere", tmp_path / "again.zip", answers=[tmp_path / "CoLA.tsv"], files=files)
+    assert again.files == {"CoLA.tsv": 1}
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        (OfficialPart("cola", "dev", "x.tsv"), "cola.dev is no test file of GLUE; give TASK.PART=FILE"),
+        (OfficialPart("mnli", "test", "x.tsv"), "nothing answers x.tsv; give mnli=MODEL too"),
+    ],
+)
+def test_a_file_of_ones_own_that_nothing_answers_is_refused(models, tmp_path, part, message):
+    with pytest.raises(ConfigError, match=message):
+        submit_glue({"cola": models["cola"]}, write_cola(tmp_path), tmp_path / "x.zip", files=[part])

@@ -85,6 +85,8 @@ def test_a_missing_file_or_part_says_where_it_should_be(tmp_path):
         read_official("rte", tmp_path, "train")
     with pytest.raises(ConfigError, match="GLUE diagnostics has no 'train'; it has diagnostic"):
         read_official("ax", tmp_path, "train")
+    with pytest.raises(DataError, match=r"mine\.tsv: no such file, neither as a path nor in"):
+        read_official("rte", tmp_path, "train", files={"train": "mine.tsv"})
 
 
 def passage(name, *questions):

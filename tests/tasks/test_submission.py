@@ -8,6 +8,7 @@ import pytest
 
 from litebert.errors import DataError
 from litebert.tasks.labelled import ChoiceExample, Example
+from litebert.tasks.official import OfficialPart
 from litebert.tasks.submission import glue_answers, glue_archive, glue_file, race_file
 
 ROWS = [Example("a", None, None, id="0"), Example("b", None, None, id="7")]
@@ -37,7 +38,7 @@ def answers_to(directory, name, content):
     (folder / "test.tsv").write_text("index\tsentence1\tsentence2\n3\ta\tb\n5\tc\td\n")
     path = directory / "answers.tsv"
     path.write_text(f"index\tprediction\n{content}")
-    return glue_answers(path, name, directory, "test")
+    return glue_answers(path, OfficialPart(name, "test"), directory)
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,10 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.labelled import COLUMNS, ColumnArguments
+from litebert.cli.labelled import COLUMNS, ColumnArguments, OptionalPart, PartFile, answered_part
 from litebert.cli.output import Json, OptionalName, OptionalPath, Several, emit
-from litebert.errors import ConfigError
 
 Members = Annotated[tuple[Path, ...], Positional, arg(metavar="MEMBER …", help_behavior_hint="(required)")]
-Part = Literal["dev", "dev-mismatched", "test", "test-mismatched", "diagnostic"]
 
 
 def ensemble(
@@ -18,7 +16,8 @@ def ensemble(
     *,
     data: Path,
     task: OptionalName = None,
-    part: Part = "dev",
+    part: OptionalPart = None,
+    files: PartFile = None,
     columns: ColumnArguments = COLUMNS,
     metrics: Several = (),
     select: Literal["all", "forward"] = "all",
@@ -35,7 +34,8 @@ def ensemble(
         members: run directories, model directories, or RUN/checkpoints/step-…
         data: CSV, TSV, JSONL, CoNLL or SQuAD file, with labels or without; with --task the directory of its files
         task: a published task, such as cola or race
-        part: which of its files
+        part: which of its files (default: dev)
+        files: a file of yours laid out as the task's, in place of a part, which is then answered: test=mine.tsv
         metrics: what to measure on labelled rows; the first one selects; default: what is usual for their kind
         select: all members, or those that forward selection chooses on these rows, which then are no test
         out: where to write the answers: a .jsonl, .csv or .tsv file; a directory for a SQuAD file; with --task as its
@@ -44,13 +44,11 @@ def ensemble(
     """
     from litebert.runs.ensemble import ensemble as run
 
-    if task is None and part != "dev":
-        raise ConfigError("part: is that of a published task; give --task, or the file itself as --data")
     result = run(
         members,
         data,
         columns.to_columns(),
-        task=(task, part) if task else None,
+        task=answered_part(task, part, files, usual="dev", otherwise="--data"),
         metrics=metrics,
         select=select,
         out=out,

@@ -1,19 +1,18 @@
 """`litebert evaluate MODEL --corpus DIR`, `… --data FILE` or `… --task NAME --data DIR`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from tyro.conf import arg
 
-from litebert.cli.labelled import COLUMNS, ColumnArguments
+from litebert.cli.labelled import COLUMNS, NO_TASK, ColumnArguments, PartFiles, files_by_part
 from litebert.cli.output import Json, Model, OptionalName, OptionalPath, Several, emit
 from litebert.corpus.example_settings import ExampleSettings
 from litebert.errors import ConfigError
 
 PairTasks = Annotated[tuple[Literal["sop", "nsp"], ...], arg(help_behavior_hint="(default: both)")]
-PartFiles = Annotated[tuple[str, ...], arg(metavar="PART=FILE …", help_behavior_hint="")]
 Scored = tuple[Mapping[str, Any], str]
 """A result for programs and for people."""
 
@@ -68,7 +67,7 @@ def evaluate(
     if (text.corpus is None) == (rows.data is None):
         raise ConfigError("evaluate: give either --corpus (held-out text) or --data (a labelled file)")
     if rows.files and rows.task is None:
-        raise ConfigError("files: stand for parts of a published task; give --task, or the file itself as --data")
+        raise ConfigError(f"files: {NO_TASK} --data")
     if rows.data is None:
         result, shown = _on_text(model, text, examples)
     elif rows.task is None:
@@ -103,14 +102,6 @@ def _on_file(model: Path, file: Path, rows: ScoredRows, columns: ColumnArguments
 def _on_task(model: Path, directory: Path, task: str, rows: ScoredRows) -> Scored:
     from litebert.runs.evaluate_labelled import evaluate_official
 
-    files = _by_part(rows.files)
+    files = files_by_part(rows.files)
     result = evaluate_official(model, task, directory, files=files, metrics=rows.metrics, report=rows.report)
     return result.to_dict(), result.to_text()
-
-
-def _by_part(files: Sequence[str]) -> dict[Any, str]:
-    """Part → file, from PART=FILE; the part is checked where the task is known."""
-    pairs = [value.partition("=") for value in files]
-    if not all(part and file for part, _, file in pairs) or len({part for part, _, _ in pairs}) < len(pairs):
-        raise ConfigError("files: give PART=FILE, a file for each part, such as dev=mine.tsv")
-    return {part: file for part, _, file in pairs}

@@ -1,13 +1,27 @@
-"""Which labelled rows, as arguments. Before: a command line. After: `finetune`, `sweep`, `evaluate`, `ensemble`."""
+"""Which labelled rows, as arguments. Before: a command line. After: the verbs of fine-tuning.
 
+A file of your own in place of a published one is `--files PART=FILE` for all of them.
+"""
+
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
+
+from tyro.conf import arg
 
 from litebert.cli.output import OptionalName, OptionalPath, Several
 from litebert.errors import ConfigError
 
 if TYPE_CHECKING:
     from litebert.tasks.delimited import Columns
+    from litebert.tasks.official import OfficialPart
+
+AnsweredPart = Literal["dev", "dev-mismatched", "test", "test-mismatched", "diagnostic"]
+PartFiles = Annotated[tuple[str, ...], arg(metavar="PART=FILE …", help_behavior_hint="")]
+PartFile = Annotated[str | None, arg(metavar="PART=FILE", help_behavior_hint="")]
+OptionalPart = Annotated[
+    AnsweredPart | None, arg(metavar=f"{{{','.join(get_args(AnsweredPart))}}}", help_behavior_hint="")
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +61,8 @@ class TrainingRows:
     """labelled file of your own: .csv, .tsv, .jsonl, .conll, .json of SQuAD"""
     dev: OptionalPath = None
     """file to select the best model by; without one a tenth of the training rows is held out, always the same"""
+    files: PartFiles = ()
+    """your own files laid out as the task's, each in place of a part: train=mine.tsv dev=held.tsv"""
     kind: OptionalName = None
     """classification, regression, multi_label, multiple_choice, tokens, spans or answerability; else guessed"""
 
@@ -61,9 +77,40 @@ class TrainingRows:
                 "name stands for --task)"
             )
         if self.train is None:
-            return {"task": task, "directory": str(self.data)}
+            files = {"files": files_by_part(self.files)} if self.files else {}
+            return {"task": task, "directory": str(self.data), **files}
+        if self.files:
+            raise ConfigError(f"files: {NO_TASK} --train and --dev")
         files = {"train": str(self.train)} | ({"dev": str(self.dev)} if self.dev is not None else {})
         return {**files, **asdict(columns), "kind": self.kind}
 
 
 NO_ROWS: Final = TrainingRows()
+NO_TASK: Final = "stand for parts of a published task; give --task, or the file itself as"
+
+
+def files_by_part(values: Sequence[str]) -> dict[Any, str]:
+    """Part → file, from PART=FILE; the part is checked where the task is known."""
+    pairs = [value.partition("=") for value in values]
+    if not all(part and file for part, _, file in pairs) or len({part for part, _, _ in pairs}) < len(pairs):
+        raise ConfigError("files: give PART=FILE, a file for each part, such as dev=mine.tsv")
+    return {part: file for part, _, file in pairs}
+
+
+def answered_part(
+    task: str | None, part: AnsweredPart | None, file: str | None, *, usual: AnsweredPart, otherwise: str
+) -> "OfficialPart | None":
+    """The part of a task to answer: `part`, or that of PART=FILE, or the usual one; None without a task.
+
+    `otherwise` is where a file that belongs to no task is named.
+    """
+    from litebert.tasks.official import OfficialPart
+
+    if task is None:
+        if part is not None or file is not None:
+            raise ConfigError(f"{'part' if part else 'files'}: {NO_TASK} {otherwise}")
+        return None
+    ((named, own),) = files_by_part([file]).items() if file else ((part or usual, None),)
+    if part not in (None, named):
+        raise ConfigError(f"part: {part!r}, but --files gives a file for {named!r}; leave --part out")
+    return OfficialPart(task, named, own)

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
+from litebert.cli.labelled import OptionalPart, PartFile, answered_part
 from litebert.cli.output import Json, Model, OptionalName, Several, emit
 
 
@@ -17,7 +18,8 @@ def predict(
     text_pair: OptionalName = None,
     options: Several = (),
     task: OptionalName = None,
-    part: Literal["test", "test-mismatched", "dev", "dev-mismatched", "diagnostic"] = "test",
+    part: OptionalPart = None,
+    files: PartFile = None,
     top_k: int = 5,
     precision: Literal["fp32", "bf16"] = "fp32",
     threads: Annotated[int | None, arg(metavar="INT", help_behavior_hint="")] = None,
@@ -34,7 +36,8 @@ def predict(
         text_pair: column of the second text of a pair, of a question with options, or of the context of a question
         options: columns of the options of a multiple choice; default: those called option1, option2, …
         task: a published task, whose files are in the directory INPUT
-        part: which of its files
+        part: which of its files (default: test)
+        files: a file of yours laid out as the task's, in place of a part, which is then answered: test=mine.tsv
         top_k: fillings to give for each [MASK]
         precision: arithmetic of the model
         threads: threads to use; default: torch's choice
@@ -46,8 +49,9 @@ def predict(
     values: dict[str, Any] = {"model": str(model), "input": str(input), "output": str(output), "text": text}
     values |= {"text_pair": text_pair, "options": options, "top_k": top_k, "precision": precision, "threads": threads}
     run = PredictRun.parse(values, where="predict")
-    if task is None:
+    official = answered_part(task, part, files, usual="test", otherwise="INPUT")
+    if official is None:
         result = predict_file(run)
     else:
-        result = predict_official(model, task, input, output, part=part, precision=precision, threads=run.threads)
+        result = predict_official(model, official, input, output, precision=precision, threads=run.threads)
     emit(result.to_dict(), result.to_text(), as_json=json)

@@ -2,14 +2,19 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from litebert.cli.labelled import files_by_part
 from litebert.cli.output import Json, emit
 from litebert.errors import ConfigError
 
+if TYPE_CHECKING:
+    from litebert.tasks.official import OfficialPart
+
 Answers = Annotated[tuple[str, ...], Positional, arg(metavar="TASK=MODEL|FILE …", help_behavior_hint="(required)")]
+Files = Annotated[tuple[str, ...], arg(metavar="TASK.PART=FILE …", help_behavior_hint="")]
 
 
 def submit(
@@ -17,6 +22,7 @@ def submit(
     *,
     data: Path,
     out: Path,
+    files: Files = (),
     precision: Literal["fp32", "bf16"] = "fp32",
     json: Json = False,
 ) -> None:
@@ -29,19 +35,31 @@ def submit(
             answers by their official name: CoLA.tsv, as `ensemble` and `predict` write them
         data: directory of the published files of GLUE
         out: the .zip to write
+        files: test files of your own laid out as those of GLUE, in their places: cola.test=mine.tsv
         precision: arithmetic of the models
     """
     from litebert.runs.submit import submit_glue
 
-    files = [Path(value) for value in answers if value.endswith(".tsv")]
+    answered = [Path(value) for value in answers if value.endswith(".tsv")]
     models = _by_task([value for value in answers if not value.endswith(".tsv")])
-    if not models and not files:
+    if not models and not answered:
         raise ConfigError(_USAGE)
-    result = submit_glue(models, data, out, answers=files, precision=precision)
+    result = submit_glue(models, data, out, answers=answered, files=_own(files), precision=precision)
     emit(result.to_dict(), result.to_text(), as_json=json)
 
 
 _USAGE = "submit: give TASK=MODEL for one task or more, such as cola=runs/cola/model, or files of answers (CoLA.tsv)"
+
+
+def _own(values: Sequence[str]) -> "list[OfficialPart]":
+    """Test files in place of the official ones, from TASK.PART=FILE."""
+    from litebert.tasks.official import OfficialPart
+
+    parts = []
+    for place, file in files_by_part(values).items():
+        task, _, part = place.rpartition(".")
+        parts.append(OfficialPart(task, part, file))
+    return parts
 
 
 def _by_task(values: Sequence[str]) -> dict[str, list[Path]]:

@@ -11,10 +11,10 @@ from litebert.runs.ensemble_files import check_output, write_answers
 from litebert.runs.ensemble_members import Predicted, averaged, members_at, predictions_of
 from litebert.runs.ensemble_result import EnsembleResult, EnsembleScore, MemberScore
 from litebert.runs.ensemble_rows import Rows, read_official_rows, read_rows
-from litebert.tasks.catalogue import PartName
 from litebert.tasks.delimited import Columns
 from litebert.tasks.ensemble_answers import Examined, examine, targets_of
 from litebert.tasks.ensemble_gain import paired_gains
+from litebert.tasks.official import OfficialPart
 from litebert.tasks.squad_evaluation import THRESHOLD
 from litebert.training.settings import Precision
 
@@ -24,7 +24,7 @@ def ensemble(
     rows: Path,
     columns: Columns | None = None,
     *,
-    task: tuple[str, PartName] | None = None,
+    task: OfficialPart | None = None,
     metrics: Sequence[str] = (),
     select: Selection = "all",
     out: Path | None = None,
@@ -36,7 +36,7 @@ def ensemble(
         paths: run directories, model directories or checkpoints; their order does not matter.
         rows: a file of one's own, or with `task` the directory of published files.
         columns: which column of the file holds what.
-        task: name and part of a published task.
+        task: a part of a published task.
         metrics: what to measure; the first one selects.
         select: average all, or those that forward selection finds on these rows.
         out: where to write the answers.
@@ -46,7 +46,7 @@ def ensemble(
     if task is None:
         asked = read_rows(members[0], rows, columns or Columns(), metrics)
     else:
-        asked = read_official_rows(members[0], task[0], rows, task[1], metrics)
+        asked = read_official_rows(members[0], task, rows, metrics)
     _check(asked, select, out)
     predicted = predictions_of(members, asked.data, precision=precision)
     chosen = _chosen(asked, predicted, select)

@@ -10,11 +10,11 @@ from litebert.errors import ConfigError, DataError
 from litebert.runs.ensemble_members import Member
 from litebert.runs.finetune_data import task_from
 from litebert.runs.labelled import task_of
-from litebert.tasks.catalogue import PartName, official_task
+from litebert.tasks.catalogue import official_task
 from litebert.tasks.choice_columns import option_columns, options_of
 from litebert.tasks.delimited import Columns
 from litebert.tasks.labelled import ChoiceExample, Example, LabelledData, TaggedExample
-from litebert.tasks.official import has_labels, read_official
+from litebert.tasks.official import OfficialPart, has_labels
 from litebert.tasks.reading import read_labelled
 from litebert.tasks.rows import Table, read_table, read_text
 from litebert.tasks.squad_reader import read_squad_questions
@@ -54,17 +54,17 @@ def read_rows(member: Member, path: Path, columns: Columns, metrics: Sequence[st
     return Rows(data, table, task_of(data, (columns.text, columns.text_pair), columns.label, metrics))
 
 
-def read_official_rows(member: Member, name: str, directory: Path, part: PartName, metrics: Sequence[str]) -> Rows:
+def read_official_rows(member: Member, part: OfficialPart, directory: Path, metrics: Sequence[str]) -> Rows:
     """The rows of a part of a published task, which the member must have been fine-tuned on."""
-    row = official_task(name)
+    row = official_task(part.task)
     labels = member.description.labels
     if row.kind != member.kind or (row.labels is not None and set(row.labels) != set(labels)):
         raise ConfigError(
             f"{member.path}: answers {member.kind} with labels {', '.join(labels)}, but {row.title} is {row.kind} "
             f"with {', '.join(row.labels or ())}; give models that were fine-tuned on it"
         )
-    data = read_official(name, directory, part)
-    return Rows(data, None, task_from(row, data, tuple(metrics)) if has_labels(data) else None, name)
+    data = part.read(directory)
+    return Rows(data, None, task_from(row, data, tuple(metrics)) if has_labels(data) else None, part.task)
 
 
 def _has_labels(kind: Kind, path: Path, table: Table | None, columns: Columns) -> bool:

@@ -74,7 +74,7 @@ class OfficialFiles(Settings):
     dev: PartName = "dev"
     """Part to select and report by."""
     files: dict[PartName, str] = Field(default_factory=dict)
-    """Names of files that differ from the official ones, such as those of a smaller selection."""
+    """Files laid out as the official ones, to take their places, such as a smaller selection; only train and dev."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -82,6 +82,9 @@ class OfficialFiles(Settings):
         for part in ("train", self.dev):
             if part not in parts:
                 raise ValueError(f"the task {self.task} has no part {part!r}; it has {', '.join(parts)}")
+        for part in self.files:
+            if part not in ("train", self.dev):
+                raise ValueError(f"files: train and {self.dev} are read, not {part}; leave it out, or set data.dev")
         return self
 
 

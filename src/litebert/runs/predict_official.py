@@ -11,9 +11,9 @@ from litebert.errors import ConfigError
 from litebert.files import write_text
 from litebert.inference.predictor import Precision, Predictor
 from litebert.runs.result import Result
-from litebert.tasks.catalogue import PartName, official_task
+from litebert.tasks.catalogue import official_task
 from litebert.tasks.labelled import LETTERS, LabelledData
-from litebert.tasks.official import read_official
+from litebert.tasks.official import OfficialPart
 from litebert.tasks.submission import glue_file, race_file
 
 
@@ -34,21 +34,20 @@ class OfficialAnswers(Result):
 
 def predict_official(
     model: Path,
-    name: str,
+    part: OfficialPart,
     directory: Path,
     output: Path,
     *,
-    part: PartName = "test",
     precision: Precision = "fp32",
     threads: int | None = None,
 ) -> OfficialAnswers:
     """Answer a part of a published task: a .tsv of GLUE, a .json of RACE."""
-    is_race = official_task(name).format == "race"
+    is_race = official_task(part.task).format == "race"
     ending = ".json" if is_race else ".tsv"
     if output.suffix != ending:
-        raise ConfigError(f"output: {output.name!r}, but answers to {name} are a {ending} file; give such a name")
-    data = read_official(name, directory, part)
-    answers = _answers(Predictor.load(model, precision=precision, threads=threads), name, data)
+        raise ConfigError(f"output: {output.name!r}, but answers to {part.task} are a {ending} file; give such a name")
+    data = part.read(directory)
+    answers = _answers(Predictor.load(model, precision=precision, threads=threads), part.task, data)
     write_text(output, race_file(data.examples, answers) if is_race else glue_file(data.examples, answers))
     return OfficialAnswers(output, len(answers), _accuracy(data, answers))
 

@@ -4,7 +4,7 @@ Needs no training data: labels and their order are in the model directories.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,22 +15,23 @@ from litebert.runs.ensemble_files import official_file
 from litebert.runs.ensemble_members import averaged, members_at, predictions_of
 from litebert.runs.ensemble_rows import read_official_rows
 from litebert.runs.result import Result
-from litebert.tasks.catalogue import TASKS, PartName, official_task
-from litebert.tasks.official import parts_there
+from litebert.tasks.catalogue import TASKS, official_task
+from litebert.tasks.official import OfficialPart
 from litebert.tasks.submission import glue_answers, glue_archive
 from litebert.training.settings import Precision
 
 logger = logging.getLogger(__name__)
 
+OWN_FILES: Final = "give TASK.PART=FILE, such as cola.test=mine.tsv or mnli.test-mismatched=mine.tsv"
 DIAGNOSTICS_FROM: Final = "mnli"
 """The task whose models also answer the diagnostics."""
-FILES: Final[Mapping[str, tuple[str, PartName]]] = {
-    file.submitted_as: (name, part)
+FILES: Final[Mapping[str, OfficialPart]] = {
+    file.submitted_as: OfficialPart(name, part)
     for name, row in TASKS.items()
     for part, file in row.parts.items()
     if file.submitted_as is not None
 }
-"""Official name of each file of answers → task and part."""
+"""Official name of each file of answers → what it answers."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ def submit_glue(
     output: Path,
     *,
     answers: Sequence[Path] = (),
+    files: Sequence[OfficialPart] = (),
     precision: Precision = "fp32",
 ) -> Submission:
     """Answer the test files of GLUE in `directory` and pack the answers under their official names.
@@ -72,12 +74,15 @@ def submit_glue(
         directory: of the published files.
         output: the zip.
         answers: files of answers by their official names, as `ensemble` and `predict` write them.
+        files: test files of your own, in place of those in `directory`.
         precision: arithmetic of the models.
     """
-    asked = {file: name for name in models for file in _files_of(name, directory)}
-    contents = _given(answers, directory, asked)
+    parts = _with_own(files)
+    asked = {file: name for name in models for file in _files_of(name, parts, directory)}
+    _check_own(files, parts, {*asked, *(path.name for path in answers)})
+    contents = _given(answers, parts, directory, asked)
     for file, name in asked.items():
-        contents[file] = _answered(file, models[name], directory, precision=precision)
+        contents[file] = _answered(file, models[name], parts[file], directory, precision=precision)
     write_bytes(output, glue_archive(contents))
     return Submission(
         output,
@@ -87,19 +92,36 @@ def submit_glue(
     )
 
 
-def _files_of(name: str, directory: Path) -> list[str]:
-    """The file for each test part in `directory` that models of a task answer."""
-    if name not in {task for task, _ in FILES.values()}:
+def _with_own(files: Sequence[OfficialPart]) -> dict[str, OfficialPart]:
+    """What each file of answers answers, with test files of your own in their places."""
+    own = {(part.task, part.part): part for part in files}
+    places = {(part.task, part.part) for part in FILES.values()}
+    for task, part in own.keys() - places:
+        raise ConfigError(f"files: {task}.{part} is no test file of GLUE; {OWN_FILES}")
+    return {file: own.get((part.task, part.part), part) for file, part in FILES.items()}
+
+
+def _check_own(files: Sequence[OfficialPart], parts: Mapping[str, OfficialPart], answered: Collection[str]) -> None:
+    """ConfigError where a file of your own would not be read."""
+    for part in files:
+        if part not in {parts[file] for file in answered if file in parts}:
+            raise ConfigError(f"files: nothing answers {part.file}; give {part.task}=MODEL too, or leave the file out")
+
+
+def _files_of(name: str, parts: Mapping[str, OfficialPart], directory: Path) -> list[str]:
+    """The file for each test part that is there and that models of a task answer."""
+    if name not in {part.task for part in parts.values()}:
         raise ConfigError(f"models: {name!r} is no task of GLUE; give TASK=DIRECTORY, such as cola=RUN/model")
-    parts = [(name, part) for part in parts_there(name, directory, start="test")]
-    if name == DIAGNOSTICS_FROM:
-        parts += [("ax", part) for part in parts_there("ax", directory, start="diagnostic")]
-    if not parts:
+    tasks = (name, "ax") if name == DIAGNOSTICS_FROM else (name,)
+    there = [file for file, part in parts.items() if part.task in tasks and part.is_there(directory)]
+    if not there:
         raise DataError(f"{directory}: no test file of {official_task(name).title}; give the directory of GLUE")
-    return [file for file, part in FILES.items() if part in parts]
+    return there
 
 
-def _given(answers: Sequence[Path], directory: Path, asked: Mapping[str, str]) -> dict[str, str]:
+def _given(
+    answers: Sequence[Path], parts: Mapping[str, OfficialPart], directory: Path, asked: Mapping[str, str]
+) -> dict[str, str]:
     """The contents of files that are answered already, each checked against the test file it answers."""
     contents: dict[str, str] = {}
     for path in answers:
@@ -108,15 +130,13 @@ def _given(answers: Sequence[Path], directory: Path, asked: Mapping[str, str]) -
         if path.name in contents or path.name in asked:
             by = f"models of {asked[path.name]} answer it too" if path.name in asked else "it is given twice"
             raise ConfigError(f"{path}: {by}; give each file of answers once")
-        name, part = FILES[path.name]
-        contents[path.name] = glue_answers(path, name, directory, part)
+        contents[path.name] = glue_answers(path, parts[path.name], directory)
     return contents
 
 
-def _answered(file: str, paths: Sequence[Path], directory: Path, *, precision: Precision) -> str:
-    name, part = FILES[file]
+def _answered(file: str, paths: Sequence[Path], part: OfficialPart, directory: Path, *, precision: Precision) -> str:
     members = members_at(paths)
-    rows = read_official_rows(members[0], name, directory, part, ())
-    content = official_file(name, rows.data, averaged(predictions_of(members, rows.data, precision=precision)))
+    rows = read_official_rows(members[0], part, directory, ())
+    content = official_file(part.task, rows.data, averaged(predictions_of(members, rows.data, precision=precision)))
     logger.info("%s: %d rows answered", file, len(rows.data.examples))
     return content

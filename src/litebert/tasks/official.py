@@ -5,7 +5,7 @@ The directory is that of all tasks (`GLUE/CoLA/train.tsv`) or that of the one (`
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from litebert.errors import ConfigError, DataError
@@ -19,6 +19,24 @@ from litebert.tasks.squad_reader import read_squad
 logger = logging.getLogger(__name__)
 
 UNKNOWN_GENRE = "n/a"
+
+
+@dataclass(frozen=True, slots=True)
+class OfficialPart:
+    """A part of a published task, in its own file or in one of yours."""
+
+    task: str
+    part: PartName
+    file: str | None = None
+    """A file laid out as the official one, to take its place."""
+
+    def read(self, directory: Path) -> LabelledData:
+        """Its examples, as `read_official` has them."""
+        return read_official(self.task, directory, self.part, files={self.part: self.file} if self.file else None)
+
+    def is_there(self, directory: Path) -> bool:
+        """Whether the directory holds its file; one of yours is taken to be there."""
+        return self.file is not None or self.part in parts_there(self.task, directory, start=self.part)
 
 
 def read_official(
@@ -35,7 +53,8 @@ def read_official(
         name: of a row of `TASKS`.
         directory: that of all tasks, or that of this one.
         part: which file.
-        files: names of files that differ from the official ones, such as those of a smaller selection.
+        files: names of files that differ from the official ones, such as those of a smaller selection: in the
+            directory, or paths.
         labels: the labels in the order of a model that has another than the original code.
 
     Raises:
@@ -47,7 +66,7 @@ def read_official(
         raise ConfigError(f"part: {task.title} has no {part!r}; it has {', '.join(task.parts)}")
     row = task.parts[part]
     own_name = (files or {}).get(part)
-    path = _find(task, directory, own_name or row.file)
+    path = _find(task, directory, own_name or row.file, is_own=own_name is not None)
     if task.format == "race":
         examples = read_race(path, task.levels)
     elif task.format == "squad":
@@ -109,13 +128,15 @@ def _ids(table: Table, column: str) -> list[str]:
     return ids
 
 
-def _find(task: OfficialTask, directory: Path, file: str) -> Path:
-    for path in _places(task, directory, file):
+def _find(task: OfficialTask, directory: Path, file: str, *, is_own: bool) -> Path:
+    for path in [*_places(task, directory, file), *([Path(file)] if is_own else [])]:
         if path.exists():
             return path
+    if is_own:
+        raise DataError(f"{file}: no such file, neither as a path nor in {directory}; check the name that stands there")
     raise DataError(
         f"{directory}: no {task.folders[0]}/{file} there, nor {file}; give the directory that holds the folder "
-        f"{task.folders[0]!r}, or name the file (data.files)"
+        f"{task.folders[0]!r}, or name the file (--files PART=FILE)"
     )
 
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from litebert.errors import DataError
-from litebert.tasks.catalogue import PartName
 from litebert.tasks.label_columns import NUMBER
 from litebert.tasks.labelled import ChoiceExample, Example
-from litebert.tasks.official import read_official
+from litebert.tasks.official import OfficialPart
 from litebert.tasks.rows import read_text, read_tsv
 
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
@@ -27,11 +26,11 @@ def glue_file(examples: Sequence[Example], answers: Sequence[str | float]) -> st
     return "".join(["index\tprediction\n", *rows])
 
 
-def glue_answers(path: Path, name: str, directory: Path, part: PartName) -> str:
-    """The content of a file of answers to a test file of a task; DataError unless each of its rows has one."""
+def glue_answers(path: Path, part: OfficialPart, directory: Path) -> str:
+    """The content of a file of answers to a part of a task; DataError unless each of its rows has one."""
     table = read_tsv(path, read_text(path))
     numbers, answers = table.texts("index"), table.texts("prediction")
-    data = read_official(name, directory, part)
+    data = part.read(directory)
     if len(numbers) != len(data.examples):
         raise DataError(
             f"{path}: {len(numbers)} answers to the {len(data.examples)} rows of {data.path}; answer that file"
