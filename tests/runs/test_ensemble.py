@@ -22,6 +22,7 @@ from litebert.runs.finetune import finetune
 from litebert.runs.finetune_settings import FinetuneRun
 from litebert.runs.predict import PredictRun, predict
 from litebert.runs.predict_squad import predict_squad
+from litebert.runs.predict_words import predict_words
 from litebert.tasks.delimited import Columns
 from litebert.tasks.official import OfficialPart
 from litebert.tokenization.training import TokenizerSettings, train_tokenizer
@@ -163,6 +164,20 @@ def test_rows_without_labels_are_answered_as_predict_answers_them(asked, tmp_pat
         assert one.get("probability", 0.0) == pytest.approx(other.get("probability", 0.0), abs=1e-5)
 
 
+@pytest.mark.parametrize("ending", [".conll", ".csv", ".jsonl"])
+@pytest.mark.parametrize("content", ["the O\nfilm B-X\n\nmusic O\n", "-DOCSTART-\n\nthe\nfilm\n\nmusic\n"])
+def test_conll_columns_get_the_file_that_predict_writes(tiny_tokenizer, tmp_path, content, ending):
+    words, ours, theirs = tmp_path / "words.conll", tmp_path / f"ours{ending}", tmp_path / f"theirs{ending}"
+    words.write_text(content)
+    members = [save_member("words.jsonl", tiny_tokenizer, tmp_path / str(seed), seed) for seed in range(2)]
+    result = ensemble(members[:1], words, out=ours)
+    predict_words(members[0], words, theirs)
+    assert ours.read_text() == theirs.read_text()
+    assert (result.score is None) == content.startswith("-DOCSTART-")
+    both = ensemble(members, words, out=tmp_path / "both.bio")
+    assert (both.rows, ensemble(members, tmp_path / "both.bio").rows) == (2, 2)
+
+
 def _without_labels(rows):
     """The same rows with nothing that says what is right."""
     bare = rows.with_stem(f"{rows.stem}-bare")
@@ -253,14 +268,6 @@ def test_race_is_scored_by_level_and_answered(tiny_tokenizer, tmp_path):
     assert set(json.loads((tmp_path / "race.json").read_text()).values()) <= set("ABCD")
 
 
-def test_tagged_columns_are_answered_with_their_words(tiny_tokenizer, tmp_path):
-    (tmp_path / "dev.conll").write_text("the O\nfilm B-X\n\nmusic B-X\n")
-    members = [save_member("words.jsonl", tiny_tokenizer, tmp_path / f"m{seed}", seed) for seed in range(2)]
-    result = ensemble(members, tmp_path / "dev.conll", out=tmp_path / "tags.jsonl")
-    assert result.score.evaluation.examples == 2
-    assert json.loads((tmp_path / "tags.jsonl").read_text().splitlines()[0])["text"] == "the film"
-
-
 def test_members_that_do_not_fit_are_refused(classifiers, tiny_tokenizer, opinions, tmp_path):
     (member,) = classifiers(1)
     stars = save_member("stars.tsv", tiny_tokenizer, tmp_path / "stars", 0)
@@ -298,6 +305,10 @@ def test_what_cannot_be_written_or_scored_is_refused_before_the_work(classifiers
     with pytest.raises(ConfigError, match="are several files; give a directory"):
         ensemble([answerer], squad, out=tmp_path / "a.json")
     tagger = save_member("words.jsonl", tiny_tokenizer, tmp_path / "tagger", 0)
+    (tmp_path / "words.conll").write_text("the\nfilm\n")
+    for model, file, found in [(member, "words.conll", "CoNLL columns hold"), (tagger, "dev.json", "holds questions")]:
+        with pytest.raises(ConfigError, match=found):
+            ensemble([model], tmp_path / file, out=tmp_path / "a.csv")
     empty = _jsonl(tmp_path / "empty.jsonl", [{"text": " "}])
     with pytest.raises(DataError, match="field 'text': holds no words; remove the row"):
         ensemble([tagger], empty, out=tmp_path / "a.jsonl")

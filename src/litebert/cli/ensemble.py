@@ -38,8 +38,8 @@ def ensemble(
         files: a file of yours laid out as the task's, in place of a part, which is then answered: test=mine.tsv
         metrics: what to measure on labelled rows; the first one selects; default: what is usual for their kind
         select: all members, or those that forward selection chooses on these rows, which then are no test
-        out: where to write the answers: a .jsonl, .csv or .tsv file; a directory for a SQuAD file; with --task as its
-            leaderboard wants it
+        out: where to write the answers: a .jsonl, .csv or .tsv file; for CoNLL columns also .conll, with the tag as one
+            more column; a directory for a SQuAD file; with --task as its leaderboard wants it
         precision: arithmetic of the models
     """
     from litebert.runs.ensemble import ensemble as run

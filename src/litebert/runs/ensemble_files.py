@@ -12,6 +12,7 @@ from litebert.runs.ensemble_members import Predicted
 from litebert.runs.ensemble_rows import Rows
 from litebert.runs.predict import WRITERS, joined
 from litebert.runs.predict_answers import tagged
+from litebert.runs.predict_words import WORD_ENDINGS, tagged_words
 from litebert.tasks.answers import SET_FROM
 from litebert.tasks.catalogue import official_task
 from litebert.tasks.ensemble import Predictions
@@ -20,6 +21,7 @@ from litebert.tasks.label_columns import SEPARATOR
 from litebert.tasks.labelled import LabelledData
 from litebert.tasks.squad_files import write_predictions
 from litebert.tasks.submission import glue_file, race_file
+from litebert.tasks.tagged import read_columns
 from litebert.tasks.task import Kind
 
 Named = dict[str, Any]
@@ -31,7 +33,7 @@ def check_output(output: Path, rows: Rows) -> None:
         if output.suffix:
             raise ConfigError(f"out: {output}, but answers to a SQuAD file are several files; give a directory")
         return
-    endings = tuple(WRITERS)
+    endings = WORD_ENDINGS if _is_conll(rows) else tuple(WRITERS)
     if rows.official is not None:
         endings = (".json",) if official_task(rows.official).format == "race" else (".tsv",)
     if output.suffix not in endings:
@@ -49,6 +51,10 @@ def write_answers(output: Path, rows: Rows, predicted: Predicted, *, threshold: 
         return
     if rows.official is not None:
         write_text(output, official_file(rows.official, data, predicted))
+    elif _is_conll(rows):
+        write_text(
+            output, tagged_words(data.path, output, read_columns(data.path), _taggings(predicted.predictions, data))
+        )
     else:
         answers = named_answers(predicted, data, threshold=threshold)
         write_text(output, WRITERS[output.suffix](output, _with_rows(rows, answers)))
@@ -72,16 +78,17 @@ def _is_squad(rows: Rows) -> bool:
     return rows.table is None and rows.data.kind in ("spans", "answerability")
 
 
+def _is_conll(rows: Rows) -> bool:
+    return rows.table is None and rows.data.kind == "tokens"
+
+
 def _numbered(data: LabelledData) -> list[Any]:
     """The examples by number; rows of development files have none, so theirs is their place."""
     return [each if each.id is not None else replace(each, id=str(place)) for place, each in enumerate(data.examples)]
 
 
 def _with_rows(rows: Rows, answers: list[Named]) -> list[Named]:
-    if rows.table is None:
-        return [
-            {"text": " ".join(each.words), **answer} for each, answer in zip(rows.data.examples, answers, strict=True)
-        ]
+    assert rows.table is not None, "only rows of a table come back with their answers beside them"
     return [joined(rows.table, row, answer) for row, answer in zip(rows.table.rows, answers, strict=True)]
 
 
@@ -115,8 +122,12 @@ def _options(predictions: Predictions, data: LabelledData) -> list[Named]:
 
 
 def _tags(predictions: Predictions, data: LabelledData) -> list[Named]:
+    return [tagged(each) for each in _taggings(predictions, data)]
+
+
+def _taggings(predictions: Predictions, data: LabelledData) -> list[Tagging]:
     return [
-        tagged(Tagging.of(example.words, given, data.labels or ()))
+        Tagging.of(example.words, given, data.labels or ())
         for example, given in zip(data.examples, predictions, strict=True)
     ]
 

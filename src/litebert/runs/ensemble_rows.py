@@ -19,7 +19,7 @@ from litebert.tasks.reading import read_labelled
 from litebert.tasks.rows import Table, read_table, read_text
 from litebert.tasks.squad_reader import read_squad_questions
 from litebert.tasks.squad_rows import question_columns, unanswered_rows
-from litebert.tasks.tagged import ENDINGS
+from litebert.tasks.tagged import ENDINGS, read_columns
 from litebert.tasks.task import Kind, Task
 
 logger = logging.getLogger(__name__)
@@ -47,7 +47,9 @@ def read_rows(member: Member, path: Path, columns: Columns, metrics: Sequence[st
     if not _has_labels(kind, path, table, columns):
         logger.info("%s: no labels; its rows are answered, not scored", path)
         examples = (
-            _unlabelled_questions(path, table, columns) if kind in _QUESTIONS else _unlabelled(kind, table, columns)
+            _unlabelled_questions(path, table, columns)
+            if kind in _QUESTIONS
+            else _unlabelled(kind, path, table, columns)
         )
         return Rows(LabelledData(path, kind, tuple(examples), labels or None, "no labels"), table, None)
     data = read_labelled(path, columns, kind=kind, labels=None if kind == "regression" else labels or None)
@@ -68,8 +70,10 @@ def read_official_rows(member: Member, part: OfficialPart, directory: Path, metr
 
 
 def _has_labels(kind: Kind, path: Path, table: Table | None, columns: Columns) -> bool:
+    if path.suffix in ENDINGS:
+        return kind != "tokens" or len(read_columns(path)[0][0].columns) > 1
     if table is None:
-        return path.suffix != ".json" or '"answers"' in read_text(path)
+        return kind not in _QUESTIONS or '"answers"' in read_text(path)
     label = columns.label
     if kind in _QUESTIONS:
         label = question_columns(table, question=columns.text, context=columns.text_pair, answer=columns.label).answer
@@ -77,8 +81,9 @@ def _has_labels(kind: Kind, path: Path, table: Table | None, columns: Columns) -
     return label in table.columns or columns.label != Columns().label
 
 
-def _unlabelled(kind: Kind, table: Table | None, columns: Columns) -> list[Any]:
-    assert table is not None, "CoNLL columns always hold labels"
+def _unlabelled(kind: Kind, path: Path, table: Table | None, columns: Columns) -> list[Any]:
+    if table is None:
+        return [TaggedExample(tuple(line.columns[0] for line in lines), None) for lines in read_columns(path)]
     pairs = table.texts(columns.text_pair) if columns.text_pair else [None] * len(table.rows)
     if kind == "tokens":
         return [TaggedExample(words, None) for words in _words(table, columns.text)]

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from litebert.errors import ConfigError
 from litebert.files import write_text
@@ -20,6 +20,9 @@ from litebert.tasks.rows import lines_of, read_text
 from litebert.tasks.tagged import ENDINGS, Line, read_columns
 
 logger = logging.getLogger(__name__)
+
+WORD_ENDINGS: Final = (*ENDINGS, *WRITERS)
+"""What the file with the tags may be called."""
 
 
 @dataclass(frozen=True)
@@ -41,21 +44,25 @@ def predict_words(
     model: Path, words_file: Path, output: Path, *, precision: Precision = "fp32", threads: int | None = None
 ) -> TaggedWords:
     """Tag every word of a file with CoNLL columns, the word first; tags that it holds already do not matter."""
-    endings = (*ENDINGS, *WRITERS)
-    if output.suffix not in endings:
-        raise ConfigError(f"output: {output.name!r} ends in none of {', '.join(endings)}; the ending is the format")
+    if output.suffix not in WORD_ENDINGS:
+        raise ConfigError(
+            f"output: {output.name!r} ends in none of {', '.join(WORD_ENDINGS)}; the ending is the format"
+        )
     if output.resolve() == words_file.resolve():
         raise ConfigError(f"output: {output} is the input; write the tags elsewhere")
     sentences = read_columns(words_file)
     predictor = Predictor.load(model, precision=precision, threads=threads)
     answers = predictor.tag([[line.columns[0] for line in lines] for lines in sentences])
-    write_text(output, _content(words_file, output, sentences, answers))
+    write_text(output, tagged_words(words_file, output, sentences, answers))
     logger.info("%s: %d sentences tagged", output, len(sentences))
     words = sum(map(len, sentences))
     return TaggedWords(output, len(sentences), words, sum(len(answer.entities) for answer in answers))
 
 
-def _content(words_file: Path, output: Path, sentences: Sequence[Sequence[Line]], answers: Sequence[Tagging]) -> str:
+def tagged_words(
+    words_file: Path, output: Path, sentences: Sequence[Sequence[Line]], answers: Sequence[Tagging]
+) -> str:
+    """What `output` is to hold: the sentences of a file with their tags, as its ending says."""
     if output.suffix in ENDINGS:
         return _columns(lines_of(read_text(words_file)), sentences, answers)
     rows = _by_sentence if output.suffix == ".jsonl" else _by_word
