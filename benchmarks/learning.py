@@ -36,7 +36,7 @@ from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.frequency import token_counts
 from litebert.corpus.shards import Corpus
 from litebert.model.config import ModelConfig
-from litebert.model.informed_init import begin_with_neighbours, begin_with_words
+from litebert.model.informed_init import Columns, begin_with_neighbours
 from litebert.model.models import ForPretraining
 from litebert.runs.pretraining_objective import PretrainingObjective
 from litebert.tokenization.tokenizer import Tokenizer
@@ -191,10 +191,9 @@ def our_model(corpus: Corpus, arguments: Namespace) -> ForPretraining:
     config = small_model(corpus, arguments)
     model = ForPretraining(config, seed=0)
     if arguments.initial == "neighbours":
-        vectors = torch.from_numpy(neighbour_vectors(corpus, config.embedding_size, seed=0))
-        counts = torch.from_numpy(token_counts(corpus)).float()
-        begin_with_words(model, vectors, counts, scale=config.initializer_range, seed=0)
-        begin_with_neighbours(model.encoder, config)
+        counts = token_counts(corpus)
+        vectors = neighbour_vectors(corpus, Columns.of(config).words, seed=0, counts=counts)
+        begin_with_neighbours(model, torch.from_numpy(vectors), torch.from_numpy(counts).float(), seed=0)
     return model
 
 

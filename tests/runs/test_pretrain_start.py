@@ -49,31 +49,25 @@ def test_each_process_computes_its_part(corpus_directory):
     assert ranks[0].fingerprint == ranks[1].fingerprint
 
 
-NEIGHBOURS = ("initial_words=neighbours", "initial_attention=neighbours")
+NEIGHBOURS = "initial_weights=neighbours"
 
 
-@pytest.mark.parametrize("setting", NEIGHBOURS)
-def test_new_weights_may_begin_with_the_neighbours_of_tokens(corpus_directory, tmp_path, setting):
-    run = plan(corpus_directory, setting)
+def test_new_weights_may_begin_with_the_neighbours_of_tokens(corpus_directory, tmp_path):
+    run = plan(corpus_directory, NEIGHBOURS)
     found, fresh = PretrainStart.of(run).model(RunDirectory(tmp_path), World.current("cpu")), ForPretraining(run.model)
     changed = {name for name, tensor in found.state_dict().items() if not torch.equal(tensor, fresh.state_dict()[name])}
-    assert (
-        changed
-        == {
-            NEIGHBOURS[0]: {"encoder.embeddings.word.weight", "mlm.bias"},
-            NEIGHBOURS[1]: {
-                *("encoder.embeddings.position.weight", "encoder.projection.weight"),
-                *("encoder.attentions.0.query.weight", "encoder.attentions.0.key.weight"),
-            },
-        }[setting]
-    )
+    assert changed == {
+        *(f"encoder.embeddings.{table}.weight" for table in ("word", "position", "token_type")),
+        *("encoder.attentions.0.query.weight", "encoder.attentions.0.key.weight"),
+        *("encoder.projection.weight", "mlm.bias"),
+    }
 
 
 def test_a_run_that_begins_with_neighbours_beats_frequencies_before_its_first_step(corpus_directory, tmp_path):
     more = ("train.duration=2 steps", "held_out_examples=64")
     plain, informed = (
         pretrain(plan(corpus_directory, *more, *settings), tmp_path / str(len(settings)))
-        for settings in ((), ("initial_words=neighbours",))
+        for settings in ((), (NEIGHBOURS,))
     )
     assert informed.start.mlm_loss < plain.start.mlm_loss
 
@@ -81,5 +75,5 @@ def test_a_run_that_begins_with_neighbours_beats_frequencies_before_its_first_st
 def test_weights_to_start_from_leave_nothing_to_begin_with(corpus_directory, tmp_path):
     source = ForPretraining(plan(corpus_directory).model, seed=9)
     save_model(source, tmp_path / "source")
-    start = PretrainStart.of(plan(corpus_directory, f"start_from={tmp_path / 'source'}", *NEIGHBOURS))
+    start = PretrainStart.of(plan(corpus_directory, f"start_from={tmp_path / 'source'}", NEIGHBOURS))
     assert torch.equal(first_weights(start, tmp_path), source.encoder.embeddings.word.weight)

@@ -3,103 +3,197 @@
 A small model with fresh weights predicts by frequency alone for its first millions of tokens: words must find their
 neighbours before attending to them pays, and the other way round. Both can be given. Nothing else changes: the same
 parameters, the same function of them, the same checkpoint. docs/pretraining.md, "Where the weights begin", has figures.
+
+Places, segments and words begin in columns of their own, so that a head can read one of them alone.
+Source of the idea of beginning with structure in the products of weights: Trockman and Kolter 2023 (mimetic
+initialization); waves, equal words and a block that serves all layers are ours.
 """
 
 import math
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from litebert.errors import ConfigError
 from litebert.model.attention import Attention
 from litebert.model.config import ModelConfig
+from litebert.model.embeddings import Embeddings
 from litebert.model.encoder import Encoder
 from litebert.model.init import fill_truncated_normal
 from litebert.model.models import ForPretraining
 from litebert.randomness import torch_seed_for
 
-SCORE = 6.0
-"""What a head gives the place it is made to look at, before the softmax, if only positions were added up there."""
-FASTEST = 2.2
-"""Radians a token of the fastest wave; 1 leaves a place too similar to its neighbours."""
+FASTEST, SLOWEST = 2.4, 0.01
+"""Radians a token of the first and of the last wave; a place differs enough from the next one by the fast ones."""
+PLACE_SHARE, SEGMENT_SHARE = 0.25, 0.1
+"""Squared length of a place, and of a segment, beside that of a word."""
+PLACE_SCORE, WORD_SCORE, SEGMENT_SCORE = 14.0, 8.0, 3.0
+"""What a head gives the place, the equal word, or the other segment it is made to look at, before the softmax."""
+FRESH = 0.3
+"""What is kept of the fresh weights of a query or key, so that no head is another's copy."""
+LEAST_COLUMNS = 8
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of the embeddings begin as what."""
+
+    waves: int
+    """Each takes two of the first columns."""
+    width: int
+
+    @classmethod
+    def of(cls, config: ModelConfig) -> "Columns":
+        """A quarter for places, one column for the segment, the others for words; raises ConfigError if too few."""
+        width = config.embedding_size
+        if width < LEAST_COLUMNS:
+            raise ConfigError(
+                f"model.embedding_size: {width} columns have no room for places, segments and words apart; "
+                f"take at least {LEAST_COLUMNS}, or initial_weights=random"
+            )
+        return cls((width // 4 - 1) // 2 or 1, width)
+
+    @property
+    def segment(self) -> int:
+        """The column that is positive in the first segment and negative in the second."""
+        return 2 * self.waves
+
+    @property
+    def words(self) -> int:
+        """How many columns, the last ones, words have."""
+        return self.width - self.segment - 1
 
 
 @torch.no_grad()
-def begin_with_words(
-    model: ForPretraining, vectors: Float[Tensor, "V D"], frequencies: Float[Tensor, " V"], *, scale: float, seed: int
+def begin_with_neighbours(
+    model: ForPretraining, vectors: Float[Tensor, "V D"], frequencies: Float[Tensor, " V"], *, seed: int
 ) -> None:
-    """Take `vectors`, with standard deviation `scale`, as word embeddings, and log `frequencies` as output bias.
+    """Words as `vectors` say, places as waves, heads that look at neighbours and at equal words, log frequencies.
 
-    What all vectors have in common says nothing and is taken out, and they are turned at random: as factors their first
-    columns carry most, and these are no other columns than the ones of the fastest waves. Rows of zeros keep their
-    fresh weights.
+    Of `vectors`, ordered by what they explain, as many columns are taken as there is room for.
     """
+    config, encoder = model.encoder.config, model.encoder
+    columns, size = Columns.of(config), config.initializer_range
     smoothed = frequencies + 1
     model.mlm.bias.copy_((smoothed / smoothed.sum()).log())
-    table = model.encoder.embeddings.word.weight
-    known = vectors.abs().sum(dim=1) > 0
+    _lay_words(encoder.embeddings.word.weight, vectors, columns, size=size, seed=seed)
+    _lay_places(encoder.embeddings, columns, size=size)
+    _turn_heads(encoder, columns, size=size)
+
+
+def wave_angles(waves: int) -> Float[Tensor, " W"]:
+    """Radians a token of each wave, by equal factors from `FASTEST` down to `SLOWEST`."""
+    return FASTEST * (SLOWEST / FASTEST) ** (torch.arange(waves) / max(waves - 1, 1))
+
+
+def heads_that_look_beside(heads: int) -> list[int]:
+    """-1, 1, -2, 2, …: how far from its own place each of the first heads looks; from four on, half of them do."""
+    beside = heads if heads < 4 else heads - heads // 2
+    return [(-1) ** (head + 1) * (head // 2 + 1) for head in range(beside)]
+
+
+def _lay_words(table: Tensor, vectors: Tensor, columns: Columns, *, size: float, seed: int) -> None:
+    """Rows of zeros in `vectors` keep their fresh weights in the columns of words; no word is in another column.
+
+    What all vectors have in common says nothing and is taken out, and they are turned at random: their first columns
+    carry most, and each head reads a part of the columns.
+    """
+    table[:, : -columns.words] = 0
+    words = vectors[:, : columns.words]
+    known = words.abs().sum(dim=1) > 0
     if not known.any():
         return
-    words = vectors[known] - vectors[known].mean(dim=0)
-    turn = torch.empty(vectors.shape[1], table.shape[1])
+    centred = words[known] - words[known].mean(dim=0)
+    turn = torch.empty(columns.words, columns.words)
     fill_truncated_normal(turn, scale=1.0, seed=torch_seed_for(seed, "turn"))
-    words = words @ torch.linalg.qr(turn.T)[0].T
-    table[known] = (words * (scale / words.std())).to(table)
+    turned = centred @ torch.linalg.qr(turn)[0][: centred.shape[1]]
+    table[known, -columns.words :] = (turned * (size / turned.square().mean().sqrt())).to(table)
 
 
-@torch.no_grad()
-def begin_with_neighbours(encoder: Encoder, config: ModelConfig) -> None:
-    """Positions as waves, and heads that look one token back, one on, two back, two on, and so forth.
+def _lay_places(embeddings: Embeddings, columns: Columns, *, size: float) -> None:
+    """Waves for places and one column for the segment, each as long as its share of a word."""
+    positions, segments = embeddings.position.weight, embeddings.token_type.weight
+    angles = torch.arange(len(positions))[:, None] * wave_angles(columns.waves)
+    positions.zero_()
+    positions[:, : columns.segment] = _wave_height(columns, size) * _side_by_side(angles.sin(), angles.cos())
+    segments.zero_()
+    segments[:, columns.segment] = torch.linspace(1, -1, len(segments)) * _segment_height(columns, size)
 
-    A wave moved by some tokens is the wave turned by an angle, so query and key can read the same waves, one of them
-    turned, and agree most at a place `offset` tokens away. The fresh weights stay, added to that. Source of the idea of
-    beginning with structure in the products of weights: Trockman and Kolter 2023 (mimetic initialization).
-    """
-    positions = encoder.embeddings.position.weight
-    angles = wave_angles(config)
-    waves = turned(torch.arange(len(positions))[:, None] * angles)
-    positions[:, : waves.shape[1]] = waves * (math.sqrt(2) * config.initializer_range)
-    spread = _spread(encoder, config)
+
+def _turn_heads(encoder: Encoder, columns: Columns, *, size: float) -> None:
+    config, spread = encoder.config, _spread(encoder)
+    beside = heads_that_look_beside(config.num_attention_heads)
+    readers = [_neighbour(columns, config.head_size, offset, size=size) for offset in beside]
+    readers += [
+        _equal_word(columns, config.head_size, number, size=size)
+        for number in range(config.num_attention_heads - len(beside))
+    ]
+    query, key = (torch.cat(side) @ spread.T for side in zip(*readers, strict=True))
     for block in encoder.attentions:
         assert isinstance(block, Attention)
-        for head, offset in enumerate(offsets(config.num_attention_heads)):
-            rows = slice(head * config.head_size, (head + 1) * config.head_size)
-            key, query = (_reader(config, angles, turn) @ spread.T for turn in (0, offset))
-            block.key.weight[rows] += key
-            block.query.weight[rows] += query
+        block.query.weight.mul_(FRESH).add_(query)
+        block.key.weight.mul_(FRESH).add_(key)
 
 
-def wave_angles(config: ModelConfig) -> Float[Tensor, " E2"]:
-    """Radians a token of each wave, by equal factors from `FASTEST` down by as much as there are positions."""
-    waves = config.embedding_size // 2
-    return FASTEST * float(config.max_position_embeddings) ** (-torch.arange(waves) / max(waves - 1, 1))
+def _neighbour(columns: Columns, rows: int, offset: int, *, size: float) -> tuple[Tensor, Tensor]:
+    """Query and key [D, E] that agree most at the place `offset` tokens on.
+
+    A wave moved by some tokens is the wave turned by an angle, so both read the same waves, one of them turned: the
+    fastest ones there are rows for, the faster the stronger.
+    """
+    waves = torch.arange(min(columns.waves, rows // 2))
+    angles = wave_angles(columns.waves)[waves]
+    strength = angles.sqrt() / angles.sqrt().sum()
+    height = _wave_height(columns, size) * _norm_scale(columns, size)
+    gain = (strength * PLACE_SCORE * math.sqrt(rows)).sqrt() / height
+    cosine, sine = (angles * offset).cos(), (angles * offset).sin()
+    query, key = torch.zeros(rows, columns.width), torch.zeros(rows, columns.width)
+    key[2 * waves, 2 * waves] = key[2 * waves + 1, 2 * waves + 1] = gain
+    query[2 * waves, 2 * waves] = query[2 * waves + 1, 2 * waves + 1] = gain * cosine
+    query[2 * waves, 2 * waves + 1], query[2 * waves + 1, 2 * waves] = gain * sine, -gain * sine
+    return query, key
 
 
-def turned(angles: Float[Tensor, "*shape E2"]) -> Float[Tensor, "*shape E"]:
-    """Sine and cosine of each angle, side by side."""
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+def _equal_word(columns: Columns, rows: int, number: int, *, size: float) -> tuple[Tensor, Tensor]:
+    """Query and key [D, E] that agree most at the same word, or at one with such neighbours, in the other segment.
+
+    The last row reads the segment; the others as many columns of words, for each `number` of such a head others.
+    """
+    read = min(rows - 1, columns.words)
+    first = columns.width - columns.words
+    taken = first + (number * read + torch.arange(read)) % columns.words
+    scale = _norm_scale(columns, size)
+    query = torch.zeros(rows, columns.width)
+    if read:
+        query[torch.arange(read), taken] = math.sqrt(WORD_SCORE * math.sqrt(rows) / read) / (size * scale)
+    key = query.clone()
+    gain = math.sqrt(SEGMENT_SCORE * math.sqrt(rows)) / (_segment_height(columns, size) * scale)
+    query[-1, columns.segment], key[-1, columns.segment] = -gain, gain
+    return query, key
 
 
-def offsets(heads: int) -> list[int]:
-    """-1, 1, -2, 2, …: where each head looks."""
-    return [(-1) ** (head + 1) * (head // 2 + 1) for head in range(heads)]
+def _wave_height(columns: Columns, size: float) -> float:
+    return size * math.sqrt(PLACE_SHARE * columns.words / columns.waves)
 
 
-def _reader(config: ModelConfig, angles: Float[Tensor, " E2"], offset: int) -> Float[Tensor, "D E"]:
-    """Rows that read waves spread over all lengths, each turned by `offset` tokens; two rows a wave."""
-    size, waves = config.head_size, len(angles)
-    read = torch.linspace(0, waves - 1, min(size // 2, waves)).round().long()
-    rows = torch.zeros(size, config.embedding_size)
-    first, second = 2 * torch.arange(len(read)), 2 * torch.arange(len(read)) + 1
-    cosine, sine = (angles[read] * offset).cos(), (angles[read] * offset).sin()
-    rows[first, 2 * read], rows[first, 2 * read + 1] = cosine, sine
-    rows[second, 2 * read], rows[second, 2 * read + 1] = -sine, cosine
-    return rows * math.sqrt(SCORE * math.sqrt(size) / max(len(read), 1))
+def _segment_height(columns: Columns, size: float) -> float:
+    return size * math.sqrt(SEGMENT_SHARE * columns.words)
 
 
-def _spread(encoder: Encoder, config: ModelConfig) -> Float[Tensor, "H E"]:
+def _norm_scale(columns: Columns, size: float) -> float:
+    """By what the layer norm of the embeddings multiplies a sum of word, place and segment."""
+    return math.sqrt(columns.width / (columns.words * (1 + PLACE_SHARE + SEGMENT_SHARE))) / size
+
+
+def _side_by_side(first: Tensor, second: Tensor) -> Tensor:
+    return torch.stack([first, second], dim=-1).flatten(-2)
+
+
+def _spread(encoder: Encoder) -> Float[Tensor, "H E"]:
     """How embeddings stand in the hidden vectors; the projection is made to keep their angles and sizes."""
-    wide, narrow = config.hidden_size, config.embedding_size
+    wide, narrow = encoder.config.hidden_size, encoder.config.embedding_size
     if not isinstance(encoder.projection, nn.Linear):
         return torch.eye(wide, narrow)
     weight = encoder.projection.weight

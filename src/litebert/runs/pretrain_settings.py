@@ -44,13 +44,10 @@ class PretrainRun(Settings):
     start_from: str | None = None
     """Weights to start from: a model or run directory, a checkpoint, a name on the hub or a TensorFlow checkpoint; its
     depth and sharing may differ from the model's. Optimizer, schedule and data begin anew."""
-    initial_words: Literal["random", "neighbours"] = "random"
-    """Word embeddings of a new model: random, as the original's, or from which tokens of the corpus stand near each
-    other, counted before the first step; then the output bias is how often each occurs. With `start_from` there is no
-    new model."""
-    initial_attention: Literal["random", "neighbours"] = "random"
-    """Positions and heads of a new model: random, as the original's, or waves and heads that look at the tokens beside
-    theirs."""
+    initial_weights: Literal["random", "neighbours"] = "random"
+    """Of a new model: random, as the original's, or from which tokens of the corpus stand near each other, counted
+    before the first step, with heads that look at the tokens beside theirs and, from four heads on, at equal words.
+    With `start_from` there is no new model."""
     select_by: SelectBy | None = None
     """Held-out measure by which the exported model is chosen among those evaluated; null exports the last one."""
     pair_tasks: tuple[PairTask, ...] = ()

@@ -4,6 +4,7 @@ The same for a run and for its rehearsal, which therefore refuses what the run w
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 import torch
@@ -13,9 +14,9 @@ from litebert.corpus.cooccurrence import neighbour_vectors
 from litebert.corpus.frequency import token_counts
 from litebert.corpus.mixture import WeightedCorpora, refuse_misfit
 from litebert.corpus.shards import Corpus
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, DataError
 from litebert.model.config import ModelConfig
-from litebert.model.informed_init import begin_with_neighbours, begin_with_words
+from litebert.model.informed_init import Columns, begin_with_neighbours
 from litebert.model.models import ForPretraining
 from litebert.runs.directory import RunDirectory
 from litebert.runs.pretrain_settings import PretrainRun
@@ -40,6 +41,8 @@ class PretrainStart:
         corpus = Corpus.open(run.corpus, "train")
         mixed_with = [(Corpus.open(directory, "train"), weight) for directory, weight in run.mixed_with.items()]
         refuse_misfit([(corpus, 1.0), *mixed_with])
+        if run.held_out_examples:
+            _refuse_nothing_held_out(run.corpus)
         tokenizer = Tokenizer.load(corpus.tokenizer_directory)
         _refuse_unfit_model(run.model, tokenizer, run.examples.max_length)
         return cls(run, corpus, mixed_with, tokenizer)
@@ -56,13 +59,11 @@ class PretrainStart:
     def _new_model(self, world: World) -> ForPretraining:
         run, config = self.run, self.run.model
         model = ForPretraining(config, seed=run.seed)
-        if run.initial_words == "neighbours":
+        if run.initial_weights == "neighbours":
+            counts, width = token_counts(self.corpus), Columns.of(config).words
             # Counted once: on other processors the factors might differ in their last bits.
-            found = world.on_first(lambda: neighbour_vectors(self.corpus, config.embedding_size, seed=run.seed))
-            vectors, counts = torch.from_numpy(found), torch.from_numpy(token_counts(self.corpus))
-            begin_with_words(model, vectors, counts.float(), scale=config.initializer_range, seed=run.seed)
-        if run.initial_attention == "neighbours":
-            begin_with_neighbours(model.encoder, config)
+            found = world.on_first(lambda: neighbour_vectors(self.corpus, width, seed=run.seed, counts=counts))
+            begin_with_neighbours(model, torch.from_numpy(found), torch.from_numpy(counts).float(), seed=run.seed)
         return model
 
     def batches(self, world: World) -> PretrainBatches:
@@ -78,6 +79,13 @@ class PretrainStart:
             seed=run.seed,
             mixed_with=self.mixed_with,
         )
+
+
+def _refuse_nothing_held_out(corpus: Path) -> None:
+    try:
+        Corpus.open(corpus, "held_out")
+    except DataError as error:
+        raise DataError(f"{error}; or train without looking: held_out_examples=0") from None
 
 
 def _refuse_unfit_model(config: ModelConfig, tokenizer: Tokenizer, max_length: int) -> None:
