@@ -20,6 +20,8 @@ from runs.texts import write_documents
 SMALL = (
     *("model.num_hidden_layers=2", "model.hidden_size=32", "model.num_attention_heads=2", "model.embedding_size=16"),
     *("model.intermediate_size=64", "model.initializer_range=0.1", "examples.max_length=32"),
+    # Larger weights would make more of the noise that AdamW makes of the biases of keys, whose gradient is zero.
+    "initial_weights=random",
     # Each rank draws dropout of its own.
     *("model.hidden_dropout_prob=0", "model.attention_probs_dropout_prob=0"),
     *("batch_size=8", "microbatch_size=2", "held_out_examples=32", "select_by=mlm_loss"),

@@ -60,7 +60,7 @@ def test_what_was_never_fetched_is_said_to_be_so(cached, changes):
 
 def test_a_name_that_cannot_be_is_refused(cached):
     options, _ = cached
-    with pytest.raises(CheckpointError, match="out/of/place: no such directory, and not on the hub"):
+    with pytest.raises(CheckpointError, match=r"^out/of/place: no such directory, and no name on the hub"):
         fetch("out/of/place", options)
 
 

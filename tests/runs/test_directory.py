@@ -9,9 +9,12 @@ import pytest
 
 from litebert.errors import ConfigError
 from litebert.runs import directory
-from litebert.runs.directory import RunDirectory, environment, package_version, processor_name
+from litebert.runs.directory import FREE, RunDirectory, environment, package_version, processor_name
+from litebert.runs.finetune_settings import FinetuneRun
+from litebert.runs.pretrain_settings import PretrainRun
 from litebert.runs.result import Result
 from litebert.settings import Settings, read_yaml, write_yaml
+from litebert.training.settings import TrainSettings
 
 
 @dataclass(frozen=True)
@@ -32,14 +35,20 @@ class Inner(Settings):
 class Plan(Settings):
     seed: int = 0
     """A number."""
+    microbatch_size: int = 8
+    """A number on which nothing depends."""
     inner: Inner = Inner()
     """Settings in settings."""
     more: Inner | None = None
     """Settings that need not be there."""
 
 
-def opened(path, kind="pretrain", **changes):
-    return RunDirectory.open(path, Plan(**changes), kind=kind)
+def opened(path, kind="pretrain", allowed=(), **changes):
+    """Found again, or made."""
+    plan = Plan(**changes)
+    run = RunDirectory.open(path, plan, kind=kind, allowed=allowed)
+    run.begin(plan, kind=kind)
+    return run
 
 
 def test_settings_and_environment_are_written_first(tmp_path):
@@ -47,10 +56,16 @@ def test_settings_and_environment_are_written_first(tmp_path):
     assert read_yaml(run.settings_file) == {
         "kind": "pretrain",
         "seed": 3,
+        "microbatch_size": 8,
         "inner": {"rate": 0.1, "depth": 2},
         "more": None,
     }
     assert json.loads((run.path / "environment.json").read_text())["python"] == platform.python_version()
+
+
+def test_nothing_is_made_before_the_run_begins(tmp_path):
+    RunDirectory.open(tmp_path / "run", Plan(), kind="pretrain")
+    assert not (tmp_path / "run").exists()
 
 
 def test_it_is_found_again_and_left_as_it_is(tmp_path):
@@ -172,17 +187,30 @@ def test_what_a_machine_does_not_tell_is_left_out(monkeypatch):
 def test_settings_that_may_change_take_the_place_of_the_old_ones(tmp_path, allowed):
     """A finished run with another length, say, is not finished any more."""
     opened(tmp_path).finish(Finished(3))
-    changed = RunDirectory.open(tmp_path, Plan(inner=Inner(rate=9.0)), kind="pretrain", allowed=allowed)
+    changed = opened(tmp_path, inner=Inner(rate=9.0), allowed=allowed)
     assert changed.result(Finished) is None
     assert read_yaml(changed.settings_file)["inner"] == {"rate": 9.0, "depth": 2}
 
 
 def test_a_permission_that_is_not_used_leaves_a_finished_run_finished(tmp_path):
     opened(tmp_path).finish(Finished(3))
-    assert RunDirectory.open(tmp_path, Plan(), kind="pretrain", allowed=["inner"]).result(Finished)
+    assert opened(tmp_path, allowed=["inner"]).result(Finished)
+
+
+def test_what_no_number_depends_on_may_change_and_a_finished_run_stays_finished(tmp_path):
+    opened(tmp_path).finish(Finished(3))
+    changed = opened(tmp_path, microbatch_size=4)
+    assert changed.result(Finished) == Finished(3)
+    assert read_yaml(changed.settings_file)["microbatch_size"] == 4
+
+
+@pytest.mark.parametrize("run", [PretrainRun, FinetuneRun])
+def test_the_settings_that_may_always_change_exist(run):
+    fields = {*run.model_fields, *(f"train.{name}" for name in TrainSettings.model_fields)}
+    assert fields >= FREE
 
 
 def test_a_permission_for_another_setting_does_not_help(tmp_path):
     opened(tmp_path)
     with pytest.raises(ConfigError, match=r"settings \(inner.rate\).*name what may change in train.allow"):
-        RunDirectory.open(tmp_path, Plan(inner=Inner(rate=9.0)), kind="pretrain", allowed=["in", "seed"])
+        opened(tmp_path, inner=Inner(rate=9.0), allowed=["in", "seed"])

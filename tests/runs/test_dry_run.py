@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from litebert.cli.main import main
-from litebert.errors import CheckpointError, ConfigError, LitebertError
+from litebert.errors import CheckpointError, ConfigError, DataError, LitebertError
 from litebert.model.directory import save_model
 from litebert.model.models import ForPretraining
 from litebert.runs.dry_run import dry_run
@@ -82,14 +82,37 @@ def test_an_epoch_of_a_mixture_is_as_long_as_in_the_run(corpus_directory, second
     ("override", "error", "message"),
     [
         ("start_from=/no/such/model", CheckpointError, "/no/such/model: no such directory"),
+        ("start_from=MODEL model.hidden_size=64", ConfigError, "hidden_size"),
         ("mixed_with={/no/such/corpus: 1}", LitebertError, "/no/such/corpus"),
         ("examples.max_length=1024", ConfigError, "max_position_embeddings"),
+        ("train.warmup='500 steps'", ConfigError, "warmup: 500 steps leaves nothing"),
+        ("train.sharded=true", ConfigError, "sharded: there is one process"),
     ],
 )
-def test_what_the_run_would_refuse_is_refused(corpus_directory, tmp_path, override, error, message):
+@pytest.mark.parametrize("verb", [pretrain, dry_run])
+def test_what_cannot_be_is_refused_before_anything_is_written(
+    corpus_directory, tmp_path, verb, override, error, message
+):
+    save_model(ForPretraining(plan(corpus_directory).model), tmp_path / "model")
+    overrides = override.replace("MODEL", str(tmp_path / "model")).split(" model.")
+    run = plan(corpus_directory, overrides[0], *(f"model.{more}" for more in overrides[1:]))
     with pytest.raises(error, match=message):
-        dry_run(plan(corpus_directory, override), tmp_path / "run")
+        verb(run, tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("verb", [pretrain, dry_run])
+def test_a_corpus_with_nothing_held_out_is_refused_unless_nobody_looks(second_corpus, tmp_path, verb):
+    with pytest.raises(DataError, match=r"held_out part holds no document.*or train without looking: held_out"):
+        verb(plan(second_corpus), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    verb(plan(second_corpus, "held_out_examples=0", "train.duration=1 step"), tmp_path / "run")
+
+
+def test_a_corrected_command_runs_where_the_wrong_one_was_refused(corpus_directory, tmp_path):
+    with pytest.raises(CheckpointError):
+        pretrain(plan(corpus_directory, "start_from=/no/such/model"), tmp_path / "run")
+    assert pretrain(plan(corpus_directory, "train.duration=1 step"), tmp_path / "run").steps == 1
 
 
 def test_the_largest_microbatch_that_fits_is_found(corpus_directory, tmp_path, monkeypatch, caplog):

@@ -248,3 +248,31 @@ def test_a_misspelt_setting_is_refused():
 def test_sharding_is_refused(settings):
     with pytest.raises(ConfigError, match="sharded: fine-tuning keeps a whole model"):
         parsed(settings, train={**TRAIN, "sharded": True})
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"model": "/no/such/model"}, CheckpointError, "/no/such/model: no such directory"),
+        ({"tokenizer": "/no/such/tokenizer"}, DataError, "/no/such/tokenizer"),
+        ({"data": {"train": "/no/such/file.tsv"}}, DataError, "/no/such/file.tsv"),
+        ({"data": {"task": "cola", "directory": "/no/such/data"}}, DataError, "/no/such/data"),
+        ({"max_length": 512}, ConfigError, "max_length: 512 tokens, but the model reads 40"),
+        ({"class_weights": {"excellent": 2}}, ConfigError, "there is no label 'excellent'"),
+        ({"train": {**TRAIN, "warmup": "90 steps"}}, ConfigError, "warmup: 90 steps leaves nothing"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_written(settings, tmp_path, changes, error, message):
+    with pytest.raises(error, match=message):
+        finetune(parsed(settings, **changes), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_goes_on_with_smaller_microbatches_and_what_its_permission_names(settings, tmp_path):
+    """As somebody does whose memory was too small, or whose run was too short."""
+    settings["train"] |= {"duration": "1 steps", "schedule": "constant"}
+    first = finetune(parsed(settings), tmp_path / "run")
+    again = finetune(parsed(settings, microbatch_size=3), tmp_path / "run")
+    assert again.to_dict() == json.loads(json.dumps(first.to_dict()))
+    settings["train"] |= {"duration": "2 steps", "allow_changes": ["train.duration"]}
+    assert finetune(parsed(settings, microbatch_size=3), tmp_path / "run").steps == 2

@@ -136,7 +136,8 @@ def test_wandb_goes_on_with_the_run_of_the_directory(tmp_path, libraries):
 def test_a_tracker_that_is_not_installed_is_an_error(tmp_path, monkeypatch, name, module):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtraError, match=name):
-        train(tmp_path, trackers=[name])
+        train(tmp_path / "run", trackers=[name])
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("name", get_args(TrackerName))

@@ -52,7 +52,9 @@ def _snapshot(name: str, options: HubOptions, patterns: list[str]) -> Path:
             f"{name}: no such directory, and the model was never fetched here; "
             f"check the path, or allow the network for the first fetch"
         ) from None
-    except (HfHubHTTPError, HFValidationError, OSError) as error:
+    except HFValidationError:
+        raise CheckpointError(f"{name}: no such directory, and no name on the hub; check the path") from None
+    except (HfHubHTTPError, OSError) as error:
         reason = str(error).strip().split("\n")[0]
         raise CheckpointError(f"{name}: no such directory, and not on the hub ({reason}); check the name") from None
     return Path(found)

@@ -18,11 +18,15 @@ from litebert.errors import ConfigError
 from litebert.files import write_json, write_text
 from litebert.runs.result import Result
 from litebert.settings import Settings, changed_names, flat, read_yaml, write_yaml
+from litebert.training.settings import OPERATIONAL
 
 R = TypeVar("R", bound=Result)
 
 _PERMISSION = "train.allow_changes"
 """The setting that names those which may change; it may itself."""
+FREE = frozenset({"microbatch_size", *(f"train.{name}" for name in OPERATIONAL if name != "evaluate_every")})
+"""Settings that may differ whenever a run goes on, since nothing that it gives depends on them; which model is the best
+depends on when one looks."""
 PACKAGES = ("litebert", "torch", "numpy", "sentencepiece", "safetensors")
 
 
@@ -34,30 +38,43 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: Path, settings: Settings, *, kind: str, allowed: Collection[str] = ()) -> Self:
-        """Create the directory, or find it again: other settings than its own are a ConfigError that names them.
+        """Find the directory again: other settings than its own are a ConfigError that names them.
 
         Settings that did not exist yet when it was made must have their defaults.
         `kind` is the verb; a directory of another verb is refused. Settings named in `allowed` (or below a name there)
-        may differ: they take the place of the old ones, and a run that was finished is so no longer.
+        may differ: they take the place of the old ones, and a run that was finished is so no longer. Those in `FREE`
+        always may, and leave a finished run finished.
+        A new directory is not made before `begin`, so that what is refused until then leaves nothing behind.
         """
         run = cls(path)
-        wanted = {"kind": kind, **settings.to_dict()}
         if run.settings_file.exists():
-            if _refuse_other_settings(run.settings_file, settings, wanted, allowed=allowed):
+            wanted = {"kind": kind, **settings.to_dict()}
+            changed = _changed_settings(run.settings_file, settings, wanted, allowed=(*allowed, *FREE))
+            if changed:
                 write_text(run.settings_file, write_yaml(wanted))
+            if not changed <= FREE:
                 run.result_file.unlink(missing_ok=True)
-            return run
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        elif path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise ConfigError(f"{path}: exists and is not a run directory; choose another --out or remove it")
-        # First the file by which the directory is known, so that a process killed here can be started again.
-        write_text(run.settings_file, write_yaml(wanted))
-        write_json(run.path / "environment.json", environment())
         return run
+
+    def begin(self, settings: Settings, *, kind: str) -> None:
+        """Make the directory, unless it is there, with the `settings` that `open` checked."""
+        if self.settings_file.exists():
+            return
+        # First the file by which the directory is known, so that a process killed here can be started again.
+        write_text(self.settings_file, write_yaml({"kind": kind, **settings.to_dict()}))
+        write_json(self.path / "environment.json", environment())
 
     @property
     def settings_file(self) -> Path:
         """The resolved settings, written before the first step."""
         return self.path / "settings.yaml"
+
+    @property
+    def start_scores(self) -> Path:
+        """What the model of a pretraining run scored before its first step."""
+        return self.path / "start.json"
 
     @property
     def metrics(self) -> Path:
@@ -143,10 +160,10 @@ def _git_commit() -> str | None:
     return done.stdout.strip() or None
 
 
-def _refuse_other_settings(
+def _changed_settings(
     file: Path, settings: Settings, wanted: Mapping[str, Any], *, allowed: Collection[str]
-) -> bool:
-    """Whether any setting that may change has changed; a change of another one is a ConfigError."""
+) -> set[str]:
+    """Names of settings that may change and have; a change of another one is a ConfigError."""
     found = settings.completed(flat(read_yaml(file)))
     names = [name for name in changed_names(found, flat(wanted)) if name != _PERMISSION]
     refused = [name for name in names if not any(f"{name}.".startswith(f"{free}.") for free in allowed)]
@@ -155,4 +172,4 @@ def _refuse_other_settings(
             f"{file}: the run there has other settings ({', '.join(refused)}); resume it with its own settings, "
             f"name what may change in {_PERMISSION}, or choose another --out"
         )
-    return bool(names)
+    return set(names)

@@ -73,56 +73,55 @@ class FinetuneResult(Result):
 
 def finetune(run: FinetuneRun, out: Path, *, listeners: Sequence[Listener] = ()) -> FinetuneResult:
     """Train on `run.data` and leave the best model; a run that `out` holds goes on, a finished one is given back."""
-    if done := _finished(run, out):
-        return done
+    with joined_world(run.train) as world:
+        allowed = run.train.allow_changes
+        directory = world.on_first(lambda: RunDirectory.open(out, run, kind="finetune", allowed=allowed))
+        if done := directory.result(FinetuneResult):
+            logger.info("%s: this run is finished; nothing is trained again", out)
+            return done
+        return _train(run, directory, world, listeners)
+
+
+def _train(run: FinetuneRun, directory: RunDirectory, world: World, listeners: Sequence[Listener]) -> FinetuneResult:
     task, train, dev = read_data(run)
     weights = class_weights(run.class_weights, train)
     tokenizer, model = start(run, task)
     rate_factors = choose_parameters(model, run)
-    dev_rows = LabelledSet.prepare(dev, task, tokenizer, max_length=run.max_length)
-    with joined_world(run.train) as world:
-        directory = world.on_first(lambda: RunDirectory.open(out, run, kind="finetune"))
-        best = BestModel(
-            dev_rows,
-            directory.model,
-            world=world,
-            precision=run.train.precision,
-            save=lambda evaluation: _save(run, task, evaluation, model, tokenizer, directory),
-        )
-        trainer = Trainer(
-            model,
-            objective=objective_of(task.kind, weights),
-            batches=_batches(run, task, train, tokenizer, world),
-            settings=run.train,
-            directory=directory.path,
-            fingerprint={"tokenizer": tokenizer.fingerprint, "max_length": run.max_length},
-            evaluate=best.measure,
-            patience=Patience(run.patience, by=task.select_by),
-            rate_factors=rate_factors,
-            listeners=[best, *listeners],
-        )
-        trained = trainer.fit()
-        result = FinetuneResult(
-            model=directory.model,
-            kind=task.kind,
-            reason=train.reason,
-            train_examples=len(train.examples),
-            steps=trained.steps,
-            elapsed_seconds=trained.elapsed_seconds,
-            best=world.on_first(best.kept),
-            trained_parameters=trained_and_all(model)[0],
-            stopped_early_at=trained.learning_rate if trained.stopped_early else None,
-        )
-        world.on_first(lambda: directory.finish(result))
+    best = BestModel(
+        LabelledSet.prepare(dev, task, tokenizer, max_length=run.max_length),
+        directory.model,
+        world=world,
+        precision=run.train.precision,
+        save=lambda evaluation: _save(run, task, evaluation, model, tokenizer, directory),
+    )
+    trainer = Trainer(
+        model,
+        objective=objective_of(task.kind, weights),
+        batches=_batches(run, task, train, tokenizer, world),
+        settings=run.train,
+        directory=directory.path,
+        fingerprint={"tokenizer": tokenizer.fingerprint, "max_length": run.max_length},
+        evaluate=best.measure,
+        patience=Patience(run.patience, by=task.select_by),
+        rate_factors=rate_factors,
+        listeners=[best, *listeners],
+    )
+    # All that the settings name is open now and fits together; so far nothing was written.
+    world.on_first(lambda: directory.begin(run, kind="finetune"))
+    trained = trainer.fit()
+    result = FinetuneResult(
+        model=directory.model,
+        kind=task.kind,
+        reason=train.reason,
+        train_examples=len(train.examples),
+        steps=trained.steps,
+        elapsed_seconds=trained.elapsed_seconds,
+        best=world.on_first(best.kept),
+        trained_parameters=trained_and_all(model)[0],
+        stopped_early_at=trained.learning_rate if trained.stopped_early else None,
+    )
+    world.on_first(lambda: directory.finish(result))
     return result
-
-
-def _finished(run: FinetuneRun, out: Path) -> FinetuneResult | None:
-    """The result of a run that is done, which must have had the same settings."""
-    if not RunDirectory(out).result_file.exists():
-        return None
-    logger.info("%s: this run is finished; nothing is trained again", out)
-    return RunDirectory.open(out, run, kind="finetune").result(FinetuneResult)
 
 
 def _batches(run: FinetuneRun, task: Task, train: LabelledData, tokenizer: Tokenizer, world: World) -> LabelledBatches:

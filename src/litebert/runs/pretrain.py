@@ -10,7 +10,6 @@ from litebert.corpus.frequency import unigram_entropy
 from litebert.corpus.masked_fraction import Ramp
 from litebert.model.counting import flops_per_token
 from litebert.model.directory import load_model
-from litebert.model.models import ForPretraining
 from litebert.runs.best_model import BestModel, whole_model
 from litebert.runs.directory import RunDirectory
 from litebert.runs.held_out import HeldOut
@@ -64,6 +63,8 @@ def _train(
         listeners=listeners,
         flops_per_token=_training_flops(run),
     )
+    # All that the settings name is open now and fits together; so far nothing was written.
+    world.on_first(lambda: _begin(directory, run, before))
     trained = trainer.fit()
     last = whole_model(model, run.model)
     exported = load_model(directory.best) if run.select_by else last
@@ -100,11 +101,15 @@ def _held_out(run: PretrainRun, world: World) -> HeldOut | None:
     return HeldOut(run.corpus, run.examples, run.held_out_examples, run.train.precision, world, run.pair_tasks)
 
 
-def _start_scores(directory: RunDirectory, model: ForPretraining, held_out: HeldOut) -> HeldOutScores:
-    """Scores before the first step, measured once and kept for a run that is resumed."""
-    file, world = directory.path / "start.json", held_out.world
-    if found := world.on_first(lambda: HeldOutScores.read(file) if file.exists() else None):
+def _start_scores(directory: RunDirectory, model: nn.Module, held_out: HeldOut) -> HeldOutScores:
+    """Scores before the first step; a run that is resumed has kept them."""
+    file = directory.start_scores
+    if found := held_out.world.on_first(lambda: HeldOutScores.read(file) if file.exists() else None):
         return found
-    scores = held_out.score(model)
-    world.on_first(lambda: scores.write(file))
-    return scores
+    return held_out.score(model)
+
+
+def _begin(directory: RunDirectory, run: PretrainRun, before: HeldOutScores | None) -> None:
+    directory.begin(run, kind="pretrain")
+    if before and not directory.start_scores.exists():
+        before.write(directory.start_scores)

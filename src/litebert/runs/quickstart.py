@@ -117,6 +117,7 @@ def quickstart(run: QuickstartRun, out: Path, *, listeners: Sequence[Listener] =
     if done := directory.result(QuickstartResult):
         logger.info("%s: this quickstart is finished; its result is shown again", out)
         return done
+    directory.begin(run, kind="quickstart")
     if documents:
         text.write(documents, seed=run.seed)
     logger.info("2/6 tokenizer: %d pieces", run.vocab_size)

@@ -42,6 +42,7 @@ def sweep(run: SweepRun, out: Path, *, jobs: int = 1, listeners: Sequence[Listen
         raise ConfigError("sweep: starts its own processes (--jobs); start it without torchrun")
     cells = cells_of(run)
     directory = RunDirectory.open(out, run, kind="sweep", allowed=("grid", "restarts"))
+    directory.begin(run, kind="sweep")
     with locked(directory.path):
         places = Places(directory.path)
         trained = _train(run, cells, places, jobs=jobs, listeners=listeners)

@@ -38,7 +38,7 @@ def explained_memory(microbatches: Sequence[Batch], device: torch.device) -> Ite
 
 def _advice(examples: int) -> str:
     if examples > 1:
-        return "halve microbatch_size, which gives the same gradient"
+        return "halve microbatch_size, which gives the same gradient, and start the same command again"
     return "shorten the examples, keep fewer activations, or take a smaller model"
 
 

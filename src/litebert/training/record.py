@@ -28,7 +28,6 @@ class Recorder:
     ) -> None:
         self._position = position
         self._listeners = () if silent else listeners
-        # The trackers first: where one is not installed nothing is open yet.
         others = [] if silent else [open_tracker(name, directory, step=position.step) for name in trackers]
         self._metrics = None if silent else MetricsFile(directory / "metrics.jsonl", step=position.step)
         self._trackers: list[Tracker] = [*([self._metrics] if self._metrics else []), *others]

@@ -36,6 +36,11 @@ def _patterns(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
+OPERATIONAL = (
+    *("evaluate_every", "checkpoint_every", "keep_checkpoints", "log_every", "trackers"),
+    *("max_skipped_steps", "device", "sharded", "timeout_seconds", "allow_changes"),
+)
+"""Names of the settings on which no trained weight depends."""
 Warmup = Annotated[
     float | Duration,
     PlainValidator(_warmup, json_schema_input_type=float | str),
@@ -105,8 +110,4 @@ class TrainSettings(Settings):
 
     def numbers(self) -> dict[str, Any]:
         """The settings on which the trained weights depend; a run is resumed with these unchanged."""
-        operational = {
-            *("evaluate_every", "checkpoint_every", "keep_checkpoints", "log_every", "trackers"),
-            *("max_skipped_steps", "device", "sharded", "timeout_seconds", "allow_changes"),
-        }
-        return {name: value for name, value in self.to_dict().items() if name not in operational}
+        return {name: value for name, value in self.to_dict().items() if name not in OPERATIONAL}

@@ -9,7 +9,8 @@ import logging
 import math
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +64,8 @@ class TensorBoard:
     """Event files for tensorboard, below `tensorboard/` in the run directory."""
 
     def __init__(self, directory: Path, *, step: int) -> None:
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError:
-            raise MissingExtraError("tensorboard", extra="tensorboard", needed_for="the tensorboard tracker") from None
+        from torch.utils.tensorboard import SummaryWriter
+
         self._writer = SummaryWriter(str(directory / "tensorboard"), purge_step=step + 1)
 
     def log(self, step: int, values: Mapping[str, Number]) -> None:
@@ -83,10 +82,8 @@ class WeightsAndBiases:
     """A wandb run that a resumed run goes on with; its project and login come from wandb's environment variables."""
 
     def __init__(self, directory: Path, *, step: int) -> None:
-        try:
-            import wandb  # pyrefly: ignore[missing-import]
-        except ImportError:
-            raise MissingExtraError("wandb", extra="wandb", needed_for="the wandb tracker") from None
+        import wandb  # pyrefly: ignore[missing-import]
+
         name = directory.resolve().name
         self._run = wandb.init(dir=directory, id=name, name=name, resume="allow" if step else None)
 
@@ -103,10 +100,8 @@ class Trackio:
     """A trackio run, kept on this machine; a resumed run goes on with it. Its project comes from TRACKIO_PROJECT."""
 
     def __init__(self, directory: Path, *, step: int) -> None:
-        try:
-            import trackio  # pyrefly: ignore[missing-import]
-        except ImportError:
-            raise MissingExtraError("trackio", extra="trackio", needed_for="the trackio tracker") from None
+        import trackio  # pyrefly: ignore[missing-import]
+
         project = os.environ.get("TRACKIO_PROJECT", "litebert")
         name = directory.resolve().name
         quiet = {"embed": False, "auto_log_cpu": False, "auto_log_gpu": False}
@@ -145,8 +140,6 @@ class Guarded:
         try:
             with contextlib.redirect_stdout(sys.stderr):  # stdout is for results
                 action()
-        except MissingExtraError:
-            raise
         except Exception as error:  # its library may raise anything, and no curve is worth a run
             logger.warning("%s failed and gets no more numbers: %s", self._name, error)
             self._tracker = None
@@ -159,8 +152,24 @@ _TRACKERS: dict[TrackerName, Callable[..., Any]] = {
 }
 
 
+_MODULES: dict[TrackerName, str] = {
+    "tensorboard": "torch.utils.tensorboard",
+    "wandb": "wandb",
+    "trackio": "trackio",
+}
+
+
+def require_trackers(names: Iterable[TrackerName]) -> None:
+    """Raise a MissingExtraError unless each of them is installed; called before a run writes anything."""
+    for name in names:
+        try:
+            import_module(_MODULES[name])
+        except ImportError:
+            raise MissingExtraError(name, extra=name, needed_for=f"the {name} tracker") from None
+
+
 def open_tracker(name: TrackerName, directory: Path, *, step: int) -> Tracker:
-    """The named tracker for a run in `directory` that stands at `step`; it may fail, but not be missing."""
+    """The named tracker for a run in `directory` that stands at `step`; its failures stop nothing."""
     return Guarded(name, lambda: _TRACKERS[name](directory, step=step))
 
 

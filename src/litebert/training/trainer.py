@@ -36,6 +36,7 @@ from litebert.training.signals import StopSignals
 from litebert.training.state import model_tensors, optimizer_tensors, restore_model, restore_optimizer
 from litebert.training.step import StepCounts, Updater
 from litebert.training.throughput import peak_flops, throughput
+from litebert.training.trackers import require_trackers
 from litebert.training.watchers import Watchers
 
 logger = logging.getLogger(__name__)
@@ -51,6 +52,7 @@ class Trainer:
     `patience` ends the run where its evaluations no longer get better; the schedule stays that of the whole duration.
     `rate_factors` gives, by name, parameters whose learning rate is that share of the schedule's.
     `flops_per_token`, of forward and backward, adds FLOP/s and MFU to the records.
+    What does not fit together is refused here; nothing is written before `fit`.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Trainer:
         flops_per_token: float | None = None,
     ) -> None:
         self.world = World.current(settings.device)
+        self.world.on_first(lambda: require_trackers(settings.trackers))
         self.model = place(model, self.world, sharded=settings.sharded)
         self.position = Position()
         self._batches, self._objective, self._settings = batches, objective, settings
