@@ -38,9 +38,10 @@ def test_it_counts_what_the_run_is_made_of(report, corpus_directory):
     assert report.disk_needed == report.checkpoint * (report.kept_checkpoints + 1) < report.disk_left
 
 
-def test_a_person_reads_it_on_five_lines(report):
+def test_a_person_reads_it_on_six_lines(report):
     text = report.to_text()
-    assert len(text.splitlines()) == 5
+    assert len(text.splitlines()) == 6
+    assert "learning rate: 0.0015; warm-up to step 12, then straight down to 0 at step 120" in text
     assert "batch of 8: 1 process(es) x 2 microbatch(es) of 4" in text
     assert "120 steps in" in text
     assert "NOT ENOUGH" not in text

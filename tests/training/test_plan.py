@@ -59,6 +59,44 @@ def test_the_rate_of_a_run_for_some_time_is_a_function_of_time():
     assert timed.learning_rate(Position(step=7, seconds=6.0)) == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"duration": "512M examples", "warmup": "12.8M examples", "scale_learning_rate_from": 4096},
+            "0.00176 scaled by sqrt(256/4096) to 0.00044; warm-up to step 50,000, then straight down to 0 at step "
+            "2,000,000",
+        ),
+        ({"schedule": "constant"}, "0.00176; no warm-up, then constant to step 1,000"),
+        (
+            {"schedule": "cosine", "warmup": 0.1},
+            "0.00176; warm-up to step 100, then down to 0 at step 1,000 along half a cosine",
+        ),
+        (
+            {"schedule": {"shape": "polynomial", "power": 3}},
+            "0.00176; no warm-up, then down to 0 at step 1,000 along a power of 3",
+        ),
+        (
+            {"schedule": {"shape": "warmup_stable_decay", "decay_fraction": 0.5}, "warmup": "200 steps"},
+            "0.00176; warm-up to step 200, then constant to step 600, then straight down to 0 at step 1,000",
+        ),
+        (
+            {"schedule": "original", "warmup": 0.1},
+            "0.00176; warm-up to step 100, then straight down to 0 at step 1,000 on the line from the first step, "
+            "to which it jumps",
+        ),
+        (
+            {"duration": "45 minutes", "warmup": 0.025},
+            "0.00176; warm-up to 2.5 % of the run, then straight down to 0 at the end",
+        ),
+    ],
+)
+def test_the_rate_is_told_in_words(changes, told):
+    usual = plan(**{"duration": "1000 steps", "learning_rate": 0.00176, **changes})
+    batches = ToyBatches(batch_size=256)
+    assert Plan.of(usual.settings, batches).told() == told
+
+
 def test_the_last_step_is_logged_evaluated_and_saved():
     last = Position(5), Position(6)
     rare = plan(log_every=4, checkpoint_every="4 steps")

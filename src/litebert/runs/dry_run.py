@@ -48,6 +48,8 @@ class DryRun(Result):
     batch_seconds: float
     """To make the examples of a step, which is done while the step before is computed."""
     tokens_per_step: int
+    learning_rate: str
+    """Its peak, warm-up and what follows, in words."""
     steps: int
     """Of the whole run; an estimate where its length is given in tokens or time."""
     seconds: float
@@ -79,6 +81,7 @@ class DryRun(Result):
                 f"time: {self.step_seconds:.3g} s a step ({self.tokens_per_step / self.step_seconds:,.0f} tokens/s), "
                 f"about {self.steps:,} steps in {_readable_time(self.seconds)}, evaluations left out; "
                 f"a step's examples take {self.batch_seconds:.3g} s{slow}",
+                f"learning rate: {self.learning_rate}",
                 f"disk: {size(self.checkpoint)} a checkpoint, {size(self.disk_needed)} for {self.kept_checkpoints} and "
                 f"one being written; {size(self.disk_left)} left{enough}",
                 f"first loss: {self.loss:.3f}; nothing was written",
@@ -97,7 +100,8 @@ def dry_run(run: PretrainRun, out: Path) -> DryRun:
         left = memory_left(world.device)
         start, rehearsal, peak = _fitting(start, RunDirectory(out), world)
         run = start.run
-        steps, seconds = _length(start, world, rehearsal)
+        plan = Plan.of(run.train, start.batches(world))
+        steps, seconds = _length(plan, rehearsal)
         expected = _memory(run)
         parameters = parameter_counts(run.model).pretraining
         return DryRun(
@@ -116,6 +120,7 @@ def dry_run(run: PretrainRun, out: Path) -> DryRun:
             step_seconds=rehearsal.step_seconds,
             batch_seconds=rehearsal.batch_seconds,
             tokens_per_step=rehearsal.tokens,
+            learning_rate=plan.told(),
             steps=steps,
             seconds=seconds,
             checkpoint=_STATES * 4 * parameters,
@@ -147,13 +152,12 @@ def _fitting(start: PretrainStart, directory: RunDirectory, world: World) -> tup
     return start, rehearsal, peak.bytes
 
 
-def _length(start: PretrainStart, world: World, rehearsal: Rehearsal) -> tuple[int, float]:
+def _length(plan: Plan, rehearsal: Rehearsal) -> tuple[int, float]:
     """Steps of the whole run and the seconds they take."""
-    train = start.run.train
-    duration = train.duration
+    duration = plan.settings.duration
     if duration.unit == "seconds":
         return int(duration.amount / rehearsal.step_seconds), duration.amount
-    steps = Plan.of(train, start.batches(world)).total_steps or int(duration.amount / rehearsal.tokens)
+    steps = plan.total_steps or int(duration.amount / rehearsal.tokens)
     return steps, steps * rehearsal.step_seconds
 
 

@@ -49,6 +49,24 @@ class Plan:
         scale = 1.0 if scale_from is None else (self.measure.batch_size / scale_from) ** 0.5
         return self.settings.learning_rate * scale
 
+    def told(self) -> str:
+        """The learning rate over the run, in one line for a person."""
+        settings = self.settings
+        peak, scale_from = f"{self.peak:.3g}", settings.scale_learning_rate_from
+        if scale_from is not None:
+            batch = self.measure.batch_size
+            peak = f"{settings.learning_rate:.3g} scaled by sqrt({batch}/{scale_from}) to {peak}"
+        warmup = f"warm-up to {self._moment(self.warmup)}" if self.warmup else "no warm-up"
+        return f"{peak}; {warmup}, then " + settings.schedule.told(
+            lambda x: self._moment(self.warmup + x * (1 - self.warmup))
+        )
+
+    def _moment(self, progress: float) -> str:
+        """`step 3,125`, or a share of the run where its steps are not known in advance."""
+        if self.total_steps:
+            return f"step {round(progress * self.total_steps):,}"
+        return "the end" if progress >= 1 else f"{100 * progress:.3g} % of the run"
+
     def logs(self, now: Position) -> bool:
         """Whether the step that led to `now` is recorded; the last always is."""
         return self.done(now) or now.step % self.settings.log_every == 0

@@ -1,11 +1,15 @@
 """Learning rates as pure functions of progress: nothing to save. Before: settings. After: `trainer.py`."""
 
 import math
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
 from litebert.settings import Settings
+
+At = Callable[[float], str]
+"""Words for a moment `x`, which is 0 at the end of warm-up and 1 at the end of the run."""
 
 
 class Constant(Settings):
@@ -18,6 +22,10 @@ class Constant(Settings):
         """Share of the peak at `x`, 0 at the end of warm-up and 1 at the end of the run."""
         return 1.0
 
+    def told(self, at: At) -> str:
+        """What follows the warm-up, in words."""
+        return f"constant to {at(1)}"
+
 
 class Linear(Settings):
     """Straight down to zero."""
@@ -28,6 +36,10 @@ class Linear(Settings):
     def decay(self, x: float) -> float:
         """Share of the peak at `x`, 0 at the end of warm-up and 1 at the end of the run."""
         return 1 - x
+
+    def told(self, at: At) -> str:
+        """What follows the warm-up, in words."""
+        return f"straight down to 0 at {at(1)}"
 
 
 class Polynomial(Settings):
@@ -42,6 +54,10 @@ class Polynomial(Settings):
         """Share of the peak at `x`, 0 at the end of warm-up and 1 at the end of the run."""
         return (1 - x) ** self.power
 
+    def told(self, at: At) -> str:
+        """What follows the warm-up, in words."""
+        return f"down to 0 at {at(1)} along a power of {self.power:g}"
+
 
 class Cosine(Settings):
     """Half a cosine down to zero."""
@@ -52,6 +68,10 @@ class Cosine(Settings):
     def decay(self, x: float) -> float:
         """Share of the peak at `x`, 0 at the end of warm-up and 1 at the end of the run."""
         return 0.5 * (1 + math.cos(math.pi * x))
+
+    def told(self, at: At) -> str:
+        """What follows the warm-up, in words."""
+        return f"down to 0 at {at(1)} along half a cosine"
 
 
 class WarmupStableDecay(Settings):
@@ -66,6 +86,10 @@ class WarmupStableDecay(Settings):
         """Share of the peak at `x`, 0 at the end of warm-up and 1 at the end of the run."""
         return min(1.0, (1 - x) / self.decay_fraction)
 
+    def told(self, at: At) -> str:
+        """What follows the warm-up, in words."""
+        return f"constant to {at(1 - self.decay_fraction)}, then straight down to 0 at {at(1)}"
+
 
 class Original(Settings):
     """Linear as the original code has it: the first update has rate 0, and where warm-up ends the rate jumps down.
@@ -75,6 +99,10 @@ class Original(Settings):
 
     shape: Literal["original"] = "original"
     """Name of the schedule."""
+
+    def told(self, at: At) -> str:
+        """What follows the warm-up, in words."""
+        return f"straight down to 0 at {at(1)} on the line from the first step, to which it jumps"
 
 
 def _named(value: Any) -> Any:
