@@ -6,9 +6,11 @@ import pytest
 
 from litebert.errors import ConfigError, DataError
 from litebert.model.directory import save_model
-from litebert.model.models import ForMultipleChoice, ForSequenceClassification
+from litebert.model.models import ForAnswerability, ForMultipleChoice, ForSequenceClassification
 from litebert.runs.predict_official import predict_official
+from litebert.runs.predict_squad import predict_squad
 from litebert.tasks.official import OfficialPart
+from tasks.squad_builders import QUESTIONS, squad_json, write_squad
 
 from .official_files import SENTENCES, write_cola, write_race
 
@@ -54,6 +56,22 @@ def test_answers_to_race_are_letters_by_question_and_its_test_has_labels(models,
     assert sorted(answers) == ["high1.txt-0", "high1.txt-1", "middle1.txt-0", "middle1.txt-1"]
     assert result.accuracy == sum(letter == "A" for letter in answers.values()) / 4
     assert f"{result.accuracy:.4f} of them right" in result.to_text()
+
+
+def test_questions_of_squad_are_answered_as_their_file_is(tiny_tokenizer, small_config, tmp_path):
+    model = ForAnswerability(small_config)
+    place = save_model(model, tmp_path / "model", extra_files=tiny_tokenizer.files())
+    (tmp_path / "SQuAD").mkdir()
+    file = write_squad(tmp_path / "SQuAD" / "dev-v2.0.json", squad_json(*QUESTIONS))
+    predict_squad(place, file, tmp_path / "theirs")
+    result = predict_official(place, OfficialPart("squad-v2.0", "dev"), tmp_path, tmp_path / "ours")
+    assert result.questions == len(QUESTIONS)
+    names = sorted(path.name for path in (tmp_path / "ours").iterdir())
+    assert names == ["nbest_predictions.json", "null_odds.json", "predictions.json"]
+    for name in names:
+        assert (tmp_path / "ours" / name).read_text() == (tmp_path / "theirs" / name).read_text()
+    with pytest.raises(ConfigError, match="has no 'test'; it has train, dev"):
+        predict_official(place, OfficialPart("squad-v2.0", "test"), tmp_path, tmp_path / "other")
 
 
 def test_a_development_part_tells_how_many_are_right(models, tmp_path):

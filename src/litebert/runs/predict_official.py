@@ -1,4 +1,4 @@
-"""Answers to a published file, as its leaderboard takes them. Before: a model directory. After: a file.
+"""Answers to a published file, as its leaderboard takes them. Before: a model directory. After: a file, or several.
 
 Needs no training data: labels and their order are in the model directory.
 """
@@ -10,6 +10,7 @@ from typing import Any
 from litebert.errors import ConfigError
 from litebert.files import write_text
 from litebert.inference.predictor import Precision, Predictor
+from litebert.runs.predict_squad import SquadPredictions, predict_squad
 from litebert.runs.result import Result
 from litebert.tasks.catalogue import official_task
 from litebert.tasks.labelled import LETTERS, LabelledData
@@ -40,9 +41,12 @@ def predict_official(
     *,
     precision: Precision = "fp32",
     threads: int | None = None,
-) -> OfficialAnswers:
-    """Answer a part of a published task: a .tsv of GLUE, a .json of RACE."""
-    is_race = official_task(part.task).format == "race"
+) -> OfficialAnswers | SquadPredictions:
+    """Answer a part of a published task: a .tsv of GLUE, a .json of RACE, a directory of files of SQuAD."""
+    form = official_task(part.task).format
+    if form == "squad":
+        return predict_squad(model, part.path(directory), output, precision=precision, threads=threads)
+    is_race = form == "race"
     ending = ".json" if is_race else ".tsv"
     if output.suffix != ending:
         raise ConfigError(f"output: {output.name!r}, but answers to {part.task} are a {ending} file; give such a name")

@@ -34,6 +34,11 @@ class OfficialPart:
         """Its examples, as `read_official` has them."""
         return read_official(self.task, directory, self.part, files={self.part: self.file} if self.file else None)
 
+    def path(self, directory: Path) -> Path:
+        """Where its examples are; raises as `read_official` does."""
+        task = official_task(self.task)
+        return _find(task, directory, self.file or _file(task, self.part).file, is_own=self.file is not None)
+
     def is_there(self, directory: Path) -> bool:
         """Whether the directory holds its file; one of yours is taken to be there."""
         return self.file is not None or self.part in parts_there(self.task, directory, start=self.part)
@@ -62,9 +67,7 @@ def read_official(
     """
     task = official_task(name)
     task = replace(task, labels=labels) if labels else task
-    if part not in task.parts:
-        raise ConfigError(f"part: {task.title} has no {part!r}; it has {', '.join(task.parts)}")
-    row = task.parts[part]
+    row = _file(task, part)
     own_name = (files or {}).get(part)
     path = _find(task, directory, own_name or row.file, is_own=own_name is not None)
     if task.format == "race":
@@ -126,6 +129,12 @@ def _ids(table: Table, column: str) -> list[str]:
             )
         seen[number] = row.line
     return ids
+
+
+def _file(task: OfficialTask, part: PartName) -> OfficialFile:
+    if part not in task.parts:
+        raise ConfigError(f"part: {task.title} has no {part!r}; it has {', '.join(task.parts)}")
+    return task.parts[part]
 
 
 def _find(task: OfficialTask, directory: Path, file: str, *, is_own: bool) -> Path:
