@@ -14,7 +14,7 @@ from litebert.cli.main import main
 from litebert.cli.sweep import sweep
 from litebert.errors import ConfigError
 from litebert.runs.finetune_settings import LabelledFiles
-from litebert.tasks.delimited import Columns
+from litebert.tasks.columns import Columns
 
 GIVEN = {"text": "review", "text_pair": "title", "label": "stars", "options": ("a", "b"), "slice": "shop"}
 

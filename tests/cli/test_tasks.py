@@ -102,6 +102,31 @@ def test_every_verb_takes_files_of_ones_own_by_their_paths(made, tuned, tmp_path
     assert json.loads((tmp_path / "run" / "result.json").read_text())["train_examples"] == 2
 
 
+def test_a_model_of_pairs_reads_the_columns_of_its_training_and_no_half_pairs(made, tmp_path, capsys):
+    rows = [f"the film,it is {name},{name}" for name in ("good", "bad")] * 8
+    (tmp_path / "pairs.csv").write_text("\n".join(["premise,hypothesis,verdict", *rows]) + "\n")
+    (tmp_path / "half.csv").write_text("premise\nthe film\n")
+    words = [
+        "--model",
+        str(made / "run" / "model"),
+        "--train",
+        str(tmp_path / "pairs.csv"),
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    named = ["--text", "premise", "--text-pair", "hypothesis", "--label", "verdict"]
+    assert main(["finetune", "quickstart", *QUICK, *words, *named]) == 0
+    model, pairs, answers = str(tmp_path / "run" / "model"), str(tmp_path / "pairs.csv"), tmp_path / "answers.csv"
+    capsys.readouterr()
+    assert main(["evaluate", model, "--data", pairs]) == main(["evaluate", model, "--data", pairs, *named]) == 0
+    assert main(["ensemble", model, "--data", pairs]) == 0
+    first, second, *_, third = capsys.readouterr().out.splitlines()
+    assert first == second == third
+    assert main(["predict", model, str(tmp_path / "half.csv"), str(answers)]) == 3
+    assert "no column 'hypothesis'; the model learned from two texts" in capsys.readouterr().err
+    assert not answers.exists()
+
+
 def test_words_in_columns_come_back_with_their_tags(made, tmp_path, capsys):
     (tmp_path / "train.conll").write_text("the O\nfilm B-X\n\nmusic B-X\nwas O\n" * 10)
     (tmp_path / "new.conll").write_text("the\nmusic\n")

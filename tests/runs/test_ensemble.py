@@ -23,7 +23,7 @@ from litebert.runs.finetune_settings import FinetuneRun
 from litebert.runs.predict import PredictRun, predict
 from litebert.runs.predict_squad import predict_squad
 from litebert.runs.predict_words import predict_words
-from litebert.tasks.delimited import Columns
+from litebert.tasks.columns import Columns
 from litebert.tasks.official import OfficialPart
 from litebert.tokenization.training import TokenizerSettings, train_tokenizer
 from tasks.squad_builders import CONTEXT, QUESTIONS, squad_json, write_squad

@@ -6,7 +6,7 @@ from litebert.errors import ConfigError, DataError
 from litebert.model.directory import save_model
 from litebert.model.models import ForMaskedLM, ForMultipleChoice, ForSequenceClassification, ForTokenClassification
 from litebert.runs.evaluate_labelled import evaluate_labelled, evaluate_official
-from litebert.tasks.delimited import Columns
+from litebert.tasks.columns import Columns
 
 from .labelled_files import write_opinions
 from .official_files import write_cola, write_mnli, write_race

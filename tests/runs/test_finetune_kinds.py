@@ -12,7 +12,7 @@ from litebert.model.models import ForPretraining
 from litebert.runs.evaluate_labelled import evaluate_labelled, evaluate_official
 from litebert.runs.finetune import finetune
 from litebert.runs.finetune_settings import FinetuneRun
-from litebert.tasks.delimited import Columns
+from litebert.tasks.columns import Columns
 
 from .labelled_files import OPINIONS, SUBJECTS
 from .official_files import write_cola, write_race

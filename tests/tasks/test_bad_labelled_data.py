@@ -5,7 +5,7 @@ import json
 import pytest
 
 from litebert.errors import ConfigError, DataError
-from litebert.tasks.delimited import Columns
+from litebert.tasks.columns import Columns
 from litebert.tasks.official import read_official
 from litebert.tasks.reading import read_labelled
 

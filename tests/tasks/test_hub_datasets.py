@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from litebert.errors import DataError, MissingExtraError
-from litebert.tasks.delimited import Columns
+from litebert.tasks.columns import Columns
 from litebert.tasks.hub_datasets import hub_table
 from litebert.tasks.reading import read_labelled
 

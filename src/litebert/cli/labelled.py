@@ -13,7 +13,7 @@ from litebert.cli.output import OptionalName, OptionalPath, Several
 from litebert.errors import ConfigError
 
 if TYPE_CHECKING:
-    from litebert.tasks.delimited import Columns
+    from litebert.tasks.columns import Columns
     from litebert.tasks.official import OfficialPart
 
 AnsweredPart = Literal["dev", "dev-mismatched", "test", "test-mismatched", "diagnostic"]
@@ -26,7 +26,7 @@ OptionalPart = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnArguments:
-    """What the columns of a file of your own hold."""
+    """What the columns of a file of your own hold; a fine-tuned model knows those of its training."""
 
     text: str = "text"
     """column of the text"""
@@ -41,7 +41,7 @@ class ColumnArguments:
 
     def to_columns(self) -> "Columns":
         """As readers take them."""
-        from litebert.tasks.delimited import Columns
+        from litebert.tasks.columns import Columns
 
         return Columns(**asdict(self))
 

@@ -11,7 +11,7 @@ from litebert.runs.ensemble_files import check_output, write_answers
 from litebert.runs.ensemble_members import Predicted, averaged, members_at, predictions_of
 from litebert.runs.ensemble_result import EnsembleResult, EnsembleScore, MemberScore
 from litebert.runs.ensemble_rows import Rows, read_official_rows, read_rows
-from litebert.tasks.delimited import Columns
+from litebert.tasks.columns import Columns
 from litebert.tasks.ensemble_answers import Examined, examine, targets_of
 from litebert.tasks.ensemble_gain import paired_gains
 from litebert.tasks.official import OfficialPart

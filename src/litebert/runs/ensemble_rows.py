@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from litebert.errors import ConfigError, DataError
 from litebert.runs.ensemble_members import Member
@@ -12,7 +12,7 @@ from litebert.runs.finetune_data import task_from
 from litebert.runs.labelled import task_of
 from litebert.tasks.catalogue import official_task
 from litebert.tasks.choice_columns import option_columns, options_of
-from litebert.tasks.delimited import Columns
+from litebert.tasks.columns import Columns, KeptColumns, as_in_training
 from litebert.tasks.labelled import ChoiceExample, Example, LabelledData, TaggedExample
 from litebert.tasks.official import OfficialPart, has_labels
 from litebert.tasks.reading import read_labelled
@@ -20,11 +20,9 @@ from litebert.tasks.rows import Table, read_table, read_text
 from litebert.tasks.squad_reader import read_squad_questions
 from litebert.tasks.squad_rows import question_columns, unanswered_rows
 from litebert.tasks.tagged import ENDINGS, read_columns
-from litebert.tasks.task import Kind, Task
+from litebert.tasks.task import QUESTIONS, Kind, Task
 
 logger = logging.getLogger(__name__)
-
-_QUESTIONS: Final = ("spans", "answerability")
 
 
 @dataclass(frozen=True)
@@ -44,11 +42,13 @@ def read_rows(member: Member, path: Path, columns: Columns, metrics: Sequence[st
     """The rows of a file of one's own; without a column of labels they can be answered, but not scored."""
     table = None if path.suffix in (".json", *ENDINGS) else read_table(path)
     kind, labels = member.kind, member.description.labels
+    if table is not None:
+        columns = as_in_training(columns, KeptColumns.stored(member.directory), table)
     if not _has_labels(kind, path, table, columns):
         logger.info("%s: no labels; its rows are answered, not scored", path)
         examples = (
             _unlabelled_questions(path, table, columns)
-            if kind in _QUESTIONS
+            if kind in QUESTIONS
             else _unlabelled(kind, path, table, columns)
         )
         return Rows(LabelledData(path, kind, tuple(examples), labels or None, "no labels"), table, None)
@@ -73,9 +73,9 @@ def _has_labels(kind: Kind, path: Path, table: Table | None, columns: Columns) -
     if path.suffix in ENDINGS:
         return kind != "tokens" or len(read_columns(path)[0][0].columns) > 1
     if table is None:
-        return kind not in _QUESTIONS or '"answers"' in read_text(path)
+        return kind not in QUESTIONS or '"answers"' in read_text(path)
     label = columns.label
-    if kind in _QUESTIONS:
+    if kind in QUESTIONS:
         label = question_columns(table, question=columns.text, context=columns.text_pair, answer=columns.label).answer
     # A label that was named but is not there is a mistake, which the reader explains.
     return label in table.columns or columns.label != Columns().label

@@ -15,7 +15,7 @@ from litebert.runs.labelled import LabelledSet, task_of
 from litebert.runs.report_page import report_page
 from litebert.runs.result import Result
 from litebert.tasks.catalogue import OfficialTask, PartName, official_task
-from litebert.tasks.delimited import Columns
+from litebert.tasks.columns import Columns, KeptColumns
 from litebert.tasks.evaluation import Evaluation
 from litebert.tasks.kinds import KINDS, encode_for, kind_of
 from litebert.tasks.labelled import LabelledData
@@ -50,7 +50,7 @@ def evaluate_labelled(
     description = read_description(model)
     kind = kind_of(description, where=str(model))
     labels = None if kind == "regression" else description.labels or None
-    data = read_labelled(file, columns, kind=kind, labels=labels)
+    data = read_labelled(file, columns, kind=kind, labels=labels, kept=KeptColumns.stored(model))
     task = task_of(data, (columns.text, columns.text_pair), columns.label, metrics)
     return _scored(model, task, data, report)
 

@@ -25,9 +25,10 @@ from litebert.runs.labelled import BestModel, LabelledSet
 from litebert.runs.objectives import objective_of
 from litebert.runs.result import Result
 from litebert.tasks.batches import LabelledBatches
+from litebert.tasks.columns import KeptColumns
 from litebert.tasks.kinds import KINDS
 from litebert.tasks.labelled import LabelledData
-from litebert.tasks.task import Kind, Task
+from litebert.tasks.task import QUESTIONS, Kind, Task
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.events import Listener
 from litebert.training.parallel import World, joined_world
@@ -147,6 +148,7 @@ def _save(
     files = {
         **tokenizer.files(),
         **KINDS[task.kind].keeps(run.max_length, evaluation["metrics"]),
+        **({} if task.kind in QUESTIONS else KeptColumns.of(task).files()),
         "README.md": card(run, task, evaluation, model).encode(),
         BestModel.EVALUATION: (json.dumps(evaluation, indent=2, ensure_ascii=False) + "\n").encode(),
     }

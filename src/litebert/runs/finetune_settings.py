@@ -11,7 +11,7 @@ from litebert.runs.class_weights import ClassWeights, checked_class_weights
 from litebert.runs.recipes import load_recipe
 from litebert.settings import Settings, with_overrides
 from litebert.tasks.catalogue import PartName, official_task
-from litebert.tasks.delimited import Columns
+from litebert.tasks.columns import Columns
 from litebert.tasks.squad_placing import BadAnswers
 from litebert.tasks.task import Kind
 from litebert.training.settings import TrainSettings

@@ -19,7 +19,7 @@ from litebert.inference.predictor import Answers, Precision, Predictor
 from litebert.runs.predict_answers import Answer, answers_for
 from litebert.runs.result import Result
 from litebert.settings import Settings
-from litebert.tasks.delimited import Columns
+from litebert.tasks.columns import Columns, KeptColumns, as_in_training
 from litebert.tasks.rows import Row, Table, lines_of, read_table, read_text
 
 logger = logging.getLogger(__name__)
@@ -71,6 +71,7 @@ def predict(run: PredictRun) -> PredictResult:
     table = _read(run)
     predictor = Predictor.load(run.model, precision=run.precision, threads=run.threads)
     columns = Columns(text=run.text, text_pair=run.text_pair, options=run.options)
+    columns = as_in_training(columns, KeptColumns.stored(run.model), table)
     answers = answers_for(table, predictor, columns, top_k=run.top_k)
     rows = [joined(table, row, answer) for row, answer in zip(table.rows, answers, strict=True)]
     write_text(run.output, write(run.output, rows))

@@ -7,7 +7,7 @@ from typing import Any, Final
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Answers, Predictor, Tagging
 from litebert.tasks.choice_columns import option_columns, options_of
-from litebert.tasks.delimited import Columns
+from litebert.tasks.columns import Columns
 from litebert.tasks.label_columns import SEPARATOR
 from litebert.tasks.rows import Table
 from litebert.tasks.squad_rows import question_columns, unanswered_rows

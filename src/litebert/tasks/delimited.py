@@ -6,12 +6,12 @@ Before: `rows`, `label_columns`. After: `reading`.
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from litebert.errors import DataError
 from litebert.tasks.choice_columns import choice_examples, option_columns
+from litebert.tasks.columns import Columns, KeptColumns, as_in_training
 from litebert.tasks.hub_datasets import hub_table, is_hub
 from litebert.tasks.label_columns import (
     NUMBER,
@@ -37,34 +37,23 @@ MOST_INTEGER_CLASSES: Final = 20
 """More distinct whole numbers than this are guessed to be scores."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Columns:
-    """Which column holds what."""
-
-    text: str = "text"
-    text_pair: str | None = None
-    """The second text of a pair; the question of a multiple choice."""
-    label: str = "label"
-    options: tuple[str, ...] = ()
-    """The options of a multiple choice: a column each, or one that holds lists. Empty: found by their names."""
-    group: str | None = None
-    slice: str | None = None
-
-
 def read_delimited(
     path: Path,
     columns: Columns,
     *,
     kind: Kind | None = None,
     labels: Sequence[str] | None = None,
+    kept: KeptColumns | None = None,
     on_bad_answer: BadAnswers = "refuse",
 ) -> LabelledData:
     """The rows of a CSV, TSV or JSONL file, or of a table on the hub.
 
-    `kind` None guesses from the columns and says so. `labels` are those of the training file: another one is an error.
+    `kind` None guesses from the columns and says so. `labels` are those of the training file: another one is an error;
+    `kept` its columns, for those that are not named.
     Raises DataError with file, line and field.
     """
     table = hub_table(path) if is_hub(path) else read_table(path)
+    columns = as_in_training(columns, kept, table)
     if kind in ("spans", "answerability") or (kind is None and holds_questions(table)):
         return _questions(table, columns, kind, on_bad_answer)
     kind, reason = (kind, "as asked") if kind else _guess_kind(table, columns)

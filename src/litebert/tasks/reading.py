@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from litebert.errors import ConfigError
-from litebert.tasks.delimited import Columns, read_delimited
+from litebert.tasks.columns import Columns, KeptColumns
+from litebert.tasks.delimited import read_delimited
 from litebert.tasks.labelled import LabelledData
 from litebert.tasks.squad_placing import BadAnswers
 from litebert.tasks.squad_reader import read_squad
@@ -21,11 +22,13 @@ def read_labelled(
     *,
     kind: Kind | None = None,
     labels: Sequence[str] | None = None,
+    kept: KeptColumns | None = None,
     on_bad_answer: BadAnswers = "refuse",
 ) -> LabelledData:
     """The examples of a file, as `kind` or as what they look like, which is said.
 
-    `labels` are those of the training file: another one is an error. `on_bad_answer` says what to do with an answer
+    `labels` are those of the training file: another one is an error; `kept` its columns, for those that are not named.
+    `on_bad_answer` says what to do with an answer
     to a question that is not in its text. Raises DataError with file, line and field.
     """
     if path.suffix in ENDINGS:
@@ -36,4 +39,4 @@ def read_labelled(
         if kind not in (None, "spans", "answerability"):
             raise ConfigError(f"{path}: a .json file holds questions with answers, not {kind!r}; leave the kind out")
         return read_squad(path, kind=kind, on_bad_answer=on_bad_answer)
-    return read_delimited(path, columns or Columns(), kind=kind, labels=labels, on_bad_answer=on_bad_answer)
+    return read_delimited(path, columns or Columns(), kind=kind, labels=labels, kept=kept, on_bad_answer=on_bad_answer)

@@ -4,11 +4,13 @@ Before: nothing. After: features, kinds, runs.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 Kind = Literal["classification", "regression", "multi_label", "multiple_choice", "tokens", "spans", "answerability"]
 """What is asked of each example: one label, a number, any number of labels, the best of some options, a label for each
 word, the words that answer a question, or those words if there are any."""
+QUESTIONS: Final[tuple[Kind, ...]] = ("spans", "answerability")
+"""The kinds whose rows are a question and the text with its answer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,0 +1,92 @@
+"""Which column holds what, and what it was called in training. Before: settings, a model. After: whoever reads rows.
+
+A model that learned from pairs answers single texts without complaint, and wrongly; a kept name is how that is noticed.
+"""
+
+import json
+import logging
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Self
+
+from litebert.errors import DataError
+from litebert.files import read_json_object
+from litebert.settings import Settings
+from litebert.tasks.rows import Table
+from litebert.tasks.task import Task
+
+logger = logging.getLogger(__name__)
+
+FILE: Final = "columns.json"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Columns:
+    """Which column holds what."""
+
+    text: str = "text"
+    text_pair: str | None = None
+    """The second text of a pair; the question of a multiple choice."""
+    label: str = "label"
+    options: tuple[str, ...] = ()
+    """The options of a multiple choice: a column each, or one that holds lists. Empty: found by their names."""
+    group: str | None = None
+    slice: str | None = None
+
+
+class KeptColumns(Settings):
+    """Names of the columns that a model learned from."""
+
+    text: str
+    """Of the text, or of the lists of words."""
+    text_pair: str | None
+    """Of the second text of a pair, or of the question of a multiple choice; null where there was none."""
+    label: str
+    """Of what was learnt."""
+
+    @classmethod
+    def of(cls, task: Task) -> Self:
+        """Those of a task."""
+        text, *pair = task.text
+        return cls(text=text, text_pair=pair[0] if pair else None, label=task.label)
+
+    def files(self) -> dict[str, bytes]:
+        """The file that keeps them in a model directory."""
+        return {FILE: (json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n").encode()}
+
+    @classmethod
+    def stored(cls, directory: Path) -> Self | None:
+        """Those in a model directory; None where it holds none, as one from elsewhere."""
+        path = directory / FILE
+        if not path.exists():
+            return None
+        return cls.parse(read_json_object(path, if_missing="take a fresh copy"), where=str(path))
+
+
+def as_in_training(columns: Columns, kept: KeptColumns | None, table: Table) -> Columns:
+    """The columns to read: those that are not named are called as in training, where the table has such columns.
+
+    Raises DataError where the model learned from two texts and the second is not to be found.
+    """
+    if kept is None:
+        return columns
+    usual = Columns()
+    found = columns
+    if columns.text == usual.text and kept.text in table.columns:
+        found = replace(found, text=kept.text)
+    if columns.text_pair is None and kept.text_pair in table.columns:
+        found = replace(found, text_pair=kept.text_pair)
+    if columns.label == usual.label and kept.label in table.columns:
+        found = replace(found, label=kept.label)
+    if kept.text_pair is not None and found.text_pair is None:
+        raise DataError(
+            f"{table.path}: no column {kept.text_pair!r}; the model learned from two texts, {kept.text!r} and "
+            f"{kept.text_pair!r}, so name the second column of this file (--text-pair)"
+        )
+    if kept.text_pair is None and found.text_pair is not None:
+        logger.warning("%s: the model learned from single texts, and is given pairs", table.path)
+    if found != columns:
+        read = {"text": found.text, "text_pair": found.text_pair, "label": found.label}
+        shown = ", ".join(f"{name} {column!r}" for name, column in read.items() if column in table.columns)
+        logger.info("%s: columns as in training: %s", table.path, shown)
+    return found

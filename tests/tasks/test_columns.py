@@ -1,0 +1,69 @@
+"""Columns that are not named are those of training; a second text that training had is never left out in silence."""
+
+import json
+import logging
+
+import pytest
+
+from litebert.errors import CheckpointError, ConfigError, DataError
+from litebert.tasks.columns import FILE, Columns, KeptColumns, as_in_training
+from litebert.tasks.rows import Row, Table
+from litebert.tasks.task import Task
+
+SINGLE = KeptColumns(text="review", text_pair=None, label="stars")
+PAIR = KeptColumns(text="premise", text_pair="hypothesis", label="label")
+
+
+def table(tmp_path, *columns):
+    return Table(tmp_path / "new.csv", columns, (Row(2, dict.fromkeys(columns, "x")),))
+
+
+@pytest.mark.parametrize("text", [("review",), ("premise", "hypothesis")])
+def test_what_is_kept_is_found_again(tmp_path, text):
+    kept = KeptColumns.of(Task(kind="classification", text=text, label="l", labels=None, metrics=(), select_by=""))
+    (content,) = kept.files().values()
+    (tmp_path / FILE).write_bytes(content)
+    assert KeptColumns.stored(tmp_path) == kept
+    assert (kept.text, kept.text_pair) == (text[0], text[1] if len(text) > 1 else None)
+
+
+def test_a_model_from_elsewhere_keeps_none_and_changes_nothing(tmp_path):
+    assert KeptColumns.stored(tmp_path) is None
+    assert as_in_training(Columns(), None, table(tmp_path, "a")) == Columns()
+
+
+@pytest.mark.parametrize(("content", "error"), [("[1]", CheckpointError), (json.dumps({"text": "a"}), ConfigError)])
+def test_a_damaged_file_is_refused(tmp_path, content, error):
+    (tmp_path / FILE).write_text(content)
+    with pytest.raises(error, match=FILE):
+        KeptColumns.stored(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kept", "there", "given", "expected"),
+    [
+        (SINGLE, ("review", "stars"), {}, {"text": "review", "label": "stars"}),
+        (SINGLE, ("text", "label"), {}, {}),
+        (SINGLE, ("review", "note"), {"text": "note"}, {"text": "note"}),
+        (PAIR, ("premise", "hypothesis"), {}, {"text": "premise", "text_pair": "hypothesis"}),
+        (PAIR, ("a", "b"), {"text": "a", "text_pair": "b"}, {"text": "a", "text_pair": "b"}),
+    ],
+)
+def test_names_that_are_not_given_are_those_of_training_where_the_table_has_them(
+    tmp_path, caplog, kept, there, given, expected
+):
+    with caplog.at_level(logging.INFO, "litebert"):
+        found = as_in_training(Columns(**given), kept, table(tmp_path, *there))
+    assert found == Columns(**expected)
+    assert ("columns as in training: text" in caplog.text) == (given != expected)
+
+
+def test_half_a_pair_is_refused(tmp_path):
+    with pytest.raises(DataError, match=r"new\.csv: no column 'hypothesis'; the model learned from two texts"):
+        as_in_training(Columns(text="premise"), PAIR, table(tmp_path, "premise"))
+
+
+def test_a_pair_for_a_model_of_single_texts_is_said(tmp_path, caplog):
+    found = as_in_training(Columns(text_pair="b"), SINGLE, table(tmp_path, "review", "b"))
+    assert found.text_pair == "b"
+    assert "the model learned from single texts, and is given pairs" in caplog.text
