@@ -139,6 +139,9 @@ def _explain(cls: type[BaseModel], problem: Any) -> str:
         close = difflib.get_close_matches(str(problem["loc"][-1]), known, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known settings: {', '.join(known)}"
         return f"unknown setting {path!r}; {hint}"
+    if problem["type"] == "union_tag_not_found":
+        decides = problem["ctx"]["discriminator"]
+        return f"{path}: give {decides} too, which decides what else there is (found {problem['input']!r})"
     if problem["type"] == "missing":
         return f"setting {path!r} is missing"
     message = problem["msg"].removeprefix("Value error, ")

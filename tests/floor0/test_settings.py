@@ -1,4 +1,5 @@
 import json
+from typing import Annotated, Literal
 
 import pytest
 from hypothesis import given
@@ -43,6 +44,28 @@ def test_a_wrong_value_is_refused_with_its_place(values, sentence):
         Outer.parse(values, where="file.yaml")
     assert str(caught.value).startswith("file.yaml: ")
     assert sentence in str(caught.value)
+
+
+class Straight(Settings):
+    shape: Literal["straight"] = "straight"
+    """Shape."""
+
+
+class Bent(Settings):
+    shape: Literal["bent"] = "bent"
+    """Shape."""
+    by: float = 1.0
+    """Angle."""
+
+
+class Line(Settings):
+    line: Annotated[Straight | Bent, Field(discriminator="shape")] = Straight()
+    """One or the other."""
+
+
+def test_settings_that_do_not_say_which_they_are_of_several_are_refused_in_words():
+    with pytest.raises(ConfigError, match=r"line: give 'shape' too, .* \(found {'by': 2}\)"):
+        Line.parse({"line": {"by": 2}}, where="test")
 
 
 def test_settings_are_frozen():

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from dataclasses import replace
 
 import pytest
 import torch
@@ -150,6 +151,8 @@ def test_a_finished_run_is_given_back_untouched(settings, tmp_path, caplog):
     assert "this run is finished" in caplog.text
     assert (first.model / "model.safetensors").stat().st_mtime_ns == written
     assert "best at step" in again.to_text()
+    assert " steps in 9 seconds, " in replace(again, elapsed_seconds=9.4).to_text()
+    assert " steps in 1.5 minutes, " in replace(again, elapsed_seconds=90).to_text()
 
 
 def test_a_finished_run_with_other_settings_is_refused(settings, tmp_path):

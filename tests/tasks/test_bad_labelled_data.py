@@ -27,6 +27,9 @@ PAIRED = Columns(text_pair="pair")
         ("x.csv", "text,label\na,b\nc,d\n", {"columns": PAIRED}, r"x\.csv: no column 'pair'; it has 'text', 'label'"),
         ("x.jsonl", '{"text": "a", "label": "b"}\n{"text": "c"}\n', {}, r"x\.jsonl:2: field 'label': missing"),
         ("x.jsonl", '{"text": "a"\n', {}, r"x\.jsonl:1: not valid JSON"),
+        ("x.jsonl", '{"text": "a", "label": "b"}\n\n{}\n', {}, r"x\.jsonl:2: a blank line; remove it"),
+        ("x.csv", "text;label\na;b\n", {}, r"x\.csv:1: holds ';' and no comma; save the file with commas"),
+        ("x.csv", "film,x\nplay,y\n", {}, r"it has 'film', 'x'; name the column .*, or the columns in the first line"),
         (
             "x.jsonl",
             '{"text": {}, "label": 0.5}\n',

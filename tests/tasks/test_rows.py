@@ -79,7 +79,7 @@ def test_jsonl_numbers_null_and_extra_fields_are_allowed(tmp_path):
         ("x.csv", b"a,b\n1,2\ncaf\xe9,2\n", r"x\.csv:3: not UTF-8 \(byte 0xe9\)"),
         ("x.txt", "a\n", r"cannot tell the format from '\.txt'"),
         ("x.jsonl", '{"a": 1}\n{"a": \n', r"x\.jsonl:2: not valid JSON"),
-        ("x.jsonl", '{"a": 1}\n\n{"a": 2}\n', r"x\.jsonl:2: not valid JSON"),
+        ("x.jsonl", '{"a": 1}\n\n{"a": 2}\n', r"x\.jsonl:2: a blank line; remove it"),
         ("x.jsonl", '{"a": 1, "a": 2}\n', r"x\.jsonl:1: not valid JSON \(the field 'a' is given 2 times\)"),
         ("x.jsonl", "[1]\n", r"x\.jsonl:1: expected a JSON object, found list"),
         ("x.jsonl", '{"a": ' + "[" * 100_000 + "\n", r"x\.jsonl:1: not valid JSON"),

@@ -1,5 +1,6 @@
 """Holding out: groups stay whole, nothing is lost, the seed decides."""
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,9 @@ def test_questions_about_one_text_and_equal_sentences_stay_together():
         Example("c", None, 0, "g"),
     ]
     assert {each.key for each in named} == {"g"}
+
+
+def test_what_is_held_out_is_said(caplog):
+    with caplog.at_level(logging.INFO, "litebert"):
+        hold_out(data_of([None] * 20), 0.1, seed=0)
+    assert "train.tsv: 2 of 20 rows are held out" in caplog.text

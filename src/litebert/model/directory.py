@@ -257,7 +257,7 @@ def _write_weights(directory: Path, model: nn.Module, description: Description) 
     tensors = _stored(model)
     reason = obstacle(description)
     if reason:
-        log.info("%s: saved in our own form: %s", directory, reason)
+        log.info("the model is saved in our own form: %s", reason)
         write_tensors(directory / OWN, tensors)
     else:
         write_tensors(directory / SAFETENSORS, to_transformers(tensors, description.config))

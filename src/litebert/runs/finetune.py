@@ -66,10 +66,14 @@ class FinetuneResult(Result):
         )
         return (
             f"{self.kind.replace('_', ' ')} ({self.reason}): {self.train_examples:,} rows, {self.steps:,} steps in "
-            f"{self.elapsed_seconds / 60:.1f} minutes, {self.trained_parameters:,} parameters trained{early}\n"
+            f"{_duration(self.elapsed_seconds)}, {self.trained_parameters:,} parameters trained{early}\n"
             f"best at step {self.best['step']:,}: {figures} on {self.best['examples']:,} rows\n"
             f"model: {self.model}"
         )
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < 60 else f"{seconds / 60:.1f} minutes"
 
 
 def finetune(run: FinetuneRun, out: Path, *, listeners: Sequence[Listener] = ()) -> FinetuneResult:

@@ -41,7 +41,10 @@ class Table:
         """
         if column not in self.columns:
             known = ", ".join(repr(name) for name in self.columns)
-            raise DataError(f"{self.path}: no column {column!r}{did_you_mean(column, self.columns)}; it has {known}")
+            raise DataError(
+                f"{self.path}: no column {column!r}{did_you_mean(column, self.columns)}; it has {known}; "
+                "name the column (--text, --label, …), or the columns in the first line"
+            )
         return [_as_text(self.path, row, column, lists=lists) for row in self.rows]
 
 
@@ -112,6 +115,10 @@ def read_tsv(path: Path, text: str, *, columns: Sequence[str] | None = None, ski
 
 
 def _read_csv(path: Path, text: str) -> Table:
+    first = lines_of(text)[0]
+    other = next((sign for sign in ";\t" if sign in first and "," not in first), None)
+    if other is not None:
+        raise DataError(f"{path}:1: holds {other!r} and no comma; save the file with commas, or with tabs as .tsv")
     return _delimited(path, _csv_records(path, text.rstrip("\r\n") + "\n"))
 
 
@@ -158,6 +165,8 @@ def _read_jsonl(path: Path, text: str) -> Table:
 
 
 def _json_object(path: Path, line: int, content: str) -> dict[str, Any]:
+    if not content.strip():
+        raise DataError(f"{path}:{line}: a blank line; remove it")
     try:
         value = json.loads(content, object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError) as error:

@@ -1,11 +1,14 @@
 """A fraction of the training rows held out for evaluation. Before: a reader. After: `encoded`."""
 
+import logging
 from collections.abc import Hashable
 from dataclasses import replace
 
 from litebert.errors import DataError
 from litebert.randomness import rng_for
 from litebert.tasks.labelled import LabelledData
+
+logger = logging.getLogger(__name__)
 
 
 def hold_out(data: LabelledData, fraction: float, *, seed: int) -> tuple[LabelledData, LabelledData]:
@@ -24,6 +27,10 @@ def hold_out(data: LabelledData, fraction: float, *, seed: int) -> tuple[Labelle
         leaves_some = len(held_out) + len(groups[group]) < len(data.examples)
         if leaves_some and len(held_out) < fraction * len(data.examples):
             held_out.update(groups[group])
+    logger.info(
+        "%s: %d of %d rows are held out, to choose the best model by; --dev takes a file instead",
+        *(data.path, len(held_out), len(data.examples)),
+    )
     return _part(data, held_out, inside=False), _part(data, held_out, inside=True)
 
 

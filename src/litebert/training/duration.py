@@ -144,7 +144,7 @@ class Measure:
                 f"give the warm-up in {whole.unit}, or as a fraction"
             )
         if share >= 1:
-            raise ConfigError(f"warmup: {warmup} leaves nothing of a run of {whole}; shorten it")
+            raise ConfigError(f"warmup: {warmup} leaves nothing of a run of {whole}; shorten it (train.warmup)")
         return share
 
 
