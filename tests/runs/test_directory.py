@@ -9,6 +9,7 @@ import pytest
 
 from litebert.errors import ConfigError
 from litebert.runs import directory
+from litebert.runs.compute import Compute
 from litebert.runs.directory import FREE, RunDirectory, environment, package_version, processor_name
 from litebert.runs.finetune_settings import FinetuneRun
 from litebert.runs.pretrain_settings import PretrainRun
@@ -206,8 +207,9 @@ def test_what_no_number_depends_on_may_change_and_a_finished_run_stays_finished(
 
 @pytest.mark.parametrize("run", [PretrainRun, FinetuneRun])
 def test_the_settings_that_may_always_change_exist(run):
-    fields = {*run.model_fields, *(f"train.{name}" for name in TrainSettings.model_fields)}
-    assert fields >= FREE
+    parts = {"train": TrainSettings, "compute": Compute}
+    inner = {f"{part}.{name}" for part, settings in parts.items() for name in settings.model_fields}
+    assert run.model_fields.keys() | inner >= FREE
 
 
 def test_a_permission_for_another_setting_does_not_help(tmp_path):

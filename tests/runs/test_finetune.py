@@ -279,3 +279,14 @@ def test_a_run_goes_on_with_smaller_microbatches_and_what_its_permission_names(s
     assert again.to_dict() == json.loads(json.dumps(first.to_dict()))
     settings["train"] |= {"duration": "2 steps", "allow_changes": ["train.duration"]}
     assert finetune(parsed(settings, microbatch_size=3), tmp_path / "run").steps == 2
+
+
+@pytest.mark.parametrize("from_scratch", [False, True])
+def test_activations_may_be_computed_again(settings, tmp_path, from_scratch):
+    settings["train"]["duration"] = "2 steps"
+    scratch = {"from_scratch": from_scratch, "tokenizer": settings["model"]}
+    kept = finetune(parsed(settings, **scratch), tmp_path / "kept")
+    again = finetune(parsed(settings, **scratch, compute={"keep_activations_every": 1}), tmp_path / "again")
+    expected = load_model(kept.model).state_dict()
+    for name, tensor in load_model(again.model).state_dict().items():
+        torch.testing.assert_close(tensor, expected[name], msg=name)

@@ -24,7 +24,12 @@ R = TypeVar("R", bound=Result)
 
 _PERMISSION = "train.allow_changes"
 """The setting that names those which may change; it may itself."""
-FREE = frozenset({"microbatch_size", *(f"train.{name}" for name in OPERATIONAL if name != "evaluate_every")})
+FREE = frozenset(
+    {
+        *("microbatch_size", "compute.compile", "compute.keep_activations_every"),
+        *(f"train.{name}" for name in OPERATIONAL if name != "evaluate_every"),
+    }
+)
 """Settings that may differ whenever a run goes on, since nothing that it gives depends on them; which model is the best
 depends on when one looks."""
 PACKAGES = ("litebert", "torch", "numpy", "sentencepiece", "safetensors")

@@ -168,6 +168,7 @@ def _memory(run: PretrainRun) -> Memory:
         length=run.examples.max_length,
         predicted=Ramp.parse(run.examples.masked_fraction).end,
         precision="fp32" if run.train.precision == "fp32" else "bf16",
+        checkpoint_every=run.compute.keep_activations_every,
     )
 
 

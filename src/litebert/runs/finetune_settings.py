@@ -8,6 +8,7 @@ from pydantic import Discriminator, Field, PlainValidator, Tag, model_validator
 
 from litebert.model.adapter_settings import AdapterSettings, Freeze
 from litebert.runs.class_weights import ClassWeights, checked_class_weights
+from litebert.runs.compute import Compute
 from litebert.runs.recipes import load_recipe
 from litebert.settings import Settings, with_overrides
 from litebert.tasks.catalogue import PartName, official_task
@@ -125,6 +126,8 @@ class FinetuneRun(Settings):
     """Dropout in front of the new head."""
     microbatch_size: int = Field(default=32, gt=0)
     """Examples in one forward and backward; smaller needs less memory and gives the same gradient."""
+    compute: Compute = Compute()
+    """Compiling, and how many activations are kept: what a step costs, not what it gives."""
     seed: int = Field(default=0, ge=0)
     """Seed of the new head, of new adapters and of the order of the examples."""
     keep_head: bool = False

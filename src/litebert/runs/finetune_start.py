@@ -27,15 +27,19 @@ def start(run: FinetuneRun, task: Task) -> tuple[Tokenizer, nn.Module]:
     """The tokenizer and the model with its new head; everything that does not fit is refused here."""
     source = _source(run)
     tokenizer = Tokenizer.load(run.tokenizer or source)
-    if run.from_scratch:
-        return tokenizer, _random_model(run, task, tokenizer)
+    model = _random_model(run, task, tokenizer) if run.from_scratch else _pretrained(run, source, task, tokenizer)
+    run.compute.apply(model)
+    return tokenizer, model
+
+
+def _pretrained(run: FinetuneRun, source: Path, task: Task, tokenizer: Tokenizer) -> nn.Module:
     found = read_description(source)
     _refuse_misfit(run, found.config, tokenizer)
     if run.keep_head:
         _refuse_other_head(source, found, task)
     began = "the head is kept too" if run.keep_head else "the head starts from new ones"
     logger.info("%s: pretrained weights; %s", source, began)
-    model = load_model(
+    return load_model(
         source,
         as_model=KINDS[task.kind].model,
         labels=output_names(task),
@@ -43,7 +47,6 @@ def start(run: FinetuneRun, task: Task) -> tuple[Tokenizer, nn.Module]:
         changes=_dropouts(run),
         seed=run.seed,
     )
-    return tokenizer, model
 
 
 def output_names(task: Task) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from litebert.corpus.shards import Corpus
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
 from litebert.runs.best_model import SelectBy
+from litebert.runs.compute import Compute
 from litebert.runs.held_out import PairTask
 from litebert.runs.recipes import load_recipe, resolved_model
 from litebert.settings import Settings
@@ -39,6 +40,8 @@ class PretrainRun(Settings):
     microbatch_size: int = Field(default=64, gt=0)
     """Examples, or rows if they are packed, in one forward and backward; smaller needs less memory and gives the same
     gradient."""
+    compute: Compute = Compute()
+    """Compiling, and how many activations are kept: what a step costs, not what it gives."""
     held_out_examples: int = Field(default=2048, ge=0)
     """Most examples of the corpus's held-out part to score at an evaluation; 0 trains without looking."""
     start_from: str | None = None

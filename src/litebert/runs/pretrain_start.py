@@ -49,6 +49,11 @@ class PretrainStart:
 
     def model(self, directory: RunDirectory, world: World) -> ForPretraining:
         """New weights, or those of `start_from`; a run that has a checkpoint takes its weights from there anyway."""
+        model = self._first_model(directory, world)
+        self.run.compute.apply(model)
+        return model
+
+    def _first_model(self, directory: RunDirectory, world: World) -> ForPretraining:
         run = self.run
         if directory.has_checkpoint:
             return ForPretraining(run.model, seed=run.seed)

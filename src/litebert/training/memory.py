@@ -39,7 +39,7 @@ def explained_memory(microbatches: Sequence[Batch], device: torch.device) -> Ite
 def _advice(examples: int) -> str:
     if examples > 1:
         return "halve microbatch_size, which gives the same gradient, and start the same command again"
-    return "shorten the examples, keep fewer activations, or take a smaller model"
+    return "keep fewer activations (compute.keep_activations_every=1), shorten the examples, or take a smaller model"
 
 
 class PeakMemory:
