@@ -1,11 +1,10 @@
 """`litebert finetune RECIPE --model DIR (--train FILE | --task NAME --data DIR) --out DIR [setting=value …]`."""
 
 from pathlib import Path
-from textwrap import fill
 from typing import Final
 
 from litebert.cli.labelled import COLUMNS, NO_ROWS, ColumnArguments, TrainingRows
-from litebert.cli.output import Flag, Json, Overrides, Recipe, emit
+from litebert.cli.output import Flag, Json, Overrides, Recipe, emit, section
 
 KINDS_OF_FILES: Final = {
     "a label, several, or a score": "CSV, TSV or JSON lines with columns text and label, or as --text and --label say",
@@ -41,21 +40,14 @@ def description() -> str:
         [
             "Train a model on labelled rows: a published task (GLUE, SQuAD, RACE) from its files, by its name and "
             f"--data; or a file of your own, by --train. Tasks: {tasks}.",
-            _section("What is asked of a row is guessed from the file and said:", KINDS_OF_FILES),
-            _section(
+            section("What is asked of a row is guessed from the file and said:", KINDS_OF_FILES),
+            section(
                 "Recipes; those with the name of a task need --data alone, and any other takes --task too:", recipes
             ),
-            _section("Settings worth knowing, after the recipe; --print-settings shows them all:", SETTINGS),
+            section("Settings worth knowing, after the recipe; --print-settings shows them all:", SETTINGS),
             "The same command again resumes the run, or says that it is done.",
         ]
     )
-
-
-def _section(title: str, lines: dict[str, str]) -> str:
-    """Names and what they mean, wrapped; tyro leaves lines alone only if they are indented."""
-    width = max(map(len, lines)) + 4
-    rows = [fill(f"  {name}".ljust(width) + line, 96, subsequent_indent=" " * width) for name, line in lines.items()]
-    return "\n".join([title, *rows])
 
 
 def finetune(

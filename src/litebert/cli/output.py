@@ -32,18 +32,8 @@ def emit(result: Mapping[str, Any], text: str, *, as_json: bool) -> None:
         print(json.dumps(dict(result), ensure_ascii=False, default=str) if as_json else text)
 
 
-def with_recipes(summary: str, *, kind: str) -> str:
-    """The description of a verb that takes a recipe, with those that come with the package."""
-    from litebert.runs.recipes import load_recipe, recipe_names
-
-    lines = [line for name in recipe_names(kind) for line in load_recipe(name, kind=kind).to_text().splitlines()]
-    # tyro leaves a line by itself only if it is indented
-    recipes = [fill(line, 96, initial_indent="  ", subsequent_indent=" " * 14) for line in lines]
-    return "\n\n".join(
-        [
-            summary,
-            "The same command again resumes the run, or says that it is done.",
-            "\n".join(["Recipes:", *recipes]),
-            "A setting of the recipe is changed as train.learning_rate=0.001; --print-settings shows them all.",
-        ]
-    )
+def section(title: str, lines: Mapping[str, str]) -> str:
+    """A part of a description: names and what they mean, wrapped; tyro leaves a line alone only if it is indented."""
+    width = max(map(len, lines)) + 4
+    rows = [fill(f"  {name}".ljust(width) + line, 96, subsequent_indent=" " * width) for name, line in lines.items()]
+    return "\n".join([title, *rows])
