@@ -184,6 +184,7 @@ _REFUSALS = {
     errno.EDQUOT: "the quota is used up{left}; free some space or write elsewhere",
     errno.EFBIG: "the file is larger than the system allows (`ulimit -f`); raise the limit or write elsewhere",
     errno.EACCES: "no permission to write there; choose another place",
+    errno.EPERM: "no permission to write there; choose another place",
     errno.EROFS: "the file system is read-only; choose another place",
     errno.EIO: "the disk reports an error; write elsewhere",
     errno.ENOTDIR: "a part of the path is a file, not a directory",

@@ -45,6 +45,24 @@ def test_printing_and_parsing_are_inverse(amount, unit):
     assert Duration.parse(str(duration)) == duration
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("2700 seconds", "45 minutes"),
+        ("90 minutes", "90 minutes"),
+        ("1 hour", "1 hour"),
+        ("48 hours", "2 days"),
+        ("12.5 seconds", "12.5 seconds"),
+        ("1 step", "1 step"),
+        ("125k steps", "125,000 steps"),
+        ("0.5 epochs", "0.5 epochs"),
+        ("30M tokens", "30,000,000 tokens"),
+    ],
+)
+def test_a_person_is_told_the_largest_unit_that_fits(text, told):
+    assert Duration.parse(text).told() == told
+
+
 def test_settings_read_and_write_durations_as_text():
     class Run(Settings):
         length: Duration

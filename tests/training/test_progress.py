@@ -111,14 +111,15 @@ def test_what_is_not_finite_is_shown_and_forgotten():
     assert means.add({"loss": 2.0})["loss"] == 2.0
 
 
-def test_log_lines_tell_the_time_left_once_there_is_a_rate(monkeypatch, caplog):
+@pytest.mark.parametrize(("seconds", "left"), [(10, "1:20 left"), (450, "1 h 0 min left"), (9000, "20 h 0 min left")])
+def test_log_lines_tell_the_time_left_once_there_is_a_rate(monkeypatch, caplog, seconds, left):
     caplog.set_level("INFO")
-    clock = iter([100.0, 100.0, 110.0, 110.0])
+    clock = iter([100.0, 100.0, 100.0 + seconds, 100.0 + seconds])
     monkeypatch.setattr("litebert.training.progress.time.monotonic", lambda: next(clock))
     display = LogDisplay(seconds=0.0)
     display(StepDone(Position(step=1), {"progress": 0.1, "loss": 1.0}))
     display(StepDone(Position(step=2), {"progress": 0.2, "loss": 1.0}))
     assert [record.message for record in caplog.records] == [
         "step 1 (10.0 %) loss 1",
-        "step 2 (20.0 %, 1:20 left) loss 1",
+        f"step 2 (20.0 %, {left}) loss 1",
     ]

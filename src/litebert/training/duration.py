@@ -48,7 +48,17 @@ class Duration:
         return cls(amount, unit)
 
     def __str__(self) -> str:
+        """As settings are written: `parse` gives the same back."""
         return f"{int(self.amount) if self.amount.is_integer() else self.amount} {self.unit}"
+
+    def told(self) -> str:
+        """For a person: `45 minutes` where `str` says `2700 seconds`."""
+        units = ("day", "hour", "minute") if self.unit == "seconds" else ()
+        for name in units:
+            amount = self.amount / _UNITS[name][1]
+            if amount.is_integer():
+                return f"{amount:,.0f} {name}" + "s" * (amount != 1)
+        return f"{self.amount:,.10g} {self.unit if self.amount != 1 else self.unit[:-1]}"
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
@@ -140,11 +150,13 @@ class Measure:
             share = warmup.amount / whole.amount
         else:
             raise ConfigError(
-                f"warmup: how much of a run of {whole} the first {warmup} are is not known in advance; "
+                f"warmup: how much of a run of {whole.told()} the first {warmup.told()} are is not known in advance; "
                 f"give the warm-up in {whole.unit}, or as a fraction"
             )
         if share >= 1:
-            raise ConfigError(f"warmup: {warmup} leaves nothing of a run of {whole}; shorten it (train.warmup)")
+            raise ConfigError(
+                f"warmup: {warmup.told()} leaves nothing of a run of {whole.told()}; shorten it (train.warmup)"
+            )
         return share
 
 

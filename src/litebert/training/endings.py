@@ -38,10 +38,12 @@ def stopped(directory: Path, step: int, signal_number: int) -> StoppedBySignalEr
 
 def spiked(directory: Path, position: Position, dump: Path) -> LitebertError:
     """Step after step was left out."""
+    count, returns = position.skipped_in_a_row, position.rollbacks
+    where = f"step {position.step}" if count == 1 else f"{count} steps in a row, the last of them {position.step}"
+    back = f", after going back to a checkpoint {returns} time{'s' * (returns > 1)}" if returns else ""
     return LitebertError(
-        f"{directory}: the loss or the gradient was not finite, or far above those before, at "
-        f"{position.skipped_in_a_row} steps in a row, the last of them {position.step}, after {position.rollbacks} "
-        f"returns to a checkpoint; none of these steps changed the weights; {dump} has their batches and numbers. "
-        f"Likely causes: a learning rate too high for this batch size, too short a warm-up, fp16 where bf16 is needed, "
-        f"or broken inputs; change one of them and start in a new directory"
+        f"{directory}: the loss or the gradient was not finite, or far above those before, at {where}{back}. None of "
+        f"that reached the weights; {dump} has the batches and numbers. Likely causes: a learning rate too high for "
+        f"this batch size, too short a warm-up, fp16 where bf16 is needed, or broken inputs; change one of them and "
+        f"start in a new directory"
     )

@@ -40,7 +40,7 @@ class LogDisplay:
         """Log what is worth a line."""
         match event:
             case Started(position=position, duration=duration):
-                logger.info("training from step %d for %s", position.step, duration)
+                logger.info("training from step %d for %s", position.step, duration.told())
             case StepDone(position=position, values=values):
                 shown = self._running.add(values)
                 if time.monotonic() - self._last >= self._seconds:
@@ -56,13 +56,13 @@ class LogDisplay:
                 pass
 
     def _time_left(self, progress: float) -> str:
-        """`, 3:05 left`, once there is a rate to tell it by."""
+        """`, 3:05 left` or `, 5 h 3 min left`, once there is a rate to tell it by."""
         self._began = self._began or (self._last, progress)
         then, before = self._began
         if progress <= before:
             return ""
-        seconds = round((self._last - then) / (progress - before) * (1 - progress))
-        return f", {seconds // 60}:{seconds % 60:02d} left"
+        minutes, seconds = divmod(round((self._last - then) / (progress - before) * (1 - progress)), 60)
+        return f", {minutes // 60} h {minutes % 60} min left" if minutes >= 60 else f", {minutes}:{seconds:02d} left"
 
 
 class LiveDisplay:
