@@ -130,7 +130,7 @@ def test_refusals_of_the_system_are_explained(number):
 
 def test_other_system_errors_pass_unchanged():
     with pytest.raises(OSError, match="strange"), explained(Path("place")):
-        raise OSError(errno.EPERM, "strange")
+        raise OSError(errno.ENOTTY, "strange")
 
 
 def test_refusals_that_a_library_in_rust_only_tells_in_words_are_explained():
