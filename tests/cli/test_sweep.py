@@ -46,7 +46,7 @@ def test_the_runs_of_a_sweep_are_an_ensemble(swept, tmp_path, capsys):
         (["sweep", "quickstart", "--model", "m", "--out", "o"], "give either --train (a labelled file)"),
         (["sweep", "quickstart", "--model", "m", "--out", "o", "--train", "t.csv"], "nothing to compare"),
         (["ensemble", "--data", "d.csv"], "give the directories of its members"),
-        (["ensemble", "m", "--data", "d.csv", "--part", "test"], "part: is that of a published task"),
+        (["ensemble", "m", "--data", "d.csv", "--part", "test"], "part: only with a published task"),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_to_do(capsys, words, message):

@@ -144,9 +144,9 @@ def test_words_in_columns_come_back_with_their_tags(made, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["evaluate", "m", "--data", "d", "--files", "dev=x"], "files: stand for parts of a published task"),
+        (["evaluate", "m", "--data", "d", "--files", "dev=x"], "files: only with a published task"),
         (["predict", "m", "d", "o.csv", "--files", "dev=x"], "give --task, or the file itself as INPUT"),
-        (["predict", "m", "d", "o.csv", "--part", "dev"], "part: stand for parts of a published task"),
+        (["predict", "m", "d", "o.csv", "--part", "dev"], "part: only with a published task"),
         (["ensemble", "m", "--data", "d", "--files", "dev=x"], "give --task, or the file itself as --data"),
         (
             ["predict", "m", "d", "o.tsv", "--task", "cola", "--part", "dev", "--files", "test=x"],

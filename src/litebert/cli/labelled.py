@@ -86,7 +86,7 @@ class TrainingRows:
 
 
 NO_ROWS: Final = TrainingRows()
-NO_TASK: Final = "stand for parts of a published task; give --task, or the file itself as"
+NO_TASK: Final = "only with a published task; give --task, or the file itself as"
 
 
 def files_by_part(values: Sequence[str]) -> dict[Any, str]:
