@@ -214,5 +214,5 @@ def test_the_settings_that_may_always_change_exist(run):
 
 def test_a_permission_for_another_setting_does_not_help(tmp_path):
     opened(tmp_path)
-    with pytest.raises(ConfigError, match=r"settings \(inner.rate\).*name what may change in train.allow"):
+    with pytest.raises(ConfigError, match=r"settings \(inner.rate\): inner.rate was 0.1, is 9.0\. .*own, or"):
         opened(tmp_path, inner=Inner(rate=9.0), allowed=["in", "seed"])

@@ -173,8 +173,10 @@ def _changed_settings(
     names = [name for name in changed_names(found, flat(wanted)) if name != _PERMISSION]
     refused = [name for name in names if not any(f"{name}.".startswith(f"{free}.") for free in allowed)]
     if refused:
+        changes = "; ".join(f"{name} was {found.get(name)}, is {flat(wanted).get(name)}" for name in refused)
+        permit = f"permit it by {_PERMISSION}=[{','.join(refused)}], " if _PERMISSION in flat(wanted) else ""
         raise ConfigError(
-            f"{file}: the run there has other settings ({', '.join(refused)}); resume it with its own settings, "
-            f"name what may change in {_PERMISSION}, or choose another --out"
+            f"{file}: the run there has other settings ({', '.join(refused)}): {changes}. Resume it with its own, "
+            f"{permit}or choose another --out"
         )
     return set(names)
