@@ -25,7 +25,7 @@ SETTINGS: Final = {
     "adapters.projections=[query,value], and adapters.each_layer=true for one in each layer of a shared block",
     "keep_head=true": "go on with the head of a model that was fine-tuned on the same labels",
     "hidden_dropout_prob=0.1": "dropout in the encoder; also attention_probs_dropout_prob, classifier_dropout_prob",
-    "compute.keep_activations_every=1": "less memory for a third more time; compute.compile=true for long runs on a GPU",
+    "compute.keep_activations_every=1": "less memory, a third more time; compute.compile=true for long runs on a GPU",
     "train.precision=bf16": "faster on GPUs and CPUs that have it; fp32 is the default",
 }
 
