@@ -35,6 +35,19 @@ def test_a_file_is_scored_with_the_labels_of_the_model(save, tmp_path):
         evaluate_labelled(model, write_opinions(tmp_path / "other.csv", labels=(0, 1)))
 
 
+def test_columns_that_are_named_are_scored_though_the_file_has_those_of_training(save, tmp_path):
+    model = save(ForSequenceClassification, labels=("bad", "good"))
+    (model / "columns.json").write_text('{"text": "review", "text_pair": null, "label": "verdict"}')
+    rows = ["film,bad,music,good", "film,bad,music,bad"]
+    (tmp_path / "dev.csv").write_text("\n".join(["review,verdict,text,label", *rows]) + "\n")
+    kept, named = (
+        evaluate_labelled(model, tmp_path / "dev.csv", columns)
+        for columns in (Columns(), Columns(text="text", label="label"))
+    )
+    assert [sum(row) for row in kept.confusion_matrix] == [2, 0]
+    assert [sum(row) for row in named.confusion_matrix] == [1, 1]
+
+
 def test_a_slice_is_scored_apart(save, tmp_path):
     file = write_opinions(tmp_path / "dev.csv")
     evaluation = evaluate_labelled(

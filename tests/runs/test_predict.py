@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import pytest
 
@@ -104,6 +105,17 @@ def test_several_labels_stand_joined_and_as_a_list(models, tmp_path):
     expected = [answer.labels for answer in Predictor.load(models["several"]).label(TEXTS)]
     assert [tuple(row["labels"]) for row in rows] == expected
     assert [row["prediction"] for row in rows] == ["|".join(labels) for labels in expected]
+
+
+def test_a_column_that_is_named_is_read_though_the_table_has_that_of_training(models, tmp_path):
+    model = shutil.copytree(models["regressor"], tmp_path / "model")
+    (model / "columns.json").write_text('{"text": "review", "text_pair": null, "label": "label"}')
+    path = write_table(tmp_path / "in.csv", [{"review": "music", "text": "the film"}])
+    review, text = Predictor.load(models["regressor"]).score(["music", "the film"])
+    for named, expected in [({}, review), ({"text": "review"}, review), ({"text": "text"}, text)]:
+        (row,) = answered(model, path, tmp_path / "out.jsonl", **named)
+        assert row["prediction"] == pytest.approx(expected)
+    assert review != pytest.approx(text)
 
 
 @pytest.mark.parametrize("options", [(), ("x", "y")])

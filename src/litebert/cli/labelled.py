@@ -28,12 +28,12 @@ OptionalPart = Annotated[
 class ColumnArguments:
     """What the columns of a file of your own hold; a fine-tuned model knows those of its training."""
 
-    text: str = "text"
-    """column of the text"""
+    text: OptionalName = None
+    """column of the text; default: as in training, or else text"""
     text_pair: OptionalName = None
     """column of the second text of a pair, or of a question with options"""
-    label: str = "label"
-    """column of the label, labels, score or right option"""
+    label: OptionalName = None
+    """column of the label, labels, score or right option; default: as in training, or else label"""
     options: Several = ()
     """columns of the options of a multiple choice; default: those called option1, option2, …"""
     slice: OptionalName = None
@@ -82,7 +82,8 @@ class TrainingRows:
         if self.files:
             raise ConfigError(f"files: {NO_TASK} --train and --dev")
         files = {"train": str(self.train)} | ({"dev": str(self.dev)} if self.dev is not None else {})
-        return {**files, **asdict(columns), "kind": self.kind}
+        named = {name: column for name, column in asdict(columns).items() if column is not None}
+        return {**files, **named, "kind": self.kind}
 
 
 NO_ROWS: Final = TrainingRows()

@@ -14,7 +14,7 @@ def predict(
     input: Annotated[Path, Positional, arg(metavar="INPUT")],
     output: Annotated[Path, Positional, arg(metavar="OUTPUT")],
     *,
-    text: str = "text",
+    text: OptionalName = None,
     text_pair: OptionalName = None,
     options: Several = (),
     task: OptionalName = None,
@@ -32,7 +32,7 @@ def predict(
             a word a line; with --task a directory
         output: a .jsonl, .csv or .tsv file to write; the ending decides; for .conll columns also .conll, with the tag
             as one more column; for a SQuAD file a directory; with --task as its leaderboard wants it
-        text: column of the text; this and the next ones are called as in training where you name none
+        text: column of the text; this and the next one are called as in training where you name none
         text_pair: column of the second text of a pair, of a question with options, or of the context of a question
         options: columns of the options of a multiple choice; default: those called option1, option2, …
         task: a published task, whose files are in the directory INPUT

@@ -12,7 +12,7 @@ from litebert.runs.finetune_data import task_from
 from litebert.runs.labelled import task_of
 from litebert.tasks.catalogue import official_task
 from litebert.tasks.choice_columns import option_columns, options_of
-from litebert.tasks.columns import Columns, KeptColumns, as_in_training
+from litebert.tasks.columns import ColumnNames, Columns, KeptColumns, as_in_training
 from litebert.tasks.labelled import ChoiceExample, Example, LabelledData, TaggedExample
 from litebert.tasks.official import OfficialPart, has_labels
 from litebert.tasks.reading import read_labelled
@@ -44,16 +44,15 @@ def read_rows(member: Member, path: Path, columns: Columns, metrics: Sequence[st
     kind, labels = member.kind, member.description.labels
     if table is not None:
         columns = as_in_training(columns, KeptColumns.stored(member.directory), table)
+    names = columns.names()
     if not _has_labels(kind, path, table, columns):
         logger.info("%s: no labels; its rows are answered, not scored", path)
         examples = (
-            _unlabelled_questions(path, table, columns)
-            if kind in QUESTIONS
-            else _unlabelled(kind, path, table, columns)
+            _unlabelled_questions(path, table, names) if kind in QUESTIONS else _unlabelled(kind, path, table, names)
         )
         return Rows(LabelledData(path, kind, tuple(examples), labels or None, "no labels"), table, None)
     data = read_labelled(path, columns, kind=kind, labels=None if kind == "regression" else labels or None)
-    return Rows(data, table, task_of(data, (columns.text, columns.text_pair), columns.label, metrics))
+    return Rows(data, table, task_of(data, (names.text, names.text_pair), names.label, metrics))
 
 
 def read_official_rows(member: Member, part: OfficialPart, directory: Path, metrics: Sequence[str]) -> Rows:
@@ -74,14 +73,15 @@ def _has_labels(kind: Kind, path: Path, table: Table | None, columns: Columns) -
         return kind != "tokens" or len(read_columns(path)[0][0].columns) > 1
     if table is None:
         return kind not in QUESTIONS or '"answers"' in read_text(path)
-    label = columns.label
+    names = columns.names()
+    label = names.label
     if kind in QUESTIONS:
-        label = question_columns(table, question=columns.text, context=columns.text_pair, answer=columns.label).answer
+        label = question_columns(table, question=names.text, context=names.text_pair, answer=names.label).answer
     # A label that was named but is not there is a mistake, which the reader explains.
-    return label in table.columns or columns.label != Columns().label
+    return label in table.columns or columns.label is not None
 
 
-def _unlabelled(kind: Kind, path: Path, table: Table | None, columns: Columns) -> list[Any]:
+def _unlabelled(kind: Kind, path: Path, table: Table | None, columns: ColumnNames) -> list[Any]:
     if table is None:
         return [TaggedExample(tuple(line.columns[0] for line in lines), None) for lines in read_columns(path)]
     pairs = table.texts(columns.text_pair) if columns.text_pair else [None] * len(table.rows)
@@ -94,7 +94,7 @@ def _unlabelled(kind: Kind, path: Path, table: Table | None, columns: Columns) -
     return [Example(text, pair, None) for text, pair in zip(texts, pairs, strict=True)]
 
 
-def _unlabelled_questions(path: Path, table: Table | None, columns: Columns) -> Sequence[Any]:
+def _unlabelled_questions(path: Path, table: Table | None, columns: ColumnNames) -> Sequence[Any]:
     if table is None:
         return read_squad_questions(path)
     return unanswered_rows(table, question_columns(table, question=columns.text, context=columns.text_pair))

@@ -47,11 +47,12 @@ def evaluate_labelled(
     `report` is an HTML page to write: the figures, where they come from, and the worst errors.
     """
     columns = columns or Columns()
+    names = columns.names()
     description = read_description(model)
     kind = kind_of(description, where=str(model))
     labels = None if kind == "regression" else description.labels or None
     data = read_labelled(file, columns, kind=kind, labels=labels, kept=KeptColumns.stored(model))
-    task = task_of(data, (columns.text, columns.text_pair), columns.label, metrics)
+    task = task_of(data, (names.text, names.text_pair), names.label, metrics)
     return _scored(model, task, data, report)
 
 

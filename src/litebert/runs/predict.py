@@ -34,8 +34,8 @@ class PredictRun(Settings):
     """A .txt file with a text a line, or a .csv, .tsv or .jsonl file with named columns."""
     output: Path
     """A .jsonl, .csv or .tsv file; the ending decides. An older one is replaced."""
-    text: str = "text"
-    """Column of the text or of the words; in a .txt file the name that its lines get."""
+    text: str | None = None
+    """Column of the text or of the words, and the name that the lines of a .txt file get; null: as in training."""
     text_pair: str | None = None
     """Column of the second text of a pair, or of a question with options."""
     options: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ def predict(run: PredictRun) -> PredictResult:
     predictor = Predictor.load(run.model, precision=run.precision, threads=run.threads)
     columns = Columns(text=run.text, text_pair=run.text_pair, options=run.options)
     columns = as_in_training(columns, KeptColumns.stored(run.model), table)
-    answers = answers_for(table, predictor, columns, top_k=run.top_k)
+    answers = answers_for(table, predictor, columns.names(), top_k=run.top_k)
     rows = [joined(table, row, answer) for row, answer in zip(table.rows, answers, strict=True)]
     write_text(run.output, write(run.output, rows))
     logger.info("%s: %d rows written", run.output, len(rows))
@@ -83,8 +83,9 @@ def _read(run: PredictRun) -> Table:
     if run.input.suffix != ".txt":
         return read_table(run.input)
     lines = lines_of(read_text(run.input))
-    rows = tuple(Row(number, {run.text: line}) for number, line in enumerate(lines, start=1))
-    return Table(run.input, (run.text,), rows)
+    name = run.text or "text"
+    rows = tuple(Row(number, {name: line}) for number, line in enumerate(lines, start=1))
+    return Table(run.input, (name,), rows)
 
 
 def joined(table: Table, row: Row, answer: Answer) -> Answer:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Answers, Predictor, Tagging
 from litebert.tasks.choice_columns import option_columns, options_of
-from litebert.tasks.columns import Columns
+from litebert.tasks.columns import ColumnNames
 from litebert.tasks.label_columns import SEPARATOR
 from litebert.tasks.rows import Table
 from litebert.tasks.squad_rows import question_columns, unanswered_rows
@@ -16,21 +16,21 @@ Answer = dict[str, Any]
 """What is added to a row: `prediction`, and with it what the model was how sure of."""
 
 
-def answers_for(table: Table, predictor: Predictor, columns: Columns, *, top_k: int) -> list[Answer]:
+def answers_for(table: Table, predictor: Predictor, columns: ColumnNames, *, top_k: int) -> list[Answer]:
     """An answer for each row of `table`; `top_k` fillings for each mask."""
     if predictor.answers == "fill_mask":
         return _fillings(table, predictor, columns, top_k=top_k)
     return _ANSWERS[predictor.answers](table, predictor, columns)
 
 
-def _classes(table: Table, predictor: Predictor, columns: Columns) -> list[Answer]:
+def _classes(table: Table, predictor: Predictor, columns: ColumnNames) -> list[Answer]:
     return [
         {"prediction": answer.label, "probability": answer.probability, "probabilities": answer.probabilities}
         for answer in predictor.classify(_texts(table, columns))
     ]
 
 
-def _labels(table: Table, predictor: Predictor, columns: Columns) -> list[Answer]:
+def _labels(table: Table, predictor: Predictor, columns: ColumnNames) -> list[Answer]:
     return [
         {
             "prediction": SEPARATOR.join(answer.labels),
@@ -41,11 +41,11 @@ def _labels(table: Table, predictor: Predictor, columns: Columns) -> list[Answer
     ]
 
 
-def _scores(table: Table, predictor: Predictor, columns: Columns) -> list[Answer]:
+def _scores(table: Table, predictor: Predictor, columns: ColumnNames) -> list[Answer]:
     return [{"prediction": score} for score in predictor.score(_texts(table, columns))]
 
 
-def _choices(table: Table, predictor: Predictor, columns: Columns) -> list[Answer]:
+def _choices(table: Table, predictor: Predictor, columns: ColumnNames) -> list[Answer]:
     options = options_of(table, columns.options or option_columns(table))
     texts = table.texts(columns.text)
     questions = table.texts(columns.text_pair) if columns.text_pair else [None] * len(texts)
@@ -55,7 +55,7 @@ def _choices(table: Table, predictor: Predictor, columns: Columns) -> list[Answe
     ]
 
 
-def _tags(table: Table, predictor: Predictor, columns: Columns) -> list[Answer]:
+def _tags(table: Table, predictor: Predictor, columns: ColumnNames) -> list[Answer]:
     sentences = []
     for row, text in zip(table.rows, table.texts(columns.text, lists=True), strict=True):
         value = row.values[columns.text]
@@ -75,7 +75,7 @@ def tagged(answer: Tagging) -> Answer:
     }
 
 
-def _replies(table: Table, predictor: Predictor, columns: Columns) -> list[Answer]:
+def _replies(table: Table, predictor: Predictor, columns: ColumnNames) -> list[Answer]:
     names = question_columns(table, question=columns.text, context=columns.text_pair)
     questions = unanswered_rows(table, names)
     return [
@@ -91,7 +91,7 @@ def _replies(table: Table, predictor: Predictor, columns: Columns) -> list[Answe
     ]
 
 
-_ANSWERS: Final[Mapping[Answers, Callable[[Table, Predictor, Columns], list[Answer]]]] = {
+_ANSWERS: Final[Mapping[Answers, Callable[[Table, Predictor, ColumnNames], list[Answer]]]] = {
     "classify": _classes,
     "label": _labels,
     "score": _scores,
@@ -101,13 +101,13 @@ _ANSWERS: Final[Mapping[Answers, Callable[[Table, Predictor, Columns], list[Answ
 }
 
 
-def _texts(table: Table, columns: Columns) -> list[Any]:
+def _texts(table: Table, columns: ColumnNames) -> list[Any]:
     """Texts, or pairs of texts."""
     texts = table.texts(columns.text)
     return list(zip(texts, table.texts(columns.text_pair), strict=True)) if columns.text_pair else texts
 
 
-def _fillings(table: Table, predictor: Predictor, columns: Columns, *, top_k: int) -> list[Answer]:
+def _fillings(table: Table, predictor: Predictor, columns: ColumnNames, *, top_k: int) -> list[Answer]:
     """For each row the best words, how probable they are together, and the `top_k` of every mask."""
     if columns.text_pair:
         raise ConfigError("text_pair: this model fills masks in one text; leave it out")

@@ -21,17 +21,43 @@ FILE: Final = "columns.json"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Columns:
-    """Which column holds what."""
+class ColumnNames:
+    """Which column holds what, as readers take it."""
 
-    text: str = "text"
-    text_pair: str | None = None
+    text: str
+    text_pair: str | None
     """The second text of a pair; the question of a multiple choice."""
-    label: str = "label"
-    options: tuple[str, ...] = ()
+    label: str
+    options: tuple[str, ...]
     """The options of a multiple choice: a column each, or one that holds lists. Empty: found by their names."""
+    group: str | None
+    slice: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Columns:
+    """Which column holds what, as far as somebody said; what is named is never taken from elsewhere."""
+
+    text: str | None = None
+    """None: as in training, or else `text`."""
+    text_pair: str | None = None
+    """None: as in training, or else there is none."""
+    label: str | None = None
+    """None: as in training, or else `label`."""
+    options: tuple[str, ...] = ()
     group: str | None = None
     slice: str | None = None
+
+    def names(self) -> ColumnNames:
+        """What is not named has its usual name."""
+        return ColumnNames(
+            text=self.text or "text",
+            text_pair=self.text_pair,
+            label=self.label or "label",
+            options=self.options,
+            group=self.group,
+            slice=self.slice,
+        )
 
 
 class KeptColumns(Settings):
@@ -64,20 +90,22 @@ class KeptColumns(Settings):
 
 
 def as_in_training(columns: Columns, kept: KeptColumns | None, table: Table) -> Columns:
-    """The columns to read: those that are not named are called as in training, where the table has such columns.
+    """`columns`, those that are not named called as in training, where the table has such columns.
 
     Raises DataError where the model learned from two texts and the second is not to be found.
     """
     if kept is None:
         return columns
-    usual = Columns()
-    found = columns
-    if columns.text == usual.text and kept.text in table.columns:
-        found = replace(found, text=kept.text)
-    if columns.text_pair is None and kept.text_pair in table.columns:
-        found = replace(found, text_pair=kept.text_pair)
-    if columns.label == usual.label and kept.label in table.columns:
-        found = replace(found, label=kept.label)
+
+    def called(named: str | None, before: str | None) -> str | None:
+        return before if named is None and before in table.columns else named
+
+    found = replace(
+        columns,
+        text=called(columns.text, kept.text),
+        text_pair=called(columns.text_pair, kept.text_pair),
+        label=called(columns.label, kept.label),
+    )
     if kept.text_pair is not None and found.text_pair is None:
         raise DataError(
             f"{table.path}: no column {kept.text_pair!r}; the model learned from two texts, {kept.text!r} and "
@@ -85,8 +113,9 @@ def as_in_training(columns: Columns, kept: KeptColumns | None, table: Table) -> 
         )
     if kept.text_pair is None and found.text_pair is not None:
         logger.warning("%s: the model learned from single texts, and is given pairs", table.path)
-    if found != columns:
-        read = {"text": found.text, "text_pair": found.text_pair, "label": found.label}
+    names = found.names()
+    if names != columns.names():
+        read = {"text": names.text, "text_pair": names.text_pair, "label": names.label}
         shown = ", ".join(f"{name} {column!r}" for name, column in read.items() if column in table.columns)
         logger.info("%s: columns as in training: %s", table.path, shown)
     return found

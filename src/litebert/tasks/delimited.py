@@ -11,7 +11,7 @@ from typing import Final
 
 from litebert.errors import DataError
 from litebert.tasks.choice_columns import choice_examples, option_columns
-from litebert.tasks.columns import Columns, KeptColumns, as_in_training
+from litebert.tasks.columns import ColumnNames, Columns, KeptColumns, as_in_training
 from litebert.tasks.hub_datasets import hub_table, is_hub
 from litebert.tasks.label_columns import (
     NUMBER,
@@ -53,13 +53,13 @@ def read_delimited(
     Raises DataError with file, line and field.
     """
     table = hub_table(path) if is_hub(path) else read_table(path)
-    columns = as_in_training(columns, kept, table)
+    names = as_in_training(columns, kept, table).names()
     if kind in ("spans", "answerability") or (kind is None and holds_questions(table)):
-        return _questions(table, columns, kind, on_bad_answer)
-    kind, reason = (kind, "as asked") if kind else _guess_kind(table, columns)
-    examples, names = _READERS[kind](table, columns, labels)
-    logger.info("%s: %d rows, %s (%s)", path, len(examples), described(kind, names), reason)
-    return LabelledData(path, kind, examples, names, reason)
+        return _questions(table, names, kind, on_bad_answer)
+    kind, reason = (kind, "as asked") if kind else _guess_kind(table, names)
+    examples, found = _READERS[kind](table, names, labels)
+    logger.info("%s: %d rows, %s (%s)", path, len(examples), described(kind, found), reason)
+    return LabelledData(path, kind, examples, found, reason)
 
 
 def described(kind: Kind, names: Sequence[str] | None) -> str:
@@ -73,33 +73,33 @@ def described(kind: Kind, names: Sequence[str] | None) -> str:
 _Read = tuple[tuple[object, ...], tuple[str, ...] | None]
 
 
-def _classification(table: Table, columns: Columns, labels: Sequence[str] | None) -> _Read:
+def _classification(table: Table, columns: ColumnNames, labels: Sequence[str] | None) -> _Read:
     values = filled(table, columns.label)
     names = tuple(labels) if labels else label_names(table, columns.label, values)
     return _examples(table, columns, indices(table, columns.label, values, names)), names
 
 
-def _regression(table: Table, columns: Columns, labels: Sequence[str] | None) -> _Read:
+def _regression(table: Table, columns: ColumnNames, labels: Sequence[str] | None) -> _Read:
     return _examples(table, columns, scores(table, columns.label, filled(table, columns.label))), None
 
 
-def _multi_label(table: Table, columns: Columns, labels: Sequence[str] | None) -> _Read:
+def _multi_label(table: Table, columns: ColumnNames, labels: Sequence[str] | None) -> _Read:
     lists = label_lists(table, columns.label)
     names = tuple(labels) if labels else label_names(table, columns.label, [name for given in lists for name in given])
     return _examples(table, columns, label_sets(table, columns.label, lists, names)), names
 
 
-def _multiple_choice(table: Table, columns: Columns, labels: Sequence[str] | None) -> _Read:
+def _multiple_choice(table: Table, columns: ColumnNames, labels: Sequence[str] | None) -> _Read:
     options = columns.options or option_columns(table)
     extra = _extra(table, columns)
     return choice_examples(table, columns.text, columns.text_pair, options, columns.label, *extra), None
 
 
-def _tokens(table: Table, columns: Columns, labels: Sequence[str] | None) -> _Read:
+def _tokens(table: Table, columns: ColumnNames, labels: Sequence[str] | None) -> _Read:
     return tagged_rows(table, columns.text, columns.label, labels, *_extra(table, columns))
 
 
-def _questions(table: Table, columns: Columns, kind: Kind | None, on_bad_answer: BadAnswers) -> LabelledData:
+def _questions(table: Table, columns: ColumnNames, kind: Kind | None, on_bad_answer: BadAnswers) -> LabelledData:
     names = question_columns(
         table,
         question=columns.text,
@@ -122,7 +122,7 @@ _READERS: Final = {
 }
 
 
-def _guess_kind(table: Table, columns: Columns) -> tuple[Kind, str]:
+def _guess_kind(table: Table, columns: ColumnNames) -> tuple[Kind, str]:
     if columns.options or option_columns(table):
         return "multiple_choice", f"there are columns of options: {', '.join(columns.options or option_columns(table))}"
     if is_tagged(table, columns.text, columns.label):
@@ -164,14 +164,14 @@ def _refuse_free_text(table: Table, label: str, values: list[str]) -> None:
         )
 
 
-def _examples(table: Table, columns: Columns, targets: Sequence[Target]) -> tuple[Example, ...]:
+def _examples(table: Table, columns: ColumnNames, targets: Sequence[Target]) -> tuple[Example, ...]:
     texts = table.texts(columns.text)
     pairs = table.texts(columns.text_pair) if columns.text_pair else [None] * len(texts)
     _mention_empty_texts(table.path, texts)
     return tuple(map(Example, texts, pairs, targets, *_extra(table, columns)))
 
 
-def _extra(table: Table, columns: Columns) -> tuple[list[str] | list[None], ...]:
+def _extra(table: Table, columns: ColumnNames) -> tuple[list[str] | list[None], ...]:
     """The columns of groups and of slices."""
     return tuple(table.texts(name) if name else [None] * len(table.rows) for name in (columns.group, columns.slice))
 
