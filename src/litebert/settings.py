@@ -81,6 +81,13 @@ def changed_names(before: Mapping[str, Leaf], now: Mapping[str, Leaf]) -> list[s
     return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
 
 
+def refuse_given(given: Mapping[str, Any], why: str) -> None:
+    """A ConfigError that begins with the names of those that hold something, which would have no effect."""
+    named = [name for name, value in given.items() if value not in (None, ())]
+    if named:
+        raise ConfigError(f"{', '.join(named)}: {why}")
+
+
 def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file; executes nothing."""
     try:

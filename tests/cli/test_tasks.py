@@ -152,6 +152,27 @@ def test_words_in_columns_come_back_with_their_tags(made, tmp_path, capsys):
             ["predict", "m", "d", "o.tsv", "--task", "cola", "--part", "dev", "--files", "test=x"],
             "part: 'dev', but --files gives a file for 'test'; leave --part out",
         ),
+        (
+            ["predict", "m", "d", "o.tsv", "--task", "cola", "--text", "a", "--options", "b", "c", "--top-k", "5"],
+            "text, options, top_k: a published task has its own; leave out what is named, or give its file as INPUT",
+        ),
+        (
+            ["predict", "m", "d", "o.tsv", "--task", "cola", "--text-pair", "a"],
+            "text_pair: a published task has its own",
+        ),
+        (
+            ["evaluate", "m", "--task", "cola", "--data", "d", "--slice", "a"],
+            "slice: a published task has its own; leave out what is named, or give its file as --data, without --task",
+        ),
+        (["ensemble", "m", "--task", "cola", "--data", "d", "--label", "label"], "label: a published task has its own"),
+        (
+            ["finetune", "cola", "--model", "m", "--out", "o", "--data", "d", "--text", "a", "--kind", "regression"],
+            "text, kind: a published task has its own; leave out what is named, or give its file as --train",
+        ),
+        (
+            ["sweep", "cola", "--model", "m", "--out", "o", "--data", "d", "--dev", "x"],
+            "dev: a published task has its own; give yours, laid out alike, by --files dev=FILE",
+        ),
         (["submit", "cola=m", "--data", "d", "--out", "x.zip", "--files", "test=x"], "is no test file of GLUE"),
         (
             ["finetune", "quickstart", "--model", "m", "--out", "o", "--train", "x", "--files", "dev=x"],

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from litebert.errors import ConfigError
-from litebert.settings import Settings, changed_names, flat, read_yaml, with_overrides, write_yaml
+from litebert.settings import Settings, changed_names, flat, read_yaml, refuse_given, with_overrides, write_yaml
 
 
 class Inner(Settings):
@@ -20,6 +20,12 @@ class Outer(Settings):
     """Name."""
     train: Inner = Inner()
     """Inner settings."""
+
+
+def test_what_has_no_effect_is_named_and_what_is_absent_is_not():
+    refuse_given({"a": None, "b": ()}, "no use")
+    with pytest.raises(ConfigError, match=r"^b, c, d: no use; leave it out$"):
+        refuse_given({"a": None, "b": ("x",), "c": 0, "d": ""}, "no use; leave it out")
 
 
 def test_parse_gives_back_what_to_dict_wrote():

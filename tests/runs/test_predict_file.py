@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from litebert.errors import ConfigError
 from litebert.runs import predict_file as module
 from litebert.runs.predict import PredictRun
 
@@ -23,3 +24,14 @@ def test_each_file_goes_to_its_own(monkeypatch, name, answered_by):
         monkeypatch.setattr(module, each, lambda *given, each=each, **options: each)
     run = PredictRun(model=Path("m"), input=Path(name), output=Path("out"))
     assert module.predict_file(run) == answered_by
+
+
+@pytest.mark.parametrize("name", ["dev.json", "news.conll"])
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [({"text": "a"}, "text"), ({"text_pair": "b", "options": ("c", "d"), "top_k": 2}, "text_pair, options, top_k")],
+)
+def test_a_file_without_named_columns_takes_no_names(name, given, named):
+    run = PredictRun(model=Path("m"), input=Path(name), output=Path("out"), **given)
+    with pytest.raises(ConfigError, match=f"^{named}: a {Path(name).suffix} file has places of its own"):
+        module.predict_file(run)

@@ -1,12 +1,14 @@
 """`litebert ensemble RUN RUN RUN --data FILE`, or `--task NAME --data DIR`."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.labelled import COLUMNS, ColumnArguments, OptionalPart, PartFile, answered_part
+from litebert.cli.labelled import COLUMNS, OWN_COLUMNS, ColumnArguments, OptionalPart, PartFile, answered_part
 from litebert.cli.output import Json, OptionalName, OptionalPath, Several, emit
+from litebert.settings import refuse_given
 
 Members = Annotated[tuple[Path, ...], Positional, arg(metavar="MEMBER …", help_behavior_hint="(required)")]
 
@@ -44,6 +46,8 @@ def ensemble(
     """
     from litebert.runs.ensemble import ensemble as run
 
+    if task is not None:
+        refuse_given(asdict(columns), OWN_COLUMNS.format(otherwise="--data"))
     result = run(
         members,
         data,

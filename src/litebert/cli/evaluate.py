@@ -1,16 +1,17 @@
 """`litebert evaluate MODEL --corpus DIR`, `… --data FILE` or `… --task NAME --data DIR`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from tyro.conf import arg
 
-from litebert.cli.labelled import COLUMNS, NO_TASK, ColumnArguments, PartFiles, files_by_part
+from litebert.cli.labelled import COLUMNS, NO_TASK, OWN_COLUMNS, ColumnArguments, PartFiles, files_by_part
 from litebert.cli.output import Json, Model, OptionalName, OptionalPath, Several, emit
 from litebert.corpus.example_settings import ExampleSettings
 from litebert.errors import ConfigError
+from litebert.settings import refuse_given
 
 PairTasks = Annotated[tuple[Literal["sop", "nsp"], ...], arg(help_behavior_hint="(default: both)")]
 Scored = tuple[Mapping[str, Any], str]
@@ -68,6 +69,8 @@ def evaluate(
         raise ConfigError("evaluate: give either --corpus (held-out text) or --data (a labelled file)")
     if rows.files and rows.task is None:
         raise ConfigError(f"files: {NO_TASK} --data")
+    if rows.task is not None:
+        refuse_given(asdict(columns), OWN_COLUMNS.format(otherwise="--data"))
     if rows.data is None:
         result, shown = _on_text(model, text, examples)
     elif rows.task is None:

@@ -11,6 +11,7 @@ from tyro.conf import arg
 
 from litebert.cli.output import OptionalName, OptionalPath, Several
 from litebert.errors import ConfigError
+from litebert.settings import refuse_given
 
 if TYPE_CHECKING:
     from litebert.tasks.columns import Columns
@@ -77,6 +78,10 @@ class TrainingRows:
                 "name stands for --task)"
             )
         if self.train is None:
+            refuse_given({**asdict(columns), "kind": self.kind}, OWN_COLUMNS.format(otherwise="--train"))
+            refuse_given(
+                {"dev": self.dev}, "a published task has its own; give yours, laid out alike, by --files dev=FILE"
+            )
             files = {"files": files_by_part(self.files)} if self.files else {}
             return {"task": task, "directory": str(self.data), **files}
         if self.files:
@@ -87,6 +92,9 @@ class TrainingRows:
 
 
 NO_ROWS: Final = TrainingRows()
+OWN_COLUMNS: Final = (
+    "a published task has its own; leave out what is named, or give its file as {otherwise}, without --task"
+)
 NO_TASK: Final = "only with a published task; give --task, or the file itself as"
 
 

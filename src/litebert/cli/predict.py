@@ -5,8 +5,9 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.labelled import OptionalPart, PartFile, answered_part
+from litebert.cli.labelled import OWN_COLUMNS, OptionalPart, PartFile, answered_part
 from litebert.cli.output import Json, Model, OptionalName, Several, emit
+from litebert.settings import refuse_given
 
 
 def predict(
@@ -20,7 +21,7 @@ def predict(
     task: OptionalName = None,
     part: OptionalPart = None,
     files: PartFile = None,
-    top_k: int = 5,
+    top_k: Annotated[int | None, arg(metavar="INT", help_behavior_hint="")] = None,
     precision: Literal["fp32", "bf16"] = "fp32",
     threads: Annotated[int | None, arg(metavar="INT", help_behavior_hint="")] = None,
     json: Json = False,
@@ -38,7 +39,7 @@ def predict(
         task: a published task, whose files are in the directory INPUT
         part: which of its files (default: test)
         files: a file of yours laid out as the task's, in place of a part, which is then answered: test=mine.tsv
-        top_k: fillings to give for each [MASK]
+        top_k: fillings to give for each [MASK]; default: 5
         precision: arithmetic of the model
         threads: threads to use; default: torch's choice
     """
@@ -53,5 +54,7 @@ def predict(
     if official is None:
         result = predict_file(run)
     else:
+        given = {"text": text, "text_pair": text_pair, "options": options, "top_k": top_k}
+        refuse_given(given, OWN_COLUMNS.format(otherwise="INPUT"))
         result = predict_official(model, official, input, output, precision=precision, threads=run.threads)
     emit(result.to_dict(), result.to_text(), as_json=json)

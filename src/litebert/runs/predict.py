@@ -7,9 +7,10 @@ import csv
 import io
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from pydantic import Field
 
@@ -18,11 +19,20 @@ from litebert.files import write_text
 from litebert.inference.predictor import Answers, Precision, Predictor
 from litebert.runs.predict_answers import Answer, answers_for
 from litebert.runs.result import Result
-from litebert.settings import Settings
+from litebert.settings import Settings, refuse_given
 from litebert.tasks.columns import Columns, KeptColumns, as_in_training
 from litebert.tasks.rows import Row, Table, lines_of, read_table, read_text
 
 logger = logging.getLogger(__name__)
+
+FILLINGS: Final = 5
+"""Fillings of a mask, unless another number is asked for."""
+READ_BY: Final[Mapping[str, Collection[Answers]]] = {
+    "text_pair": ("classify", "label", "score", "choose", "answer"),
+    "options": ("choose",),
+    "top_k": ("fill_mask",),
+}
+"""Setting → the models that read it."""
 
 
 class PredictRun(Settings):
@@ -40,8 +50,8 @@ class PredictRun(Settings):
     """Column of the second text of a pair, or of a question with options."""
     options: tuple[str, ...] = ()
     """Columns of the options of a multiple choice; empty finds them by their names."""
-    top_k: int = Field(default=5, gt=0)
-    """Fillings to give for each mask."""
+    top_k: int | None = Field(default=None, gt=0)
+    """Fillings to give for each mask; null gives `FILLINGS`."""
     precision: Precision = "fp32"
     """Arithmetic of the model."""
     threads: int | None = Field(default=None, gt=0)
@@ -70,13 +80,19 @@ def predict(run: PredictRun) -> PredictResult:
         raise ConfigError(f"output: {run.output} is the input; write the answers elsewhere")
     table = _read(run)
     predictor = Predictor.load(run.model, precision=run.precision, threads=run.threads)
+    _refuse_unread(run, predictor.answers)
     columns = Columns(text=run.text, text_pair=run.text_pair, options=run.options)
     columns = as_in_training(columns, KeptColumns.stored(run.model), table)
-    answers = answers_for(table, predictor, columns.names(), top_k=run.top_k)
+    answers = answers_for(table, predictor, columns.names(), top_k=run.top_k or FILLINGS)
     rows = [joined(table, row, answer) for row, answer in zip(table.rows, answers, strict=True)]
     write_text(run.output, write(run.output, rows))
     logger.info("%s: %d rows written", run.output, len(rows))
     return PredictResult(run.output, len(rows), predictor.answers)
+
+
+def _refuse_unread(run: PredictRun, answers: Answers) -> None:
+    given = {name: getattr(run, name) for name, readers in READ_BY.items() if answers not in readers}
+    refuse_given(given, f"a model that answers by {answers!r} reads no such thing; leave out what is named")
 
 
 def _read(run: PredictRun) -> Table:

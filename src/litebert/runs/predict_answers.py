@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any, Final
 
-from litebert.errors import ConfigError, DataError
+from litebert.errors import DataError
 from litebert.inference.predictor import Answers, Predictor, Tagging
 from litebert.tasks.choice_columns import option_columns, options_of
 from litebert.tasks.columns import ColumnNames
@@ -109,8 +109,6 @@ def _texts(table: Table, columns: ColumnNames) -> list[Any]:
 
 def _fillings(table: Table, predictor: Predictor, columns: ColumnNames, *, top_k: int) -> list[Answer]:
     """For each row the best words, how probable they are together, and the `top_k` of every mask."""
-    if columns.text_pair:
-        raise ConfigError("text_pair: this model fills masks in one text; leave it out")
     answers = []
     for row, text in zip(table.rows, table.texts(columns.text), strict=True):
         try:
