@@ -35,3 +35,9 @@ def test_a_file_without_named_columns_takes_no_names(name, given, named):
     run = PredictRun(model=Path("m"), input=Path(name), output=Path("out"), **given)
     with pytest.raises(ConfigError, match=f"^{named}: a {Path(name).suffix} file has places of its own"):
         module.predict_file(run)
+
+
+def test_words_have_no_threshold():
+    run = PredictRun(model=Path("m"), input=Path("news.conll"), output=Path("out"), threshold=0.0)
+    with pytest.raises(ConfigError, match=r"^threshold: a \.conll file"):
+        module.predict_file(run)

@@ -70,8 +70,17 @@ def test_questions_of_squad_are_answered_as_their_file_is(tiny_tokenizer, small_
     assert names == ["nbest_predictions.json", "null_odds.json", "predictions.json"]
     for name in names:
         assert (tmp_path / "ours" / name).read_text() == (tmp_path / "theirs" / name).read_text()
+    part = OfficialPart("squad-v2.0", "dev")
+    assert predict_official(place, part, tmp_path, tmp_path / "none", threshold=-1e9).unanswered == len(QUESTIONS)
     with pytest.raises(ConfigError, match="has no 'test'; it has train, dev"):
         predict_official(place, OfficialPart("squad-v2.0", "test"), tmp_path, tmp_path / "other")
+
+
+def test_a_threshold_is_refused_where_there_are_no_questions(models, tmp_path):
+    with pytest.raises(ConfigError, match="threshold: a ForSequenceClassification never says"):
+        predict_official(
+            models["cola"], OfficialPart("cola", "test"), write_cola(tmp_path), tmp_path / "x.tsv", threshold=0.0
+        )
 
 
 def test_a_development_part_tells_how_many_are_right(models, tmp_path):

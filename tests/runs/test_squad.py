@@ -1,6 +1,8 @@
 """Questions from file to answer: trained, evaluated and predicted by the same verbs as every kind."""
 
 import json
+import logging
+import shutil
 
 import pytest
 
@@ -16,6 +18,7 @@ from litebert.runs.predict import PredictRun, predict
 from litebert.runs.predict_squad import predict_squad
 from litebert.tasks.squad_metrics import evaluate_with_unanswerable
 from litebert.tasks.squad_reader import read_squad
+from litebert.tasks.squad_settings import Threshold
 from tasks.squad_builders import CONTEXT, QUESTIONS, squad_json, write_squad
 
 
@@ -108,10 +111,52 @@ def test_a_squad_file_is_answered_without_its_answers(unsure, tmp_path):
         del question["answers"], question["is_impossible"]
     written = predict_squad(result.model, write_squad(tmp_path / "test.json", content), tmp_path / "answers")
     assert (written.questions, written.unanswered) == (4, 1)
-    assert "4 questions, 1 of them without an answer" in written.to_text()
+    limit = result.best["metrics"]["no_answer_threshold"]
+    assert written.threshold == Threshold(limit, "kept")
+    assert written.to_text().endswith(
+        f"4 questions, 1 of them without an answer (no-answer threshold {limit:.4f}, kept with the model)"
+    )
     predictions = json.loads((tmp_path / "answers" / "predictions.json").read_text())
     assert evaluate_with_unanswerable(read_squad(file).examples, predictions)["f1"] == 100
     assert set(json.loads((tmp_path / "answers" / "null_odds.json").read_text())) == set(predictions)
+
+
+def test_exactly_the_questions_above_a_given_threshold_have_no_answer(unsure, tmp_path):
+    result, file = unsure
+    predict_squad(result.model, file, tmp_path / "first")
+    odds = json.loads((tmp_path / "first" / "null_odds.json").read_text())
+    for limit in (min(odds.values()) - 1, *odds.values()):
+        written = predict_squad(result.model, file, tmp_path / "answers", threshold=limit)
+        predictions = json.loads((tmp_path / "answers" / "predictions.json").read_text())
+        assert {name for name, text in predictions.items() if not text} == {name for name in odds if odds[name] > limit}
+        assert written.threshold == Threshold(limit, "given")
+        assert json.loads((tmp_path / "answers" / "null_odds.json").read_text()) == odds
+
+
+def test_a_threshold_is_said_and_a_table_is_answered_by_it_too(unsure, tmp_path, caplog):
+    result, _ = unsure
+    (tmp_path / "in.jsonl").write_text(json.dumps({"question": QUESTIONS[0].text, "context": CONTEXT}) + "\n")
+    run = PredictRun(model=result.model, input=tmp_path / "in.jsonl", output=tmp_path / "out.jsonl", threshold=-1e9)
+    with caplog.at_level(logging.INFO, "litebert"):
+        predict(run)
+    assert "no-answer threshold -1000000000.0000, as given" in caplog.text
+    assert json.loads(run.output.read_text())["prediction"] == ""
+
+
+def test_a_model_without_a_threshold_uses_the_middle_and_warns(unsure, tmp_path, caplog):
+    bare = shutil.copytree(unsure[0].model, tmp_path / "model")
+    (bare / "SHA256SUMS").unlink()
+    kept = json.loads((bare / "question_answering.json").read_text())
+    (bare / "question_answering.json").write_text(json.dumps(kept | {"no_answer_threshold": None}))
+    assert predict_squad(bare, unsure[1], tmp_path / "answers").threshold == Threshold(0.0, "default")
+    (record,) = (record for record in caplog.records if record.levelno == logging.WARNING)
+    assert "no-answer threshold 0.0000, since none was chosen; `litebert evaluate`" in record.getMessage()
+
+
+def test_a_threshold_for_a_model_that_always_answers_is_refused(certain, unsure, tmp_path):
+    with pytest.raises(ConfigError, match="threshold: a ForQuestionAnswering never says that there is no answer"):
+        predict_squad(certain[0].model, unsure[1], tmp_path / "answers", threshold=0.0)
+    assert predict_squad(certain[0].model, unsure[1], tmp_path / "answers").threshold is None
 
 
 def test_the_answers_to_a_squad_file_are_a_directory(unsure, tmp_path):

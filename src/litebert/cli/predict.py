@@ -21,6 +21,7 @@ def predict(
     task: OptionalName = None,
     part: OptionalPart = None,
     files: PartFile = None,
+    threshold: Annotated[float | None, arg(metavar="NUMBER", help_behavior_hint="")] = None,
     top_k: Annotated[int | None, arg(metavar="INT", help_behavior_hint="")] = None,
     precision: Literal["fp32", "bf16"] = "fp32",
     threads: Annotated[int | None, arg(metavar="INT", help_behavior_hint="")] = None,
@@ -39,6 +40,8 @@ def predict(
         task: a published task, whose files are in the directory INPUT
         part: which of its files (default: test)
         files: a file of yours laid out as the task's, in place of a part, which is then answered: test=mine.tsv
+        threshold: a question whose score of "no answer" (null_odds.json) is greater has none; default: the threshold
+            kept with the model, which `finetune` chose on its development questions
         top_k: fillings to give for each [MASK]; default: 5
         precision: arithmetic of the model
         threads: threads to use; default: torch's choice
@@ -48,7 +51,14 @@ def predict(
     from litebert.runs.predict_official import predict_official
 
     values: dict[str, Any] = {"model": str(model), "input": str(input), "output": str(output), "text": text}
-    values |= {"text_pair": text_pair, "options": options, "top_k": top_k, "precision": precision, "threads": threads}
+    values |= {
+        "text_pair": text_pair,
+        "options": options,
+        "threshold": threshold,
+        "top_k": top_k,
+        "precision": precision,
+        "threads": threads,
+    }
     run = PredictRun.parse(values, where="predict")
     official = answered_part(task, part, files, usual="test", otherwise="INPUT")
     if official is None:
@@ -56,5 +66,6 @@ def predict(
     else:
         given = {"text": text, "text_pair": text_pair, "options": options, "top_k": top_k}
         refuse_given(given, OWN_COLUMNS.format(otherwise="INPUT"))
-        result = predict_official(model, official, input, output, precision=precision, threads=run.threads)
+        computed = {"precision": run.precision, "threads": run.threads, "threshold": run.threshold}
+        result = predict_official(model, official, input, output, **computed)
     emit(result.to_dict(), result.to_text(), as_json=json)

@@ -1,5 +1,6 @@
 """Texts in, answers out. Before: a model directory. After: `runs.predict`, a server, your program."""
 
+import logging
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -14,6 +15,7 @@ from litebert.inference.batching import outputs_of
 from litebert.inference.results import Answer, Candidate, Choice, Classification, LabelSet, Tagging
 from litebert.model.description import Description, ModelName, read_description
 from litebert.model.directory import load_model
+from litebert.settings import refuse_given
 from litebert.tasks.answers import softmax
 from litebert.tasks.encoded import Encoded
 from litebert.tasks.features import Feature, pad
@@ -23,9 +25,12 @@ from litebert.tasks.squad_answers import QuestionAnswers
 from litebert.tasks.squad_data import Question
 from litebert.tasks.squad_evaluation import answers_with
 from litebert.tasks.squad_features import EncodedQuestions
+from litebert.tasks.squad_settings import Threshold, stored_settings
 from litebert.tasks.task import Kind
 from litebert.tasks.token_labels import TokenSequences
 from litebert.tokenization.tokenizer import Tokenizer
+
+logger = logging.getLogger(__name__)
 
 __all__ = ["Answer", "Candidate", "Choice", "Classification", "LabelSet", "Predictor", "Tagging"]
 
@@ -59,8 +64,11 @@ class Predictor:
         *,
         precision: Precision = "fp32",
         encode: Encode | None = None,
+        threshold: Threshold | None = None,
     ) -> None:
         self.description = description
+        self.threshold = threshold
+        """When there is no answer; None where the model never says so."""
         self.answers: Answers = _answers(description)
         self._model = model.eval()
         self._tokenizer = tokenizer
@@ -70,15 +78,29 @@ class Predictor:
 
     @classmethod
     def load(
-        cls, directory: Path | str, *, precision: Precision = "fp32", threads: int | None = None, device: str = "cpu"
+        cls,
+        directory: Path | str,
+        *,
+        precision: Precision = "fp32",
+        threads: int | None = None,
+        device: str = "cpu",
+        threshold: float | None = None,
     ) -> Self:
-        """A model directory, ready; `threads` sets how many threads torch uses in this whole process.
+        """A model directory, ready.
 
-        Raises ConfigError when the model has no head that answers.
+        Args:
+            directory: of a model from `finetune` or pretraining.
+            precision: arithmetic of the model.
+            threads: how many threads torch uses, in this whole process.
+            device: where the model computes.
+            threshold: null score above which a question has no answer; None takes the one kept with the model.
+
+        Raises ConfigError when the model has no head that answers, or a threshold that it does not use.
         """
         directory = Path(directory)
         description = read_description(directory)
         _answers(description)
+        limit = _threshold(directory, description, threshold)
         if threads is not None:
             torch.set_num_threads(threads)
         # The head that orders sentences is of no use here.
@@ -86,7 +108,7 @@ class Predictor:
         model = load_model(directory, as_model=as_model).to(device)
         method = _answers(description)
         encode = None if method == "fill_mask" else encode_for(directory, kind_of(description, where=str(directory)))
-        return cls(model, Tokenizer.load(directory), description, precision=precision, encode=encode)
+        return cls(model, Tokenizer.load(directory), description, precision=precision, encode=encode, threshold=limit)
 
     def fill_mask(self, text: str, *, top_k: int = 5) -> list[list[Candidate]]:
         """For each `[MASK]` of `text`, its `top_k` best fillings, best first; DataError without one or if too long."""
@@ -159,7 +181,7 @@ class Predictor:
         encoded = self._encode(questions)
         assert isinstance(encoded, EncodedQuestions), encoded
         found = answers_with(encoded, self._through_model(encoded), beams=self._kind == "answerability")
-        return found, encoded.settings.threshold
+        return found, self.threshold.value if self.threshold else 0.0
 
     def _outputs(self, examples: Sequence[Any]) -> list[np.ndarray]:
         """Logits of each example."""
@@ -211,6 +233,20 @@ def _answers(description: Description) -> Answers:
     if description.model in ("ForPretraining", "ForMaskedLM"):
         return "fill_mask"
     return _METHODS[kind_of(description, where="model")]
+
+
+def _threshold(directory: Path, description: Description, given: float | None) -> Threshold | None:
+    """The threshold of a model that may say that there is no answer, said aloud."""
+    if description.model != "ForAnswerability":
+        refuse_given({"threshold": given}, f"a {description.model} never says that there is no answer; leave it out")
+        return None
+    used = stored_settings(directory, longest=description.config.max_position_embeddings).threshold(given)
+    if used.source == "default":
+        advice = "; `litebert evaluate` on labelled questions tells the best, which --threshold then takes"
+        logger.warning("%s: no-answer threshold %s%s", directory, used.to_text(), advice)
+    else:
+        logger.info("%s: no-answer threshold %s", directory, used.to_text())
+    return used
 
 
 def _examples(texts: Sequence[Text]) -> list[Example]:

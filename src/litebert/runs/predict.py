@@ -52,6 +52,8 @@ class PredictRun(Settings):
     """Columns of the options of a multiple choice; empty finds them by their names."""
     top_k: int | None = Field(default=None, gt=0)
     """Fillings to give for each mask; null gives `FILLINGS`."""
+    threshold: float | None = None
+    """Null score above which a question has no answer; null takes the one kept with the model."""
     precision: Precision = "fp32"
     """Arithmetic of the model."""
     threads: int | None = Field(default=None, gt=0)
@@ -79,7 +81,7 @@ def predict(run: PredictRun) -> PredictResult:
     if run.output.resolve() == run.input.resolve():
         raise ConfigError(f"output: {run.output} is the input; write the answers elsewhere")
     table = _read(run)
-    predictor = Predictor.load(run.model, precision=run.precision, threads=run.threads)
+    predictor = Predictor.load(run.model, precision=run.precision, threads=run.threads, threshold=run.threshold)
     _refuse_unread(run, predictor.answers)
     columns = Columns(text=run.text, text_pair=run.text_pair, options=run.options)
     columns = as_in_training(columns, KeptColumns.stored(run.model), table)

@@ -10,13 +10,16 @@ from litebert.tasks.tagged import ENDINGS
 
 def predict_file(run: PredictRun) -> Result:
     """Answers for the questions of a SQuAD file, the words of CoNLL columns, or the rows of a table or text."""
-    if run.input.suffix in (".json", *ENDINGS):
-        given = {name: getattr(run, name) for name in ("text", *READ_BY)}
-        refuse_given(
-            given, f"a {run.input.suffix} file has places of its own for what is asked; leave out what is named"
-        )
+    files, computed = (run.model, run.input, run.output), {"precision": run.precision, "threads": run.threads}
     if run.input.suffix == ".json":
-        return predict_squad(run.model, run.input, run.output, precision=run.precision, threads=run.threads)
+        _refuse_unread(run, "text", *READ_BY)
+        return predict_squad(*files, **computed, threshold=run.threshold)
     if run.input.suffix in ENDINGS:
-        return predict_words(run.model, run.input, run.output, precision=run.precision, threads=run.threads)
+        _refuse_unread(run, "text", *READ_BY, "threshold")
+        return predict_words(*files, **computed)
     return predict(run)
+
+
+def _refuse_unread(run: PredictRun, *names: str) -> None:
+    given = {name: getattr(run, name) for name in names}
+    refuse_given(given, f"a {run.input.suffix} file has places of its own for what is asked; leave out what is named")

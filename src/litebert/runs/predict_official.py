@@ -41,17 +41,23 @@ def predict_official(
     *,
     precision: Precision = "fp32",
     threads: int | None = None,
+    threshold: float | None = None,
 ) -> OfficialAnswers | SquadPredictions:
-    """Answer a part of a published task: a .tsv of GLUE, a .json of RACE, a directory of files of SQuAD."""
+    """Answer a part of a published task: a .tsv of GLUE, a .json of RACE, a directory of files of SQuAD.
+
+    `threshold` is that of `predict_squad`.
+    """
     form = official_task(part.task).format
     if form == "squad":
-        return predict_squad(model, part.path(directory), output, precision=precision, threads=threads)
+        path = part.path(directory)
+        return predict_squad(model, path, output, precision=precision, threads=threads, threshold=threshold)
     is_race = form == "race"
     ending = ".json" if is_race else ".tsv"
     if output.suffix != ending:
         raise ConfigError(f"output: {output.name!r}, but answers to {part.task} are a {ending} file; give such a name")
     data = part.read(directory)
-    answers = _answers(Predictor.load(model, precision=precision, threads=threads), part.task, data)
+    predictor = Predictor.load(model, precision=precision, threads=threads, threshold=threshold)
+    answers = _answers(predictor, part.task, data)
     write_text(output, race_file(data.examples, answers) if is_race else glue_file(data.examples, answers))
     return OfficialAnswers(output, len(answers), _accuracy(data, answers))
 

@@ -4,8 +4,9 @@ The defaults are the original's flags (run_squad_v1.py, run_squad_v2.py).
 """
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -14,6 +15,22 @@ from litebert.settings import Settings
 
 FILE: Final = "question_answering.json"
 """Where a model directory keeps the settings that its model was trained with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A question whose null score is greater than `value` has no answer."""
+
+    value: float
+    source: Literal["given", "kept", "default"]
+    """Whether it was asked for, is that of the model directory, or neither."""
+
+    def to_text(self) -> str:
+        """The value, and where it is from."""
+        return f"{self.value:.4f}, {_SOURCES[self.source]}"
+
+
+_SOURCES: Final = {"given": "as given", "kept": "kept with the model", "default": "since none was chosen"}
 
 
 class QuestionSettings(Settings):
@@ -36,10 +53,12 @@ class QuestionSettings(Settings):
         """The content of `FILE`."""
         return (json.dumps(self.to_dict(), indent=2) + "\n").encode()
 
-    @property
-    def threshold(self) -> float:
-        """The threshold to predict with; 0, where both answers are equally likely, if none was chosen."""
-        return 0.0 if self.no_answer_threshold is None else self.no_answer_threshold
+    def threshold(self, given: float | None = None) -> Threshold:
+        """The threshold to predict with: `given`, or the kept one, or 0, where both answers are equally likely."""
+        if given is not None:
+            return Threshold(given, "given")
+        kept = self.no_answer_threshold
+        return Threshold(0.0, "default") if kept is None else Threshold(kept, "kept")
 
 
 def stored_settings(directory: Path, *, longest: int) -> QuestionSettings:
