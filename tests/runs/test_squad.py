@@ -89,6 +89,17 @@ def test_an_evaluation_repeats_that_of_the_run(unsure, certain):
         assert found.get("no_answer_threshold") == result.best["metrics"].get("no_answer_threshold")
 
 
+def test_an_evaluation_says_whether_its_threshold_was_kept_or_chosen(unsure, tmp_path, caplog):
+    bare = shutil.copytree(
+        unsure[0].model, tmp_path / "model", ignore=shutil.ignore_patterns("SHA256SUMS", "question_*")
+    )
+    with caplog.at_level(logging.INFO, "litebert"):
+        for model in (unsure[0].model, bare):
+            evaluate_labelled(model, unsure[1])
+    said = [message.rpartition(", ")[2] for message in caplog.messages if "no-answer threshold" in message]
+    assert said == ["kept with the model", "the best for the F1 of these very rows"]
+
+
 def test_a_predictor_answers_with_offsets_or_says_no(unsure, certain):
     predictor = Predictor.load(unsure[0].model)
     for question in QUESTIONS:

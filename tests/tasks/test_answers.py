@@ -39,7 +39,7 @@ def test_classes_get_metrics_interval_confusion_calibration_and_slices(tiny_toke
     assert (verdicts[2].expected, verdicts[2].predicted) == ("n (0.269)", "p (0.731)")
     lines = evaluation.to_text().splitlines()
     assert lines[0].startswith("accuracy 0.7500 on 4 rows (accuracy, 95 % interval: ")
-    assert lines[1:] == ["  a: accuracy 1.0000 on 2 rows", "  b: accuracy 0.0000 on 1 rows"]
+    assert lines[1:] == ["     accuracy  rows", "  a    1.0000     2", "  b    0.0000     1"]
 
 
 def test_options_are_classes_called_by_letters(tiny_tokenizer):

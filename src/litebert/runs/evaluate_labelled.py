@@ -21,6 +21,8 @@ from litebert.tasks.kinds import KINDS, encode_for, kind_of
 from litebert.tasks.labelled import LabelledData
 from litebert.tasks.official import has_labels, parts_there, read_official
 from litebert.tasks.reading import read_labelled
+from litebert.tasks.squad_evaluation import THRESHOLD
+from litebert.tasks.squad_settings import stored_settings
 from litebert.tasks.task import Task
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.parallel import World
@@ -121,6 +123,10 @@ def _scored(model: Path, task: Task, data: LabelledData, report: Path | None) ->
     outputs = rows.outputs(load_model(model).to(world.device), world=world)
     given: tuple[Any, ...] = (task, outputs, data, rows.encoded)
     evaluation = KINDS[task.kind].evaluate(*given)
+    if THRESHOLD in evaluation.metrics:
+        is_kept = stored_settings(model, longest=longest).no_answer_threshold is not None
+        source = "kept with the model" if is_kept else "the best for the F1 of these very rows"
+        logger.info("%s: no-answer threshold %.4f, %s", model, evaluation.metrics[THRESHOLD], source)
     if report:
         write_text(report, report_page(f"{model} on {data.path}", evaluation, KINDS[task.kind].judge(*given)))
         logger.info("%s: written", report)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from litebert.runs.result import Result
 from litebert.runs.sweep_outcomes import Configuration, Outcome
-from litebert.runs.sweep_tables import Table, aligned, configuration_rows, piped, run_rows, troubles
+from litebert.runs.sweep_tables import Table, configuration_rows, piped, run_rows, troubles
+from litebert.tasks.tables import aligned
 
 
 @dataclass(frozen=True, kw_only=True)

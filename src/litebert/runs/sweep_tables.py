@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 
 from litebert.runs.seeds import SeedStatistics
 from litebert.runs.sweep_outcomes import Configuration, Outcome
+from litebert.tasks.tables import Rows
 
-Rows = list[list[str]]
-"""The names of the columns, then the rows."""
 Table = Callable[[Rows], str]
 
 
@@ -57,16 +56,6 @@ def as_csv(runs: Sequence[Outcome]) -> str:
         minutes = None if run.minutes is None else round(run.minutes, 2)
         writer.writerow([run.name, *settings, run.state, *scores, run.step, minutes, run.replaces, run.reason])
     return buffer.getvalue()
-
-
-def aligned(rows: Rows) -> str:
-    """Columns of equal width, the first one to the left and the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for first, *rest in rows:
-        fields = [first.ljust(widths[0]), *(text.rjust(width) for text, width in zip(rest, widths[1:], strict=True))]
-        lines.append("  ".join(fields).rstrip())
-    return "\n".join(lines)
 
 
 def piped(rows: Rows) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from litebert.tasks.calibration import Calibration
+from litebert.tasks.tables import aligned
 
 LENGTH_LIMITS: Final = (0, 16, 32, 64, 128, 256, 512)
 """Limits in tokens between the rows of the table by length."""
@@ -46,14 +47,29 @@ class Evaluation:
         return asdict(self)
 
     def to_text(self) -> str:
-        """One line for a person, and one for each slice."""
+        """A line for a person; below it a table of the slices and of what is only known of all rows together."""
         interval = ""
         if self.accuracy_interval is not None:
             low, high = self.accuracy_interval
             interval = f" (accuracy, 95 % interval: {low:.1%} to {high:.1%})"
-        lines = [f"{_figures(self.metrics)} on {self.examples:,} rows{interval}"]
-        lines += [f"  {part.name}: {_figures(part.metrics)} on {part.examples:,} rows" for part in self.by_slice]
-        return "\n".join(lines)
+        figures = ", ".join(f"{name} {self.metrics[name]:.4f}" for name in self._shared())
+        return "\n".join([f"{figures} on {self.examples:,} rows{interval}", *self._tables()])
+
+    def _shared(self) -> list[str]:
+        """Names of the figures that a part of the rows has too; a threshold is one of all rows together."""
+        return [
+            name for name in self.metrics if all(name in part.metrics for part in (*self.by_slice, *self.by_length))
+        ]
+
+    def _tables(self) -> list[str]:
+        shared = self._shared()
+        slices = [
+            [f"  {part.name}", *(f"{part.metrics[name]:.4f}" for name in shared), f"{part.examples:,}"]
+            for part in self.by_slice
+        ]
+        together = [[f"  {name}", f"{value:.4f}"] for name, value in self.metrics.items() if name not in shared]
+        header = ["", *shared, "rows"]
+        return [aligned(rows) for rows in ([header, *slices] if slices else [], together) if rows]
 
 
 def parts(names: Sequence[str | None], measured: Callable[[np.ndarray], dict[str, float]]) -> tuple[Part, ...]:
@@ -74,7 +90,3 @@ def parts_by_length(lengths: np.ndarray, measured: Callable[[np.ndarray], dict[s
         if inside.any():
             rows.append(Part(f"{low + 1} to {high} tokens", int(inside.sum()), measured(np.flatnonzero(inside))))
     return tuple(rows)
-
-
-def _figures(metrics: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
