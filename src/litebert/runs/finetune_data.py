@@ -4,6 +4,7 @@ from litebert.runs.finetune_settings import FinetuneRun, HeldOutRows, LabelledFi
 from litebert.runs.labelled import task_of
 from litebert.tasks.catalogue import OfficialTask, official_task
 from litebert.tasks.labelled import LabelledData
+from litebert.tasks.oddities import mention_few, mention_shared
 from litebert.tasks.official import read_official
 from litebert.tasks.reading import read_labelled
 from litebert.tasks.splits import hold_out
@@ -15,10 +16,14 @@ def read_data(run: FinetuneRun) -> tuple[Task, LabelledData, LabelledData]:
     data = run.data
     if isinstance(data, LabelledFiles):
         train, dev = _own(data)
-        return task_of(train, (data.text, data.text_pair), data.label, run.metrics), train, dev
-    train = read_official(data.task, data.directory, "train", files=data.files)
-    dev = read_official(data.task, data.directory, data.dev, files=data.files)
-    return task_from(official_task(data.task), train, run.metrics), train, dev
+        task = task_of(train, (data.text, data.text_pair), data.label, run.metrics)
+    else:
+        train = read_official(data.task, data.directory, "train", files=data.files)
+        dev = read_official(data.task, data.directory, data.dev, files=data.files)
+        task = task_from(official_task(data.task), train, run.metrics)
+    mention_few(train, batch_size=run.batch_size)
+    mention_shared(train, dev)
+    return task, train, dev
 
 
 def task_from(row: OfficialTask, data: LabelledData, metrics: tuple[str, ...]) -> Task:

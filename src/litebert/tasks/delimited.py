@@ -24,6 +24,7 @@ from litebert.tasks.label_columns import (
     scores,
 )
 from litebert.tasks.labelled import Example, LabelledData, Target
+from litebert.tasks.oddities import mention_repeats
 from litebert.tasks.rows import Table, read_table
 from litebert.tasks.squad_data import as_labelled
 from litebert.tasks.squad_placing import BadAnswers
@@ -58,6 +59,7 @@ def read_delimited(
         return _questions(table, names, kind, on_bad_answer)
     kind, reason = (kind, "as asked") if kind else _guess_kind(table, names)
     examples, found = _READERS[kind](table, names, labels)
+    mention_repeats(path, examples, [row.line for row in table.rows])
     logger.info("%s: %d rows, %s (%s)", path, len(examples), described(kind, found), reason)
     return LabelledData(path, kind, examples, found, reason)
 
@@ -109,6 +111,7 @@ def _questions(table: Table, columns: ColumnNames, kind: Kind | None, on_bad_ans
         slice=columns.slice,
     )
     data = as_labelled(table.path, question_rows(table, names, on_bad_answer=on_bad_answer), kind)
+    mention_repeats(table.path, data.examples)
     logger.info("%s: %d questions, %s (%s)", table.path, len(data.examples), described(data.kind, None), data.reason)
     return data
 

@@ -33,6 +33,16 @@ class Example:
         """Examples that agree in it stay together when a part is held out."""
         return self.group if self.group is not None else (self.text, self.text_pair)
 
+    @property
+    def asked(self) -> Hashable:
+        """What the model reads; of two examples that agree in it one repeats or contradicts the other."""
+        return self.text, self.text_pair
+
+    @property
+    def told(self) -> Hashable:
+        """What is right; None where that is not known."""
+        return self.target
+
 
 @dataclass(frozen=True, slots=True)
 class ChoiceExample:
@@ -52,6 +62,16 @@ class ChoiceExample:
         """Questions about one text stay together."""
         return self.group if self.group is not None else self.text
 
+    @property
+    def asked(self) -> Hashable:
+        """What the model reads; of two examples that agree in it one repeats or contradicts the other."""
+        return self.text, self.question, self.options
+
+    @property
+    def told(self) -> Hashable:
+        """What is right; None where that is not known."""
+        return self.target
+
 
 @dataclass(frozen=True, slots=True)
 class TaggedExample:
@@ -68,6 +88,16 @@ class TaggedExample:
     def key(self) -> Hashable:
         """Sentences of the same words stay together."""
         return self.group if self.group is not None else self.words
+
+    @property
+    def asked(self) -> Hashable:
+        """What the model reads; of two examples that agree in it one repeats or contradicts the other."""
+        return self.words
+
+    @property
+    def told(self) -> Hashable:
+        """What is right; None where that is not known."""
+        return self.tags
 
 
 @dataclass(frozen=True, slots=True)

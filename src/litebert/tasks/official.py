@@ -12,6 +12,7 @@ from litebert.errors import ConfigError, DataError
 from litebert.tasks.catalogue import OfficialFile, OfficialTask, PartName, official_task
 from litebert.tasks.label_columns import filled, indices, scores
 from litebert.tasks.labelled import Example, LabelledData, Target
+from litebert.tasks.oddities import mention_repeats
 from litebert.tasks.race import read_race
 from litebert.tasks.rows import Table, read_text, read_tsv
 from litebert.tasks.squad_reader import read_squad
@@ -72,6 +73,7 @@ def read_official(
     path = _find(task, directory, own_name or row.file, is_own=own_name is not None)
     if task.format == "race":
         examples = read_race(path, task.levels)
+        mention_repeats(path, examples)
     elif task.format == "squad":
         examples = read_squad(path, kind=task.kind).examples
     else:
@@ -104,10 +106,12 @@ def _read_table(task: OfficialTask, row: OfficialFile, path: Path) -> tuple[Exam
     if task.slice in table.columns:
         slices = [None if value == UNKNOWN_GENRE else value for value in table.texts(str(task.slice))]
     ids = _ids(table, task.id) if is_test else [None] * len(texts)
-    return tuple(
+    examples = tuple(
         Example(text, pair, target, None, genre, number)
         for text, pair, target, genre, number in zip(texts, pairs, targets, slices, ids, strict=True)
     )
+    mention_repeats(path, examples, [row.line for row in table.rows])
+    return examples
 
 
 def _targets(task: OfficialTask, table: Table) -> list[Target]:

@@ -42,6 +42,16 @@ class Question:
         """Questions about one text stay together."""
         return self.group if self.group is not None else self.context
 
+    @property
+    def asked(self) -> Hashable:
+        """What the model reads; of two examples that agree in it one repeats or contradicts the other."""
+        return self.context, self.text
+
+    @property
+    def told(self) -> Hashable:
+        """What is right; None where that is not known."""
+        return tuple(sorted({answer.text for answer in self.answers}))
+
 
 def as_labelled(path: Path, questions: Sequence[Question], kind: Kind | None) -> LabelledData:
     """The questions of a file as `kind`; None takes "answerability" as soon as one of them has no answer."""

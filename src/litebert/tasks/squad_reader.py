@@ -12,6 +12,7 @@ from typing import Any
 
 from litebert.errors import DataError
 from litebert.tasks.labelled import LabelledData
+from litebert.tasks.oddities import mention_repeats
 from litebert.tasks.rows import did_you_mean, read_text
 from litebert.tasks.squad_data import GoldAnswer, Question, as_labelled
 from litebert.tasks.squad_placing import AnswerPlacer, BadAnswers
@@ -28,6 +29,7 @@ def read_squad(path: Path, *, kind: Kind | None = None, on_bad_answer: BadAnswer
     reader = _Reader(path, has_answers=True, on_bad_answer=on_bad_answer)
     data = as_labelled(path, reader.questions(), kind)
     reader.placer.report()
+    mention_repeats(path, data.examples)
     logger.info("%s: %d questions, %s (%s)", path, len(data.examples), data.kind, data.reason)
     return data
 

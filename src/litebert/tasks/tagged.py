@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from litebert.errors import DataError
 from litebert.tasks.labelled import LabelledData, TaggedExample
+from litebert.tasks.oddities import mention_repeats
 from litebert.tasks.rows import Row, Table, did_you_mean, lines_of, read_text
 
 logger = logging.getLogger(__name__)
@@ -41,6 +42,7 @@ def read_conll(path: Path, *, labels: Sequence[str] | None = None) -> LabelledDa
     for lines in sentences:
         tags = tuple(_index(line.columns[-1], known, where=f"{path}:{line.number}: field 'tag'") for line in lines)
         examples.append(TaggedExample(tuple(line.columns[0] for line in lines), tags))
+    mention_repeats(path, examples, [lines[0].number for lines in sentences])
     logger.info("%s: %d sentences, a label for each word of %s (CoNLL columns)", path, len(examples), ", ".join(names))
     return LabelledData(path, "tokens", tuple(examples), names, "the file has CoNLL columns")
 

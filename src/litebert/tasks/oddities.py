@@ -1,0 +1,83 @@
+"""Labelled rows that are odd but not wrong, said in one line each. Before: readers of files. After: a person.
+
+Rows that repeat teach little more than one; rows that contradict each other cannot all be learnt; development rows that
+training has too are scored from memory. Nothing is left out: which row is right only a person knows.
+"""
+
+import logging
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from litebert.tasks.labelled import LabelledData
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Examples that ask what an earlier one asked, by their positions; any other asks something new."""
+
+    same: tuple[int, ...]
+    """Those with an answer that was given before."""
+    other: tuple[tuple[int, int], ...]
+    """(the first that asked it, one with an answer that is new)."""
+
+
+def find_repeats(examples: Sequence[Any]) -> Repeats:
+    """Which examples repeat or contradict an earlier one."""
+    first: dict[Hashable, int] = {}
+    known: set[Hashable] = set()
+    same, other = [], []
+    for index, example in enumerate(examples):
+        earlier = first.setdefault(example.asked, index)
+        if (example.asked, example.told) in known:
+            same.append(index)
+        elif earlier < index:
+            other.append((earlier, index))
+        known.add((example.asked, example.told))
+    return Repeats(tuple(same), tuple(other))
+
+
+def mention_repeats(path: Path, examples: Sequence[Any], lines: Sequence[int] | None = None) -> None:
+    """Warn of labelled rows that repeat or contradict an earlier one.
+
+    `lines` are those of the file on which the examples begin; without them they are named by their ids.
+    """
+    if any(example.told is None for example in examples):
+        return
+    found, count = find_repeats(examples), len(examples)
+    said = [f"{len(found.same)} of {count} rows repeat an earlier one"] if found.same else []
+    if found.other:
+        pair = " and ".join(f"{path}:{lines[index]}" if lines else repr(examples[index].id) for index in found.other[0])
+        contradict = f"{len(found.other)} of {count} contradict an earlier one (the same text, another label)"
+        said.append(f"{contradict}, first {pair}")
+    if said:
+        logger.warning("%s: %s; all are kept", path, "; ".join(said))
+
+
+def mention_shared(train: LabelledData, development: LabelledData) -> None:
+    """Warn of development rows whose text is one of those trained on."""
+    known = {example.asked for example in train.examples}
+    answered = {(example.asked, example.told) for example in train.examples}
+    shared = [example for example in development.examples if example.asked in known]
+    if shared:
+        logger.warning(
+            "%s: %d of %d development rows have the text of a row in %s, and %d of them its label too; "
+            "they can be answered from memory: where the files are yours, take them out of one",
+            *(development.path, len(shared), len(development.examples), train.path),
+            sum((example.asked, example.told) in answered for example in shared),
+        )
+
+
+def mention_few(train: LabelledData, *, batch_size: int) -> None:
+    """Warn of fewer rows than fill a batch, or than two for each label."""
+    labels = len(train.labels or ()) if train.kind == "classification" else 0
+    least = {f"2 for each of {labels} labels": 2 * labels, f"one batch (batch_size {batch_size})": batch_size}
+    missed = [name for name, rows in least.items() if len(train.examples) < rows]
+    if missed:
+        count = len(train.examples)
+        logger.warning(
+            "%s: %d rows to learn from, fewer than %s; expect little", train.path, count, " and ".join(missed)
+        )
