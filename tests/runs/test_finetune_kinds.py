@@ -12,7 +12,10 @@ from litebert.model.models import ForPretraining
 from litebert.runs.evaluate_labelled import evaluate_labelled, evaluate_official
 from litebert.runs.finetune import finetune
 from litebert.runs.finetune_settings import FinetuneRun
+from litebert.settings import read_yaml, write_yaml
 from litebert.tasks.columns import Columns
+from litebert.training.events import Saved
+from training.events_that_kill import KilledError, killer
 
 from .labelled_files import OPINIONS, SUBJECTS
 from .official_files import write_cola, write_race
@@ -34,10 +37,11 @@ def pretrained(tiny_tokenizer, tmp_path_factory):
     return save_model(ForPretraining(config), directory, extra_files=tiny_tokenizer.files())
 
 
-def tuned(pretrained, out, data, **changes):
+def tuned(pretrained, out, data, *, listeners=(), **changes):
     values = {"model": str(pretrained), "data": data, "batch_size": 12, "microbatch_size": 12, "max_length": 40}
     train = {**TRAIN, "device": "cpu"}
-    return finetune(FinetuneRun.parse({**values, "train": train, **changes}, where="test"), out)
+    run = FinetuneRun.parse({**values, "train": train, **changes}, where="test")
+    return finetune(run, out, listeners=listeners)
 
 
 def sentences():
@@ -109,6 +113,25 @@ def test_a_published_task_by_its_name(pretrained, tmp_path):
     assert result.best["metrics"]["matthews"] > 0.8
     assert evaluate_official(result.model, "cola", data).parts["dev"].metrics == pytest.approx(result.best["metrics"])
     assert "training data | cola" in (result.model / "README.md").read_text()
+
+
+def test_a_part_that_nothing_reads_is_refused_at_first_and_no_hindrance_in_an_earlier_run(pretrained, tmp_path):
+    """Earlier versions let a run name such files, which it never looked at."""
+    data = {"task": "cola", "directory": str(write_cola(tmp_path)), "files": {"train": "train.tsv"}}
+    unread = {**data, "files": {**data["files"], "test": "mine.tsv", "dev-mismatched": "other.tsv"}}
+    train = {**TRAIN, "duration": "6 steps", "checkpoint_every": "2 steps", "device": "cpu"}
+    with pytest.raises(ConfigError, match="files: train and dev are read, not test; leave it out"):
+        tuned(pretrained, tmp_path / "run", unread)
+    whole = tuned(pretrained, tmp_path / "whole", data, train=train)
+    with pytest.raises(KilledError):
+        tuned(pretrained, tmp_path / "run", data, listeners=[killer(Saved, 4)], train=train)
+    stored = tmp_path / "run" / "settings.yaml"
+    stored.write_text(write_yaml(read_yaml(stored) | {"data": {**read_yaml(stored)["data"], "files": unread["files"]}}))
+    resumed = tuned(pretrained, tmp_path / "run", data, train=train)
+    assert (resumed.steps, resumed.best) == (whole.steps, whole.best)
+    other = {**data, "files": {"train": "dev.tsv"}}
+    with pytest.raises(ConfigError, match=r"other settings \(data\.files\.train\): data\.files\.train was train\.tsv"):
+        tuned(pretrained, tmp_path / "run", other, train=train)
 
 
 def test_race(pretrained, tmp_path):

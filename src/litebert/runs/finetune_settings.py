@@ -10,7 +10,7 @@ from litebert.model.adapter_settings import AdapterSettings, Freeze
 from litebert.runs.class_weights import ClassWeights, checked_class_weights
 from litebert.runs.compute import Compute
 from litebert.runs.recipes import load_recipe
-from litebert.settings import Settings, with_overrides
+from litebert.settings import Leaf, Settings, with_overrides
 from litebert.tasks.catalogue import PartName, official_task
 from litebert.tasks.columns import Columns
 from litebert.tasks.squad_placing import BadAnswers
@@ -87,6 +87,13 @@ class OfficialFiles(Settings):
             if part not in ("train", self.dev):
                 raise ValueError(f"files: train and {self.dev} are read, not {part}; leave it out, or set data.dev")
         return self
+
+    def completed(self, older: Mapping[str, Leaf], *, below: str = "") -> dict[str, Leaf]:
+        """As of all settings, but without files of parts that nothing reads: earlier versions let a run name them."""
+        values = super().completed(older, below=below)
+        files = f"{below}files."
+        read = (f"{files}train", f"{files}{values.get(f'{below}dev')}")
+        return {name: value for name, value in values.items() if name in read or not name.startswith(files)}
 
 
 def _which(value: Any) -> str:
