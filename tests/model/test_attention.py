@@ -35,3 +35,21 @@ def test_under_autocast_one_cast_of_the_input_serves_query_key_and_value(tiny_co
         if tensor.shape == (10, 32) and torch.equal(tensor, x.bfloat16().view(10, 32))
     ]
     assert len(casts) == 1
+
+
+@pytest.mark.parametrize("held", [0, 1, 3])
+def test_no_gradient_reaches_query_and_key_of_held_heads(tiny_config, x, held):
+    """The last ones; what the block gives is the same, and so are all other gradients."""
+    free, block = Attention(tiny_config), Attention(tiny_config)
+    block.load_state_dict(free.state_dict())
+    block.held_heads = held
+    outputs = [one(x, LAYOUTS["sdpa"](MASK), one.joined()) for one in (free, block)]
+    for output in outputs:
+        output.square().sum().backward()
+    assert torch.equal(*outputs)
+    kept = 32 - 8 * held
+    for (name, ours), theirs in zip(block.named_parameters(), free.parameters(), strict=True):
+        expected = theirs.grad.clone()
+        if name.startswith(("query", "key")):
+            expected[kept:] = 0
+        assert torch.equal(ours.grad, expected), name

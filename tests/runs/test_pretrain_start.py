@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from litebert.model.directory import save_model
+from litebert.errors import ConfigError
+from litebert.model.directory import load_model, save_model
 from litebert.model.models import ForPretraining
 from litebert.runs.directory import RunDirectory
 from litebert.runs.pretrain import pretrain
@@ -77,3 +78,37 @@ def test_weights_to_start_from_leave_nothing_to_begin_with(corpus_directory, tmp
     save_model(source, tmp_path / "source")
     start = PretrainStart.of(plan(corpus_directory, f"start_from={tmp_path / 'source'}", NEIGHBOURS))
     assert torch.equal(first_weights(start, tmp_path), source.encoder.embeddings.word.weight)
+
+
+HELD = (NEIGHBOURS, "hold_equal_word_heads=true", "model.num_attention_heads=4")
+
+
+def test_heads_at_equal_words_stay_as_they_began_while_others_learn(corpus_directory, tmp_path):
+    run = plan(corpus_directory, *HELD, "train.exclude=[norm,bias,query,key]", "train.duration=3 steps")
+    begun = PretrainStart.of(run).model(RunDirectory(tmp_path / "begun"), World.current("cpu"))
+    pretrain(run, tmp_path / "run")
+    learnt, half = load_model(tmp_path / "run" / "model"), run.model.hidden_size // 2
+    for layer in ("query", "key"):
+        before, after = (getattr(model.encoder.attentions[0], layer).weight for model in (begun, learnt))
+        assert torch.equal(before[half:], after[half:])
+        assert (before[:half] != after[:half]).any(dim=1).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (HELD[1:], "hold_equal_word_heads: random weights look at nothing"),
+        ((*HELD[:2], "model.num_attention_heads=2"), "hold_equal_word_heads: of 2 heads none begins at equal words"),
+    ],
+    ids=["random weights", "two heads"],
+)
+def test_heads_that_do_not_look_at_equal_words_are_not_held(corpus_directory, settings, said):
+    with pytest.raises(ConfigError, match=said):
+        plan(corpus_directory, *settings)
+
+
+def test_heads_of_a_model_that_began_with_neighbours_are_held_further(corpus_directory, tmp_path):
+    save_model(ForPretraining(plan(corpus_directory, *HELD).model, seed=9), tmp_path / "source")
+    start = PretrainStart.of(plan(corpus_directory, *HELD[1:], f"start_from={tmp_path / 'source'}"))
+    attention = start.model(RunDirectory(tmp_path), World.current("cpu")).encoder.attentions[0]
+    assert attention.held_heads == 2

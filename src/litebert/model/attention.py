@@ -19,6 +19,9 @@ class Attention(nn.Module):
     Query, key and value stay three parameters: LAMB gives each its own trust ratio.
     """
 
+    held_heads: int
+    """So many of the last heads keep looking as they do: no gradient reaches their query and key."""
+
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.query = nn.Linear(config.hidden_size, config.hidden_size)
@@ -29,14 +32,16 @@ class Attention(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
         self.probability_dropout = config.attention_probs_dropout_prob
         self.heads = (config.num_attention_heads, config.head_size)
+        self.held_heads = 0
 
     def joined(self) -> Joined:
         """Query, key and value as one dense layer, in the type of the products.
 
         Made once, it serves every layer, forward and backward; a forward alone is as fast without this copy.
         """
-        parts = (self.query, self.key, self.value)
-        weight, bias = torch.cat([part.weight for part in parts]), torch.cat([part.bias for part in parts])
+        held, value = (self.query, self.key), self.value
+        weight = torch.cat([*(self._without_held(part.weight) for part in held), value.weight])
+        bias = torch.cat([*(self._without_held(part.bias) for part in held), value.bias])
         return _in_autocast_type(weight), _in_autocast_type(bias)
 
     def forward(
@@ -60,6 +65,13 @@ class Attention(nn.Module):
     def probabilities(self, x: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B A S S"]:
         """How much each token of `x` attends to each other, for analysis: no dropout."""
         return attention_probabilities(self._split(self.query(x)), self._split(self.key(x)), mask[:, None])
+
+    def _without_held(self, rows: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        """The same numbers; gradients reach the rows of heads that are not held."""
+        if not self.held_heads:
+            return rows
+        free = len(rows) - self.held_heads * self.heads[1]
+        return torch.cat([rows[:free], rows[free:].detach()])
 
     def _split(self, x: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A D"]:
         return x.unflatten(-1, self.heads)

@@ -94,6 +94,21 @@ def heads_that_look_beside(heads: int) -> list[int]:
     return [(-1) ** (head + 1) * (head // 2 + 1) for head in range(beside)]
 
 
+def hold_equal_word_heads(encoder: Encoder) -> None:
+    """Keep the heads that began at equal words there, whatever is learnt: the objectives of pretraining unlearn them.
+
+    A hidden word has no equal, so that nothing asks for such heads until a text is compared with another.
+    """
+    for block in encoder.attentions:
+        assert isinstance(block, Attention)
+        block.held_heads = heads_at_equal_words(encoder.config.num_attention_heads)
+
+
+def heads_at_equal_words(heads: int) -> int:
+    """How many of them: those, the last ones, that do not look beside."""
+    return heads - len(heads_that_look_beside(heads))
+
+
 def _lay_words(table: Tensor, vectors: Tensor, columns: Columns, *, size: float, seed: int) -> None:
     """Rows of zeros in `vectors` keep their fresh weights in the columns of words; no word is in another column.
 
@@ -128,7 +143,7 @@ def _turn_heads(encoder: Encoder, columns: Columns, *, size: float) -> None:
     readers = [_neighbour(columns, config.head_size, offset, size=size) for offset in beside]
     readers += [
         _equal_word(columns, config.head_size, number, size=size)
-        for number in range(config.num_attention_heads - len(beside))
+        for number in range(heads_at_equal_words(config.num_attention_heads))
     ]
     query, key = (torch.cat(side) @ spread.T for side in zip(*readers, strict=True))
     for block in encoder.attentions:

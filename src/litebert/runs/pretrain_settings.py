@@ -10,6 +10,7 @@ from litebert.corpus.example_settings import ExampleSettings
 from litebert.corpus.shards import Corpus
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
+from litebert.model.informed_init import heads_at_equal_words
 from litebert.runs.best_model import SelectBy
 from litebert.runs.compute import Compute
 from litebert.runs.held_out import PairTask
@@ -51,12 +52,32 @@ class PretrainRun(Settings):
     """Of a new model: random, as the original's, or from which tokens of the corpus stand near each other, counted
     before the first step, with heads that look at the tokens beside theirs and, from four heads on, at equal words.
     With `start_from` there is no new model."""
+    hold_equal_word_heads: bool = False
+    """Keep query and key of the heads that began at equal words as they are, so that a text can be compared with
+    another when it comes to that: nothing in pretraining asks for it. Weight decay still reaches them unless
+    `train.exclude` names query and key."""
     select_by: SelectBy | None = None
     """Held-out measure by which the exported model is chosen among those evaluated; null exports the last one."""
     pair_tasks: tuple[PairTask, ...] = ()
     """Pair tasks to score at an evaluation besides the one that is trained: `nsp`, `sop`."""
     seed: int = Field(default=0, ge=0)
     """Seed of the initial weights, of the order of the examples and of their masks."""
+
+    @model_validator(mode="after")
+    def _held_heads_exist(self) -> "PretrainRun":
+        if not self.hold_equal_word_heads:
+            return self
+        if not heads_at_equal_words(self.model.num_attention_heads):
+            raise ValueError(
+                f"hold_equal_word_heads: of {self.model.num_attention_heads} heads none begins at equal words; "
+                "give model.num_attention_heads 4 or more, or leave this setting out"
+            )
+        if self.initial_weights == "random" and self.start_from is None:
+            raise ValueError(
+                "hold_equal_word_heads: random weights look at nothing that is worth holding; "
+                "set initial_weights=neighbours, or start_from a model that began so"
+            )
+        return self
 
     @model_validator(mode="after")
     def _selection_is_measured(self) -> "PretrainRun":

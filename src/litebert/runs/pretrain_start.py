@@ -16,7 +16,7 @@ from litebert.corpus.mixture import WeightedCorpora, refuse_misfit
 from litebert.corpus.shards import Corpus
 from litebert.errors import ConfigError, DataError
 from litebert.model.config import ModelConfig
-from litebert.model.informed_init import Columns, begin_with_neighbours
+from litebert.model.informed_init import Columns, begin_with_neighbours, hold_equal_word_heads
 from litebert.model.models import ForPretraining
 from litebert.runs.directory import RunDirectory
 from litebert.runs.pretrain_settings import PretrainRun
@@ -51,6 +51,8 @@ class PretrainStart:
         """New weights, or those of `start_from`; a run that has a checkpoint takes its weights from there anyway."""
         model = self._first_model(directory, world)
         self.run.compute.apply(model)
+        if self.run.hold_equal_word_heads:
+            hold_equal_word_heads(model.encoder)
         return model
 
     def _first_model(self, directory: RunDirectory, world: World) -> ForPretraining:
