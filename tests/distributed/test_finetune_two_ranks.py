@@ -1,4 +1,4 @@
-"""Fine-tuning on two processes, started as torchrun starts them: the model and the figures of one process."""
+"""Fine-tuning on two processes: the model and the figures of one process, and the same bytes after a kill."""
 
 import json
 import os
@@ -36,11 +36,39 @@ for name in sys.argv[2:]:
     run = FinetuneRun.parse(read_yaml(Path(sys.argv[1]) / f"{name}.yaml"), where=name)
     finetune(run, Path(sys.argv[1]) / "two" / name)
 """
+KILLED = """
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from litebert.runs.finetune import finetune
+from litebert.runs.finetune_settings import FinetuneRun
+from litebert.settings import read_yaml
+from litebert.training.events import StepDone
+
+directory, life = Path(sys.argv[1]), os.environ["TORCHELASTIC_RESTART_COUNT"]
+run = FinetuneRun.parse(read_yaml(directory / "killed.yaml"), where="killed")
+
+
+def listener(event):
+    if isinstance(event, StepDone):
+        with (directory / f"steps-{life}").open("a") as steps:
+            print(event.position.step, file=steps)
+        if life == "0" and event.position.step == 7:
+            while not (directory / "cut" / "checkpoints" / "LATEST").exists():
+                time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+finetune(run, directory / "whole")
+finetune(run, directory / "cut", listeners=[listener])
+"""
 
 
 @pytest.fixture(scope="module")
-def runs(tiny_tokenizer, tmp_path_factory):
-    """The settings of each run, in a directory where two processes have done them."""
+def planned(tiny_tokenizer, tmp_path_factory):
+    """The settings of each run, in files of a directory."""
     directory = tmp_path_factory.mktemp("finetune")
     sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
     config = ModelConfig(
@@ -59,13 +87,22 @@ def runs(tiny_tokenizer, tmp_path_factory):
         "microbatch_size": 4,
         "max_length": 32,
         "classifier_dropout_prob": 0.0,  # each rank draws its own
-        "train": {**train, "evaluate_every": "4 steps"},
+        "train": {**train, "evaluate_every": "4 steps", "checkpoint_every": "4 steps"},
     }
-    runs = {name: FinetuneRun.parse({**values, **changes}, where="test") for name, changes in CHANGES.items()}
+    dropout = {"hidden_dropout_prob": 0.1, "classifier_dropout_prob": 0.1}
+    changes = {**CHANGES, "killed": {**CHANGES["adapters"], **dropout, "patience": None}}
+    runs = {name: FinetuneRun.parse({**values, **changed}, where="test") for name, changed in changes.items()}
     for name, run in runs.items():
         (directory / f"{name}.yaml").write_text(json.dumps(run.to_dict()))
+    return directory, runs
+
+
+@pytest.fixture(scope="module")
+def runs(planned):
+    """The same, once two processes have done those of `CHANGES`."""
+    directory, runs = planned
     together = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", PROGRAM, str(directory), *runs]
+    command = [sys.executable, "-c", PROGRAM, str(directory), *CHANGES]
     ranks = [subprocess.Popen(command, env=os.environ | together | {"RANK": str(rank)}) for rank in range(2)]
     assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
     return directory, runs
@@ -82,3 +119,29 @@ def test_two_processes_leave_the_model_of_one(runs, name):
     weights = load_model(together.model).state_dict()
     for key, expected in load_model(alone.model).state_dict().items():
         torch.testing.assert_close(weights[key], expected, atol=2e-5, rtol=1e-4, msg=key)
+
+
+def test_a_run_that_is_killed_after_a_checkpoint_goes_on_under_torchrun_to_the_same_bytes(planned):
+    """Rank 0, which writes, gets SIGKILL behind step 7; torchrun starts both again, and they go on behind step 4."""
+    directory, _ = planned
+    (directory / "killed.py").write_text(KILLED)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--max-restarts=1"]
+    safe = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [*command, str(directory / "killed.py"), str(directory)],
+        env=os.environ | safe,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    lives = [[int(step) for step in (directory / f"steps-{life}").read_text().split()] for life in range(2)]
+    assert lives == [list(range(1, 8)), list(range(5, 13))]
+    whole, cut = (FinetuneResult.read(directory / name / "result.json") for name in ("whole", "cut"))
+    assert (cut.steps, cut.best) == (whole.steps, whole.best)
+    for name in ("model.safetensors", "optimizer.safetensors"):
+        last = (directory / which / "checkpoints" / "step-00000012" / name for which in ("whole", "cut"))
+        assert next(last).read_bytes() == next(last).read_bytes()
+    weights = load_model(whole.model).state_dict()
+    for key, tensor in load_model(cut.model).state_dict().items():
+        assert torch.equal(tensor, weights[key]), key
