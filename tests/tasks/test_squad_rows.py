@@ -49,10 +49,18 @@ def test_usual_names_are_found_and_others_are_no_questions(tmp_path):
     assert not holds_questions(table(tmp_path, {"text": "a", "label": "b"}))
 
 
-def test_columns_of_other_names_are_taken_where_they_exist(tmp_path):
-    rows = table(tmp_path, {"q": "How?", "context": CONTEXT, "answer": "good", "label": "x"})
-    names = question_columns(rows, question="q", context=None, answer="a", slice="label")
-    assert names == QuestionColumns(question="q", slice="label")
+def test_columns_that_are_named_are_taken_and_others_by_their_usual_names(tmp_path):
+    rows = table(tmp_path, {"q": "How?", "context": CONTEXT, "answer": "good", "year": "x"})
+    names = question_columns(rows, question="q", context=None, answer="label", slice="year")
+    assert names == QuestionColumns(question="q", slice="year")
+    assert question_columns(rows, question="text", answer="year") == QuestionColumns(answer="year")
+
+
+@pytest.mark.parametrize("named", ["question", "context", "answer"])
+def test_a_column_that_is_named_and_missing_is_refused_though_the_usual_one_is_there(tmp_path, named):
+    rows = table(tmp_path, row())
+    with pytest.raises(DataError, match="no column 'quest'"):
+        question_rows(rows, question_columns(rows, **{named: "quest"}))
 
 
 def test_own_names_groups_and_slices(tmp_path):

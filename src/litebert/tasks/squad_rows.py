@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from litebert.errors import DataError
+from litebert.tasks.columns import Columns
 from litebert.tasks.rows import Row, Table
 from litebert.tasks.squad_data import GoldAnswer, Question
 from litebert.tasks.squad_placing import AnswerPlacer, BadAnswers
@@ -45,12 +46,16 @@ def question_columns(
     group: str | None = None,
     slice: str | None = None,
 ) -> QuestionColumns:
-    """The columns of these names; those that the table lacks, by the usual ones."""
-    usual = QuestionColumns()
+    """The columns of these names; what nobody named (elsewhere it is called `text` and `label`), by the usual ones."""
+    usual, unnamed = QuestionColumns(), Columns().names()
+
+    def called(name: str | None, otherwise: str, *, unless: str | None) -> str:
+        return otherwise if name is None or (name == unless and name not in table.columns) else name
+
     return QuestionColumns(
-        question=question if question in table.columns else usual.question,
-        context=context if context in table.columns else usual.context,
-        answer=answer if answer in table.columns else usual.answer,
+        question=called(question, usual.question, unless=unnamed.text),
+        context=called(context, usual.context, unless=unnamed.text_pair),
+        answer=called(answer, usual.answer, unless=unnamed.label),
         answer_start="answer_start" if "answer_start" in table.columns else None,
         id="id" if "id" in table.columns else None,
         group=group,
