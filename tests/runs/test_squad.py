@@ -84,9 +84,11 @@ def test_a_file_decides_the_kind_and_is_learnt(unsure, certain):
 
 def test_an_evaluation_repeats_that_of_the_run(unsure, certain):
     for result, file in (unsure, certain):
-        found = evaluate_labelled(result.model, file).metrics
+        evaluation = evaluate_labelled(result.model, file)
+        found = evaluation.metrics
         assert found["answer_f1"] == pytest.approx(result.best["metrics"]["answer_f1"])
         assert found.get("no_answer_threshold") == result.best["metrics"].get("no_answer_threshold")
+        assert f": {evaluation.to_text()}\nmodel: " in result.to_text()
 
 
 def test_an_evaluation_says_whether_its_threshold_was_kept_or_chosen(unsure, tmp_path, caplog):

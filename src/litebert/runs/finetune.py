@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
 from torch import nn
 
 from litebert.model.directory import save_model
@@ -26,6 +27,7 @@ from litebert.runs.objectives import objective_of
 from litebert.runs.result import Result
 from litebert.tasks.batches import LabelledBatches
 from litebert.tasks.columns import KeptColumns
+from litebert.tasks.evaluation import Evaluation
 from litebert.tasks.kinds import KINDS
 from litebert.tasks.labelled import LabelledData
 from litebert.tasks.task import QUESTIONS, Kind, Task
@@ -57,7 +59,7 @@ class FinetuneResult(Result):
 
     def to_text(self) -> str:
         """The result for a person."""
-        figures = ", ".join(f"{name} {value:.4f}" for name, value in self.best["metrics"].items())
+        evaluation = TypeAdapter(Evaluation).validate_python(self.best)
         early = (
             ""
             if self.stopped_early_at is None
@@ -67,7 +69,7 @@ class FinetuneResult(Result):
         return (
             f"{self.kind.replace('_', ' ')} ({self.reason}): {self.train_examples:,} rows, {self.steps:,} steps in "
             f"{_duration(self.elapsed_seconds)}, {self.trained_parameters:,} parameters trained{early}\n"
-            f"best at step {self.best['step']:,}: {figures} on {self.best['examples']:,} rows\n"
+            f"best at step {self.best['step']:,}: {evaluation.to_text()}\n"
             f"model: {self.model}"
         )
 
