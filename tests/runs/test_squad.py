@@ -11,11 +11,14 @@ from litebert.inference.predictor import Predictor
 from litebert.model.config import ModelConfig
 from litebert.model.directory import save_model
 from litebert.model.models import ForPretraining
+from litebert.runs.ensemble import ensemble
 from litebert.runs.evaluate_labelled import evaluate_labelled
 from litebert.runs.finetune import finetune
 from litebert.runs.finetune_settings import FinetuneRun, planned
 from litebert.runs.predict import PredictRun, predict
 from litebert.runs.predict_squad import predict_squad
+from litebert.settings import read_yaml, write_yaml
+from litebert.tasks.columns import Columns
 from litebert.tasks.squad_metrics import evaluate_with_unanswerable
 from litebert.tasks.squad_reader import read_squad
 from litebert.tasks.squad_settings import Threshold
@@ -184,6 +187,32 @@ def test_a_table_is_answered_row_by_row(certain, tmp_path):
     rows = [json.loads(line) for line in output.read_text().splitlines()]
     assert [row["prediction"] for row in rows] == [row["answer"] for row in rows]
     assert CONTEXT[rows[1]["start"] : rows[1]["end"]] == rows[1]["prediction"]
+
+
+def test_no_verb_takes_another_column_for_one_that_is_named(pretrained, certain, tmp_path):
+    result, file = certain
+    verbs = [
+        lambda: finetune(run_of(pretrained, file, text="text"), tmp_path / "run"),
+        lambda: evaluate_labelled(result.model, file, Columns(text="text")),
+        lambda: ensemble([result.model], file, Columns(text="text")),
+        lambda: predict(PredictRun(model=result.model, input=file, output=tmp_path / "out.csv", text="text")),
+    ]
+    for verb in verbs:
+        with pytest.raises(DataError, match=r"no column 'text'.*; it has 'question', 'context', 'answer'"):
+            verb()
+
+
+def test_a_run_of_a_version_that_kept_names_nobody_gave_goes_on(pretrained, certain, tmp_path):
+    result, file = certain
+    shutil.copytree(result.model.parent, tmp_path / "run")
+    (tmp_path / "run" / "result.json").unlink()
+    stored = tmp_path / "run" / "settings.yaml"
+    older = read_yaml(stored)
+    assert (older["data"]["text"], older["data"]["label"]) == (None, None)
+    stored.write_text(write_yaml(older | {"data": older["data"] | {"text": "text", "label": "label"}}))
+    with pytest.raises(ConfigError, match=r"data\.text was text, is question\."):
+        finetune(run_of(pretrained, file, text="question"), tmp_path / "run")
+    assert finetune(run_of(pretrained, file), tmp_path / "run").best == result.best
 
 
 def test_answers_that_are_not_in_their_text_train_nothing_unless_skipped(pretrained, tmp_path):

@@ -39,6 +39,17 @@ def test_what_nobody_named_has_its_usual_name():
     assert Columns(**given).names() == ColumnNames(**given)
 
 
+@pytest.mark.parametrize("kept", [None, SINGLE])
+@pytest.mark.parametrize(
+    "given",
+    [*({name: "text"} for name in ("text", "text_pair", "label", "group", "slice")), {"options": ("a", "text")}],
+)
+def test_a_column_that_is_named_is_there_or_refused(tmp_path, kept, given):
+    assert Columns(**given).named()[-1] == "text"
+    with pytest.raises(DataError, match=r"new\.csv: no column 'text'; it has 'a', 'review', 'label', 'question'"):
+        as_in_training(Columns(**given), kept, table(tmp_path, "a", "review", "label", "question"))
+
+
 @pytest.mark.parametrize(("content", "error"), [("[1]", CheckpointError), (json.dumps({"text": "a"}), ConfigError)])
 def test_a_damaged_file_is_refused(tmp_path, content, error):
     (tmp_path / FILE).write_text(content)

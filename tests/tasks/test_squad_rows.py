@@ -5,6 +5,7 @@ import json
 import pytest
 
 from litebert.errors import DataError
+from litebert.tasks.columns import Columns
 from litebert.tasks.rows import read_table
 from litebert.tasks.squad_data import GoldAnswer
 from litebert.tasks.squad_rows import (
@@ -36,31 +37,40 @@ def row(answer="good", **others):
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl"])
 def test_a_row_is_a_question_in_every_format(ending, tmp_path):
     rows = table(tmp_path, {**row(), "context": "The film was good"}, ending=ending)
-    (question,) = question_rows(rows, question_columns(rows))
+    (question,) = question_rows(rows, question_columns(rows, Columns()))
     assert question.answers == (GoldAnswer("good", 13),)
     assert question.id == "1" if ending == ".jsonl" else "2", "the line of the file"
 
 
 def test_usual_names_are_found_and_others_are_no_questions(tmp_path):
-    assert question_columns(table(tmp_path, row())) == QuestionColumns()
+    assert question_columns(table(tmp_path, row()), Columns()) == QuestionColumns()
     full = table(tmp_path, row(answer_start=13, id="a"))
-    assert question_columns(full) == QuestionColumns(answer_start="answer_start", id="id")
+    assert question_columns(full, Columns()) == QuestionColumns(answer_start="answer_start", id="id")
     assert holds_questions(full)
     assert not holds_questions(table(tmp_path, {"text": "a", "label": "b"}))
 
 
 def test_columns_that_are_named_are_taken_and_others_by_their_usual_names(tmp_path):
-    rows = table(tmp_path, {"q": "How?", "context": CONTEXT, "answer": "good", "year": "x"})
-    names = question_columns(rows, question="q", context=None, answer="label", slice="year")
-    assert names == QuestionColumns(question="q", slice="year")
-    assert question_columns(rows, question="text", answer="year") == QuestionColumns(answer="year")
+    rows = table(tmp_path, {"q": "How?", "context": CONTEXT, "answer": "good", "text": "x", "label": "y"})
+    assert question_columns(rows, Columns(text="q", slice="text")) == QuestionColumns(question="q", slice="text")
+    named = question_columns(rows, Columns(text="text", text_pair="q", label="label", group="text"))
+    assert named == QuestionColumns(question="text", context="q", answer="label", group="text")
 
 
-@pytest.mark.parametrize("named", ["question", "context", "answer"])
-def test_a_column_that_is_named_and_missing_is_refused_though_the_usual_one_is_there(tmp_path, named):
-    rows = table(tmp_path, row())
-    with pytest.raises(DataError, match="no column 'quest'"):
-        question_rows(rows, question_columns(rows, **{named: "quest"}))
+@pytest.mark.parametrize(
+    ("there", "question", "answer"),
+    [
+        (("question", "answer"), "question", "answer"),
+        (("question", "text", "answer", "label"), "question", "answer"),
+        (("text", "label"), "text", "label"),
+        ((), "question", "answer"),
+    ],
+)
+def test_a_question_that_nobody_named_is_under_its_own_name_rather_than_that_of_all_texts(
+    tmp_path, there, question, answer
+):
+    rows = table(tmp_path, dict.fromkeys(("context", *there), "x"))
+    assert question_columns(rows, Columns()) == QuestionColumns(question=question, answer=answer)
 
 
 def test_own_names_groups_and_slices(tmp_path):
@@ -95,7 +105,7 @@ def test_questions_to_predict_on_need_no_answer(tmp_path):
 def test_what_is_wrong_is_refused_with_line_and_field(second, message, tmp_path):
     rows = table(tmp_path, row(answer_start=13, id="a"), {"answer_start": 13, "id": "b"} | second)
     with pytest.raises(DataError, match=message):
-        question_rows(rows, question_columns(rows))
+        question_rows(rows, question_columns(rows, Columns()))
 
 
 def test_what_is_to_be_skipped_is_and_all_of_it_is_an_error(tmp_path):

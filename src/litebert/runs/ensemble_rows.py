@@ -48,7 +48,7 @@ def read_rows(member: Member, path: Path, columns: Columns, metrics: Sequence[st
     if not _has_labels(kind, path, table, columns):
         logger.info("%s: no labels; its rows are answered, not scored", path)
         examples = (
-            _unlabelled_questions(path, table, names) if kind in QUESTIONS else _unlabelled(kind, path, table, names)
+            _unlabelled_questions(path, table, columns) if kind in QUESTIONS else _unlabelled(kind, path, table, names)
         )
         return Rows(LabelledData(path, kind, tuple(examples), labels or None, "no labels"), table, None)
     data = read_labelled(path, columns, kind=kind, labels=None if kind == "regression" else labels or None)
@@ -73,12 +73,8 @@ def _has_labels(kind: Kind, path: Path, table: Table | None, columns: Columns) -
         return kind != "tokens" or len(read_columns(path)[0][0].columns) > 1
     if table is None:
         return kind not in QUESTIONS or '"answers"' in read_text(path)
-    names = columns.names()
-    label = names.label
-    if kind in QUESTIONS:
-        label = question_columns(table, question=names.text, context=names.text_pair, answer=names.label).answer
-    # A label that was named but is not there is a mistake, which the reader explains.
-    return label in table.columns or columns.label is not None
+    label = question_columns(table, columns).answer if kind in QUESTIONS else columns.names().label
+    return label in table.columns
 
 
 def _unlabelled(kind: Kind, path: Path, table: Table | None, columns: ColumnNames) -> list[Any]:
@@ -94,10 +90,8 @@ def _unlabelled(kind: Kind, path: Path, table: Table | None, columns: ColumnName
     return [Example(text, pair, None) for text, pair in zip(texts, pairs, strict=True)]
 
 
-def _unlabelled_questions(path: Path, table: Table | None, columns: ColumnNames) -> Sequence[Any]:
-    if table is None:
-        return read_squad_questions(path)
-    return unanswered_rows(table, question_columns(table, question=columns.text, context=columns.text_pair))
+def _unlabelled_questions(path: Path, table: Table | None, columns: Columns) -> Sequence[Any]:
+    return read_squad_questions(path) if table is None else unanswered_rows(table, question_columns(table, columns))
 
 
 def _words(table: Table, column: str) -> list[tuple[str, ...]]:

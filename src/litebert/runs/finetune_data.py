@@ -16,7 +16,8 @@ def read_data(run: FinetuneRun) -> tuple[Task, LabelledData, LabelledData]:
     data = run.data
     if isinstance(data, LabelledFiles):
         train, dev = _own(data)
-        task = task_of(train, (data.text, data.text_pair), data.label, run.metrics)
+        names = data.columns.names()
+        task = task_of(train, (names.text, names.text_pair), names.label, run.metrics)
     else:
         train = read_official(data.task, data.directory, "train", files=data.files)
         dev = read_official(data.task, data.directory, data.dev, files=data.files)

@@ -36,12 +36,12 @@ class LabelledFiles(Settings):
     """CSV, TSV or JSONL file with named columns, CoNLL columns (.conll), or `hf:OWNER/NAME:SPLIT` of the hub."""
     dev: Path | HeldOutRows = HeldOutRows()
     """File to select and report by; or how to hold rows of `train` out."""
-    text: str = "text"
-    """Column of the text, or of lists of words."""
+    text: str | None = None
+    """Column of the text, or of lists of words; null: `text`, or in a table of questions `question`."""
     text_pair: str | None = None
     """Column of the second text of a pair, or of the question of a multiple choice."""
-    label: str = "label"
-    """Column of the label, the labels, the score, the right option or the list of tags."""
+    label: str | None = None
+    """Column of the label, the labels, the score, the right option or the list of tags; null: `label`, or `answer`."""
     options: tuple[str, ...] = ()
     """Columns of the options of a multiple choice, or the one that holds lists; empty finds them by their names."""
     slice: str | None = None
@@ -63,6 +63,12 @@ class LabelledFiles(Settings):
             group=group,
             slice=self.slice,
         )
+
+    def completed(self, older: Mapping[str, Leaf], *, below: str = "") -> dict[str, Leaf]:
+        """As of all settings, but a usual name is as none where none is given: earlier versions kept it instead."""
+        values, usual = super().completed(older, below=below), Columns().names()
+        unnamed = {f"{below}{name}": getattr(usual, name) for name in ("text", "label") if getattr(self, name) is None}
+        return {name: None if unnamed.get(name) == value else value for name, value in values.items()}
 
 
 class OfficialFiles(Settings):

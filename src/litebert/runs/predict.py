@@ -85,7 +85,7 @@ def predict(run: PredictRun) -> PredictResult:
     _refuse_unread(run, predictor.answers)
     columns = Columns(text=run.text, text_pair=run.text_pair, options=run.options)
     columns = as_in_training(columns, KeptColumns.stored(run.model), table)
-    answers = answers_for(table, predictor, columns.names(), top_k=run.top_k or FILLINGS)
+    answers = answers_for(table, predictor, columns, top_k=run.top_k or FILLINGS)
     rows = [joined(table, row, answer) for row, answer in zip(table.rows, answers, strict=True)]
     write_text(run.output, write(run.output, rows))
     logger.info("%s: %d rows written", run.output, len(rows))

@@ -7,7 +7,7 @@ from typing import Any, Final
 from litebert.errors import DataError
 from litebert.inference.predictor import Answers, Predictor, Tagging
 from litebert.tasks.choice_columns import option_columns, options_of
-from litebert.tasks.columns import ColumnNames
+from litebert.tasks.columns import Columns
 from litebert.tasks.label_columns import SEPARATOR
 from litebert.tasks.rows import Table
 from litebert.tasks.squad_rows import question_columns, unanswered_rows
@@ -16,21 +16,21 @@ Answer = dict[str, Any]
 """What is added to a row: `prediction`, and with it what the model was how sure of."""
 
 
-def answers_for(table: Table, predictor: Predictor, columns: ColumnNames, *, top_k: int) -> list[Answer]:
+def answers_for(table: Table, predictor: Predictor, columns: Columns, *, top_k: int) -> list[Answer]:
     """An answer for each row of `table`; `top_k` fillings for each mask."""
     if predictor.answers == "fill_mask":
         return _fillings(table, predictor, columns, top_k=top_k)
     return _ANSWERS[predictor.answers](table, predictor, columns)
 
 
-def _classes(table: Table, predictor: Predictor, columns: ColumnNames) -> list[Answer]:
+def _classes(table: Table, predictor: Predictor, columns: Columns) -> list[Answer]:
     return [
         {"prediction": answer.label, "probability": answer.probability, "probabilities": answer.probabilities}
         for answer in predictor.classify(_texts(table, columns))
     ]
 
 
-def _labels(table: Table, predictor: Predictor, columns: ColumnNames) -> list[Answer]:
+def _labels(table: Table, predictor: Predictor, columns: Columns) -> list[Answer]:
     return [
         {
             "prediction": SEPARATOR.join(answer.labels),
@@ -41,13 +41,13 @@ def _labels(table: Table, predictor: Predictor, columns: ColumnNames) -> list[An
     ]
 
 
-def _scores(table: Table, predictor: Predictor, columns: ColumnNames) -> list[Answer]:
+def _scores(table: Table, predictor: Predictor, columns: Columns) -> list[Answer]:
     return [{"prediction": score} for score in predictor.score(_texts(table, columns))]
 
 
-def _choices(table: Table, predictor: Predictor, columns: ColumnNames) -> list[Answer]:
+def _choices(table: Table, predictor: Predictor, columns: Columns) -> list[Answer]:
     options = options_of(table, columns.options or option_columns(table))
-    texts = table.texts(columns.text)
+    texts = table.texts(columns.names().text)
     questions = table.texts(columns.text_pair) if columns.text_pair else [None] * len(texts)
     return [
         {"prediction": answer.letter, "probability": answer.probability, "probabilities": list(answer.probabilities)}
@@ -55,13 +55,13 @@ def _choices(table: Table, predictor: Predictor, columns: ColumnNames) -> list[A
     ]
 
 
-def _tags(table: Table, predictor: Predictor, columns: ColumnNames) -> list[Answer]:
-    sentences = []
-    for row, text in zip(table.rows, table.texts(columns.text, lists=True), strict=True):
-        value = row.values[columns.text]
+def _tags(table: Table, predictor: Predictor, columns: Columns) -> list[Answer]:
+    column, sentences = columns.names().text, []
+    for row, text in zip(table.rows, table.texts(column, lists=True), strict=True):
+        value = row.values[column]
         words = [str(word) for word in value] if isinstance(value, list) else text.split()
         if not words:
-            raise DataError(f"{table.path}:{row.line}: field {columns.text!r}: holds no words; remove the row")
+            raise DataError(f"{table.path}:{row.line}: field {column!r}: holds no words; remove the row")
         sentences.append(words)
     return [tagged(answer) for answer in predictor.tag(sentences)]
 
@@ -75,9 +75,8 @@ def tagged(answer: Tagging) -> Answer:
     }
 
 
-def _replies(table: Table, predictor: Predictor, columns: ColumnNames) -> list[Answer]:
-    names = question_columns(table, question=columns.text, context=columns.text_pair)
-    questions = unanswered_rows(table, names)
+def _replies(table: Table, predictor: Predictor, columns: Columns) -> list[Answer]:
+    questions = unanswered_rows(table, question_columns(table, columns))
     return [
         {
             "prediction": answer.text,
@@ -91,7 +90,7 @@ def _replies(table: Table, predictor: Predictor, columns: ColumnNames) -> list[A
     ]
 
 
-_ANSWERS: Final[Mapping[Answers, Callable[[Table, Predictor, ColumnNames], list[Answer]]]] = {
+_ANSWERS: Final[Mapping[Answers, Callable[[Table, Predictor, Columns], list[Answer]]]] = {
     "classify": _classes,
     "label": _labels,
     "score": _scores,
@@ -101,16 +100,16 @@ _ANSWERS: Final[Mapping[Answers, Callable[[Table, Predictor, ColumnNames], list[
 }
 
 
-def _texts(table: Table, columns: ColumnNames) -> list[Any]:
+def _texts(table: Table, columns: Columns) -> list[Any]:
     """Texts, or pairs of texts."""
-    texts = table.texts(columns.text)
+    texts = table.texts(columns.names().text)
     return list(zip(texts, table.texts(columns.text_pair), strict=True)) if columns.text_pair else texts
 
 
-def _fillings(table: Table, predictor: Predictor, columns: ColumnNames, *, top_k: int) -> list[Answer]:
+def _fillings(table: Table, predictor: Predictor, columns: Columns, *, top_k: int) -> list[Answer]:
     """For each row the best words, how probable they are together, and the `top_k` of every mask."""
     answers = []
-    for row, text in zip(table.rows, table.texts(columns.text), strict=True):
+    for row, text in zip(table.rows, table.texts(columns.names().text), strict=True):
         try:
             masks = predictor.fill_mask(text, top_k=top_k)
         except DataError as error:

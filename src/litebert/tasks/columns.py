@@ -48,6 +48,11 @@ class Columns:
     group: str | None = None
     slice: str | None = None
 
+    def named(self) -> tuple[str, ...]:
+        """The columns that somebody named."""
+        single = (self.text, self.text_pair, self.label, self.group, self.slice)
+        return (*(name for name in single if name is not None), *self.options)
+
     def names(self) -> ColumnNames:
         """What is not named has its usual name."""
         return ColumnNames(
@@ -92,8 +97,11 @@ class KeptColumns(Settings):
 def as_in_training(columns: Columns, kept: KeptColumns | None, table: Table) -> Columns:
     """`columns`, those that are not named called as in training, where the table has such columns.
 
-    Raises DataError where the model learned from two texts and the second is not to be found.
+    Raises DataError where a column that is named is missing, or where the model learned from two texts and the second
+    is not to be found.
     """
+    for name in columns.named():
+        table.require(name)
     if kept is None:
         return columns
 

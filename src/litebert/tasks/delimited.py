@@ -54,9 +54,10 @@ def read_delimited(
     Raises DataError with file, line and field.
     """
     table = hub_table(path) if is_hub(path) else read_table(path)
-    names = as_in_training(columns, kept, table).names()
+    columns = as_in_training(columns, kept, table)
     if kind in ("spans", "answerability") or (kind is None and holds_questions(table)):
-        return _questions(table, names, kind, on_bad_answer)
+        return _questions(table, columns, kind, on_bad_answer)
+    names = columns.names()
     kind, reason = (kind, "as asked") if kind else _guess_kind(table, names)
     examples, found = _READERS[kind](table, names, labels)
     mention_repeats(path, examples, [row.line for row in table.rows])
@@ -101,15 +102,8 @@ def _tokens(table: Table, columns: ColumnNames, labels: Sequence[str] | None) ->
     return tagged_rows(table, columns.text, columns.label, labels, *_extra(table, columns))
 
 
-def _questions(table: Table, columns: ColumnNames, kind: Kind | None, on_bad_answer: BadAnswers) -> LabelledData:
-    names = question_columns(
-        table,
-        question=columns.text,
-        context=columns.text_pair,
-        answer=columns.label,
-        group=columns.group,
-        slice=columns.slice,
-    )
+def _questions(table: Table, columns: Columns, kind: Kind | None, on_bad_answer: BadAnswers) -> LabelledData:
+    names = question_columns(table, columns)
     data = as_labelled(table.path, question_rows(table, names, on_bad_answer=on_bad_answer), kind)
     mention_repeats(table.path, data.examples)
     logger.info("%s: %d questions, %s (%s)", table.path, len(data.examples), described(data.kind, None), data.reason)

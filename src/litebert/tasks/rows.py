@@ -39,13 +39,17 @@ class Table:
 
         A list is an error, or with `lists` its JSON.
         """
+        self.require(column)
+        return [_as_text(self.path, row, column, lists=lists) for row in self.rows]
+
+    def require(self, column: str) -> None:
+        """DataError unless there is such a column."""
         if column not in self.columns:
             known = ", ".join(repr(name) for name in self.columns)
             raise DataError(
                 f"{self.path}: no column {column!r}{did_you_mean(column, self.columns)}; it has {known}; "
                 "name the column (--text, --label, …), or the columns in the first line"
             )
-        return [_as_text(self.path, row, column, lists=lists) for row in self.rows]
 
 
 def read_table(path: Path) -> Table:

@@ -37,29 +37,23 @@ def holds_questions(table: Table) -> bool:
     return {usual.question, usual.context, usual.answer} <= set(table.columns)
 
 
-def question_columns(
-    table: Table,
-    *,
-    question: str | None = None,
-    context: str | None = None,
-    answer: str | None = None,
-    group: str | None = None,
-    slice: str | None = None,
-) -> QuestionColumns:
-    """The columns of these names; what nobody named (elsewhere it is called `text` and `label`), by the usual ones."""
-    usual, unnamed = QuestionColumns(), Columns().names()
+def question_columns(table: Table, columns: Columns) -> QuestionColumns:
+    """`columns`; those that nobody named by the usual names of questions, or where the table lacks these, of texts."""
+    usual, elsewhere = QuestionColumns(), Columns().names()
 
-    def called(name: str | None, otherwise: str, *, unless: str | None) -> str:
-        return otherwise if name is None or (name == unless and name not in table.columns) else name
+    def called(named: str | None, name: str, otherwise: str) -> str:
+        if named is not None:
+            return named
+        return otherwise if otherwise in table.columns and name not in table.columns else name
 
     return QuestionColumns(
-        question=called(question, usual.question, unless=unnamed.text),
-        context=called(context, usual.context, unless=unnamed.text_pair),
-        answer=called(answer, usual.answer, unless=unnamed.label),
+        question=called(columns.text, usual.question, elsewhere.text),
+        context=columns.text_pair or usual.context,
+        answer=called(columns.label, usual.answer, elsewhere.label),
         answer_start="answer_start" if "answer_start" in table.columns else None,
         id="id" if "id" in table.columns else None,
-        group=group,
-        slice=slice,
+        group=columns.group,
+        slice=columns.slice,
     )
 
 
