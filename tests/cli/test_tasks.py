@@ -173,6 +173,19 @@ def test_words_in_columns_come_back_with_their_tags(made, tmp_path, capsys):
             ["sweep", "cola", "--model", "m", "--out", "o", "--data", "d", "--dev", "x"],
             "dev: a published task has its own; give yours, laid out alike, by --files dev=FILE",
         ),
+        (
+            ["evaluate", "m", "--data", "dev.json", "--text", "text", "--slice", "a"],
+            "text, slice: a .json file has places of its own for what is asked; leave out what is named",
+        ),
+        (
+            ["finetune", "quickstart", "--model", "m", "--out", "o", "--train", "t.json", "--label", "a"],
+            "label: a .json file has places of its own",
+        ),
+        (
+            ["sweep", "quickstart", "--model", "m", "--out", "o", "--train", "t.bio", "--text-pair", "a", "--seeds", "2"],
+            "text_pair: a .bio file has places of its own",
+        ),
+        (["predict", "m", "dev.json", "o", "--text", "a"], "text: a .json file has places of its own"),
         (["submit", "cola=m", "--data", "d", "--out", "x.zip", "--files", "test=x"], "is no test file of GLUE"),
         (
             ["finetune", "quickstart", "--model", "m", "--out", "o", "--train", "x", "--files", "dev=x"],

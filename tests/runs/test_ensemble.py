@@ -309,6 +309,9 @@ def test_what_cannot_be_written_or_scored_is_refused_before_the_work(classifiers
     for model, file, found in [(member, "words.conll", "CoNLL columns hold"), (tagger, "dev.json", "holds questions")]:
         with pytest.raises(ConfigError, match=found):
             ensemble([model], tmp_path / file, out=tmp_path / "a.csv")
+    for model, file in [(tagger, "words.conll"), (answerer, "dev.json")]:
+        with pytest.raises(ConfigError, match=r"^text: a \.\w+ file has places of its own"):
+            ensemble([model], tmp_path / file, Columns(text="text"), out=tmp_path / "answers")
     empty = _jsonl(tmp_path / "empty.jsonl", [{"text": " "}])
     with pytest.raises(DataError, match="field 'text': holds no words; remove the row"):
         ensemble([tagger], empty, out=tmp_path / "a.jsonl")

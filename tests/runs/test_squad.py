@@ -215,6 +215,16 @@ def test_a_run_of_a_version_that_kept_names_nobody_gave_goes_on(pretrained, cert
     assert finetune(run_of(pretrained, file), tmp_path / "run").best == result.best
 
 
+def test_a_run_of_a_version_that_let_it_name_what_nothing_reads_goes_on(pretrained, unsure, tmp_path):
+    result, file = unsure
+    shutil.copytree(result.model.parent, tmp_path / "run")
+    (tmp_path / "run" / "result.json").unlink()
+    stored = tmp_path / "run" / "settings.yaml"
+    older = read_yaml(stored)
+    stored.write_text(write_yaml(older | {"data": older["data"] | {"text": "q", "label": "label", "options": ["a"]}}))
+    assert finetune(run_of(pretrained, file), tmp_path / "run").best == result.best
+
+
 def test_answers_that_are_not_in_their_text_train_nothing_unless_skipped(pretrained, tmp_path):
     content = squad_json(*QUESTIONS)
     content["data"][0]["paragraphs"][0]["qas"][0]["answers"] = [{"text": "nobody", "answer_start": 0}]

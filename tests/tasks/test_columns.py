@@ -2,11 +2,13 @@
 
 import json
 import logging
+from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
 from litebert.errors import CheckpointError, ConfigError, DataError
-from litebert.tasks.columns import FILE, ColumnNames, Columns, KeptColumns, as_in_training
+from litebert.tasks.columns import FILE, ColumnNames, Columns, KeptColumns, as_in_training, refuse_columns
 from litebert.tasks.rows import Row, Table
 from litebert.tasks.task import Task
 
@@ -48,6 +50,15 @@ def test_a_column_that_is_named_is_there_or_refused(tmp_path, kept, given):
     assert Columns(**given).named()[-1] == "text"
     with pytest.raises(DataError, match=r"new\.csv: no column 'text'; it has 'a', 'review', 'label', 'question'"):
         as_in_training(Columns(**given), kept, table(tmp_path, "a", "review", "label", "question"))
+
+
+@pytest.mark.parametrize("name", ["dev.json", "news.conll", "news.bio", "news.iob"])
+def test_names_are_refused_where_no_file_has_columns_to_bear_them(name):
+    given = {"text": None, "label": "y", "options": ("a", "b")}
+    with pytest.raises(ConfigError, match=f"^label, options: a {Path(name).suffix} file has places of its own"):
+        refuse_columns(given, Path(name), Path("other.json"))
+    refuse_columns(given, Path(name), Path("rows.csv"))
+    refuse_columns(asdict(Columns()), Path(name))
 
 
 @pytest.mark.parametrize(("content", "error"), [("[1]", CheckpointError), (json.dumps({"text": "a"}), ConfigError)])

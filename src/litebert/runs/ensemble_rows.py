@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from litebert.runs.finetune_data import task_from
 from litebert.runs.labelled import task_of
 from litebert.tasks.catalogue import official_task
 from litebert.tasks.choice_columns import option_columns, options_of
-from litebert.tasks.columns import ColumnNames, Columns, KeptColumns, as_in_training
+from litebert.tasks.columns import ColumnNames, Columns, KeptColumns, as_in_training, has_columns, refuse_columns
 from litebert.tasks.labelled import ChoiceExample, Example, LabelledData, TaggedExample
 from litebert.tasks.official import OfficialPart, has_labels
 from litebert.tasks.reading import read_labelled
@@ -40,7 +40,8 @@ class Rows:
 
 def read_rows(member: Member, path: Path, columns: Columns, metrics: Sequence[str]) -> Rows:
     """The rows of a file of one's own; without a column of labels they can be answered, but not scored."""
-    table = None if path.suffix in (".json", *ENDINGS) else read_table(path)
+    refuse_columns(asdict(columns), path)
+    table = read_table(path) if has_columns(path) else None
     kind, labels = member.kind, member.description.labels
     if table is not None:
         columns = as_in_training(columns, KeptColumns.stored(member.directory), table)

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from litebert.runs.labelled import LabelledSet, task_of
 from litebert.runs.report_page import report_page
 from litebert.runs.result import Result
 from litebert.tasks.catalogue import OfficialTask, PartName, official_task
-from litebert.tasks.columns import Columns, KeptColumns
+from litebert.tasks.columns import Columns, KeptColumns, refuse_columns
 from litebert.tasks.evaluation import Evaluation
 from litebert.tasks.kinds import KINDS, encode_for, kind_of
 from litebert.tasks.labelled import LabelledData
@@ -49,6 +49,7 @@ def evaluate_labelled(
     `report` is an HTML page to write: the figures, where they come from, and the worst errors.
     """
     columns = columns or Columns()
+    refuse_columns(asdict(columns), file)
     names = columns.names()
     description = read_description(model)
     kind = kind_of(description, where=str(model))

@@ -1,6 +1,7 @@
 """Everything that decides a fine-tuning run. Before: a recipe or a program. After: `finetune`."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
@@ -10,9 +11,9 @@ from litebert.model.adapter_settings import AdapterSettings, Freeze
 from litebert.runs.class_weights import ClassWeights, checked_class_weights
 from litebert.runs.compute import Compute
 from litebert.runs.recipes import load_recipe
-from litebert.settings import Leaf, Settings, with_overrides
+from litebert.settings import Leaf, Settings, flat, with_overrides
 from litebert.tasks.catalogue import PartName, official_task
-from litebert.tasks.columns import Columns
+from litebert.tasks.columns import Columns, has_columns, refuse_columns
 from litebert.tasks.squad_placing import BadAnswers
 from litebert.tasks.task import Kind
 from litebert.training.settings import TrainSettings
@@ -51,6 +52,14 @@ class LabelledFiles(Settings):
     on_bad_answer: BadAnswers = "refuse"
     """What to do with an answer to a question that is not in its text: `refuse` the file, or `skip` it and count."""
 
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        refuse_columns(asdict(self.columns), *self._files())
+        return self
+
+    def _files(self) -> tuple[Path, ...]:
+        return (self.train, self.dev) if isinstance(self.dev, Path) else (self.train,)
+
     @property
     def columns(self) -> Columns:
         """The columns as readers take them."""
@@ -65,8 +74,11 @@ class LabelledFiles(Settings):
         )
 
     def completed(self, older: Mapping[str, Leaf], *, below: str = "") -> dict[str, Leaf]:
-        """As of all settings, but a usual name is as none where none is given: earlier versions kept it instead."""
+        """As of all settings, but without columns that nobody named or nothing reads: earlier versions kept them too."""
         values, usual = super().completed(older, below=below), Columns().names()
+        if not any(map(has_columns, self._files())):
+            unread = flat({**asdict(Columns()), "dev.group": None})
+            return values | {f"{below}{name}": value for name, value in unread.items() if f"{below}{name}" in values}
         unnamed = {f"{below}{name}": getattr(usual, name) for name in ("text", "label") if getattr(self, name) is None}
         return {name: None if unnamed.get(name) == value else value for name, value in values.items()}
 

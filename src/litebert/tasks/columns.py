@@ -5,14 +5,16 @@ A model that learned from pairs answers single texts without complaint, and wron
 
 import json
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from litebert.errors import DataError
 from litebert.files import read_json_object
-from litebert.settings import Settings
+from litebert.settings import Settings, refuse_given
 from litebert.tasks.rows import Table
+from litebert.tasks.tagged import ENDINGS
 from litebert.tasks.task import Task
 
 logger = logging.getLogger(__name__)
@@ -63,6 +65,18 @@ class Columns:
             group=self.group,
             slice=self.slice,
         )
+
+
+def has_columns(file: Path) -> bool:
+    """Whether the columns of a file have names; SQuAD's and CoNLL's have not."""
+    return file.suffix not in (".json", *ENDINGS)
+
+
+def refuse_columns(given: Mapping[str, Any], *files: Path) -> None:
+    """ConfigError where columns are `given`, by the settings that name them, and none of `files` has names for them."""
+    if not any(map(has_columns, files)):
+        why = f"a {files[0].suffix} file has places of its own for what is asked; leave out what is named"
+        refuse_given(given, why)
 
 
 class KeptColumns(Settings):
