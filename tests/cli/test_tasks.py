@@ -182,8 +182,8 @@ def test_words_in_columns_come_back_with_their_tags(made, tmp_path, capsys):
             "label: a .json file has places of its own",
         ),
         (
-            ["sweep", "quickstart", "--model", "m", "--out", "o", "--train", "t.bio", "--text-pair", "a", "--seeds", "2"],
-            "text_pair: a .bio file has places of its own",
+            ["sweep", "quickstart", "--model", "m", "--out", "o", "--train", "t.bio", "--label", "a", "--seeds", "2"],
+            "label: a .bio file has places of its own",
         ),
         (["predict", "m", "dev.json", "o", "--text", "a"], "text: a .json file has places of its own"),
         (["submit", "cola=m", "--data", "d", "--out", "x.zip", "--files", "test=x"], "is no test file of GLUE"),

@@ -74,7 +74,7 @@ class LabelledFiles(Settings):
         )
 
     def completed(self, older: Mapping[str, Leaf], *, below: str = "") -> dict[str, Leaf]:
-        """As of all settings, but without columns that nobody named or nothing reads: earlier versions kept them too."""
+        """As of all settings, but without columns that nobody named or nothing reads: earlier versions kept them."""
         values, usual = super().completed(older, below=below), Columns().names()
         if not any(map(has_columns, self._files())):
             unread = flat({**asdict(Columns()), "dev.group": None})
