@@ -208,5 +208,6 @@ def test_the_result_says_what_was_done(models, tmp_path):
     (tmp_path / "in.txt").write_text("a\nb\n")
     run = PredictRun(model=models["classifier"], input=tmp_path / "in.txt", output=tmp_path / "out.csv", threads=1)
     result = predict(run)
-    assert result.to_dict() == {"output": str(tmp_path / "out.csv"), "rows": 2, "answers": "classify"}
+    expected = {"output": str(tmp_path / "out.csv"), "rows": 2, "answers": "classify", "threshold": None}
+    assert result.to_dict() == expected
     assert result.to_text().endswith("out.csv: 2 rows answered (classify)")

@@ -154,8 +154,10 @@ def test_a_threshold_is_said_and_a_table_is_answered_by_it_too(unsure, tmp_path,
     (tmp_path / "in.jsonl").write_text(json.dumps({"question": QUESTIONS[0].text, "context": CONTEXT}) + "\n")
     run = PredictRun(model=result.model, input=tmp_path / "in.jsonl", output=tmp_path / "out.jsonl", threshold=-1e9)
     with caplog.at_level(logging.INFO, "litebert"):
-        predict(run)
+        written = predict(run)
     assert "no-answer threshold -1000000000.0000, as given" in caplog.text
+    assert written.to_text().endswith("1 rows answered (answer; no-answer threshold -1000000000.0000, as given)")
+    assert written.to_dict()["threshold"] == {"value": -1e9, "source": "given"}
     assert json.loads(run.output.read_text())["prediction"] == ""
 
 

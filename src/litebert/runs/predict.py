@@ -22,6 +22,7 @@ from litebert.runs.result import Result
 from litebert.settings import Settings, refuse_given
 from litebert.tasks.columns import Columns, KeptColumns, as_in_training
 from litebert.tasks.rows import Row, Table, lines_of, read_table, read_text
+from litebert.tasks.squad_settings import Threshold
 
 logger = logging.getLogger(__name__)
 
@@ -67,10 +68,13 @@ class PredictResult(Result):
     output: Path
     rows: int
     answers: Answers
+    threshold: Threshold | None
+    """When a question has no answer; null from a model that never says so."""
 
     def to_text(self) -> str:
         """One line for a person."""
-        return f"{self.output}: {self.rows:,} rows answered ({self.answers})"
+        by = f"; no-answer threshold {self.threshold.to_text()}" if self.threshold else ""
+        return f"{self.output}: {self.rows:,} rows answered ({self.answers}{by})"
 
 
 def predict(run: PredictRun) -> PredictResult:
@@ -89,7 +93,7 @@ def predict(run: PredictRun) -> PredictResult:
     rows = [joined(table, row, answer) for row, answer in zip(table.rows, answers, strict=True)]
     write_text(run.output, write(run.output, rows))
     logger.info("%s: %d rows written", run.output, len(rows))
-    return PredictResult(run.output, len(rows), predictor.answers)
+    return PredictResult(run.output, len(rows), predictor.answers, predictor.threshold)
 
 
 def _refuse_unread(run: PredictRun, answers: Answers) -> None:
