@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.tasks.columns import Columns
-from litebert.tasks.labelled import ChoiceExample, Example, LabelledData, TaggedExample
+from litebert.tasks.labelled import ChoiceExample, Example, LabelledData, TaggedExample, as_read
 from litebert.tasks.oddities import find_repeats, mention_few, mention_repeats, mention_shared
 from litebert.tasks.reading import read_labelled
 from litebert.tasks.squad_data import GoldAnswer, Question
@@ -67,11 +67,35 @@ def test_another_question_is_no_repeat(different):
     assert find_repeats([first, different]) == find_repeats([])
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("The film", "  tHE\u00a0\n FILM ", True),
+        ("Caf\u00e9", "cafe\u0301", True),
+        ("\ufb01lm", "film", True),
+        ("\u00bd", "1\u20442", True),
+        ("STRASSE", "stra\u00dfe", False),
+        ("the film", "thefilm", False),
+        ("the film.", "the film", False),
+    ],
+)
+def test_texts_are_compared_as_an_uncased_model_reads_them(tiny_tokenizer, one, other, same):
+    examples = [Example(one, one, 0), Example(other, other, 1)]
+    choices = [ChoiceExample(each, each, ("a", each), 0) for each in (one, other)]
+    sentences = [TaggedExample(("a", each), (0, 1)) for each in (one, other)]
+    asked = [Question("q", each, f"In {each}", (GoldAnswer(each, 3),)) for each in (one, other)]
+    assert find_repeats(examples).other == (((0, 1),) if same else ())
+    for rows_of_a_kind in (choices, sentences, asked):
+        assert find_repeats(rows_of_a_kind).same == ((1,) if same else ())
+    assert not same or tiny_tokenizer.encode(one) == tiny_tokenizer.encode(other)
+    assert (as_read(one) == as_read(other)) == same
+
+
 def test_repeats_are_said_in_one_line_with_the_first_pair(caplog):
     mention_repeats(PLACE, rows(("a", 0), ("b", 1), ("a", 0), ("b", 0), ("a", 1)), [2, 3, 5, 8, 9])
     assert caplog.messages == [
-        "rows.csv: 1 of 5 rows repeat an earlier one; 2 of 5 contradict an earlier one (the same text, another label), "
-        "first rows.csv:3 and rows.csv:8; all are kept"
+        "rows.csv: 1 of 5 rows repeat an earlier one; 2 of 5 contradict an earlier one "
+        "(the same to an uncased model, another label), first rows.csv:3 and rows.csv:8; all are kept"
     ]
 
 

@@ -6,11 +6,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from litebert.tasks.task import Kind
+from litebert.tokenization.normalize import normalize
 
 Target = int | float | tuple[float, ...]
 """Index of a label or an option, a score, or a 0 or 1 for each label."""
 LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 """Names of the options of a multiple choice."""
+
+
+def as_read(text: str) -> str:
+    """What an uncased model, as the released ones are, reads of a text; it cannot tell those with the same apart."""
+    return normalize(text, lowercase=True, keep_accents=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +41,8 @@ class Example:
 
     @property
     def asked(self) -> Hashable:
-        """What the model reads; of two examples that agree in it one repeats or contradicts the other."""
-        return self.text, self.text_pair
+        """What an uncased model reads; of two examples that agree in it one repeats or contradicts the other."""
+        return as_read(self.text), None if self.text_pair is None else as_read(self.text_pair)
 
     @property
     def told(self) -> Hashable:
@@ -64,8 +70,9 @@ class ChoiceExample:
 
     @property
     def asked(self) -> Hashable:
-        """What the model reads; of two examples that agree in it one repeats or contradicts the other."""
-        return self.text, self.question, self.options
+        """What an uncased model reads; of two examples that agree in it one repeats or contradicts the other."""
+        question = None if self.question is None else as_read(self.question)
+        return as_read(self.text), question, tuple(map(as_read, self.options))
 
     @property
     def told(self) -> Hashable:
@@ -91,8 +98,8 @@ class TaggedExample:
 
     @property
     def asked(self) -> Hashable:
-        """What the model reads; of two examples that agree in it one repeats or contradicts the other."""
-        return self.words
+        """What an uncased model reads; of two examples that agree in it one repeats or contradicts the other."""
+        return tuple(map(as_read, self.words))
 
     @property
     def told(self) -> Hashable:

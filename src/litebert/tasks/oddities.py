@@ -1,7 +1,8 @@
 """Labelled rows that are odd but not wrong, said in one line each. Before: readers of files. After: a person.
 
 Rows that repeat teach little more than one; rows that contradict each other cannot all be learnt; development rows that
-training has too are scored from memory. Nothing is left out: which row is right only a person knows.
+training has too are scored from memory. Nothing is left out: which row is right only a person knows. Texts are compared
+as an uncased model reads them, since no tokenizer is chosen yet; to one that keeps case or accents they may differ.
 """
 
 import logging
@@ -31,12 +32,13 @@ def find_repeats(examples: Sequence[Any]) -> Repeats:
     known: set[Hashable] = set()
     same, other = [], []
     for index, example in enumerate(examples):
-        earlier = first.setdefault(example.asked, index)
-        if (example.asked, example.told) in known:
+        answered = (example.asked, example.told)
+        earlier = first.setdefault(answered[0], index)
+        if answered in known:
             same.append(index)
         elif earlier < index:
             other.append((earlier, index))
-        known.add((example.asked, example.told))
+        known.add(answered)
     return Repeats(tuple(same), tuple(other))
 
 
@@ -51,23 +53,23 @@ def mention_repeats(path: Path, examples: Sequence[Any], lines: Sequence[int] | 
     said = [f"{len(found.same)} of {count} rows repeat an earlier one"] if found.same else []
     if found.other:
         pair = " and ".join(f"{path}:{lines[index]}" if lines else repr(examples[index].id) for index in found.other[0])
-        contradict = f"{len(found.other)} of {count} contradict an earlier one (the same text, another label)"
-        said.append(f"{contradict}, first {pair}")
+        contradict = f"{len(found.other)} of {count} contradict an earlier one"
+        said.append(f"{contradict} (the same to an uncased model, another label), first {pair}")
     if said:
         logger.warning("%s: %s; all are kept", path, "; ".join(said))
 
 
 def mention_shared(train: LabelledData, development: LabelledData) -> None:
     """Warn of development rows whose text is one of those trained on."""
-    known = {example.asked for example in train.examples}
     answered = {(example.asked, example.told) for example in train.examples}
-    shared = [example for example in development.examples if example.asked in known]
+    known = {asked for asked, _ in answered}
+    shared = [pair for pair in ((each.asked, each.told) for each in development.examples) if pair[0] in known]
     if shared:
         logger.warning(
             "%s: %d of %d development rows have the text of a row in %s, and %d of them its label too; "
             "they can be answered from memory: where the files are yours, take them out of one",
             *(development.path, len(shared), len(development.examples), train.path),
-            sum((example.asked, example.told) in answered for example in shared),
+            sum(pair in answered for pair in shared),
         )
 
 

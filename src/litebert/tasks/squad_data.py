@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from litebert.errors import DataError
-from litebert.tasks.labelled import LabelledData
+from litebert.tasks.labelled import LabelledData, as_read
 from litebert.tasks.task import Kind
 
 
@@ -44,13 +44,13 @@ class Question:
 
     @property
     def asked(self) -> Hashable:
-        """What the model reads; of two examples that agree in it one repeats or contradicts the other."""
-        return self.context, self.text
+        """What an uncased model reads; of two examples that agree in it one repeats or contradicts the other."""
+        return as_read(self.context), as_read(self.text)
 
     @property
     def told(self) -> Hashable:
         """What is right; None where that is not known."""
-        return tuple(sorted({answer.text for answer in self.answers}))
+        return tuple(sorted({as_read(answer.text) for answer in self.answers}))
 
 
 def as_labelled(path: Path, questions: Sequence[Question], kind: Kind | None) -> LabelledData:
