@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 """Names of the options of a multiple choice."""
 
 
+@lru_cache(maxsize=1024)  # questions about one paragraph follow each other
 def as_read(text: str) -> str:
     """What an uncased model, as the released ones are, reads of a text; it cannot tell those with the same apart."""
     return normalize(text, lowercase=True, keep_accents=False)
