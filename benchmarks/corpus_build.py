@@ -15,10 +15,10 @@ from pathlib import Path
 
 import sentencepiece
 
-from litebert.corpus.build import build_corpus
-from litebert.corpus.documents import find_files, read_documents
-from litebert.corpus.sentences import split_sentences
-from litebert.corpus.settings import CorpusSettings
+from litebert.corpus.build.build_corpus import build_corpus
+from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.build.sentence_splitter import split_sentences
+from litebert.corpus.readers.documents import find_files, read_documents
 from litebert.files import sha256
 from litebert.tokenization.normalize import normalize
 from litebert.tokenization.tokenizer import Tokenizer
@@ -116,13 +116,13 @@ def write_text(path: Path, *, size: int) -> None:
 MEASURED = """
 import resource, sys
 from pathlib import Path
-from litebert.corpus.build import build_corpus
-from litebert.corpus.settings import CorpusSettings
+from litebert.corpus.build.build_corpus import build_corpus
+from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.files import sha256
 from litebert.tokenization.tokenizer import Tokenizer
 if __name__ == "__main__":
     text, tokenizer, out, workers = sys.argv[1:]
-    settings = CorpusSettings(drop_duplicates=True)
+    settings = CorpusSettings(dedup_exact=True)
     report = build_corpus(text, Tokenizer.load(tokenizer), settings, Path(out), workers=int(workers))
     own, largest = (resource.getrusage(who).ru_maxrss / 1e6 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     print(f"{workers} workers: {own:.2f} GB in the first process, {largest:.2f} GB in the largest worker,",

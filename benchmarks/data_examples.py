@@ -17,9 +17,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch
 
-from litebert.corpus.batches import PretrainBatch, PretrainBatches
-from litebert.corpus.example_settings import ExampleSettings
-from litebert.corpus.shards import Corpus
+from litebert.corpus.format.shards import Corpus
+from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.tokenization.tokenizer import Tokenizer
 
 STEPS, ROUNDS = 5, 3
@@ -43,7 +43,7 @@ WAYS = {
 
 def check(corpus: Corpus, max_length: int) -> None:
     """An epoch must spell the corpus and stay within the budget; the size of microbatches must change no example."""
-    settings = ExampleSettings(max_length=max_length)
+    settings = SamplingSettings(max_length=max_length)
     every_size = [
         PretrainBatches(corpus, settings, batch_size=BATCH_SIZE, microbatch_size=size, seed=1) for size in (8, 32, 128)
     ]
@@ -63,7 +63,7 @@ def check(corpus: Corpus, max_length: int) -> None:
 def digests(batches: Sequence[PretrainBatch]) -> Iterator[str]:
     """One for each example: its text, what is shown of it, its label."""
     for batch in batches:
-        lengths, labels = batch.attention_mask.sum(1).tolist(), batch.sop_labels.tolist()
+        lengths, labels = batch.attention_mask.sum(1).tolist(), batch.sentence_pair_labels.tolist()
         for text, shown, length, label in zip(unmasked(batch), batch.input_ids, lengths, labels, strict=True):
             content = f"{text[:length].tolist()} {shown[:length].tolist()} {label}"
             yield hashlib.sha256(content.encode()).hexdigest()
@@ -71,7 +71,7 @@ def digests(batches: Sequence[PretrainBatch]) -> Iterator[str]:
 
 def unmasked(batch: PretrainBatch) -> torch.Tensor:
     ids = batch.input_ids.clone()
-    ids.view(-1)[batch.predicted_positions] = batch.mlm_labels
+    ids.view(-1)[batch.masked_positions] = batch.mlm_labels
     return ids
 
 
@@ -85,7 +85,7 @@ def bytes_a_token(corpus: Corpus) -> float:
     return len(Tokenizer.load(corpus.tokenizer_directory).decode(ids).encode()) / len(ids)
 
 
-def measure(corpora: Sequence[Corpus], settings: ExampleSettings, *, token_bytes: float) -> str:
+def measure(corpora: Sequence[Corpus], settings: SamplingSettings, *, token_bytes: float) -> str:
     """A row of figures, in processor time; the best of some rounds."""
     began = time.process_time()
     batches = PretrainBatches(
@@ -94,7 +94,7 @@ def measure(corpora: Sequence[Corpus], settings: ExampleSettings, *, token_bytes
         batch_size=BATCH_SIZE,
         microbatch_size=MICROBATCH_SIZE,
         seed=1,
-        mixed_with=[(corpus, 0.3) for corpus in corpora[1:]],
+        data_mixture=[(corpus, 0.3) for corpus in corpora[1:]],
     )
     batches.microbatches(1_000_000)
     resumed = time.process_time() - began
@@ -119,7 +119,7 @@ def main(*directories: str) -> None:
     print("length  way                   examples/s  MB/s text  original  rows full  step 10^6 (s)")
     for max_length, target in TARGETS.items():
         for name, values in WAYS.items():
-            settings = ExampleSettings.parse({"max_length": max_length, **values}, where=name)
+            settings = SamplingSettings.parse({"max_length": max_length, **values}, where=name)
             print(f"{max_length:6}  {name:20} {measure(corpora, settings, token_bytes=token_bytes)}", flush=True)
         print(f"        target               {target:10,}", flush=True)
 

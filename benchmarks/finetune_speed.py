@@ -20,20 +20,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from litebert.model.directory import load_model, save_model
+from litebert.commands.finetune.finetune_settings import load_finetune_config
+from litebert.commands.finetune.objectives import objective_of
+from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForSequenceClassification
 from litebert.model.presets import preset
 from litebert.randomness import rng_for
-from litebert.runs.finetune_settings import planned
-from litebert.runs.objectives import objective_of
-from litebert.tasks.batches import LabelledBatches
+from litebert.tasks.benchmarks.benchmark_files import read_official
 from litebert.tasks.encoded import Sequences, encode_sequences
-from litebert.tasks.official import read_official
+from litebert.tasks.labelled_batches import LabelledBatches
 from litebert.tokenization.tokenizer import Tokenizer
-from litebert.training.optimizers import build_optimizer
-from litebert.training.parallel import World
-from litebert.training.precision import autocast, gradient_scaler
-from litebert.training.step import Updater
+from litebert.training.distributed.context import DistributedContext
+from litebert.training.loop.precision import autocast, gradient_scaler
+from litebert.training.loop.step import TrainStep
+from litebert.training.optim.optimizers import build_optimizer
 
 TOLERANCE = 1e-4
 """Largest difference of the logits in fp32, relative to their norm."""
@@ -100,7 +100,7 @@ def main() -> None:
 
 def measured(task: str, precision: str, model: Path, tokenizer: Tokenizer, *, glue: Path, steps: int) -> Figures:
     """Both contestants on the same `steps` batches of rows, in turn."""
-    run = planned(
+    run = load_finetune_config(
         task,
         [f"train.precision={precision}", "train.device=cpu"],
         given={"model": str(model), "data": {"task": task, "directory": str(glue)}},
@@ -145,12 +145,12 @@ def timed(steps: Iterator[None]) -> float:
 
 def our_steps(run: Any, model: Path, rows: Sequences) -> Iterator[None]:
     """The steps of litebert's engine; the first `next` warms up on a batch that is not counted."""
-    network, world = load_model(model), World.current("cpu")
+    network, world = load_model(model), DistributedContext.current("cpu")
     objective = objective_of("classification", None)
     batches = LabelledBatches(rows, batch_size=run.batch_size, microbatch_size=run.microbatch_size, seed=run.seed)
     optimizer = build_optimizer(network, run.train)
     scaler = gradient_scaler(run.train.precision, CPU)
-    updater = Updater(network, objective, optimizer, scaler, run.train, world)
+    updater = TrainStep(network, objective, optimizer, scaler, run.train, world)
     for step in (0, *range(len(rows) // run.batch_size)):
         microbatches = batches.microbatches(step)
         updater.update(microbatches, {"label": run.batch_size}, learning_rate=run.train.learning_rate, seed=step)

@@ -30,17 +30,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from litebert.corpus.batches import PretrainBatches
-from litebert.corpus.cooccurrence import neighbour_vectors
-from litebert.corpus.example_settings import ExampleSettings
-from litebert.corpus.frequency import token_counts
-from litebert.corpus.shards import Corpus
+from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
+from litebert.corpus.format.shards import Corpus
+from litebert.corpus.sampling.pretrain_batches import PretrainBatches
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.corpus.statistics.cooccurrence import ppmi_svd_embeddings
+from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.model.config import ModelConfig
-from litebert.model.informed_init import Columns, begin_with_neighbours
+from litebert.model.initialization.structured_init import Columns, structured_init_
 from litebert.model.models import ForPretraining
-from litebert.runs.pretraining_objective import PretrainingObjective
 from litebert.tokenization.tokenizer import Tokenizer
-from litebert.training.settings import TrainSettings
+from litebert.training.train_settings import TrainSettings
 from litebert.training.trainer import Trainer
 
 EVALUATION_BLOCKS = 160
@@ -152,7 +152,7 @@ def run_ours(arguments: Namespace) -> None:
     model = our_model(corpus, arguments)
     batches = PretrainBatches(
         corpus,
-        ExampleSettings(max_length=arguments.length, max_ngram=1, masked_fraction=0.25),
+        SamplingSettings(max_length=arguments.length, max_ngram=1, mlm_probability=0.25),
         batch_size=arguments.batch_size,
         microbatch_size=arguments.batch_size,
         seed=0,
@@ -192,8 +192,8 @@ def our_model(corpus: Corpus, arguments: Namespace) -> ForPretraining:
     model = ForPretraining(config, seed=0)
     if arguments.initial == "neighbours":
         counts = token_counts(corpus)
-        vectors = neighbour_vectors(corpus, Columns.of(config).words, seed=0, counts=counts)
-        begin_with_neighbours(model, torch.from_numpy(vectors), torch.from_numpy(counts).float(), seed=0)
+        vectors = ppmi_svd_embeddings(corpus, Columns.of(config).words, seed=0, counts=counts)
+        structured_init_(model, torch.from_numpy(vectors), torch.from_numpy(counts).float(), seed=0)
     return model
 
 

@@ -17,10 +17,10 @@ from torch import Tensor
 
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
-from litebert.training.checkpoint import Checkpoint, Checkpoints
-from litebert.training.duration import Position
-from litebert.training.saving import Saver
-from litebert.training.state import model_tensors
+from litebert.training.checkpointing.async_checkpointer import AsyncCheckpointer
+from litebert.training.checkpointing.checkpoint import Checkpoint, Checkpoints
+from litebert.training.checkpointing.state_tensors import model_tensors
+from litebert.training.loop.duration import TrainingProgress
 
 
 def step(model: torch.nn.Module, ids: Tensor) -> None:
@@ -48,13 +48,16 @@ def main() -> None:
     ids = torch.zeros((1, 128), dtype=torch.int64)
     step(model, ids)
     seconds: dict[str, list[float]] = {"none": [], "background": [], "stopping": []}
-    with tempfile.TemporaryDirectory() as place, Saver(Checkpoints(Path(place), keep=2), before=lambda: None) as saver:
+    with (
+        tempfile.TemporaryDirectory() as place,
+        AsyncCheckpointer(Checkpoints(Path(place), keep=2), before=lambda: None) as saver,
+    ):
         for number in range(1, options.rounds + 1):
             for kind, times in seconds.items():
                 began = time.perf_counter()
                 if kind != "none":
                     saver.finish()
-                    saver.start(snapshot(model, number), Position(step=number))
+                    saver.start(snapshot(model, number), TrainingProgress(step=number))
                 if kind == "stopping":
                     saver.finish()
                 for _ in range(options.every):

@@ -13,10 +13,10 @@ from typing import Any, Final
 import torch
 from torch import Tensor, nn
 
-from litebert.corpus.batches import PretrainBatch
+from litebert.corpus.sampling.pretrain_batches import PretrainBatch
 from litebert.model.config import ModelConfig
-from litebert.model.directory import load_model, save_model
-from litebert.model.layout import AttentionKernel
+from litebert.model.io.model_directory import load_model, save_model
+from litebert.model.kernels.layout import AttentionKernel
 from litebert.model.losses import NO_LABEL, classification_loss, masked_lm_loss
 from litebert.model.models import ForPretraining
 
@@ -89,11 +89,11 @@ def random_batch(config: ModelConfig, lengths: Sequence[int]) -> PretrainBatch:
         input_ids=ids,
         attention_mask=real,
         token_type_ids=((torch.arange(longest) >= rows // 2) & real).long(),
-        predicted_positions=predicted.flatten().nonzero()[:, 0],
+        masked_positions=predicted.flatten().nonzero()[:, 0],
         mlm_labels=ids[predicted],
-        sop_labels=torch.randint(0, 2, (len(lengths),), generator=generator),
+        sentence_pair_labels=torch.randint(0, 2, (len(lengths),), generator=generator),
         num_tokens=int(real.sum()),
-        example_starts=None,
+        sequence_starts=None,
     )
 
 
@@ -101,10 +101,10 @@ def random_batch(config: ModelConfig, lengths: Sequence[int]) -> PretrainBatch:
 def output_difference(directory: Path, batch: PretrainBatch, device: torch.device) -> float:
     """Relative difference of litebert's and transformers' logits at the predicted positions, in fp32."""
     batch = batch.to(device)
-    ours = _load_ours(directory).eval().to(device)(*_inputs(batch), batch.predicted_positions)
+    ours = _load_ours(directory).eval().to(device)(*_inputs(batch), batch.masked_positions)
     theirs = _load_theirs(directory, "sdpa").eval().to(device)(*_inputs(batch))
-    logits = theirs.prediction_logits.flatten(0, 1)[batch.predicted_positions]
-    pairs = [(ours.mlm_logits, logits), (ours.sop_logits, theirs.sop_logits)]
+    logits = theirs.prediction_logits.flatten(0, 1)[batch.masked_positions]
+    pairs = [(ours.mlm_logits, logits), (ours.sentence_pair_logits, theirs.sop_logits)]
     return max(((a - b).norm() / b.norm()).item() for a, b in pairs)
 
 
@@ -139,16 +139,18 @@ def _load_theirs(directory: Path, attention: str) -> nn.Module:
 
 def our_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
     """Mean MLM loss plus mean SOP loss of litebert."""
-    output = model(*_inputs(batch), batch.predicted_positions)
+    output = model(*_inputs(batch), batch.masked_positions)
     mlm = masked_lm_loss(output.mlm_logits, batch.mlm_labels) / len(batch.mlm_labels)
-    return mlm + classification_loss(output.sop_logits, batch.sop_labels) / len(batch.sop_labels)
+    return mlm + classification_loss(output.sentence_pair_logits, batch.sentence_pair_labels) / len(
+        batch.sentence_pair_labels
+    )
 
 
 def _their_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
     labels = torch.full_like(batch.input_ids, NO_LABEL).flatten()
-    labels[batch.predicted_positions] = batch.mlm_labels
+    labels[batch.masked_positions] = batch.mlm_labels
     labels = labels.view_as(batch.input_ids)
-    return model(*_inputs(batch), labels=labels, sentence_order_label=batch.sop_labels).loss
+    return model(*_inputs(batch), labels=labels, sentence_order_label=batch.sentence_pair_labels).loss
 
 
 def _inputs(batch: PretrainBatch) -> tuple[Tensor, Tensor, Tensor]:

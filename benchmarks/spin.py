@@ -37,7 +37,7 @@ def measure() -> None:
         with torch.autocast("cpu", torch.bfloat16):
             output = model(ids, everything, segments, positions)
         mlm = masked_lm_loss(output.mlm_logits, ids.flatten()[positions]) / len(positions)
-        loss = mlm + classification_loss(output.sop_logits, order) / len(order)
+        loss = mlm + classification_loss(output.sentence_pair_logits, order) / len(order)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()

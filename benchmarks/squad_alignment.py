@@ -6,10 +6,10 @@ python benchmarks/squad_alignment.py TOKENIZER dev-v1.1.json [dev-v2.0.json …]
 import sys
 from pathlib import Path
 
-from litebert.tasks.squad_features import EncodedQuestions
-from litebert.tasks.squad_metrics import normalize_answer
-from litebert.tasks.squad_reader import read_squad
-from litebert.tasks.squad_settings import QuestionSettings
+from litebert.tasks.metrics.squad_metrics import normalize_answer
+from litebert.tasks.readers.squad_json import read_squad
+from litebert.tasks.types.question_settings import QuestionSettings
+from litebert.tasks.types.span_features import EncodedQuestions
 from litebert.tokenization.tokenizer import Tokenizer
 
 

@@ -22,18 +22,18 @@ from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.utils.flop_counter import FlopCounterMode
 
-from litebert.corpus.batches import PretrainBatch, PretrainBatches
-from litebert.corpus.example_settings import ExampleSettings
-from litebert.corpus.shards import Corpus
-from litebert.model.layout import LAYOUTS
+from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
+from litebert.corpus.format.shards import Corpus
+from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.model.kernels.layout import LAYOUTS
 from litebert.model.losses import classification_loss, masked_lm_loss
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
-from litebert.runs.pretraining_objective import PretrainingObjective
-from litebert.training.events import Event, StepDone
-from litebert.training.lamb import Lamb
-from litebert.training.protocols import Sums
-from litebert.training.settings import TrainSettings
+from litebert.training.monitoring.events import Event, StepDone
+from litebert.training.optim.lamb import Lamb
+from litebert.training.protocols import LossSums
+from litebert.training.train_settings import TrainSettings
 from litebert.training.trainer import Trainer
 
 CPU = torch.device("cpu")
@@ -81,7 +81,7 @@ def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) 
     ids, types = layout.pack(batch.input_ids), layout.pack(batch.token_type_ids)
     attention, feed_forward = encoder.attentions[0], encoder.feed_forwards[0]
     tokens = torch.randn(1, batch.num_tokens, config.hidden_size)
-    read = torch.cat([batch.predicted_positions, torch.arange(len(batch.input_ids)) * batch.input_ids.shape[1]])
+    read = torch.cat([batch.masked_positions, torch.arange(len(batch.input_ids)) * batch.input_ids.shape[1]])
     few, blocks = tokens[:, : len(read)], len(encoder.schedule)
 
     def joined() -> tuple[Tensor, Tensor]:
@@ -99,9 +99,9 @@ def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) 
         return masked_lm_loss(logits, batch.mlm_labels)
 
     def order(states: Tensor) -> Tensor:
-        return classification_loss(model.sop(encoder.pool(states[0])), batch.sop_labels)
+        return classification_loss(model.sop(encoder.pool(states[0])), batch.sentence_pair_labels)
 
-    predicted, rows = len(batch.predicted_positions), len(batch.sop_labels)
+    predicted, rows = len(batch.masked_positions), len(batch.sentence_pair_labels)
     measured = [
         ("embeddings and projection", 1, embed, few),
         ("attention", blocks - 1, lambda x: attention(x, layout, together), tokens),
@@ -198,7 +198,7 @@ class Watched:
         """Those of the objective."""
         return self._objective.counts(batch)
 
-    def __call__(self, model: torch.nn.Module, batch: PretrainBatch) -> Sums:
+    def __call__(self, model: torch.nn.Module, batch: PretrainBatch) -> LossSums:
         """Those of the objective; a forward begins."""
         self._began = time.perf_counter()
         return self._objective(model, batch)
@@ -226,7 +226,7 @@ def outside(directory: Path, model_name: str, batch_size: int, length: int, *, s
 
     values = {"duration": f"{steps} steps", "learning_rate": 1e-4, "precision": "bf16", "device": "cpu"}
     batches = PretrainBatches(
-        corpus, ExampleSettings(max_length=length), batch_size=batch_size, microbatch_size=batch_size, seed=0
+        corpus, SamplingSettings(max_length=length), batch_size=batch_size, microbatch_size=batch_size, seed=0
     )
     with tempfile.TemporaryDirectory() as scratch:
         settings = TrainSettings.parse(values, where="benchmark")

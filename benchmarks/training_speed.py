@@ -22,13 +22,13 @@ import speed_contestants as who
 import speed_timing as timing
 import torch
 
-from litebert.corpus.batches import PretrainBatch
+from litebert.commands.doctor import doctor
+from litebert.corpus.sampling.pretrain_batches import PretrainBatch
 from litebert.files import write_json, write_text
 from litebert.model.config import ModelConfig
-from litebert.model.counting import flops_per_token
+from litebert.model.model_stats import flops_per_token
 from litebert.model.presets import preset
-from litebert.runs.doctor import doctor
-from litebert.training.throughput import peak_flops_of
+from litebert.training.loop.throughput import peak_flops_of
 
 CASES = {  # presets; kinds of rows, their length and how many (at most, on a GPU); square matrices; seconds a figure
     "cuda": (("albert-base-v2", "albert-large-v2"), (("full", 128, 4096), ("full", 512, 4096)), 8192, 2.0),
@@ -275,7 +275,7 @@ def _timed(contestant: who.Contestant, setting: Setting, batch_size: int) -> tim
 def _flops_a_token(config: ModelConfig, batch: PretrainBatch) -> float:
     """Operations of a training step that the real tokens of a batch need, by the mean of their rows' lengths."""
     lengths = batch.attention_mask.sum(1).tolist()
-    predicted = len(batch.predicted_positions) / batch.num_tokens
+    predicted = len(batch.masked_positions) / batch.num_tokens
     total = sum(length * flops_per_token(config, length=length, predicted=predicted).training for length in lengths)
     return total / batch.num_tokens
 

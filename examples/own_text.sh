@@ -4,7 +4,7 @@ set -euo pipefail
 out=${1:?usage: own_text.sh OUT TEXT_FILE...}
 shift
 litebert tokenizer train "$@" --out "$out/tokenizer" --vocab-size 8000
-litebert corpus build "$@" --tokenizer "$out/tokenizer" --out "$out/corpus" --held-out-fraction 0.02
+litebert corpus build "$@" --tokenizer "$out/tokenizer" --out "$out/corpus" --validation-fraction 0.02
 litebert corpus verify "$out/corpus"
 litebert corpus show "$out/corpus" --number 3
 litebert pretrain tiny --corpus "$out/corpus" --out "$out/run"

@@ -15,7 +15,7 @@ def main(directory: str) -> None:
     model = litebert.ForPretraining(config, seed=0).eval()
     ids = torch.tensor([[2, 13, 4, 14, 3]])
     everything = torch.ones_like(ids, dtype=torch.bool)
-    output = model(ids, everything, torch.zeros_like(ids), predicted_positions=torch.tensor([2]))
+    output = model(ids, everything, torch.zeros_like(ids), masked_positions=torch.tensor([2]))
     print("scores of the vocabulary at the masked position:", tuple(output.mlm_logits.shape))
 
     predictor = litebert.Predictor.load(directory)

@@ -6,10 +6,13 @@ import os
 import pytest
 from hypothesis import settings
 
+from support.processes import PYTHONPATH
+
 # No deadline: a busy machine is no failure. What one run sees every run sees; the full tests look elsewhere each time.
 settings.register_profile("laws", deadline=None, derandomize=not os.environ.get("LITEBERT_FULL_TESTS"))
 settings.load_profile("laws")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ["PYTHONPATH"] = PYTHONPATH
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -39,7 +42,7 @@ def _library_logging() -> None:
 @pytest.fixture(scope="session")
 def tiny_tokenizer(tmp_path_factory):
     """A tokenizer of 64 pieces over simple opinions of films."""
-    from litebert.tokenization.training import TokenizerSettings, train_tokenizer
+    from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
 
     subjects = [
         "the film",
@@ -87,7 +90,7 @@ def small_config(tiny_tokenizer):
 @pytest.fixture(scope="session")
 def film_windows(tiny_tokenizer):
     """Windows over questions about films, of several lengths, with answers and without."""
-    from tasks.squad_builders import QUESTIONS, encoded, question
+    from support.question_builders import QUESTIONS, encoded, question
 
     shorter = question("q5", "Who?", "actor", context="The old actor.")
     return encoded(tiny_tokenizer, (*QUESTIONS, shorter), max_length=96)

@@ -17,12 +17,22 @@ import pytest
 from litebert.files import write_json
 
 ROOT = Path(__file__).parents[1]
-PLAIN = ("-c", os.devnull, "--rootdir", str(ROOT), "-p", "no:cacheprovider", "--continue-on-collection-errors")
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
+PLAIN = (
+    "-c",
+    os.devnull,
+    "--rootdir",
+    str(ROOT),
+    "-p",
+    "no:cacheprovider",
+    "--import-mode=importlib",
+    "--continue-on-collection-errors",
+)
 
 
 def main() -> int:
     arguments = _arguments()
-    where = ROOT / "tests" / "model" / "test_kernels.py" if arguments.tiny else ROOT / "tests"
+    where = ROOT / "tests" / "model" / "kernels" / "test_attention_kernels.py" if arguments.tiny else ROOT / "tests"
     outcomes = run(where)
     failed = [name for name, tags in outcomes.items() if tags & {"failure", "error"}]
     skipped = [name for name, tags in outcomes.items() if "skipped" in tags]

@@ -14,18 +14,18 @@ from pathlib import Path
 
 from litebert.analysis.curves import read_curves
 from litebert.analysis.plots import pretraining_curve
-from litebert.corpus.build import build_corpus
-from litebert.corpus.documents import Document
-from litebert.corpus.python_docs import python_pages
-from litebert.corpus.settings import CorpusSettings
+from litebert.commands.pretrain.pretrain import pretrain
+from litebert.commands.pretrain.pretrain_result import PretrainResult
+from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.commands.quickstart.python_docs import python_pages
+from litebert.corpus.build.build_corpus import build_corpus
+from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.readers.documents import Document
 from litebert.errors import MissingExtraError
 from litebert.files import write_json
 from litebert.logs import log_to_stderr
-from litebert.runs.pretrain import pretrain
-from litebert.runs.pretrain_result import PretrainResult
-from litebert.runs.pretrain_settings import planned
-from litebert.tokenization.training import TokenizerSettings, train_tokenizer
-from litebert.training.progress import progress_display
+from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
+from litebert.training.monitoring.progress_display import progress_display
 
 TINY_PAGES = 40
 TINY_SETTINGS = ("model.hidden_size=32", "model.num_attention_heads=2", "model.intermediate_size=64", "batch_size=4")
@@ -46,7 +46,7 @@ def main() -> None:
         settings = (*(TINY_SETTINGS if arguments.tiny else GPU_SETTINGS), *arguments.settings)
         length = "2 steps" if arguments.tiny else f"{seconds:.0f} seconds"
         fixed = (f"train.duration={length}", f"train.device={arguments.device}")
-        run = planned(arguments.recipe, (*settings, *fixed), corpus=corpus)
+        run = load_pretrain_config(arguments.recipe, (*settings, *fixed), corpus=corpus)
         try:
             result = pretrain(run, work / "run", listeners=[progress_display()])
             report = {"recipe": arguments.recipe, "settings": run.to_dict(), "result": result.to_dict()}
@@ -63,7 +63,7 @@ def documentation_corpus(work: Path, *, most_pages: int | None) -> Path:
     vocabulary = TokenizerSettings(vocab_size=300 if most_pages else 8000, input_sentence_size=60_000)
     tokenizer = train_tokenizer((line for page in pages for line in page.paragraphs), vocabulary, work / "tokenizer")
     documents = (Document(page.name, page.paragraphs) for page in pages)
-    return build_corpus(documents, tokenizer, CorpusSettings(held_out_fraction=0.06), work / "corpus").directory
+    return build_corpus(documents, tokenizer, CorpusSettings(validation_fraction=0.06), work / "corpus").directory
 
 
 def draw(metrics: Path, result: PretrainResult, picture: Path) -> None:

@@ -18,10 +18,10 @@ def work(settings: dict) -> None:
 
     context = train.get_context()
     become_a_torchrun_process(context.get_world_rank(), context.get_local_rank(), context.get_world_size())
-    from litebert.runs.pretrain import pretrain
-    from litebert.runs.pretrain_settings import planned
+    from litebert.commands.pretrain.pretrain import pretrain
+    from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 
-    run = planned(settings["recipe"], settings["overrides"], corpus=Path(settings["corpus"]))
+    run = load_pretrain_config(settings["recipe"], settings["overrides"], corpus=Path(settings["corpus"]))
     result = pretrain(run, Path(settings["out"]))
     train.report({"mlm_accuracy": result.end.mlm_accuracy} if result.end else {})
 

@@ -46,7 +46,7 @@ def read_json_object(path: Path, *, if_missing: str) -> dict[str, Any]:
 def write_bytes(path: Path, content: bytes) -> None:
     """Replace `path` by `content`, all or nothing."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with explained(path):
+    with translate_os_errors(path):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with temporary.open("wb") as file:
@@ -60,14 +60,14 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 @contextlib.contextmanager
-def whole_directory(path: Path) -> Iterator[Path]:
+def atomic_directory(path: Path) -> Iterator[Path]:
     """A temporary directory beside `path` that becomes `path` when the block ends well and vanishes when it does not.
 
     An existing `path` is replaced. The manifest is written last, just before the rename.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     old = path.with_name(f".{path.name}.{os.getpid()}.old")
-    with explained(path):
+    with translate_os_errors(path):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(temporary, ignore_errors=True)
@@ -164,7 +164,7 @@ def readable_bytes(size: float) -> str:
 
 
 @contextlib.contextmanager
-def explained(path: Path, *, needed: int | None = None) -> Iterator[None]:
+def translate_os_errors(path: Path, *, needed: int | None = None) -> Iterator[None]:
     """Turn the operating system's refusals to write `path`, of `needed` bytes, into a sentence."""
     try:
         yield

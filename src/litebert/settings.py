@@ -53,7 +53,7 @@ class Settings(BaseModel):
             if inside and isinstance(value, Settings):
                 result = value.completed(result, below=f"{path}.")
             elif not inside and path not in older and not field.is_required():
-                result |= flat({path: self._default(name)})
+                result |= flatten({path: self._default(name)})
         return result
 
     def _default(self, name: str) -> Any:
@@ -62,13 +62,13 @@ class Settings(BaseModel):
         return type(self).model_construct(**{name: default}).model_dump(mode="json", include={name})[name]
 
 
-def flat(values: Mapping[str, Any]) -> dict[str, Leaf]:
+def flatten(values: Mapping[str, Any]) -> dict[str, Leaf]:
     """Nested values under dotted names, each as JSON gives it back."""
     result: dict[str, Leaf] = {}
     for name, value in values.items():
         if isinstance(value, Mapping | Settings):
             nested = value.to_dict() if isinstance(value, Settings) else value
-            result |= {f"{name}.{inner}": leaf for inner, leaf in flat(nested).items()}
+            result |= {f"{name}.{inner}": leaf for inner, leaf in flatten(nested).items()}
         elif isinstance(value, Leaf):
             result[name] = value
         else:
@@ -81,7 +81,7 @@ def changed_names(before: Mapping[str, Leaf], now: Mapping[str, Leaf]) -> list[s
     return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
 
 
-def refuse_given(given: Mapping[str, Any], why: str) -> None:
+def validate_not_given(given: Mapping[str, Any], why: str) -> None:
     """A ConfigError that begins with the names of those that hold something, which would have no effect."""
     named = [name for name, value in given.items() if value not in (None, ())]
     if named:

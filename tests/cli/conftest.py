@@ -5,22 +5,9 @@ from pathlib import Path
 import pytest
 
 from litebert.cli.main import main
-from runs.labelled_files import write_opinions
-from runs.texts import write_documents
-
-TOY = (
-    "model.num_hidden_layers=1",
-    "model.hidden_size=16",
-    "model.embedding_size=16",
-    "model.num_attention_heads=2",
-    "model.intermediate_size=32",
-    "examples.max_length=32",
-    "batch_size=8",
-    "microbatch_size=8",
-    "train.duration=4 steps",
-    "train.device=cpu",
-    "held_out_examples=64",
-)
+from support.labelled_files import write_opinions
+from support.pretrain_runs import TOY
+from support.texts import write_documents
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +18,7 @@ def made(tmp_path_factory) -> Path:
     labelled = str(write_opinions(here / "labelled.csv"))
     small = ["--vocab-size", "60", "--character-coverage", "1.0"]
     run(["tokenizer", "train", text, "--out", str(here / "tokenizer"), *small])
-    corpus = ["--tokenizer", str(here / "tokenizer"), "--out", str(here / "corpus"), "--held-out-fraction", "0.2"]
+    corpus = ["--tokenizer", str(here / "tokenizer"), "--out", str(here / "corpus"), "--validation-fraction", "0.2"]
     run(["corpus", "build", text, *corpus])
     run(["pretrain", "quickstart", *TOY, "--corpus", str(here / "corpus"), "--out", str(here / "run")])
     tuning = ["train.duration=2 steps", "train.device=cpu", "--train", labelled, "--out", str(here / "tuned")]

@@ -2,8 +2,8 @@ import io
 
 from rich.console import Console
 
-from litebert.cli.build_progress import build_display, live_line
-from litebert.corpus.progress import BuildProgress, LogProgress
+from litebert.cli.corpus.progress_bar import build_display, live_line
+from litebert.corpus.build.build_progress import BuildProgress, LogProgress
 
 NOW = BuildProgress(3, 40, 5000, 0.25, 8.1, 65.0)
 
@@ -16,9 +16,9 @@ def test_elsewhere_than_on_a_terminal_progress_is_logged():
 def test_a_terminal_shows_share_rate_and_time_left(monkeypatch):
     screen = io.StringIO()
     monkeypatch.setattr(
-        "litebert.cli.build_progress.Console", lambda **_: Console(file=screen, force_terminal=True, width=120)
+        "litebert.cli.corpus.progress_bar.Console", lambda **_: Console(file=screen, force_terminal=True, width=120)
     )
-    monkeypatch.setattr("litebert.cli.build_progress.sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("litebert.cli.corpus.progress_bar.sys.stderr.isatty", lambda: True, raising=False)
     with build_display() as listener:
         listener(NOW)
     assert "25.0%, 3 shards, 40 documents, 5,000 tokens, 8.1 MB/s, 1:05 left" in screen.getvalue()

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from litebert.cli.main import main
-from litebert.model.description import read_description
+from litebert.model.io.model_spec import read_model_spec
 from litebert.tokenization.tokenizer import Tokenizer
 
 USAGE, DATA, CHECKPOINT = 2, 3, 4
@@ -32,14 +32,14 @@ def test_the_report_is_json_for_machines(made, tmp_path, capsys):
     assert main([*words, *change, "--tokenizer", str(made / "tokenizer")]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["missing"] == ["classifier.weight", "classifier.bias"]
-    assert read_description(tmp_path / "out").labels == ("no", "yes")
+    assert read_model_spec(tmp_path / "out").labels == ("no", "yes")
 
 
 def test_a_changed_sharing_crosses_a_bridge(made, tmp_path, capsys):
     words = ["convert", str(made / "run" / "model"), str(tmp_path / "out"), "--to", "litebert"]
     assert main([*words, "--change", "num_hidden_layers=3", "sharing=none"]) == 0
     assert "bridged" in capsys.readouterr().out
-    config = read_description(tmp_path / "out").config
+    config = read_model_spec(tmp_path / "out").config
     assert (config.num_hidden_layers, config.sharing) == (3, "none")
 
 

@@ -10,11 +10,11 @@ from litebert.cli.main import main
 @pytest.fixture
 def words(made, tmp_path):
     text, tokenizer = str(made / "text.txt"), str(made / "tokenizer")
-    return ["corpus", "build", text, "--tokenizer", tokenizer, "--shard-bytes", "4000", "--held-out-fraction", "0.2"]
+    return ["corpus", "build", text, "--tokenizer", tokenizer, "--shard-bytes", "4000", "--validation-fraction", "0.2"]
 
 
 def test_the_report_says_what_was_read_and_what_is_there(words, tmp_path, capsys):
-    assert main([*words, "--out", str(tmp_path / "corpus"), "--shortest-document", "100"]) == 0
+    assert main([*words, "--out", str(tmp_path / "corpus"), "--min-document-chars", "100"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"{tmp_path / 'corpus'}: ")
     assert "MB of text in 0:0" in out

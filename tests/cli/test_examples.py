@@ -5,9 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
-from litebert.cli.examples import TWO_TONES, print_examples, takes_colour
+from litebert.cli.corpus.print_examples import TWO_TONES, print_examples, takes_colour
 from litebert.cli.main import main
-from litebert.corpus.show import ShownExample, ShownToken
+from litebert.corpus.statistics.example_view import ShownExample, ShownToken
 
 FIRST = (
     ShownToken("[CLS]", "[CLS]", "read", None),
@@ -64,7 +64,7 @@ def test_a_terminal_gets_colour_and_a_pipe_plain_text(made, capsys, monkeypatch)
 
 
 def test_a_preset_is_shown_with_changes(made, capsys):
-    words = ["corpus", "show", str(made / "corpus"), "--preset", "tokens", "--masked-fraction", "0.5"]
+    words = ["corpus", "show", str(made / "corpus"), "--preset", "tokens", "--mlm-probability", "0.5"]
     assert main(words) == 0
     assert "(5" in capsys.readouterr().out
 

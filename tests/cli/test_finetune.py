@@ -5,8 +5,8 @@ import yaml
 
 from litebert.cli.finetune import SETTINGS, description
 from litebert.cli.main import main
-from litebert.runs.finetune_settings import planned
-from litebert.tasks.catalogue import TASKS
+from litebert.commands.finetune.finetune_settings import load_finetune_config
+from litebert.tasks.benchmarks.benchmarks import TASKS
 
 
 @pytest.mark.parametrize("task", [name for name, row in TASKS.items() if "train" in row.parts])
@@ -16,13 +16,13 @@ def test_the_name_of_a_task_is_recipe_and_task_in_one(task, tmp_path, capsys):
     settings = yaml.safe_load(capsys.readouterr().out)
     assert settings["data"]["task"] == task
     assert settings["train"]["duration"] == str(
-        planned(task, given={"model": "m", "data": {"train": "x"}}).train.duration
+        load_finetune_config(task, given={"model": "m", "data": {"train": "x"}}).train.duration
     )
 
 
 @pytest.mark.parametrize("example", SETTINGS)
 def test_every_setting_in_the_help_is_one(example):
-    planned("classification", [example.replace("'", "")], given={"model": "m", "data": {"train": "x"}})
+    load_finetune_config("classification", [example.replace("'", "")], given={"model": "m", "data": {"train": "x"}})
 
 
 def test_help_names_every_recipe_and_kind():

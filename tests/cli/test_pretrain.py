@@ -3,13 +3,13 @@
 import pytest
 
 from litebert.cli.pretrain import SETTINGS, description
-from litebert.runs.pretrain_settings import planned
-from litebert.runs.recipes import recipe_names
+from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.commands.recipes import recipe_names
 
 
 @pytest.mark.parametrize("example", SETTINGS)
 def test_every_setting_in_the_help_is_one(example, made):
-    planned("tiny", [example.replace("'", "")], corpus=made / "corpus")
+    load_pretrain_config("tiny", [example.replace("'", "")], corpus=made / "corpus")
 
 
 @pytest.mark.parametrize("name", recipe_names("pretrain"))

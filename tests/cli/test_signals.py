@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from .conftest import TOY
+from support.pretrain_runs import TOY
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -8,8 +8,8 @@ import zipfile
 import pytest
 
 from litebert.cli.main import main
-from runs.labelled_files import write_opinions
-from runs.official_files import write_cola
+from support.benchmark_files import write_cola
+from support.labelled_files import write_opinions
 
 QUICK = ("train.duration=2 steps", "train.device=cpu", "max_length=32")
 

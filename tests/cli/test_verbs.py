@@ -8,6 +8,7 @@ import pytest
 
 from litebert import __version__
 from litebert.cli.main import VERBS, main
+from support.pretrain_runs import TOY
 
 RESULTS = {
     "tokenizer encode": ["{tokenizer}", "the baker"],
@@ -42,8 +43,6 @@ def test_a_verb_answers_in_text_and_in_json(made, capsys, name):
 
 
 def test_a_finished_run_shows_its_result_again(made, capsys):
-    from .conftest import TOY
-
     words = ["pretrain", "quickstart", *TOY, "--corpus", str(made / "corpus"), "--out", str(made / "run"), "--json"]
     assert main(words) == 0
     assert json.loads(capsys.readouterr().out)["steps"] == 4

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from corpus.builders import prose
-from litebert.corpus.build import build_corpus
-from litebert.corpus.documents import Document
-from litebert.corpus.settings import CorpusSettings
+from litebert.corpus.build.build_corpus import build_corpus
+from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.readers.documents import Document
 from litebert.tokenization.tokenizer import Tokenizer
-from litebert.tokenization.training import TokenizerSettings, train_tokenizer
+from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
+from support.corpus_builders import prose
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +27,6 @@ def documents() -> list[Document]:
 def corpus_directory(tokenizer, documents, tmp_path_factory) -> Path:
     """60 documents in several shards of both splits; tests only read it."""
     out = tmp_path_factory.mktemp("corpora") / "corpus"
-    settings = CorpusSettings(sentences="line", held_out_fraction=0.2, shard_bytes=2000)
+    settings = CorpusSettings(sentences="line", validation_fraction=0.2, shard_bytes=2000)
     build_corpus(documents, tokenizer, settings, out)
     return out

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpus.builders import edges
-from litebert.corpus.batches import PretrainBatch, PretrainBatches
-from litebert.corpus.example_settings import ExampleSettings, Pairing
-from litebert.corpus.shards import Corpus, Shard, ShardEntry, write_description
-from litebert.corpus.vocabulary import Vocabulary
+from litebert.corpus.format.shards import Corpus, Shard, ShardEntry, write_description
+from litebert.corpus.format.vocabulary import Vocabulary
+from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
+from litebert.corpus.sampling.sampling_settings import Pairing, SamplingSettings
 from litebert.tokenization.tokenizer import Tokenizer
-from litebert.tokenization.training import TokenizerSettings, train_tokenizer
+from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
+from support.corpus_builders import edges
 
 PAD, UNKNOWN, CLS, SEP, MASK = range(5)
 SPECIAL = {PAD, CLS, SEP, MASK}
@@ -31,15 +31,15 @@ SENTENCES = [
 ]
 documents = st.lists(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=6), min_size=1, max_size=8)
 example_settings = st.builds(
-    ExampleSettings,
+    SamplingSettings,
     max_length=st.sampled_from([8, 24, 64]),
     pairing=st.sampled_from(["sop", "nsp", "none"]),
-    single_sentence=st.sampled_from(["no_label", "random_document"]),
+    single_sentence_policy=st.sampled_from(["no_label", "random_document"]),
     mask_unit=st.sampled_from(["words", "tokens"]),
     max_ngram=st.integers(1, 4),
     pack=st.booleans(),
-    across_segments=st.booleans(),
-    masked_fraction=st.sampled_from([0.15, 0.5]),
+    ngrams_cross_segments=st.booleans(),
+    mlm_probability=st.sampled_from([0.15, 0.5]),
 )
 
 
@@ -66,7 +66,7 @@ def corpus_of(directory: Path, texts: list[list[str]], tokenizer: Tokenizer) -> 
 def answers_put_back(batch: PretrainBatch) -> list[int]:
     """The ids of all rows, as they were before masking."""
     told = batch.input_ids.flatten().clone()
-    told[batch.predicted_positions] = batch.mlm_labels
+    told[batch.masked_positions] = batch.mlm_labels
     return told.tolist()
 
 
@@ -85,19 +85,19 @@ def test_the_laws_hold_in_every_script(tokenizer, texts, chosen, seed):
             assert MASK not in told
             assert batch.input_ids.shape[1] <= chosen.max_length
             # The budget of an example is rounded, and is at least one token; a single long word may not fit into it.
-            most = batch.num_tokens * chosen.masked_fraction + batch.num_examples
+            most = batch.num_tokens * chosen.mlm_probability + batch.num_examples
             assert len(batch.mlm_labels) <= most
 
 
 @pytest.mark.parametrize("pairing", Pairing.__args__)
 def test_text_that_fits_comes_out_as_it_went_in(tokenizer, tmp_path, pairing):
     corpus = corpus_of(tmp_path, [[sentence] * 2 for sentence in SENTENCES], tokenizer)
-    chosen = ExampleSettings(max_length=512, pairing=pairing, short_every=0)
+    chosen = SamplingSettings(max_length=512, pairing=pairing, short_every=0)
     batches = PretrainBatches(corpus, chosen, batch_size=9, microbatch_size=9, seed=1)
     found = []
     for batch in batches.one_epoch():
         told = batch.input_ids.flatten().clone()
-        told[batch.predicted_positions] = batch.mlm_labels
+        told[batch.masked_positions] = batch.mlm_labels
         found += [
             token for token in told.tolist() if token not in (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id)
         ]

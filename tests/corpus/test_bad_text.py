@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from litebert.corpus.build import build_corpus
-from litebert.corpus.settings import CorpusSettings
-from litebert.corpus.verify import verify_corpus
+from litebert.corpus.build.build_corpus import build_corpus
+from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.format.verify import verify_corpus
 from litebert.errors import DataError
 
 GOOD = "Bado kilu.\nMera noti.\n"
@@ -24,7 +24,7 @@ def built(tmp_path, tokenizer, name, content, **settings):
     """Documents of the corpus of this file and a good one, and the counts."""
     (tmp_path / "good.txt").write_text(GOOD)
     (tmp_path / name).write_bytes(content)
-    settings = CorpusSettings(held_out_fraction=0, **settings)
+    settings = CorpusSettings(validation_fraction=0, **settings)
     report = build_corpus([tmp_path / "good.txt", tmp_path / name], tokenizer, settings, tmp_path / "corpus")
     verify_corpus(tmp_path / "corpus")
     counts = {key: count for key, count in report.counts.items() if key not in ("files read", "documents read")}
@@ -74,7 +74,7 @@ REFUSED = {
     "not JSON": (
         "a.jsonl",
         ROWS.encode() + b"{text: no}\n",
-        r"a\.jsonl:3: not JSON .*; mend the row or set bad_rows=skip",
+        r"a\.jsonl:3: not JSON .*; mend the row or set invalid_rows=skip",
     ),
     "wrong JSON key": ("a.jsonl", b'{"story": "Ba do."}\n', r"a\.jsonl:1: expected text under 'text', found NoneType"),
     "no text under the key": ("a.jsonl", ROWS.encode() + b'{"text": 5}', r"a\.jsonl:3: expected text .* found int"),
@@ -92,15 +92,20 @@ def test_text_is_refused_with_file_and_line(tmp_path, tokenizer, case):
 
 
 CHOSEN = {
-    "invalid UTF-8": ("a.txt", b"ba do\nba\xff do\n", {"bad_bytes": "error"}, r"a\.txt:2: byte 3 is not UTF-8"),
+    "invalid UTF-8": ("a.txt", b"ba do\nba\xff do\n", {"invalid_utf8": "error"}, r"a\.txt:2: byte 3 is not UTF-8"),
     "lone surrogate": (
         "a.jsonl",
         b'{"text": "\\ud83d"}',
-        {"bad_bytes": "error"},
+        {"invalid_utf8": "error"},
         r"a\.jsonl:1: holds half of a surrogate",
     ),
-    "wrong JSON key": ("a.jsonl", b'{"story": "Ba do."}\n{"story": "Ba."}', {"bad_rows": "skip"}, {"rows skipped": 2}),
-    "not JSON": ("a.jsonl", b"{text: no}\n" + ROWS.encode(), {"bad_rows": "skip"}, {"rows skipped": 1}),
+    "wrong JSON key": (
+        "a.jsonl",
+        b'{"story": "Ba do."}\n{"story": "Ba."}',
+        {"invalid_rows": "skip"},
+        {"rows skipped": 2},
+    ),
+    "not JSON": ("a.jsonl", b"{text: no}\n" + ROWS.encode(), {"invalid_rows": "skip"}, {"rows skipped": 1}),
 }
 
 
@@ -131,11 +136,11 @@ def test_every_document_read_is_in_the_corpus_or_counted(tmp_path, tokenizer):
     texts = ["Ba do. Ki lu.", "Ba do. Ki lu.", "ba DO ki lu!", "x", "\u0301\u0301", "No ti. Ra lu. " * 40, "Lu me."]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts * 5))
     settings = CorpusSettings(
-        drop_duplicates=True,
-        drop_near_duplicates=0.8,
-        shortest_document=2,
-        longest_document=400,
-        fewest_sentences=2,
+        dedup_exact=True,
+        dedup_minhash_threshold=0.8,
+        min_document_chars=2,
+        max_document_chars=400,
+        min_sentences=2,
         shard_bytes=2000,
     )
     report = build_corpus(tmp_path / "a.jsonl", tokenizer, settings, tmp_path / "corpus")

@@ -11,25 +11,26 @@ import time
 
 import pytest
 
-from corpus.test_build import content
-from litebert.corpus.build import build_corpus
-from litebert.corpus.settings import CorpusSettings
-from litebert.corpus.verify import verify_corpus
+from litebert.corpus.build.build_corpus import build_corpus
+from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.format.verify import verify_corpus
+from support.directories import content
 
 KILLS = 10
-SETTINGS = CorpusSettings(sentences="line", shard_bytes=500, drop_near_duplicates=0.9)
+SETTINGS = CorpusSettings(sentences="line", shard_bytes=500, dedup_minhash_threshold=0.9)
 SLOW_BUILD = """
 import sys, time
 from pathlib import Path
-from litebert.corpus import build, shard_writer
-from litebert.corpus.settings import CorpusSettings
+from litebert.corpus.build import build_corpus as build
+from litebert.corpus.build import shard_writer
+from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.tokenization.tokenizer import Tokenizer
 
 encode = shard_writer._encode
 shard_writer._encode = lambda *arguments: (time.sleep(0.05), encode(*arguments))[1]
 if __name__ == "__main__":
     text, tokenizer, out = sys.argv[1:]
-    settings = CorpusSettings(sentences="line", shard_bytes=500, drop_near_duplicates=0.9)
+    settings = CorpusSettings(sentences="line", shard_bytes=500, dedup_minhash_threshold=0.9)
     build.build_corpus(text, Tokenizer.load(tokenizer), settings, Path(out))
 """
 

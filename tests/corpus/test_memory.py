@@ -5,9 +5,10 @@ import tracemalloc
 
 import pytest
 
-from litebert.corpus import opening, shard_writer
-from litebert.corpus.build import build_corpus
-from litebert.corpus.settings import CorpusSettings
+from litebert.corpus.build import shard_writer
+from litebert.corpus.build.build_corpus import build_corpus
+from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.readers import decompression as opening
 
 UNIT = 2**15
 """Bytes that a shard, a piece of a line and a chunk of sentences hold here."""

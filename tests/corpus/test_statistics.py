@@ -5,16 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from corpus.builders import FIRST_ID, make_corpus, vocabulary
-from litebert.corpus.example_settings import ExampleSettings
-from litebert.corpus.grid import Grid, to_grid
-from litebert.corpus.masking import Masked, budgets, find_words, mask
-from litebert.corpus.mixture import Mixture
-from litebert.corpus.pairing import IN_ORDER, NO_LABEL, SWAPPED, Example
+from litebert.corpus.sampling.example_grid import ExampleGrid, to_grid
+from litebert.corpus.sampling.masking import Masked, budgets, find_words, mask
+from litebert.corpus.sampling.mixture import Mixture
+from litebert.corpus.sampling.pairing import IN_ORDER, NO_LABEL, SWAPPED, Example
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from support.corpus_builders import FIRST_ID, make_corpus, vocabulary
 
 SIZES = [10_000, pytest.param(100_000, marks=pytest.mark.slow)]
 VOCAB_SIZE = 60_000
-SETTINGS = ExampleSettings(max_length=128)
+SETTINGS = SamplingSettings(max_length=128)
 P = np.array([6, 3, 2]) / 11
 LONGEST_WORD = 4
 
@@ -92,10 +92,10 @@ def masks(request, corpora):
     return [masked(corpora, examples[start : start + 500]) for start in range(0, len(examples), 500)]
 
 
-def masked(corpora, examples: list[Example]) -> tuple[Grid, Masked]:
+def masked(corpora, examples: list[Example]) -> tuple[ExampleGrid, Masked]:
     vocab = corpora.words.sources[0].corpus.vocabulary
     grid = to_grid(examples, vocab)
-    return grid, mask(grid, vocab, SETTINGS, masked_fraction=0.15)
+    return grid, mask(grid, vocab, SETTINGS, mlm_probability=0.15)
 
 
 def words_of(corpora, grid):

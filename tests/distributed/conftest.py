@@ -1,7 +1,6 @@
 """Two processes, started once for all tests of this folder, as torchrun would start them."""
 
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -9,17 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from distributed.worker import ELASTIC
-from training.events_that_kill import killed_after_saving
-from training.toy import ToyModel, train
-
-TESTS = Path(__file__).parents[1]
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+from support.distributed_worker import ELASTIC
+from support.events_that_kill import killed_after_saving
+from support.processes import free_port
+from support.toy import ToyModel, train
 
 
 @pytest.fixture(scope="session")
@@ -31,10 +23,9 @@ def directory(tmp_path_factory) -> Path:
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(free_port()),
         "WORLD_SIZE": "2",
-        "PYTHONPATH": str(TESTS),
         "OMP_NUM_THREADS": "1",
     }
-    command = [sys.executable, "-m", "distributed.worker", str(directory)]
+    command = [sys.executable, "-m", "support.distributed_worker", str(directory)]
     ranks = [subprocess.Popen(command, env=os.environ | together | {"RANK": str(rank)}) for rank in range(2)]
     assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
     return directory

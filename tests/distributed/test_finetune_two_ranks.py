@@ -8,20 +8,20 @@ import sys
 import pytest
 import torch
 
-from distributed.conftest import free_port
+from litebert.commands.finetune.finetune import FinetuneResult, finetune
+from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.model.config import ModelConfig
-from litebert.model.directory import load_model, save_model
+from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining
-from litebert.runs.finetune import FinetuneResult, finetune
-from litebert.runs.finetune_settings import FinetuneRun
-from runs.labelled_files import write_opinions
+from support.labelled_files import write_opinions
+from support.processes import free_port
 
 CHANGES = {
     "everything": {},
     "adapters": {
-        "adapters": {"rank": 2, "each_layer": True},
+        "adapters": {"rank": 2, "per_layer": True},
         "freeze": "all_but_pooler",
-        "layer_rate_decay": 0.9,
+        "layerwise_lr_decay": 0.9,
         "class_weights": {"good": 2.0},
         "patience": 1,
     },
@@ -29,8 +29,8 @@ CHANGES = {
 PROGRAM = """
 import sys
 from pathlib import Path
-from litebert.runs.finetune import finetune
-from litebert.runs.finetune_settings import FinetuneRun
+from litebert.commands.finetune.finetune import finetune
+from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.settings import read_yaml
 for name in sys.argv[2:]:
     run = FinetuneRun.parse(read_yaml(Path(sys.argv[1]) / f"{name}.yaml"), where=name)
@@ -42,10 +42,10 @@ import signal
 import sys
 import time
 from pathlib import Path
-from litebert.runs.finetune import finetune
-from litebert.runs.finetune_settings import FinetuneRun
+from litebert.commands.finetune.finetune import finetune
+from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.settings import read_yaml
-from litebert.training.events import StepDone
+from litebert.training.monitoring.events import StepDone
 
 directory, life = Path(sys.argv[1]), os.environ["TORCHELASTIC_RESTART_COUNT"]
 run = FinetuneRun.parse(read_yaml(directory / "killed.yaml"), where="killed")

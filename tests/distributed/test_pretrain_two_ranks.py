@@ -8,23 +8,23 @@ import sys
 import pytest
 import torch
 
-from distributed.conftest import free_port
-from litebert.corpus.build import build_corpus
-from litebert.corpus.settings import CorpusSettings
-from litebert.model.directory import load_model
-from litebert.runs.pretrain import pretrain
-from litebert.runs.pretrain_result import PretrainResult
-from litebert.runs.pretrain_settings import planned
-from runs.texts import write_documents
+from litebert.commands.pretrain.pretrain import pretrain
+from litebert.commands.pretrain.pretrain_result import PretrainResult
+from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.corpus.build.build_corpus import build_corpus
+from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.model.io.model_directory import load_model
+from support.processes import free_port
+from support.texts import write_documents
 
 SMALL = (
     *("model.num_hidden_layers=2", "model.hidden_size=32", "model.num_attention_heads=2", "model.embedding_size=16"),
     *("model.intermediate_size=64", "model.initializer_range=0.1", "examples.max_length=32"),
     # Larger weights would make more of the noise that AdamW makes of the biases of keys, whose gradient is zero.
-    "initial_weights=random",
+    "init=random",
     # Each rank draws dropout of its own.
     *("model.hidden_dropout_prob=0", "model.attention_probs_dropout_prob=0"),
-    *("batch_size=8", "microbatch_size=2", "held_out_examples=32", "select_by=mlm_loss"),
+    *("batch_size=8", "microbatch_size=2", "max_eval_examples=32", "metric_for_best_model=mlm_loss"),
     *("train.duration=6 steps", "train.evaluate_every=2 steps", "train.checkpoint_every=3 steps"),
     *("train.optimizer=adamw", "train.learning_rate=0.01", "train.precision=fp32", "train.device=cpu"),
 )
@@ -32,8 +32,8 @@ PLACED = {"repeated": "train.sharded=false", "sharded": "train.sharded=true"}
 PROGRAM = """
 import sys
 from pathlib import Path
-from litebert.runs.pretrain import pretrain
-from litebert.runs.pretrain_settings import PretrainRun
+from litebert.commands.pretrain.pretrain import pretrain
+from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.settings import read_yaml
 for name in sys.argv[2:]:
     run = PretrainRun.parse(read_yaml(Path(sys.argv[1]) / f"{name}.yaml"), where=name)
@@ -46,8 +46,11 @@ def runs(tiny_tokenizer, tmp_path_factory):
     """A directory with the runs that two processes have done together, and the one that one process did alone."""
     directory = tmp_path_factory.mktemp("pretrain")
     text = write_documents(directory / "text.txt", documents=40)
-    build_corpus([text], tiny_tokenizer, CorpusSettings(held_out_fraction=0.2), directory / "corpus")
-    plans = {name: planned("quickstart", [*SMALL, how], corpus=directory / "corpus") for name, how in PLACED.items()}
+    build_corpus([text], tiny_tokenizer, CorpusSettings(validation_fraction=0.2), directory / "corpus")
+    plans = {
+        name: load_pretrain_config("quickstart", [*SMALL, how], corpus=directory / "corpus")
+        for name, how in PLACED.items()
+    }
     for name, run in plans.items():
         (directory / f"{name}.yaml").write_text(json.dumps(run.to_dict()))
     together = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}

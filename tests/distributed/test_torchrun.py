@@ -8,15 +8,15 @@ import time
 
 import pytest
 
-from distributed.conftest import TESTS, free_port
-from distributed.torchrun import RUN
-from full import trials
 from litebert.randomness import rng_for
-from training.toy import ToyModel, losses, train
+from support.full_mode import trials
+from support.processes import free_port
+from support.torchrun_script import RUN
+from support.toy import ToyModel, losses, train
 
 logger = logging.getLogger(__name__)
 
-ENVIRONMENT = {"PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"}
+ENVIRONMENT = {"OMP_NUM_THREADS": "1"}
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def alive(pid: int) -> bool:
 def test_a_killed_rank_costs_one_interval_and_leaves_no_orphan(tmp_path, whole, trial):
     step = int(rng_for(os.getpid(), "kill", trial).integers(6, 24))
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    command += ["--max-restarts=1", "-m", "distributed.torchrun", "killed", str(tmp_path), "60", str(step)]
+    command += ["--max-restarts=1", "-m", "support.torchrun_script", "killed", str(tmp_path), "60", str(step)]
     safe = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
     done = subprocess.run(command, env=os.environ | ENVIRONMENT | safe, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -57,7 +57,7 @@ def test_a_killed_rank_costs_one_interval_and_leaves_no_orphan(tmp_path, whole, 
 
 def test_a_rank_that_hangs_is_named_and_all_leave_in_time(tmp_path):
     together = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2"}
-    command = [sys.executable, "-m", "distributed.torchrun", "asleep", str(tmp_path), "5", "6"]
+    command = [sys.executable, "-m", "support.torchrun_script", "asleep", str(tmp_path), "5", "6"]
     ranks = [
         subprocess.Popen(
             command,

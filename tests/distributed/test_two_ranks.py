@@ -3,14 +3,14 @@
 import pytest
 import torch
 
-from distributed.worker import ELASTIC, GRADIENTS, TRAINED
-from litebert.training.evaluate import evaluate
-from litebert.training.parallel import World
-from litebert.training.precision import gradient_scaler
-from litebert.training.state import model_tensors
-from litebert.training.step import Updater
-from parity import golden_lamb
-from training.toy import ToyBatches, ToyModel, ToyObjective, losses, rows, settings, train
+from litebert.training.checkpointing.state_tensors import model_tensors
+from litebert.training.distributed.context import DistributedContext
+from litebert.training.loop.evaluation_loop import evaluate
+from litebert.training.loop.precision import gradient_scaler
+from litebert.training.loop.step import TrainStep
+from support import golden_lamb
+from support.distributed_worker import ELASTIC, GRADIENTS, TRAINED
+from support.toy import ToyBatches, ToyModel, ToyObjective, losses, rows, settings, train
 
 CPU = torch.device("cpu")
 BOTH = pytest.mark.parametrize("rank", [0, 1])
@@ -25,9 +25,9 @@ def assert_same(ours: dict, theirs: dict, atol: float = 1e-6) -> None:
 @pytest.fixture(scope="module")
 def single() -> tuple[dict, float, dict]:
     """Weights after one step of plain descent by one process, the norm of its gradient, its losses."""
-    model, world = ToyModel(dropout=0.0), World.current("cpu")
+    model, world = ToyModel(dropout=0.0), DistributedContext.current("cpu")
     sgd = torch.optim.SGD(model.parameters(), lr=1.0)
-    updater = Updater(model, ToyObjective(), sgd, gradient_scaler("fp32", CPU), settings(clip_norm=None), world)
+    updater = TrainStep(model, ToyObjective(), sgd, gradient_scaler("fp32", CPU), settings(max_grad_norm=None), world)
     outcome = updater.update(ToyBatches().microbatches(0), {"class": 5, "size": 8}, learning_rate=1.0, seed=0)
     return model_tensors(model), outcome.grad_norm, outcome.losses
 
@@ -83,7 +83,7 @@ def test_no_weight_changes_at_a_step_that_is_not_finite_on_one_rank(directory):
 def test_spikes_on_one_rank_send_both_back_past_the_same_batches(ranks):
     first, second = (seen["rolled_back"] for seen in ranks)
     assert first["position"] == second["position"]
-    expected = {"step": 16, "rollbacks": 1, "batches_left_out": 4, "skipped": 3}
+    expected = {"step": 16, "rollbacks": 1, "skipped_batches": 4, "skipped": 3}
     assert {name: first["position"][name] for name in expected} == expected
     assert_same(first["weights"], second["weights"], atol=0)
 

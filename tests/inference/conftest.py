@@ -2,7 +2,7 @@
 
 import pytest
 
-from litebert.model.directory import save_model
+from litebert.model.io.model_directory import save_model
 from litebert.model.models import (
     ForMaskedLM,
     ForMultipleChoice,

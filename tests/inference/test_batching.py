@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.inference.batching import length_sorted, outputs_of
-from litebert.model.directory import load_model
-from litebert.tasks.answers import sequence_logits
+from litebert.model.io.model_directory import load_model
 from litebert.tasks.encoded import Sequences
 from litebert.tasks.features import Feature
+from litebert.tasks.types.predictions import sequence_logits
 
 
 def sequences_of(lengths):

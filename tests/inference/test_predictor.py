@@ -6,7 +6,7 @@ import torch
 
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Candidate, Predictor
-from litebert.model.directory import load_model
+from litebert.model.io.model_directory import load_model
 
 TEXTS = ["the film was good", "this story is awful, in 1999.", "music", ""]
 

@@ -5,13 +5,13 @@ import pytest
 import torch
 
 from litebert.inference.batching import outputs_of
-from litebert.interop.convert import convert
-from litebert.model.description import Description
-from litebert.model.directory import build, load_model, save_model
-from litebert.tasks.kinds import KINDS
-from litebert.tasks.squad_answers import best_pairs
-from litebert.tasks.squad_evaluation import answers_with
-from tasks.squad_builders import CONTEXT, QUESTIONS, encoded, question
+from litebert.interop.convert_weights import convert
+from litebert.model.io.model_directory import build, load_model, save_model
+from litebert.model.io.model_spec import ModelSpec
+from litebert.tasks.types.registry import KINDS
+from litebert.tasks.types.span_answers import best_pairs
+from litebert.tasks.types.span_evaluation import answers_with
+from support.question_builders import CONTEXT, QUESTIONS, encoded, question
 
 LONG = f"{CONTEXT} That quiet ending seemed bright. This story is awful, in 2024. The music felt great."
 ASKED = (*QUESTIONS, question("q5", "What felt great?", "The music", context=LONG))
@@ -61,7 +61,7 @@ def test_a_directory_of_transformers_gives_its_own_spans(config, examples, tmp_p
     [
         ("ForQuestionAnswering", "spans", {"cls/squad/output_weights", "cls/squad/output_bias"}),
         (
-            "ForAnswerability",
+            "ForQuestionAnsweringWithNoAnswer",
             "answerability",
             {
                 "start_logits/dense/kernel",
@@ -75,7 +75,7 @@ def test_a_directory_of_transformers_gives_its_own_spans(config, examples, tmp_p
     ],
 )
 def test_a_checkpoint_of_the_original_gives_the_same_answers(model, kind, head, config, examples, tmp_path):
-    source = build(Description(model=model, config=config), seed=3).eval()
+    source = build(ModelSpec(model=model, config=config), seed=3).eval()
     save_model(source, tmp_path / "ours")
     written = convert(tmp_path / "ours", tmp_path / "original", to="tensorflow")
     assert head <= {theirs for _, theirs in written.mapped}

@@ -7,8 +7,8 @@ import torch
 
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
-from litebert.model.description import THEIR_NAMES, Description
-from litebert.model.directory import build, load_model, read_directory, save_model
+from litebert.model.io.model_directory import build, load_model, read_directory, save_model
+from litebert.model.io.model_spec import HF_CLASSES, ModelSpec
 
 transformers = pytest.importorskip("transformers")
 
@@ -22,7 +22,7 @@ ACTIVATIONS = ["gelu", "gelu_new", "relu", "silu"]
 GRID = [
     (name, *variant)
     for number, variant in enumerate(itertools.product(SIZES, DEPTHS, ACTIVATIONS))
-    for name in [list(THEIR_NAMES)[number % len(THEIR_NAMES)]]
+    for name in [list(HF_CLASSES)[number % len(HF_CLASSES)]]
 ]
 TOLERANCE = 1e-5
 B, S, V, CHOICES = 3, 11, 40, 2
@@ -74,8 +74,8 @@ def our_outputs(model: torch.nn.Module, name: str) -> list[torch.Tensor]:
     if name == "SentenceEmbedder":
         return [model.encoder(**inputs).last_hidden_state[mask]]
     if name in ("ForPretraining", "ForMaskedLM"):
-        output = model(**inputs, predicted_positions=real)
-        return [output.mlm_logits, *([output.sop_logits] if name == "ForPretraining" else [])]
+        output = model(**inputs, masked_positions=real)
+        return [output.mlm_logits, *([output.sentence_pair_logits] if name == "ForPretraining" else [])]
     output = model(**inputs)
     if name == "ForQuestionAnswering":
         return [output.start_logits[mask], output.end_logits[mask]]
@@ -108,10 +108,10 @@ def labels_of(name: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize(("name", "sizes", "depth", "activation"), GRID)
 def test_transformers_computes_what_we_saved_and_gives_it_back(tmp_path, name, sizes, depth, activation):
-    description = Description(model=name, config=config_of(sizes, depth, activation), labels=labels_of(name))
+    description = ModelSpec(model=name, config=config_of(sizes, depth, activation), labels=labels_of(name))
     ours = randomized(build(description), seed=1)
     save_model(ours, tmp_path / "ours", labels=labels_of(name))
-    theirs = getattr(transformers, THEIR_NAMES[name]).from_pretrained(tmp_path / "ours").eval()
+    theirs = getattr(transformers, HF_CLASSES[name]).from_pretrained(tmp_path / "ours").eval()
     assert_same(our_outputs(ours, name), their_outputs(theirs, name))
 
     theirs.save_pretrained(tmp_path / "back")
@@ -124,7 +124,7 @@ def test_transformers_computes_what_we_saved_and_gives_it_back(tmp_path, name, s
 @pytest.mark.parametrize(("name", "sizes", "depth", "activation"), GRID)
 def test_we_compute_what_transformers_saved(tmp_path, name, sizes, depth, activation):
     fields = config_of(sizes, depth, activation).to_dict()
-    theirs = getattr(transformers, THEIR_NAMES[name])(
+    theirs = getattr(transformers, HF_CLASSES[name])(
         transformers.AlbertConfig(**fields, **({"num_labels": 3} if labels_of(name) else {}))
     )
     randomized(theirs, seed=2)
@@ -135,7 +135,7 @@ def test_we_compute_what_transformers_saved(tmp_path, name, sizes, depth, activa
 
 
 def test_the_auto_classes_find_their_class(tmp_path):
-    description = Description(
+    description = ModelSpec(
         model="ForSequenceClassification", config=config_of(SIZES[0], DEPTHS[1], "relu"), labels=("a", "b", "c")
     )
     save_model(build(description), tmp_path / "m", labels=("a", "b", "c"), problem_type="multi_label_classification")
@@ -148,7 +148,7 @@ def test_the_auto_classes_find_their_class(tmp_path):
 
 def test_a_whole_pretrained_model_survives_a_visit_to_transformers(tmp_path):
     """The sentence-order head too: checkpoints on the hub lost it."""
-    ours = randomized(build(Description(model="ForPretraining", config=config_of(SIZES[1], DEPTHS[2], "gelu"))), seed=3)
+    ours = randomized(build(ModelSpec(model="ForPretraining", config=config_of(SIZES[1], DEPTHS[2], "gelu"))), seed=3)
     save_model(ours, tmp_path / "a")
     transformers.AlbertForPreTraining.from_pretrained(tmp_path / "a").save_pretrained(tmp_path / "b")
     back = load_model(tmp_path / "b").state_dict()
@@ -158,9 +158,7 @@ def test_a_whole_pretrained_model_survives_a_visit_to_transformers(tmp_path):
 
 def test_equal_sizes_trained_on_in_transformers_keep_the_new_projection(tmp_path):
     """transformers trains the identity we wrote; it may not be thrown away when the model comes home."""
-    save_model(
-        build(Description(model="ForMaskedLM", config=config_of(SIZES[1], DEPTHS[0], "gelu_new"))), tmp_path / "a"
-    )
+    save_model(build(ModelSpec(model="ForMaskedLM", config=config_of(SIZES[1], DEPTHS[0], "gelu_new"))), tmp_path / "a")
     theirs = randomized(transformers.AlbertForMaskedLM.from_pretrained(tmp_path / "a"), seed=4)
     theirs.save_pretrained(tmp_path / "b")
     ours = load_model(tmp_path / "b")
@@ -169,7 +167,7 @@ def test_equal_sizes_trained_on_in_transformers_keep_the_new_projection(tmp_path
 
 
 def test_the_row_of_padding_is_not_zeroed(tmp_path):
-    ours = randomized(build(Description(model="ForMaskedLM", config=config_of(SIZES[0], DEPTHS[0], "relu"))), seed=5)
+    ours = randomized(build(ModelSpec(model="ForMaskedLM", config=config_of(SIZES[0], DEPTHS[0], "relu"))), seed=5)
     save_model(ours, tmp_path / "m")
     theirs = transformers.AlbertForMaskedLM.from_pretrained(tmp_path / "m")
     row = theirs.get_input_embeddings().weight[0]
@@ -179,7 +177,7 @@ def test_the_row_of_padding_is_not_zeroed(tmp_path):
 
 def test_transformers_refuses_what_it_cannot_run(tmp_path):
     config = config_of(SIZES[0], DEPTHS[1], "relu").replace(sharing="attention")
-    save_model(build(Description(model="ForMaskedLM", config=config)), tmp_path / "m")
+    save_model(build(ModelSpec(model="ForMaskedLM", config=config)), tmp_path / "m")
     with pytest.raises(ValueError, match="litebert"):
         transformers.AutoModel.from_pretrained(tmp_path / "m")
     with pytest.raises(OSError, match=r"model\.safetensors"):

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from litebert.model.config import ModelConfig
-
-from .builders import TokenBatch, padded_mask, random_batch
+from support.model_builders import TokenBatch, padded_mask, random_batch
 
 
 @pytest.fixture

@@ -5,9 +5,8 @@ from typing import get_args
 import pytest
 
 from litebert.model import models
-from litebert.model.layout import AttentionKernel
-
-from .unchecked import EXPORTS, compiled_difference, exported_difference, graphs
+from litebert.model.kernels.layout import AttentionKernel
+from support.unchecked import EXPORTS, compiled_difference, exported_difference, graphs
 
 
 @pytest.mark.parametrize(("kernel", "sharing"), [("sdpa", "all"), ("sdpa", "none"), ("unpadded", "all")])

@@ -5,10 +5,9 @@ from typing import get_args
 import pytest
 import torch
 
-from litebert.model.layout import AttentionKernel
+from litebert.model.kernels.layout import AttentionKernel
 from litebert.model.models import ForPretraining
-
-from .builders import TOLERANCES, padded_mask, random_batch
+from support.model_builders import TOLERANCES, padded_mask, random_batch
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")]
 DEVICE = "cuda"

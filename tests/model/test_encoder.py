@@ -5,11 +5,10 @@ import torch
 
 from litebert.errors import DataError
 from litebert.model.config import ModelConfig, Sharing
-from litebert.model.layout import AttentionKernel
+from litebert.model.kernels.layout import AttentionKernel
 from litebert.model.models import ForPretraining, ForSequenceClassification
-from litebert.model.schedule import stored_blocks
-
-from .builders import TOLERANCES, fresh_encoder, padded_mask, random_batch
+from litebert.model.sharing_schedule import stored_blocks
+from support.model_builders import TOLERANCES, fresh_encoder, padded_mask, random_batch
 
 MASKS = {
     "no padding": torch.ones(3, 7, dtype=torch.bool),
@@ -35,7 +34,7 @@ def run(config: ModelConfig, kernel: AttentionKernel, mask: torch.Tensor, dtype:
         loss = output.mlm_logits.square().mean() if len(positions) else output.mlm_logits.sum()
     loss.backward()
     blocks = model.encoder.attentions.parameters()
-    return states, output.sop_logits, torch.cat([parameter.grad.flatten().double() for parameter in blocks])
+    return states, output.sentence_pair_logits, torch.cat([parameter.grad.flatten().double() for parameter in blocks])
 
 
 @pytest.mark.parametrize("dtype", PRECISIONS, ids=str)
@@ -43,11 +42,11 @@ def run(config: ModelConfig, kernel: AttentionKernel, mask: torch.Tensor, dtype:
 @pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
 def test_every_kernel_gives_the_outputs_and_gradients_of_the_reference(tiny_config, mask, kernel, dtype):
     expected_states, _, expected_gradient = run(tiny_config, "reference", mask, dtype)
-    states, sop_logits, gradient = run(tiny_config, kernel, mask, dtype)
+    states, sentence_pair_logits, gradient = run(tiny_config, kernel, mask, dtype)
     assert torch.allclose(states[mask], expected_states[mask], atol=TOLERANCES[dtype], rtol=TOLERANCES[dtype])
     assert (gradient - expected_gradient).norm() <= 5 * TOLERANCES[dtype] * expected_gradient.norm()
     assert states.isfinite().all()
-    assert sop_logits.isfinite().all()
+    assert sentence_pair_logits.isfinite().all()
 
 
 def test_512_tokens_agree_too(tiny_config):

@@ -6,13 +6,12 @@ from typing import get_args
 import pytest
 import torch
 
-from litebert.corpus.batches import PretrainBatch
+from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
+from litebert.corpus.sampling.pretrain_batches import PretrainBatch
 from litebert.model.config import ModelConfig
-from litebert.model.layout import AttentionKernel
-from litebert.runs.pretraining_objective import PretrainingObjective
-
-from .builders import packed_rows, padded_mask, random_batch
-from .unchecked import pretraining_gradient
+from litebert.model.kernels.layout import AttentionKernel
+from support.model_builders import packed_rows, padded_mask, random_batch
+from support.unchecked import pretraining_gradient
 
 LENGTHS = [9, 5, 12, 3, 7, 12, 4, 8]
 ROWS = [[0, 1], [2], [3, 4], [5], [6, 7]]
@@ -37,11 +36,11 @@ def batches(rows: Sequence[int], *, packed: list[list[int]] | None = None) -> Pr
     predicted = tokens.input_ids.flatten()[places] % 3 == 0
     return PretrainBatch(
         *tokens.arguments,
-        predicted_positions=places[predicted],
+        masked_positions=places[predicted],
         mlm_labels=(tokens.input_ids.flatten()[places[predicted]] + 1) % CONFIG.vocab_size,
-        sop_labels=torch.tensor([row % 2 for row in rows]),
+        sentence_pair_labels=torch.tensor([row % 2 for row in rows]),
         num_tokens=len(places),
-        example_starts=starts,
+        sequence_starts=starts,
     )
 
 

@@ -3,9 +3,9 @@ from typing import get_args
 import pytest
 import torch
 
-from litebert.model.activations import ACTIVATIONS
 from litebert.model.config import Activation
 from litebert.model.heads import MaskedLMHead
+from litebert.model.layers.activations import ACTIVATIONS
 
 
 @pytest.mark.parametrize("name", get_args(Activation))

@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 
 from litebert.model.losses import answerability_losses, classification_loss, masked_lm_loss, regression_loss, span_loss
-from litebert.model.outputs import AnswerabilityOutput, EncoderOutput, SpanOutput
+from litebert.model.outputs import EncoderOutput, QuestionAnsweringWithNoAnswerOutput, SpanOutput
 
 NOTHING = EncoderOutput(torch.zeros(3, 4, 2), torch.zeros(3, 2))
 SCORES = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0))
@@ -45,7 +45,7 @@ def test_a_span_is_the_mean_of_start_and_end():
 
 def test_answerability_adds_spans_and_impossibility_apart():
     log_probs = SCORES.log_softmax(-1)
-    output = AnswerabilityOutput(log_probs[0], log_probs[1], torch.tensor([0.0, 20.0, -20.0]), NOTHING)
+    output = QuestionAnsweringWithNoAnswerOutput(log_probs[0], log_probs[1], torch.tensor([0.0, 20.0, -20.0]), NOTHING)
     starts, ends = torch.tensor([0, -100, 2]), torch.tensor([1, -100, 2])
     losses = answerability_losses(output, starts, ends, torch.tensor([1.0, 1.0, 0.0]))
     expected = -(log_probs[0, 0, 0] + log_probs[0, 2, 2] + log_probs[1, 0, 1] + log_probs[1, 2, 2]) / 2

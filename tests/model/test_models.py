@@ -7,23 +7,22 @@ import torch.nn.functional as F
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from litebert.model.adapter_settings import AdapterSettings
-from litebert.model.adapters import attach
 from litebert.model.config import ModelConfig
-from litebert.model.layout import AttentionKernel
+from litebert.model.kernels.layout import AttentionKernel
+from litebert.model.layers.lora import attach
+from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.losses import classification_loss, masked_lm_loss, span_loss
 from litebert.model.models import (
-    ForAnswerability,
     ForMaskedLM,
     ForMultipleChoice,
     ForPretraining,
     ForQuestionAnswering,
+    ForQuestionAnsweringWithNoAnswer,
     ForSequenceClassification,
     ForTokenClassification,
     SentenceEmbedder,
 )
-
-from .builders import TOLERANCES, TokenBatch, padded_mask, random_batch
+from support.model_builders import TOLERANCES, TokenBatch, padded_mask, random_batch
 
 POSITIONS = torch.tensor([1, 4, 10])
 FORWARDS: dict[str, tuple[Callable[[ModelConfig], nn.Module], Callable[[nn.Module, TokenBatch], object]]] = {
@@ -40,7 +39,7 @@ FORWARDS: dict[str, tuple[Callable[[ModelConfig], nn.Module], Callable[[nn.Modul
     ),
     "spans": (ForQuestionAnswering, lambda model, batch: model(*batch.arguments)),
     "answerability": (
-        ForAnswerability,
+        ForQuestionAnsweringWithNoAnswer,
         lambda model, batch: model(*batch.arguments, batch.attention_mask, torch.zeros(3, dtype=torch.int64)),
     ),
     "embedder": (SentenceEmbedder, lambda model, batch: model(*batch.arguments)),
@@ -146,7 +145,7 @@ def test_the_decoder_is_the_table_of_word_embeddings(tiny_config, batch, build):
 
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
 @pytest.mark.parametrize("lengths", [[9, 9, 9], [9, 5, 1]], ids=["full", "padded"])
-@pytest.mark.parametrize("adapters", [None, AdapterSettings(rank=2), AdapterSettings(rank=2, each_layer=True)])
+@pytest.mark.parametrize("adapters", [None, LoRASettings(rank=2), LoRASettings(rank=2, per_layer=True)])
 @pytest.mark.parametrize("name", ["classification", "choices"])
 def test_leaving_out_what_nobody_reads_changes_neither_scores_nor_gradients(
     tiny_config, kernel: AttentionKernel, lengths, adapters, name

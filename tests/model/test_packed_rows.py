@@ -5,11 +5,10 @@ from typing import get_args
 import pytest
 import torch
 
-from litebert.model.layout import AttentionKernel
+from litebert.model.kernels.layout import AttentionKernel
 from litebert.model.models import ForPretraining
-
-from .builders import TOLERANCES, packed_rows, padded_mask, random_batch
-from .unchecked import packed_difference
+from support.model_builders import TOLERANCES, packed_rows, padded_mask, random_batch
+from support.unchecked import packed_difference
 
 LENGTHS, ROWS = [5, 3, 9, 1, 6], [[0, 1], [2], [3, 4]]
 
@@ -18,9 +17,9 @@ def outputs_and_gradients(config, kernel: AttentionKernel, arguments, predicted,
     model = ForPretraining(config, seed=0).double()
     model.encoder.attention_kernel, model.encoder.checkpoint_every = kernel, checkpoint_every
     output = model(*arguments[:3], predicted, *arguments[3:])
-    loss = output.mlm_logits.square().sum() + output.sop_logits[:, 0].square().sum()
+    loss = output.mlm_logits.square().sum() + output.sentence_pair_logits[:, 0].square().sum()
     loss.backward()
-    return [output.mlm_logits, output.sop_logits, *(parameter.grad for parameter in model.parameters())]
+    return [output.mlm_logits, output.sentence_pair_logits, *(parameter.grad for parameter in model.parameters())]
 
 
 @pytest.fixture

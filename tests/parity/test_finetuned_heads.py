@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from litebert.commands.convert import convert
 from litebert.inference.predictor import Predictor
-from litebert.model.directory import save_model
+from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForMultipleChoice, ForSequenceClassification
-from litebert.runs.convert import convert
 from litebert.tokenization.tokenizer import Tokenizer
 
 transformers = pytest.importorskip("transformers")

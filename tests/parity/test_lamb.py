@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from litebert.training.optimizers import build_optimizer
-from parity.golden_lamb import NAMES, STEPS, after, gradient, model, settings
+from litebert.training.optim.optimizers import build_optimizer
+from support.golden_lamb import NAMES, STEPS, after, gradient, model, settings
 
 
 @pytest.fixture(scope="module")

@@ -5,54 +5,18 @@ stored one is rounding noise around 1e-10; hence the absolute tolerance of the g
 """
 
 from functools import cache
-from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from litebert.interop.tensorflow import read_original
-from litebert.model.layout import LAYOUTS
-from litebert.model.losses import classification_loss, masked_lm_loss
-from litebert.model.models import ForPretraining
-from litebert.model.names import tensor_names
+from litebert.model.io.tensor_names import tensor_names
+from litebert.model.kernels.layout import LAYOUTS
+from litebert.model.losses import masked_lm_loss
+from support.golden import GOLDEN, MODELS, Golden
 
-GOLDEN = Path(__file__).parent / "golden"
-MODELS = ("all_shared", "inner_group_2", "not_shared_E_equals_H", "relu", "two_groups")
 VALUES, GRADIENTS, NOISE = 1e-5, 1e-4, 1e-9
 """Absolute for values, in both precisions; relative for the norm of a gradient, above an absolute noise per element."""
-
-
-class Golden:
-    """One model, its batch, and what the original code computed."""
-
-    def __init__(self, name: str, dtype: torch.dtype) -> None:
-        with np.load(GOLDEN / name / "expected.npz") as arrays:
-            self.expected = {key: torch.from_numpy(arrays[key]) for key in arrays.files}
-        original = read_original(GOLDEN / name)
-        self.model = ForPretraining(original.description.config)
-        self.model.load_state_dict(original.renamed.tensors)
-        self.model.to(dtype)
-        self.model.encoder.attention_kernel = "sdpa"  # which computes the padding too, as the original does
-
-    @property
-    def batch(self) -> tuple[Tensor, Tensor, Tensor]:
-        mask = self.expected["attention_mask"].bool()
-        return self.expected["input_ids"], mask, self.expected["token_type_ids"]
-
-    @property
-    def flat_positions(self) -> Tensor:
-        rows, length = self.expected["input_ids"].shape
-        return (self.expected["masked_lm_positions"] + torch.arange(rows)[:, None] * length).flatten()
-
-    def losses(self, output) -> tuple[Tensor, Tensor]:
-        """The original's means, from summed losses and counts; its MLM count has 1e-5 added."""
-        weights = self.expected["masked_lm_weights"].flatten()
-        labels = self.expected["masked_lm_ids"].flatten().masked_fill(weights == 0, -100)
-        orders = self.expected["sentence_order_labels"][:, 0]
-        mlm = masked_lm_loss(output.mlm_logits, labels) / (weights.sum() + 1e-5)
-        return mlm, classification_loss(output.sop_logits, orders) / len(orders)
 
 
 @cache
@@ -91,7 +55,7 @@ def test_both_losses_and_all_log_probabilities_are_the_originals(golden):
     assert_close(mlm, golden.expected["mlm_loss"])
     assert_close(sop, golden.expected["sop_loss"])
     assert_close(output.mlm_logits.log_softmax(-1), golden.expected["mlm_log_probs"])
-    assert_close(output.sop_logits.log_softmax(-1), golden.expected["sop_log_probs"])
+    assert_close(output.sentence_pair_logits.log_softmax(-1), golden.expected["sop_log_probs"])
 
 
 def test_the_loss_of_each_prediction_is_the_originals(golden):

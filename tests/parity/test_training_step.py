@@ -3,21 +3,21 @@
 import pytest
 import torch
 
-from litebert.corpus.batches import PretrainBatch
-from litebert.model.names import tensor_names
-from litebert.runs.pretraining_objective import PretrainingObjective
-from litebert.training.optimizers import build_optimizer
-from litebert.training.parallel import World
-from litebert.training.precision import gradient_scaler
-from litebert.training.settings import TrainSettings
-from litebert.training.step import Updater
-from parity.test_original import MODELS, Golden
+from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
+from litebert.corpus.sampling.pretrain_batches import PretrainBatch
+from litebert.model.io.tensor_names import tensor_names
+from litebert.training.distributed.context import DistributedContext
+from litebert.training.loop.precision import gradient_scaler
+from litebert.training.loop.step import TrainStep
+from litebert.training.optim.optimizers import build_optimizer
+from litebert.training.train_settings import TrainSettings
+from support.golden import MODELS, Golden
 
 RATE = 0.00176
 
 
 def settings() -> TrainSettings:
-    values = {"duration": "1 step", "learning_rate": RATE, "clip_norm": None, "device": "cpu"}
+    values = {"duration": "1 step", "learning_rate": RATE, "max_grad_norm": None, "device": "cpu"}
     return TrainSettings.parse(values, where="test")
 
 
@@ -28,10 +28,10 @@ def batch(golden: Golden) -> PretrainBatch:
         input_ids=ids,
         attention_mask=mask,
         token_type_ids=types,
-        predicted_positions=golden.flat_positions,
+        masked_positions=golden.flat_positions,
         mlm_labels=golden.expected["masked_lm_ids"].flatten().masked_fill(weights == 0, -100),
-        sop_labels=golden.expected["sentence_order_labels"][:, 0],
-        example_starts=None,
+        sentence_pair_labels=golden.expected["sentence_order_labels"][:, 0],
+        sequence_starts=None,
         num_tokens=int(mask.sum()),
     )
 
@@ -53,9 +53,9 @@ def moved_by_the_originals_gradients(name: str) -> dict[str, torch.Tensor]:
 def test_a_training_step_moves_the_weights_as_lamb_on_the_originals_gradients(name, microbatches):
     golden = Golden(name, torch.float32)
     before = {key: parameter.detach().clone() for key, parameter in golden.model.named_parameters()}
-    objective, world, whole = PretrainingObjective(), World.current("cpu"), batch(golden)
+    objective, world, whole = PretrainingObjective(), DistributedContext.current("cpu"), batch(golden)
     scaler, optimizer = gradient_scaler("fp32", world.device), build_optimizer(golden.model, settings())
-    updater = Updater(golden.model, objective, optimizer, scaler, settings(), world)
+    updater = TrainStep(golden.model, objective, optimizer, scaler, settings(), world)
     # Every microbatch is the whole batch: twice the sums over twice the counts.
     counts = {key: microbatches * count for key, count in objective.counts(whole).items()}
     updater.update([whole] * microbatches, counts, learning_rate=RATE, seed=0)

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from litebert.errors import ConfigError, DataError
-from litebert.tasks.columns import Columns
-from litebert.tasks.official import read_official
-from litebert.tasks.reading import read_labelled
+from litebert.tasks.benchmarks.benchmark_files import read_official
+from litebert.tasks.readers.columns import Columns
+from litebert.tasks.readers.read_labelled import read_labelled
 
 CHOICE = "text,option1,option2,label\nt,a,b,A\n"
 TAGGED = '{"text": ["a", "b"], "label": ["O", "O"]}\n'

@@ -5,7 +5,7 @@ import torch
 
 from litebert.tasks.encoded import Sequences, encode_sequences
 from litebert.tasks.features import Feature
-from litebert.tasks.labelled import Example
+from litebert.tasks.labelled_data import Example
 
 
 def test_examples_become_sequences_in_their_order(tiny_tokenizer):

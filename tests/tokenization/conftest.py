@@ -3,11 +3,10 @@
 import pytest
 
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
-from litebert.tokenization.settings import TextSettings
+from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.tokenizer import Tokenizer
-from litebert.tokenization.training import TokenizerSettings, train_tokenizer
-
-from .material import RELEASED_VOCABULARY, number_texts
+from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
+from support.tokenizer_material import RELEASED_VOCABULARY, number_texts
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,9 @@ import unicodedata
 import pytest
 
 from litebert.tokenization.normalize import normalize
-from litebert.tokenization.report import report_on
 from litebert.tokenization.subwords import SPACE
-from litebert.tokenization.training import TokenizerSettings, VocabularyTooLargeError, train_tokenizer
+from litebert.tokenization.vocabulary_report import report_on
+from litebert.tokenization.vocabulary_training import TokenizerSettings, VocabularyTooLargeError, train_tokenizer
 
 PARTS = {
     "chinese": ("", "小猫|老师|我的朋友|那个学生", "在河边|在图书馆里|今天早上", "读书。|唱歌！|吃了三个苹果，"),

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from litebert.errors import ConfigError, DataError
 from litebert.tokenization.normalize import normalize
 from litebert.tokenization.tokenizer import Encoding, truncated_lengths
-
-from .material import number_like_texts
+from support.tokenizer_material import number_like_texts
 
 
 def popped_lengths(first: int, second: int, budget: int) -> tuple[int, int]:
@@ -107,6 +106,6 @@ def test_lone_surrogates_do_not_stop_anything(numbers):
 
 
 def test_this_room_imports_no_torch():
-    modules = "litebert.tokenization.training, litebert.tokenization.report"
+    modules = "litebert.tokenization.vocabulary_training, litebert.tokenization.vocabulary_report"
     code = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

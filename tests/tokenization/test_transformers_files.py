@@ -6,11 +6,10 @@ from hypothesis import strategies as st
 
 from litebert.tokenization.normalize import without_surrogates
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
-from litebert.tokenization.settings import TextSettings
+from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.transformers_files import pipeline, text_settings, tokenizer_config
-
-from .material import lines_of_books, odd_texts
+from support.tokenizer_material import lines_of_books, odd_texts
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +121,7 @@ def test_settings_survive_the_config(rebuilt):
 
 def test_a_model_with_no_table_has_no_step_for_it(numbers, monkeypatch):
     from litebert.tokenization import transformers_files
-    from litebert.tokenization.model_file import ModelFile, parse_model
+    from litebert.tokenization.sentencepiece_proto import ModelFile, parse_model
 
     bare = ModelFile(parse_model(numbers.model.content).pieces, b"")
     monkeypatch.setattr(transformers_files, "parse_model", lambda content: bare)

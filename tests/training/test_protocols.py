@@ -3,8 +3,8 @@
 import pytest
 
 from litebert.training import protocols
-from litebert.training.trackers import MetricsFile
-from training.toy import ToyBatches, ToyObjective
+from litebert.training.monitoring.trackers import MetricsFile
+from support.toy import ToyBatches, ToyObjective
 
 
 @pytest.mark.parametrize(

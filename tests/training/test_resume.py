@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from full import trials
 from litebert.randomness import rng_for
-from litebert.training.events import Saved, StepDone
-from training.events_that_kill import KilledError, killer
-from training.toy import ToyBatches, held_out, losses, rows, train, trainer, weights
+from litebert.training.monitoring.events import Saved, StepDone
+from support.events_that_kill import KilledError, killer
+from support.full_mode import trials
+from support.toy import ToyBatches, held_out, losses, rows, train, trainer, weights
 
-TESTS = Path(__file__).parents[1]
 LONG = {"duration": "2000 steps", "checkpoint_every": "3 steps", "keep_checkpoints": 2, "warmup": 0.1}
 
 
@@ -65,8 +64,8 @@ def test_a_process_killed_at_a_random_moment_goes_on_bit_by_bit(tmp_path, optimi
 
 def _kill_after(lines: int, seconds: float, directory: Path, changes: dict) -> None:
     """Start a run in a process of its own; kill it so many seconds after its metrics have so many lines."""
-    environment = os.environ | {"PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "training.toy", str(directory), json.dumps(changes)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "support.toy", str(directory), json.dumps(changes)]
     process = subprocess.Popen(command, env=environment)
     metrics = directory / "metrics.jsonl"
     while process.poll() is None and (not metrics.exists() or metrics.read_bytes().count(b"\n") < lines):
@@ -104,9 +103,9 @@ def test_two_runs_with_one_seed_are_the_same(tmp_path):
 
 def test_neither_the_hash_seed_nor_the_working_directory_matters(tmp_path):
     train(tmp_path / "here")
-    environment = os.environ | {"PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "77"}
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "77"}
     changes = json.dumps({"duration": "6 steps", "learning_rate": 0.01, "device": "cpu"})
-    command = [sys.executable, "-m", "training.toy", str(tmp_path / "there"), changes]
+    command = [sys.executable, "-m", "support.toy", str(tmp_path / "there"), changes]
     subprocess.run(command, env=environment, cwd=tmp_path, check=True)
     assert losses(tmp_path / "there") == losses(tmp_path / "here")
 

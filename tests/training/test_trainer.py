@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from litebert.errors import CheckpointError, ConfigError, StoppedBySignalError
-from litebert.training.events import Evaluated, Finished, Saved, Started, StepDone
-from training.toy import ToyBatches, ToyModel, held_out, losses, rows, train, trainer
+from litebert.training.monitoring.events import Evaluated, Finished, Saved, Started, StepDone
+from support.toy import ToyBatches, ToyModel, held_out, losses, rows, train, trainer
 
 
 def at_step(step: int, action):
@@ -137,7 +137,7 @@ def test_another_run_is_refused_by_the_fields_that_differ(tmp_path, changes, mes
 
 def test_a_change_may_be_allowed(tmp_path):
     train(tmp_path, duration="4 steps", schedule="constant")
-    _, result = train(tmp_path, duration="6 steps", schedule="constant", allow_changes=["train.duration"])
+    _, result = train(tmp_path, duration="6 steps", schedule="constant", allow_config_changes=["train.duration"])
     assert result.steps == 6
     assert list(losses(tmp_path)) == [1, 2, 3, 4, 5, 6]
 
@@ -147,12 +147,14 @@ def test_another_model_is_refused_even_where_it_is_allowed(tmp_path):
     other = ToyModel()
     other.extra = torch.nn.Linear(1, 1)
     with pytest.raises(CheckpointError, match="2 tensors are in the model or the checkpoint but not in both"):
-        train(tmp_path, model=other, allow_changes=["parameters"])
+        train(tmp_path, model=other, allow_config_changes=["parameters"])
 
 
 def test_a_checkpoint_this_machine_does_not_see_is_an_error(tmp_path, monkeypatch):
     run = trainer(tmp_path)
-    monkeypatch.setattr("litebert.training.checkpoint.Checkpoints.newest_valid", lambda self: tmp_path / "elsewhere")
+    monkeypatch.setattr(
+        "litebert.training.checkpointing.checkpoint.Checkpoints.newest_valid", lambda self: tmp_path / "elsewhere"
+    )
     with pytest.raises(CheckpointError, match="not seen by rank 0; all machines must share the directory"):
         run.fit()
 

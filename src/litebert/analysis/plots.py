@@ -8,7 +8,7 @@ import numpy as np
 
 from litebert.analysis.curves import Curve
 from litebert.errors import MissingExtraError
-from litebert.files import explained
+from litebert.files import translate_os_errors
 
 TRAIN_COLOUR, HELD_OUT_COLOUR, BASELINE_COLOUR = "#9db8d6", "#c0392b", "#7f8c8d"
 
@@ -127,7 +127,7 @@ def _bars(axis: Any, places: np.ndarray, values: Collection[float], **style: Any
 def _finish(figure: Any, path: Path, *, title: str) -> None:
     figure.suptitle(title)
     figure.tight_layout()
-    with explained(path):
+    with translate_os_errors(path):
         figure.savefig(path, dpi=120)
     _pyplot().close(figure)
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.output import Json, OptionalPath, emit
+from litebert.cli.arguments.common import Json, OptionalPath, emit
 
 Runs = Annotated[tuple[Path, ...], Positional, arg(metavar="RUN…", help_behavior_hint="(required)")]
 
@@ -26,8 +26,8 @@ def curves(
         out: the page to write; default: curves.html in the first run directory
         over: what to draw them over; runs with other batch sizes compare over tokens, other machines over minutes
     """
+    from litebert.commands.curves import curves as run
     from litebert.errors import ConfigError
-    from litebert.runs.curves import curves as run
 
     if not runs:
         raise ConfigError("analyze curves: no run was named; give one or more run directories")

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.output import Json, OptionalPath, Several, emit
-from litebert.model.description import ModelName
-from litebert.model.names import Format
+from litebert.cli.arguments.common import Json, OptionalPath, Several, emit
+from litebert.model.io.model_spec import ModelName
+from litebert.model.io.tensor_names import Format
 
 
 def convert(
@@ -35,7 +35,7 @@ def convert(
         change: fields of the config to change, such as sharing=none; weights cross over to another depth or sharing
         tokenizer: tokenizer directory or vocabulary file for the target; default: the source's
     """
-    from litebert.runs.convert import convert as run
+    from litebert.commands.convert import convert as run
     from litebert.settings import with_overrides
 
     report = run(

@@ -1,11 +1,11 @@
 """`litebert doctor`: what this machine offers."""
 
-from litebert.cli.output import Json, emit
+from litebert.cli.arguments.common import Json, emit
 
 
 def doctor(json: Json = False) -> None:
     """Versions, devices, threads, memory, disk and the measured matrix rate of this machine."""
-    from litebert.runs.doctor import doctor as run
+    from litebert.commands.doctor import doctor as run
 
     diagnosis = run()
     emit(diagnosis.to_dict(), diagnosis.to_text(), as_json=json)

@@ -6,9 +6,16 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.labelled import COLUMNS, OWN_COLUMNS, ColumnArguments, OptionalPart, PartFile, answered_part
-from litebert.cli.output import Json, OptionalName, OptionalPath, Several, emit
-from litebert.settings import refuse_given
+from litebert.cli.arguments.common import Json, OptionalName, OptionalPath, Several, emit
+from litebert.cli.arguments.labelled_data import (
+    COLUMNS,
+    OWN_COLUMNS,
+    ColumnArguments,
+    OptionalPart,
+    PartFile,
+    answered_part,
+)
+from litebert.settings import validate_not_given
 
 Members = Annotated[tuple[Path, ...], Positional, arg(metavar="MEMBER …", help_behavior_hint="(required)")]
 
@@ -44,10 +51,10 @@ def ensemble(
             more column; a directory for a SQuAD file; with --task as its leaderboard wants it
         precision: arithmetic of the models
     """
-    from litebert.runs.ensemble import ensemble as run
+    from litebert.commands.ensemble.ensemble import ensemble as run
 
     if task is not None:
-        refuse_given(asdict(columns), OWN_COLUMNS.format(otherwise="--data"))
+        validate_not_given(asdict(columns), OWN_COLUMNS.format(otherwise="--data"))
     result = run(
         members,
         data,

@@ -7,11 +7,18 @@ from typing import Annotated, Any, Final, Literal
 
 from tyro.conf import arg
 
-from litebert.cli.labelled import COLUMNS, NO_TASK, OWN_COLUMNS, ColumnArguments, PartFiles, files_by_part
-from litebert.cli.output import Json, Model, OptionalName, OptionalPath, Several, emit
-from litebert.corpus.example_settings import ExampleSettings
+from litebert.cli.arguments.common import Json, Model, OptionalName, OptionalPath, Several, emit
+from litebert.cli.arguments.labelled_data import (
+    COLUMNS,
+    NO_TASK,
+    OWN_COLUMNS,
+    ColumnArguments,
+    PartFiles,
+    files_by_part,
+)
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
-from litebert.settings import refuse_given
+from litebert.settings import validate_not_given
 
 PairTasks = Annotated[tuple[Literal["sop", "nsp"], ...], arg(help_behavior_hint="(default: both)")]
 Scored = tuple[Mapping[str, Any], str]
@@ -40,9 +47,9 @@ class HeldOutText:
 
     corpus: OptionalPath = None
     """corpus directory, whose held-out part is scored"""
-    most_examples: int = 2048
+    max_eval_examples: int = 2048
     """how much of the held-out text to score"""
-    pair_tasks: PairTasks = ("sop", "nsp")
+    eval_pair_objectives: PairTasks = ("sop", "nsp")
     """sop, nsp: both are asked of any model, whichever it was trained on; one line each"""
     precision: Literal["fp32", "bf16"] = "fp32"
     """arithmetic of the model"""
@@ -50,7 +57,7 @@ class HeldOutText:
 
 ROWS: Final = ScoredRows()
 TEXT: Final = HeldOutText()
-EXAMPLES: Final = ExampleSettings(max_length=128)
+EXAMPLES: Final = SamplingSettings(max_length=128)
 
 
 def evaluate(
@@ -59,7 +66,7 @@ def evaluate(
     rows: ScoredRows = ROWS,
     columns: ColumnArguments = COLUMNS,
     text: HeldOutText = TEXT,
-    examples: ExampleSettings = EXAMPLES,
+    examples: SamplingSettings = EXAMPLES,
     json: Json = False,
 ) -> None:
     """Score a pretrained model on held-out text (--corpus), or a fine-tuned one on labelled rows: a file of yours
@@ -70,7 +77,7 @@ def evaluate(
     if rows.files and rows.task is None:
         raise ConfigError(f"files: {NO_TASK} --data")
     if rows.task is not None:
-        refuse_given(asdict(columns), OWN_COLUMNS.format(otherwise="--data"))
+        validate_not_given(asdict(columns), OWN_COLUMNS.format(otherwise="--data"))
     if rows.data is None:
         result, shown = _on_text(model, text, examples)
     elif rows.task is None:
@@ -80,30 +87,30 @@ def evaluate(
     emit(result, shown, as_json=json)
 
 
-def _on_text(model: Path, text: HeldOutText, examples: ExampleSettings) -> Scored:
-    from litebert.runs.evaluate import evaluate_held_out
+def _on_text(model: Path, text: HeldOutText, examples: SamplingSettings) -> Scored:
+    from litebert.commands.evaluate.evaluate import evaluate_held_out
 
     assert text.corpus is not None
     scores = evaluate_held_out(
         model,
         text.corpus,
         examples,
-        most_examples=text.most_examples,
-        pair_tasks=text.pair_tasks,
+        max_eval_examples=text.max_eval_examples,
+        eval_pair_objectives=text.eval_pair_objectives,
         precision=text.precision,
     )
     return scores.to_dict(), scores.to_report()
 
 
 def _on_file(model: Path, file: Path, rows: ScoredRows, columns: ColumnArguments) -> Scored:
-    from litebert.runs.evaluate_labelled import evaluate_labelled
+    from litebert.commands.evaluate.evaluate_labelled import evaluate_labelled
 
     result = evaluate_labelled(model, file, columns.to_columns(), metrics=rows.metrics, report=rows.report)
     return result.to_dict(), result.to_text()
 
 
 def _on_task(model: Path, directory: Path, task: str, rows: ScoredRows) -> Scored:
-    from litebert.runs.evaluate_labelled import evaluate_official
+    from litebert.commands.evaluate.evaluate_labelled import evaluate_official
 
     files = files_by_part(rows.files)
     result = evaluate_official(model, task, directory, files=files, metrics=rows.metrics, report=rows.report)

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Final
 
-from litebert.cli.labelled import COLUMNS, NO_ROWS, ColumnArguments, TrainingRows
-from litebert.cli.output import Flag, Json, Overrides, Recipe, emit, section
+from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, emit, section
+from litebert.cli.arguments.labelled_data import COLUMNS, NO_ROWS, ColumnArguments, TrainingRows
 
 KINDS_OF_FILES: Final = {
     "a label, several, or a score": "CSV, TSV or JSON lines with columns text and label, or as --text and --label say",
@@ -20,20 +20,20 @@ SETTINGS: Final = {
     "patience=3": "stop after so many evaluations without a better one",
     "class_weights=balanced": "rare labels count more; or numbers, such as class_weights.spam=5",
     "freeze=encoder": "train the head alone; or embeddings, all_but_pooler",
-    "layer_rate_decay=0.9": "smaller learning rates further from the head",
+    "layerwise_lr_decay=0.9": "smaller learning rates further from the head",
     "adapters.rank=8": "train adapters of low rank (LoRA) in a frozen encoder; also adapters.alpha, "
-    "adapters.projections=[query,value], and adapters.each_layer=true for one in each layer of a shared block",
+    "adapters.projections=[query,value], and adapters.per_layer=true for one in each layer of a shared block",
     "keep_head=true": "go on with the head of a model that was fine-tuned on the same labels",
     "hidden_dropout_prob=0.1": "dropout in the encoder; also attention_probs_dropout_prob, classifier_dropout_prob",
-    "compute.keep_activations_every=1": "less memory, a third more time; compute.compile=true for long runs on a GPU",
+    "compute.activation_checkpoint_interval=1": "less memory, a third more time; compute.compile=true for long runs on a GPU",
     "train.precision=bf16": "faster on GPUs and CPUs that have it; fp32 is the default",
 }
 
 
 def description() -> str:
     """What `--help` says, with the recipes that there are and the settings that are worth knowing."""
-    from litebert.runs.recipes import load_recipe, recipe_names
-    from litebert.tasks.catalogue import TASKS
+    from litebert.commands.recipes import load_recipe, recipe_names
+    from litebert.tasks.benchmarks.benchmarks import TASKS
 
     tasks = ", ".join(name for name, row in TASKS.items() if "train" in row.parts)
     recipes = {name: load_recipe(name, kind="finetune").about["about"] for name in recipe_names("finetune")}
@@ -73,13 +73,13 @@ def finetune(
         from_scratch: start from random weights; `model` is then a preset or a directory for its architecture
         print_settings: print the resolved settings and stop
     """
-    from litebert.runs.finetune import finetune as run
-    from litebert.runs.finetune_settings import planned
+    from litebert.commands.finetune.finetune import finetune as run
+    from litebert.commands.finetune.finetune_settings import load_finetune_config
     from litebert.settings import write_yaml
-    from litebert.training.progress import progress_display
+    from litebert.training.monitoring.progress_display import progress_display
 
     given = {"model": model, "from_scratch": from_scratch, "data": rows.setting(recipe, columns)}
-    plan = planned(recipe, settings, given=given)
+    plan = load_finetune_config(recipe, settings, given=given)
     if print_settings:
         print(write_yaml(plan.to_dict()), end="")
         return

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.output import Json, emit
+from litebert.cli.arguments.common import Json, emit
 
 
 def description() -> str:
@@ -30,7 +30,7 @@ def info(
         length: tokens of a sequence
         batch_size: sequences of a training step
     """
-    from litebert.runs.info import info as run
+    from litebert.commands.info import info as run
 
     found = run(name, length=length, batch_size=batch_size)
     emit(found.to_dict(), found.to_text(), as_json=json)

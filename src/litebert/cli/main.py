@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from litebert import __version__
-from litebert.cli.output import is_first_process
+from litebert.cli.arguments.common import is_first_process
 from litebert.errors import LitebertError
 from litebert.logs import log_to_stderr
 
@@ -22,23 +22,23 @@ VERBS: dict[str, tuple[str, str]] = {
     ),
     "tokenizer train": ("tokenizer:train", "learn a SentencePiece vocabulary from text"),
     "tokenizer encode": ("tokenizer:encode", "show how text becomes pieces and ids"),
-    "source wikipedia": ("sources:wikipedia", "turn Wikipedia dumps into text for `corpus build`"),
-    "source books": ("sources:books", "turn a folder of books into text for `corpus build`"),
+    "source wikipedia": ("prepare:wikipedia", "turn Wikipedia dumps into text for `corpus build`"),
+    "source books": ("prepare:books", "turn a folder of books into text for `corpus build`"),
     "source reading-comprehension": (
-        "sources:reading_comprehension",
+        "prepare:reading_comprehension",
         "make the paper's intrinsic development set of SQuAD and RACE",
     ),
-    "corpus build": ("corpus:build", "turn text files into a corpus directory"),
-    "corpus verify": ("corpus:verify", "check every byte and count of a corpus directory"),
-    "corpus show": ("corpus:show", "show training examples as a person reads them"),
-    "corpus stats": ("corpus_stats:stats", "count what a corpus and its examples come to, with plots"),
+    "corpus build": ("corpus.corpus:build", "turn text files into a corpus directory"),
+    "corpus verify": ("corpus.corpus:verify", "check every byte and count of a corpus directory"),
+    "corpus show": ("corpus.corpus:show", "show training examples as a person reads them"),
+    "corpus stats": ("corpus.stats:stats", "count what a corpus and its examples come to, with plots"),
     "pretrain": ("pretrain:pretrain", "train an encoder on a corpus with a recipe"),
     "evaluate": ("evaluate:evaluate", "score a model on held-out text or on a labelled file"),
     "finetune": ("finetune:finetune", "train a model on a labelled file"),
     "sweep": ("sweep:sweep", "fine-tune with several seeds, or over a grid of settings, and compare"),
     "ensemble": ("ensemble:ensemble", "average the predictions of several fine-tuned models"),
     "predict": ("predict:predict", "answer for every row of a file: masked words, classes, values"),
-    "submit": ("submit:submit", "answer the test files of GLUE and pack them for its leaderboard"),
+    "submit": ("glue_submission:submit", "answer the test files of GLUE and pack them for its leaderboard"),
     "convert": ("convert:convert", "read and write transformers and TensorFlow checkpoints"),
     "analyze curves": ("analyze:curves", "draw the curves of runs on one page"),
     "info": ("info:info", "parameters, FLOPs and memory of a preset or a model directory"),

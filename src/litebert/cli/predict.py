@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.labelled import OWN_COLUMNS, OptionalPart, PartFile, answered_part
-from litebert.cli.output import Json, Model, OptionalName, Several, emit
-from litebert.settings import refuse_given
+from litebert.cli.arguments.common import Json, Model, OptionalName, Several, emit
+from litebert.cli.arguments.labelled_data import OWN_COLUMNS, OptionalPart, PartFile, answered_part
+from litebert.settings import validate_not_given
 
 
 def predict(
@@ -46,9 +46,9 @@ def predict(
         precision: arithmetic of the model
         threads: threads to use; default: torch's choice
     """
-    from litebert.runs.predict import PredictRun
-    from litebert.runs.predict_file import predict_file
-    from litebert.runs.predict_official import predict_official
+    from litebert.commands.predict.predict import PredictRun
+    from litebert.commands.predict.predict_benchmark import predict_official
+    from litebert.commands.predict.predict_file import predict_file
 
     values: dict[str, Any] = {"model": str(model), "input": str(input), "output": str(output), "text": text}
     values |= {
@@ -65,7 +65,7 @@ def predict(
         result = predict_file(run)
     else:
         given = {"text": text, "text_pair": text_pair, "options": options, "top_k": top_k}
-        refuse_given(given, OWN_COLUMNS.format(otherwise="INPUT"))
+        validate_not_given(given, OWN_COLUMNS.format(otherwise="INPUT"))
         computed = {"precision": run.precision, "threads": run.threads, "threshold": run.threshold}
         result = predict_official(model, official, input, output, **computed)
     emit(result.to_dict(), result.to_text(), as_json=json)

@@ -4,25 +4,25 @@ from pathlib import Path
 from textwrap import fill
 from typing import Final
 
-from litebert.cli.output import Flag, Json, Overrides, Recipe, emit, section
+from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, emit, section
 
 SETTINGS: Final = {
     "train.duration='12 hours'": "length of the run: steps, examples, tokens, epochs, or time on the clock",
     "batch_size=1024": "examples in a step, over all processes; microbatch_size=32 are computed at once",
-    "train.learning_rate=0.00176": "its peak; train.scale_learning_rate_from=4096 fits it to the batch, by the root",
+    "train.learning_rate=0.00176": "its peak; train.lr_reference_batch_size=4096 fits it to the batch, by the root",
     "train.schedule=cosine": "also constant, linear, polynomial, warmup_stable_decay, original; train.warmup=0.05",
     "train.optimizer=adamw": "also lamb, lamb_bias_corrected, adamw_uncorrected",
     "train.precision=bf16": "also fp32, fp16",
     "model.num_hidden_layers=6": "another depth; or another model, such as model.preset=albert-large-v1",
     "examples.max_length=128": "tokens of an example; examples.pack=true puts several short ones in one row",
-    "start_from=RUN": "weights of an earlier run, of another depth, or of a model on the hub",
-    "select_by=mlm_accuracy": "export the best model of all that were evaluated instead of the last one",
-    "train.evaluate_every='1 hour'": "when to score held-out text; pair_tasks=[nsp] scores next sentences too",
+    "init_checkpoint=RUN": "weights of an earlier run, of another depth, or of a model on the hub",
+    "metric_for_best_model=mlm_accuracy": "export the best model of all that were evaluated instead of the last one",
+    "train.evaluate_every='1 hour'": "when to score held-out text; eval_pair_objectives=[nsp] scores next sentences too",
     "train.checkpoint_every='10 minutes'": "how often the run is saved; train.keep_checkpoints=2",
     "train.spikes.policy=skip": "what to do about steps whose loss leaps: skip, rollback, stop, ignore",
-    "compute.compile=true": "compile the block, for GPUs; compute.keep_activations_every=1 needs less memory",
+    "compute.compile=true": "compile the block, for GPUs; compute.activation_checkpoint_interval=1 needs less memory",
     "train.trackers=[tensorboard]": "also wandb, trackio; RUN/metrics.jsonl has all numbers anyway",
-    "train.allow_changes=[train.duration]": "settings that may differ from those of the run that goes on",
+    "train.allow_config_changes=[train.duration]": "settings that may differ from those of the run that goes on",
 }
 PROCESSES: Final = {
     "torchrun --nproc-per-node 8 --no-python litebert pretrain …": "the batch is split over them",
@@ -32,7 +32,7 @@ PROCESSES: Final = {
 
 def description() -> str:
     """What `--help` says, with the recipes that there are and the settings that are worth knowing."""
-    from litebert.runs.recipes import load_recipe, recipe_names
+    from litebert.commands.recipes import load_recipe, recipe_names
 
     recipes = [load_recipe(name, kind="pretrain").to_text() for name in recipe_names("pretrain")]
     lines = [line for recipe in recipes for line in recipe.splitlines()]
@@ -69,19 +69,19 @@ def pretrain(
         print_settings: print the resolved settings and stop
         dry_run: do one step, tell what memory, time and disk the run needs and its learning rates; write nothing
     """
-    from litebert.runs.pretrain import pretrain as run
-    from litebert.runs.pretrain_settings import planned
+    from litebert.commands.pretrain.pretrain import pretrain as run
+    from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
     from litebert.settings import write_yaml
-    from litebert.training.progress import progress_display
+    from litebert.training.monitoring.progress_display import progress_display
 
-    plan = planned(recipe, settings, corpus=corpus)
+    plan = load_pretrain_config(recipe, settings, corpus=corpus)
     if print_settings:
         print(write_yaml(plan.to_dict()), end="")
         return
     if dry_run:
-        from litebert.runs.dry_run import dry_run as rehearse
+        from litebert.commands.pretrain.dry_run import dry_run as profile_step
 
-        report = rehearse(plan, out)
+        report = profile_step(plan, out)
         emit({**report.to_dict(), "disk_needed": report.disk_needed}, report.to_text(), as_json=json)
         return
     result = run(plan, out, listeners=[progress_display()])

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from litebert.cli.output import Json, Several, emit
+from litebert.cli.arguments.common import Json, Several, emit
 
 
 def quickstart(
@@ -25,9 +25,9 @@ def quickstart(
         vocab_size: pieces of the vocabulary
         seed: seed of everything that is drawn by chance
     """
-    from litebert.runs.quickstart import QuickstartRun
-    from litebert.runs.quickstart import quickstart as run
-    from litebert.training.progress import progress_display
+    from litebert.commands.quickstart.quickstart import QuickstartRun
+    from litebert.commands.quickstart.quickstart import quickstart as run
+    from litebert.training.monitoring.progress_display import progress_display
 
     settings = {"text": list(text), "minutes": minutes, "vocab_size": vocab_size, "seed": seed}
     result = run(QuickstartRun.parse(settings, where="quickstart"), out, listeners=[progress_display()])

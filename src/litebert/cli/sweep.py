@@ -5,8 +5,8 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from litebert.cli.labelled import COLUMNS, NO_ROWS, ColumnArguments, TrainingRows
-from litebert.cli.output import Flag, Json, Overrides, Recipe, emit
+from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, emit
+from litebert.cli.arguments.labelled_data import COLUMNS, NO_ROWS, ColumnArguments, TrainingRows
 
 Grid = Annotated[tuple[str, ...], arg(metavar="SETTING=VALUE,VALUE …", help_behavior_hint="")]
 Seeds = Annotated[int | None, arg(metavar="INT", help_behavior_hint="")]
@@ -54,11 +54,11 @@ def sweep(
         jobs: runs at once, each in a process with its part of the threads, and of the GPUs
         from_scratch: start from random weights; `model` is then a preset or a directory for its architecture
     """
-    from litebert.runs.sweep import sweep as run
-    from litebert.runs.sweep_settings import planned_sweep
-    from litebert.training.progress import progress_display
+    from litebert.commands.sweep.sweep import sweep as run
+    from litebert.commands.sweep.sweep_settings import load_sweep_config
+    from litebert.training.monitoring.progress_display import progress_display
 
     given = {"model": model, "from_scratch": from_scratch, "data": rows.setting(recipe, columns)}
-    plan = planned_sweep(recipe, settings, given=given, grid=grid, seeds=seeds, restarts=restarts)
+    plan = load_sweep_config(recipe, settings, given=given, grid=grid, seeds=seeds, restarts=restarts)
     result = run(plan, out, jobs=jobs, listeners=[progress_display()])
     emit(result.to_dict(), result.to_text(), as_json=json)

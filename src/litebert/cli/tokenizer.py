@@ -6,8 +6,8 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.output import Files, Json, emit
-from litebert.tokenization.training import TokenizerSettings
+from litebert.cli.arguments.common import Files, Json, emit
+from litebert.tokenization.vocabulary_training import TokenizerSettings
 
 RECIPE = TokenizerSettings()
 
@@ -16,7 +16,7 @@ def train(
     files: Files,
     out: Path,
     settings: TokenizerSettings = RECIPE,
-    held_out_fraction: float = 0.01,
+    validation_fraction: float = 0.01,
     json: Json = False,
 ) -> None:
     """Learn a SentencePiece vocabulary from text files, with the original's recipe unless told otherwise.
@@ -26,11 +26,11 @@ def train(
     Args:
         files: text files, globs or directories (.txt, .jsonl, each also compressed)
         out: the tokenizer directory to write
-        held_out_fraction: share of the lines, at most 10,000, to measure the vocabulary on instead of training on them
+        validation_fraction: share of the lines, at most 10,000, to measure the vocabulary on instead of training on them
     """
-    from litebert.runs import tokenizer
+    from litebert.commands import tokenizer
 
-    result = tokenizer.train(files, settings, out, held_out_fraction=held_out_fraction)
+    result = tokenizer.train(files, settings, out, validation_fraction=validation_fraction)
     emit(result.to_dict(), result.to_text(), as_json=json)
 
 
@@ -45,7 +45,7 @@ def encode(
         tokenizer: a tokenizer directory, a model directory or a .model file
         text: the texts; none reads lines from standard input
     """
-    from litebert.runs import tokenizer as runs
+    from litebert.commands import tokenizer as runs
 
     texts = text or tuple(line.rstrip("\n") for line in sys.stdin)
     for row in runs.encode(tokenizer, texts):

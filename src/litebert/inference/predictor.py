@@ -12,27 +12,34 @@ from torch import nn
 
 from litebert.errors import ConfigError, DataError
 from litebert.inference.batching import outputs_of
-from litebert.inference.results import Answer, Candidate, Choice, Classification, LabelSet, Tagging
-from litebert.model.description import Description, ModelName, read_description
-from litebert.model.directory import load_model
-from litebert.settings import refuse_given
-from litebert.tasks.answers import softmax
+from litebert.inference.prediction_types import (
+    Answer,
+    Candidate,
+    Choice,
+    Classification,
+    MultiLabelPrediction,
+    TokenPrediction,
+)
+from litebert.model.io.model_directory import load_model
+from litebert.model.io.model_spec import ModelName, ModelSpec, read_model_spec
+from litebert.settings import validate_not_given
 from litebert.tasks.encoded import Encoded
 from litebert.tasks.features import Feature, pad
-from litebert.tasks.kinds import KINDS, Encode, encode_for, kind_of
-from litebert.tasks.labelled import ChoiceExample, Example, TaggedExample
-from litebert.tasks.squad_answers import QuestionAnswers
-from litebert.tasks.squad_data import Question
-from litebert.tasks.squad_evaluation import answers_with
-from litebert.tasks.squad_features import EncodedQuestions
-from litebert.tasks.squad_settings import Threshold, stored_settings
-from litebert.tasks.task import Kind
-from litebert.tasks.token_labels import TokenSequences
+from litebert.tasks.labelled_data import ChoiceExample, Example, TaggedExample
+from litebert.tasks.task_type import Kind
+from litebert.tasks.types.predictions import softmax
+from litebert.tasks.types.question_settings import Threshold, stored_settings
+from litebert.tasks.types.questions import Question
+from litebert.tasks.types.registry import KINDS, Encode, encode_for, kind_of
+from litebert.tasks.types.span_answers import QuestionAnswers
+from litebert.tasks.types.span_evaluation import answers_with
+from litebert.tasks.types.span_features import EncodedQuestions
+from litebert.tasks.types.token_classification import TokenSequences
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["Answer", "Candidate", "Choice", "Classification", "LabelSet", "Predictor", "Tagging"]
+__all__ = ["Answer", "Candidate", "Choice", "Classification", "MultiLabelPrediction", "Predictor", "TokenPrediction"]
 
 Precision = Literal["fp32", "bf16"]
 Answers = Literal["fill_mask", "classify", "label", "score", "choose", "tag", "answer"]
@@ -60,7 +67,7 @@ class Predictor:
         self,
         model: nn.Module,
         tokenizer: Tokenizer,
-        description: Description,
+        description: ModelSpec,
         *,
         precision: Precision = "fp32",
         encode: Encode | None = None,
@@ -98,7 +105,7 @@ class Predictor:
         Raises ConfigError when the model has no head that answers, or a threshold that it does not use.
         """
         directory = Path(directory)
-        description = read_description(directory)
+        description = read_model_spec(directory)
         _answers(description)
         limit = _threshold(directory, description, threshold)
         if threads is not None:
@@ -131,10 +138,10 @@ class Predictor:
         outputs = self._outputs(_examples(texts))
         return [Classification.of(softmax(logits).tolist(), self.description.labels) for logits in outputs]
 
-    def label(self, texts: Sequence[Text]) -> list[LabelSet]:
+    def label(self, texts: Sequence[Text]) -> list[MultiLabelPrediction]:
         """The labels of each text (or pair of texts), where a text may have several."""
         self._require("label")
-        return [LabelSet.of(logits, self.description.labels) for logits in self._outputs(_examples(texts))]
+        return [MultiLabelPrediction.of(logits, self.description.labels) for logits in self._outputs(_examples(texts))]
 
     def score(self, texts: Sequence[Text]) -> list[float]:
         """The score that a regression gives each text (or pair of texts)."""
@@ -152,7 +159,7 @@ class Predictor:
             for given in map(softmax, self._outputs(examples))
         ]
 
-    def tag(self, sentences: Sequence[Sequence[str]]) -> list[Tagging]:
+    def tag(self, sentences: Sequence[Sequence[str]]) -> list[TokenPrediction]:
         """The tag of each word of each sentence, which is a list of words."""
         self._require("tag")
         if any(isinstance(words, str) for words in sentences):
@@ -163,13 +170,13 @@ class Predictor:
         assert isinstance(encoded, TokenSequences), encoded
         given = encoded.by_example(self._through_model(encoded))
         labels = self.description.labels
-        return [Tagging.of(words, logits, labels) for words, logits in zip(sentences, given, strict=True)]
+        return [TokenPrediction.of(words, logits, labels) for words, logits in zip(sentences, given, strict=True)]
 
     def answer(self, question: str, context: str) -> Answer:
         """The words of `context` that answer `question`, with their place in it; none if the model says so."""
-        return self.answer_all([(question, context)])[0]
+        return self.answer_batch([(question, context)])[0]
 
-    def answer_all(self, questions: Sequence[tuple[str, str]]) -> list[Answer]:
+    def answer_batch(self, questions: Sequence[tuple[str, str]]) -> list[Answer]:
         """The answer to each (question, context), faster than one by one."""
         examples = [Question(str(index), text, context, ()) for index, (text, context) in enumerate(questions)]
         found, threshold = self.question_answers(examples)
@@ -229,16 +236,18 @@ class Predictor:
             raise ConfigError(f"{method}: this model is a {self.description.model}; it answers by {self.answers!r}")
 
 
-def _answers(description: Description) -> Answers:
+def _answers(description: ModelSpec) -> Answers:
     if description.model in ("ForPretraining", "ForMaskedLM"):
         return "fill_mask"
     return _METHODS[kind_of(description, where="model")]
 
 
-def _threshold(directory: Path, description: Description, given: float | None) -> Threshold | None:
+def _threshold(directory: Path, description: ModelSpec, given: float | None) -> Threshold | None:
     """The threshold of a model that may say that there is no answer, said aloud."""
-    if description.model != "ForAnswerability":
-        refuse_given({"threshold": given}, f"a {description.model} never says that there is no answer; leave it out")
+    if description.model != "ForQuestionAnsweringWithNoAnswer":
+        validate_not_given(
+            {"threshold": given}, f"a {description.model} never says that there is no answer; leave it out"
+        )
         return None
     used = stored_settings(directory, longest=description.config.max_position_embeddings).threshold(given)
     if used.source == "default":

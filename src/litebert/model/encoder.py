@@ -12,15 +12,15 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from litebert.errors import DataError
-from litebert.model.adapter_settings import AdapterSettings
-from litebert.model.attention import Attention, Joined
 from litebert.model.config import ModelConfig
-from litebert.model.embeddings import Embeddings
-from litebert.model.feed_forward import FeedForward
-from litebert.model.layout import LAYOUTS, AttentionKernel, Layout, default_kernel
+from litebert.model.kernels.layout import LAYOUTS, AttentionKernel, Layout, default_kernel
+from litebert.model.layers.attention import Attention, FusedQKV
+from litebert.model.layers.embeddings import Embeddings
+from litebert.model.layers.feed_forward import FeedForward
+from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.outputs import EncoderOutput
-from litebert.model.schedule import Schedule, sharing_schedule, stored_blocks
 from litebert.model.shapes import Starts
+from litebert.model.sharing_schedule import Schedule, sharing_schedule, stored_blocks
 
 
 class Encoder(nn.Module):
@@ -34,7 +34,7 @@ class Encoder(nn.Module):
     checkpoint_every: int | None
     """Keep activations at every so many blocks and compute the others again in the backward pass; None: keep all."""
 
-    adapters: AdapterSettings | None
+    adapters: LoRASettings | None
     """Of the adapters that `adapters.py` attached, if any."""
 
     def __init__(self, config: ModelConfig, *, pooler: bool = True) -> None:
@@ -58,15 +58,15 @@ class Encoder(nn.Module):
         input_ids: Int[Tensor, "B S"],
         attention_mask: Bool[Tensor, "B S"],
         token_type_ids: Int[Tensor, "B S"],
-        example_starts: Starts | None = None,
+        sequence_starts: Starts | None = None,
         *,
         output_hidden_states: bool = False,
     ) -> EncoderOutput:
         """Vectors of every token and of every sequence; a fully masked sequence gives finite ones without meaning.
 
-        With `example_starts` a row may hold several examples: each counts as a sequence, and gives what it gives alone.
+        With `sequence_starts` a row may hold several examples: each counts as a sequence, and gives what it gives alone.
         """
-        layout, embedded, x = self._embed(input_ids, attention_mask, token_type_ids, example_starts)
+        layout, embedded, x = self._embed(input_ids, attention_mask, token_type_ids, sequence_starts)
         joined = self._joined()
         states = [x]
         for segment in self._segments(self.schedule):
@@ -75,7 +75,7 @@ class Encoder(nn.Module):
             if output_hidden_states:
                 states.extend(outputs)
         last = layout.unpack(x)
-        pooled = self.pool(last[:, 0] if example_starts is None else last.flatten(0, 1)[example_starts])
+        pooled = self.pool(last[:, 0] if sequence_starts is None else last.flatten(0, 1)[sequence_starts])
         if not output_hidden_states:
             return EncoderOutput(last, pooled)
         grids = tuple(layout.unpack(state) for state in states)
@@ -87,10 +87,10 @@ class Encoder(nn.Module):
         attention_mask: Bool[Tensor, "B S"],
         token_type_ids: Int[Tensor, "B S"],
         positions: Int[Tensor, " P"],
-        example_starts: Starts | None = None,
+        sequence_starts: Starts | None = None,
     ) -> Float[Tensor, "P H"]:
         """As `forward`, the vectors at the flat positions b·S + s alone: the last block computes no others."""
-        layout, _, x = self._embed(input_ids, attention_mask, token_type_ids, example_starts)
+        layout, _, x = self._embed(input_ids, attention_mask, token_type_ids, sequence_starts)
         joined = self._joined()
         for segment in self._segments(self.schedule[:-1]):
             x = self._run(segment, x, layout, joined)[-1]
@@ -131,18 +131,18 @@ class Encoder(nn.Module):
             )
 
     def _embed(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, example_starts: Tensor | None
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, sequence_starts: Tensor | None
     ) -> tuple[Layout, Tensor, Tensor]:
         """The layout of the batch, its embeddings, and what the first block reads."""
         self._check_length(input_ids.shape[1])
         row = input_ids.shape[1] * self.config.hidden_size
         kernel = self.attention_kernel or default_kernel(attention_mask.device, training=self.training, row=row)
-        layout = LAYOUTS[kernel](attention_mask, example_starts)
+        layout = LAYOUTS[kernel](attention_mask, sequence_starts)
         embedded = self.embeddings(layout.pack(input_ids), layout.pack(token_type_ids), layout.positions)
         # under autocast the residual stream stays in 32 bits
         return layout, embedded, self.projection(embedded).to(embedded.dtype)
 
-    def _joined(self) -> list[Joined | None]:
+    def _joined(self) -> list[FusedQKV | None]:
         learns = torch.is_grad_enabled()
         return [cast(Attention, attention).joined() if learns else None for attention in self.attentions]
 
@@ -152,7 +152,7 @@ class Encoder(nn.Module):
         return [schedule[start : start + size] for start in range(0, len(schedule), size)]
 
     def _run(
-        self, segment: Schedule, x: Tensor, layout: Layout, joined: list[Joined | None], at: Tensor | None = None
+        self, segment: Schedule, x: Tensor, layout: Layout, joined: list[FusedQKV | None], at: Tensor | None = None
     ) -> tuple[Tensor, ...]:
         if self.checkpoint_every and torch.is_grad_enabled():
             arguments = (segment, x, layout, joined, at)
@@ -160,7 +160,7 @@ class Encoder(nn.Module):
         return self._run_segment(segment, x, layout, joined, at)
 
     def _run_segment(
-        self, segment: Schedule, x: Tensor, layout: Layout, joined: list[Joined | None], at: Tensor | None
+        self, segment: Schedule, x: Tensor, layout: Layout, joined: list[FusedQKV | None], at: Tensor | None
     ) -> tuple[Tensor, ...]:
         outputs = []
         for attention, feed_forward in segment:
@@ -181,7 +181,7 @@ def run_block(
     feed_forward: nn.Module,
     x: Float[Tensor, "B S H"],
     layout: Layout,
-    joined: Joined | None,
+    joined: FusedQKV | None,
     at: Int[Tensor, " P"] | None,
 ) -> Float[Tensor, "B2 S2 H"]:
     """One block: attention, then feed-forward."""

@@ -5,8 +5,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from litebert.model.activations import ACTIVATIONS
 from litebert.model.config import ModelConfig
+from litebert.model.layers.activations import ACTIVATIONS
 
 
 class MaskedLMHead(nn.Module):

@@ -7,8 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from litebert.model.cross_entropy import NO_LABEL, summed_cross_entropy
-from litebert.model.outputs import AnswerabilityOutput, SpanOutput
+from litebert.model.kernels.cross_entropy import NO_LABEL, summed_cross_entropy
+from litebert.model.outputs import QuestionAnsweringWithNoAnswerOutput, SpanOutput
 
 
 def masked_lm_loss(logits: Float[Tensor, "P V"], labels: Int[Tensor, " P"]) -> Float[Tensor, ""]:
@@ -33,7 +33,10 @@ def span_loss(output: SpanOutput, starts: Int[Tensor, " B"], ends: Int[Tensor, "
 
 
 def answerability_losses(
-    output: AnswerabilityOutput, starts: Int[Tensor, " B"], ends: Int[Tensor, " B"], impossible: Float[Tensor, " B"]
+    output: QuestionAnsweringWithNoAnswerOutput,
+    starts: Int[Tensor, " B"],
+    ends: Int[Tensor, " B"],
+    impossible: Float[Tensor, " B"],
 ) -> dict[str, Float[Tensor, ""]]:
     """Summed losses `span` and `impossible`; the original adds them with weight 1 and 0.5, both over the questions.
 

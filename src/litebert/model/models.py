@@ -7,21 +7,21 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from litebert.model.answerability import ForAnswerability
 from litebert.model.config import ModelConfig
-from litebert.model.description import Pooling
 from litebert.model.encoder import Encoder, rows_of
 from litebert.model.heads import MaskedLMHead
-from litebert.model.init import initialize
+from litebert.model.initialization.random_init import initialize
+from litebert.model.io.model_spec import Pooling
 from litebert.model.outputs import ClassifierOutput, MaskedLMOutput, PretrainingOutput, SpanOutput
+from litebert.model.question_answering import ForQuestionAnsweringWithNoAnswer
 from litebert.model.shapes import Ids, Mask, Starts, States
 
 __all__ = [
-    "ForAnswerability",
     "ForMaskedLM",
     "ForMultipleChoice",
     "ForPretraining",
     "ForQuestionAnswering",
+    "ForQuestionAnsweringWithNoAnswer",
     "ForSequenceClassification",
     "ForTokenClassification",
     "SentenceEmbedder",
@@ -44,14 +44,14 @@ class ForPretraining(nn.Module):
         input_ids: Ids,
         attention_mask: Mask,
         token_type_ids: Ids,
-        predicted_positions: Int[Tensor, " P"],
-        example_starts: Starts | None = None,
+        masked_positions: Int[Tensor, " P"],
+        sequence_starts: Starts | None = None,
     ) -> PretrainingOutput:
-        """Both predictions; `predicted_positions` are flat, b·S + s, and so are `example_starts` (see `Encoder`)."""
-        firsts = rows_of(input_ids) if example_starts is None else example_starts
-        positions = torch.cat([predicted_positions, firsts])
-        states = self.encoder.at_positions(input_ids, attention_mask, token_type_ids, positions, example_starts)
-        count = predicted_positions.shape[0]
+        """Both predictions; `masked_positions` are flat, b·S + s, and so are `sequence_starts` (see `Encoder`)."""
+        firsts = rows_of(input_ids) if sequence_starts is None else sequence_starts
+        positions = torch.cat([masked_positions, firsts])
+        states = self.encoder.at_positions(input_ids, attention_mask, token_type_ids, positions, sequence_starts)
+        count = masked_positions.shape[0]
         logits = self.mlm(states[:count], self.encoder.embeddings.word.weight)
         return PretrainingOutput(logits, self.sop(self.encoder.pool(states[count:])))
 
@@ -67,11 +67,11 @@ class ForMaskedLM(nn.Module):
         initialize(self, scale=config.initializer_range, seed=seed)
 
     def forward(
-        self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids, predicted_positions: Int[Tensor, " P"]
+        self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids, masked_positions: Int[Tensor, " P"]
     ) -> MaskedLMOutput:
         """Scores of the vocabulary at the flat positions b·S + s."""
         output = self.encoder(input_ids, attention_mask, token_type_ids)
-        states = at_positions(output.last_hidden_state, predicted_positions)
+        states = at_positions(output.last_hidden_state, masked_positions)
         return MaskedLMOutput(self.mlm(states, self.encoder.embeddings.word.weight), output)
 
 

@@ -25,7 +25,7 @@ class PretrainingOutput(NamedTuple):
     """Predictions of the two pretraining heads."""
 
     mlm_logits: Float[Tensor, "P V"]
-    sop_logits: Float[Tensor, "X 2"]
+    sentence_pair_logits: Float[Tensor, "X 2"]
     """Column 0: in order (SOP) or from the same document (NSP); column 1: swapped or from another."""
 
 
@@ -53,7 +53,7 @@ class SpanOutput(NamedTuple):
     encoder: EncoderOutput
 
 
-class AnswerabilityOutput(NamedTuple):
+class QuestionAnsweringWithNoAnswerOutput(NamedTuple):
     """Training: log-probabilities of start, of end given the true start, and the score that there is no answer."""
 
     start_log_probs: Float[Tensor, "B S"]

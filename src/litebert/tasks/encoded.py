@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from litebert.tasks.features import Feature, Inputs, LabelledBatch, encode, pad
-from litebert.tasks.labelled import Example, Target
+from litebert.tasks.labelled_data import Example, Target
 from litebert.tokenization.tokenizer import Tokenizer
 
 

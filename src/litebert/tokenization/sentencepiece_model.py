@@ -7,12 +7,12 @@ import numpy as np
 import sentencepiece
 
 from litebert.errors import DataError
-from litebert.tokenization.model_file import model_type
 from litebert.tokenization.normalize import normalize
-from litebert.tokenization.settings import TextSettings
+from litebert.tokenization.offsets import CharacterAligner, CharacterSpans
+from litebert.tokenization.sentencepiece_proto import model_type
 from litebert.tokenization.subwords import SPACE, Span
+from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.transformers_files import unigram_tokenizer
-from litebert.tokenization.visible import VisibleCharacters, VisibleSpans
 from litebert.tokenization.word_starts import original_word_start, word_start
 
 Token = TypeVar("Token", int, str)
@@ -35,7 +35,7 @@ class SentencePieceModel:
         self.content = content
         self.settings = settings
         self._processor, self.vocabulary = _read(content, where=where)
-        self.visible = VisibleCharacters(self._processor, settings)
+        self.visible = CharacterAligner(self._processor, settings)
         self._lengths = np.array([_visible_length(piece) for piece in self.vocabulary], dtype=np.int64)
         self._split_pieces = self._digit_comma_splits() if settings.digit_comma else {}
         self._split_ids = {
@@ -141,7 +141,7 @@ def _visible_length(piece: str) -> int:
     return len(piece) - piece.count(SPACE)
 
 
-def _cover(visible: VisibleSpans, lengths: np.ndarray) -> list[Span]:
+def _cover(visible: CharacterSpans, lengths: np.ndarray) -> list[Span]:
     """Span of each piece; one of no characters gets an empty span just before the next character.
 
     Spaces aside, the pieces of a text spell it, so each piece takes its characters from the front of what is left.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
-from litebert.tokenization.settings import TextSettings
+from litebert.tokenization.text_settings import TextSettings
 
 Span = tuple[int, int]
 """Half-open span of characters."""

@@ -11,9 +11,9 @@ from typing import Self
 import numpy as np
 
 from litebert.errors import ConfigError, DataError
-from litebert.tokenization.directory import read_model, tokenizer_files, write_files
-from litebert.tokenization.settings import TextSettings
 from litebert.tokenization.subwords import Span, SubwordModel
+from litebert.tokenization.text_settings import TextSettings
+from litebert.tokenization.tokenizer_directory import read_model, tokenizer_files, write_files
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from litebert.tokenization.model_file import ModelFile, ScoredPiece, parse_model
-from litebert.tokenization.settings import TextSettings
+from litebert.tokenization.sentencepiece_proto import ModelFile, ScoredPiece, parse_model
 from litebert.tokenization.subwords import SPACE
+from litebert.tokenization.text_settings import TextSettings
 
 TOKENIZER_FILE = "tokenizer.json"
 CONFIG_FILE = "tokenizer_config.json"

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from litebert.errors import DataError, MissingExtraError
 from litebert.tokenization.normalize import without_surrogates
-from litebert.tokenization.settings import TextSettings
 from litebert.tokenization.subwords import Span
+from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.transformers_files import pipeline
 
 CONTINUATION = "##"

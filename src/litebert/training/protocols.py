@@ -54,7 +54,7 @@ class BatchSource(Protocol):
 
 
 @dataclass(frozen=True)
-class Sums:
+class LossSums:
     """What one microbatch adds to the step: sums, never means, under the names of the objective's counts."""
 
     losses: dict[str, Tensor]
@@ -76,7 +76,7 @@ class Objective(Protocol):
         """How many labels each loss of `batch` sums over; from the labels alone, so it is known before the forward."""
         ...
 
-    def __call__(self, model: nn.Module, batch: Any) -> Sums:
+    def __call__(self, model: nn.Module, batch: Any) -> LossSums:
         """Run `model` on `batch`."""
         ...
 

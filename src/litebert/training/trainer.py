@@ -15,29 +15,34 @@ from torch import nn
 
 from litebert.errors import CheckpointError
 from litebert.randomness import torch_seed_for
-from litebert.training.checkpoint import Checkpoint, Checkpoints, read_state, read_tensors
-from litebert.training.duration import Position
-from litebert.training.endings import TrainResult, spiked, stopped
-from litebert.training.events import Listener
-from litebert.training.fingerprint import Fingerprint
-from litebert.training.lock import locked
-from litebert.training.memory import explained_memory, memory_used
-from litebert.training.optimizers import build_optimizer
-from litebert.training.parallel import World, is_sharded, place
-from litebert.training.patience import Patience
-from litebert.training.plan import Plan
-from litebert.training.precision import gradient_scaler
-from litebert.training.prefetch import Prefetcher
+from litebert.training.checkpointing.async_checkpointer import AsyncCheckpointer
+from litebert.training.checkpointing.checkpoint import Checkpoint, Checkpoints, read_state, read_tensors
+from litebert.training.checkpointing.fingerprint import Fingerprint
+from litebert.training.checkpointing.run_lock import locked
+from litebert.training.checkpointing.state_tensors import (
+    model_tensors,
+    optimizer_tensors,
+    restore_model,
+    restore_optimizer,
+)
+from litebert.training.distributed.context import DistributedContext, distribute_model, is_sharded
+from litebert.training.loop.duration import TrainingProgress
+from litebert.training.loop.memory import explained_memory, memory_used
+from litebert.training.loop.precision import gradient_scaler
+from litebert.training.loop.prefetch import Prefetcher
+from litebert.training.loop.run_schedule import RunSchedule
+from litebert.training.loop.signals import StopSignals
+from litebert.training.loop.step import StepCounts, TrainStep
+from litebert.training.loop.throughput import peak_flops, throughput
+from litebert.training.monitoring.early_stopping import EarlyStopping
+from litebert.training.monitoring.events import Listener
+from litebert.training.monitoring.metric_logger import MetricLogger
+from litebert.training.monitoring.monitors import Monitors
+from litebert.training.monitoring.trackers import require_trackers
+from litebert.training.optim.optimizers import build_optimizer
 from litebert.training.protocols import Batch, BatchSource, Number, Objective
-from litebert.training.record import Recorder
-from litebert.training.saving import Saver
-from litebert.training.settings import TrainSettings
-from litebert.training.signals import StopSignals
-from litebert.training.state import model_tensors, optimizer_tensors, restore_model, restore_optimizer
-from litebert.training.step import StepCounts, Updater
-from litebert.training.throughput import peak_flops, throughput
-from litebert.training.trackers import require_trackers
-from litebert.training.watchers import Watchers
+from litebert.training.result import TrainResult, divergence_error, interrupted_error
+from litebert.training.train_settings import TrainSettings
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +55,7 @@ class Trainer:
     `baselines` gives losses by name that a model reaches without learning anything of its inputs; a run that stays
     there is warned of.
     `patience` ends the run where its evaluations no longer get better; the schedule stays that of the whole duration.
-    `rate_factors` gives, by name, parameters whose learning rate is that share of the schedule's.
+    `lr_multipliers` gives, by name, parameters whose learning rate is that share of the schedule's.
     `flops_per_token`, of forward and backward, adds FLOP/s and MFU to the records.
     What does not fit together is refused here; nothing is written before `fit`.
     """
@@ -66,26 +71,26 @@ class Trainer:
         fingerprint: Mapping[str, Any] | None = None,
         evaluate: Callable[[nn.Module], Mapping[str, Number]] | None = None,
         baselines: Mapping[str, float] | None = None,
-        patience: Patience | None = None,
-        rate_factors: Mapping[str, float] | None = None,
+        patience: EarlyStopping | None = None,
+        lr_multipliers: Mapping[str, float] | None = None,
         listeners: Sequence[Listener] = (),
         flops_per_token: float | None = None,
     ) -> None:
-        self.world = World.current(settings.device)
-        self.world.on_first(lambda: require_trackers(settings.trackers))
-        self.model = place(model, self.world, sharded=settings.sharded)
-        self.position = Position()
+        self.world = DistributedContext.current(settings.device)
+        self.world.on_rank_zero(lambda: require_trackers(settings.trackers))
+        self.model = distribute_model(model, self.world, sharded=settings.sharded)
+        self.position = TrainingProgress()
         self._batches, self._objective, self._settings = batches, objective, settings
         self._directory, self._evaluate, self._listeners = directory, evaluate, listeners
         self._flops_per_token, self._peak = flops_per_token, peak_flops(self.world)
-        self._plan = Plan.of(settings, batches)
+        self._plan = RunSchedule.of(settings, batches)
         self._fingerprint = Fingerprint.of(model, batches, settings, fingerprint or {})
         self._scaler = gradient_scaler(settings.precision, self.world.device)
-        self._optimizer = build_optimizer(self.model, settings, rate_factors=rate_factors or {})
-        self._updater = Updater(self.model, objective, self._optimizer, self._scaler, settings, self.world)
+        self._optimizer = build_optimizer(self.model, settings, lr_multipliers=lr_multipliers or {})
+        self._updater = TrainStep(self.model, objective, self._optimizer, self._scaler, settings, self.world)
         self._checkpoints = Checkpoints(directory / "checkpoints", keep=settings.keep_checkpoints)
-        self._watchers = Watchers(
-            self._plan, baselines=baselines or {}, patience=patience or Patience(), silent=self.world.rank > 0
+        self._watchers = Monitors(
+            self._plan, baselines=baselines or {}, patience=patience or EarlyStopping(), silent=self.world.rank > 0
         )
 
     def fit(self) -> TrainResult:
@@ -95,7 +100,7 @@ class Trainer:
         directory is in use, its checkpoint belongs to another run or cannot be written; OutOfMemoryError;
         LitebertError if step after step is not finite or a spike.
         """
-        with self.world.first_holds(locked(self._directory)):
+        with self.world.rank_zero_context(locked(self._directory)):
             self._resume()
             if self._ended:
                 logger.info("%s: finished at step %d, nothing to do", self._directory, self.position.step)
@@ -112,13 +117,13 @@ class Trainer:
 
     def _resume(self) -> None:
         """Go where the newest valid checkpoint stands, if there is one."""
-        path = self.world.on_first(self._checkpoints.newest_valid)
+        path = self.world.on_rank_zero(self._checkpoints.newest_valid)
         if path is None:
             return
         if not path.is_dir():
             raise CheckpointError(f"{path}: not seen by rank {self.world.rank}; all machines must share the directory")
         saved = read_state(path)["fingerprint"]
-        self._fingerprint.refuse_changes(saved, where=path, allowed=self._settings.allow_changes)
+        self._fingerprint.validate_unchanged(saved, where=path, allowed=self._settings.allow_config_changes)
         self._restore(path)
         logger.info("resuming from %s", path)
 
@@ -128,7 +133,7 @@ class Trainer:
         model, optimizer = read_tensors(path)
         restore_model(self.model, model)
         restore_optimizer(self.model, self._optimizer, optimizer)
-        self.position = Position(**state["position"])
+        self.position = TrainingProgress(**state["position"])
         self._watchers.restore(state)
         if state["scaler"]:
             self._scaler.load_state_dict(state["scaler"])
@@ -141,7 +146,7 @@ class Trainer:
             StopSignals() as signals,
             Prefetcher(self._batches) as prefetcher,
             self._recorder() as recorder,
-            Saver(self._checkpoints, before=recorder.flush) as saver,
+            AsyncCheckpointer(self._checkpoints, before=recorder.flush) as saver,
         ):
             recorder.started(self._settings.duration, self._plan.total_steps)
             while not self._ended:
@@ -163,12 +168,12 @@ class Trainer:
                     self._save(recorder, saver)
                 if signal_number and not self._ended:
                     self._finish_saving(recorder, saver)
-                    raise stopped(self._directory, self.position.step, signal_number)
+                    raise interrupted_error(self._directory, self.position.step, signal_number)
             self._finish_saving(recorder, saver)
         return evaluation
 
-    def _recorder(self) -> Recorder:
-        return Recorder(
+    def _recorder(self) -> MetricLogger:
+        return MetricLogger(
             self._directory,
             trackers=self._settings.trackers,
             listeners=self._listeners,
@@ -213,26 +218,26 @@ class Trainer:
         self.position = replace(self.position, seconds=agreed["microseconds"] / 1e6)
         return agreed["signal"], bool(agreed["saved"])
 
-    def _go_back_or_stop(self, recorder: Recorder, saver: Saver) -> None:
+    def _go_back_or_stop(self, recorder: MetricLogger, saver: AsyncCheckpointer) -> None:
         """Return to a checkpoint from before the spikes, with other batches; a LitebertError where that cannot be."""
         self._finish_saving(recorder, saver)
         position = self.position
         dump = self._directory / f"spikes-at-step-{position.step:08d}.json"
-        self.world.on_first(lambda: self._watchers.dump(dump))
+        self.world.on_rank_zero(lambda: self._watchers.dump(dump))
         until = position.step - position.skipped_in_a_row
-        good = self.world.on_first(lambda: self._checkpoints.newest_valid(until=until))
+        good = self.world.on_rank_zero(lambda: self._checkpoints.newest_valid(until=until))
         if good is None or not self._watchers.may_go_back(position):
-            raise spiked(self._directory, position, dump)
+            raise divergence_error(self._directory, position, dump)
         self._restore(good)
-        self.position = position.back_at(self.position)
-        recorder.went_back(self.position)
+        self.position = position.rollback_to(self.position)
+        recorder.rolled_back(self.position)
         if self.world.rank == 0:
             logger.warning(
                 "%d steps in a row were not finite or spikes: back from step %d to %s, past %d batches (see %s)",
                 *(position.skipped_in_a_row, position.step, good, position.step - self.position.step, dump),
             )
 
-    def _save(self, recorder: Recorder, saver: Saver) -> None:
+    def _save(self, recorder: MetricLogger, saver: AsyncCheckpointer) -> None:
         """Copy the state and begin to write it."""
         self._finish_saving(recorder, saver)
         if self.world.rank > 0 and not is_sharded(self.model):
@@ -247,11 +252,11 @@ class Trainer:
         if self.world.rank == 0:
             saver.start(Checkpoint(self.position.step, state, *tensors), self.position)
 
-    def _finish_saving(self, recorder: Recorder, saver: Saver) -> None:
+    def _finish_saving(self, recorder: MetricLogger, saver: AsyncCheckpointer) -> None:
         """Wait for the checkpoint that is being written, if any, and tell of it; its failure reaches every rank."""
 
         def finish() -> None:
             if done := saver.finish():
                 recorder.saved(done.position, done.path)
 
-        self.world.on_first(finish)
+        self.world.on_rank_zero(finish)

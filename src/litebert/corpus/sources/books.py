@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from litebert.corpus.documents import find_files
-from litebert.corpus.reading import TextFile
-from litebert.corpus.settings import CorpusSettings
+from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.readers.documents import find_files
+from litebert.corpus.readers.text_readers import TextFile
 from litebert.corpus.sources.writing import SourceReport, check_target, write_documents
 from litebert.settings import Settings
 

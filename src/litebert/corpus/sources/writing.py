@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 from litebert.errors import ConfigError, DataError
-from litebert.files import explained
+from litebert.files import translate_os_errors
 
 ENDINGS = (".txt", ".txt.gz")
 
@@ -73,7 +73,7 @@ def check_target(file: Path) -> None:
 @contextlib.contextmanager
 def _whole_file(file: Path) -> Iterator[TextIO]:
     temporary = file.with_name(f".{file.name}.writing")
-    with explained(file):
+    with translate_os_errors(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
             with temporary.open("wb") as raw, _compressed(raw, file) as out:

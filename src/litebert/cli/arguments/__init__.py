@@ -1,0 +1,1 @@
+"""Arguments that several commands share. Before: tyro. After: the commands of this package."""

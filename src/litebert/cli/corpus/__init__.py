@@ -1,0 +1,1 @@
+"""`litebert corpus …`. Before: a command line. After: corpus, commands."""

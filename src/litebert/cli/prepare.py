@@ -1,0 +1,57 @@
+"""`litebert source wikipedia`, `litebert source books` and `litebert source reading-comprehension`."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from litebert.cli.arguments.common import Files, Json, Several, emit
+from litebert.corpus.sources.books import BookSettings
+from litebert.corpus.sources.writing import SourceReport
+
+Dumps = Annotated[tuple[Path, ...], Positional, arg(metavar="DUMPS", help_behavior_hint="(required)")]
+BOOKS = BookSettings()
+
+
+def wikipedia(dumps: Dumps, *, out: Path, json: Json = False) -> None:
+    """Write the prose of Wikipedia's articles to a text file: a paragraph a line, a blank line between articles.
+
+    Redirects, disambiguation pages, tables, lists, headings, references and most templates are left out, and counted.
+
+    Args:
+        dumps: …-pages-articles.xml.bz2 files (also multistream, .xml, .xml.gz), or the JSON output of WikiExtractor
+        out: the file to write, ending in .txt or .txt.gz
+    """
+    from litebert.corpus.sources.wikipedia import write_wikipedia
+
+    _emit(write_wikipedia(dumps, out), as_json=json)
+
+
+def books(files: Files, *, out: Path, settings: BookSettings = BOOKS, json: Json = False) -> None:
+    """Write a folder of books, one a file, to a text file: a paragraph a line, a blank line between documents.
+
+    Args:
+        files: text files, globs or directories, such as the folder of the BookCorpus
+        out: the file to write, ending in .txt or .txt.gz
+    """
+    from litebert.corpus.sources.books import write_books
+
+    _emit(write_books(files, settings, out), as_json=json)
+
+
+def reading_comprehension(*, out: Path, squad: Several = (), race: Several = (), json: Json = False) -> None:
+    """Write the passages of SQuAD and RACE to a text file, each once; of their development sets, the paper's own.
+
+    Args:
+        squad: JSON files of SQuAD 1.1 or 2.0, such as dev-v1.1.json dev-v2.0.json
+        race: directories of RACE, such as RACE/dev
+        out: the file to write, ending in .txt or .txt.gz
+    """
+    from litebert.corpus.sources.reading_comprehension import write_passages
+
+    _emit(write_passages([Path(path) for path in squad], [Path(path) for path in race], out), as_json=json)
+
+
+def _emit(report: SourceReport, *, as_json: bool) -> None:
+    emit(asdict(report), report.to_text(), as_json=as_json)

@@ -1,0 +1,65 @@
+"""A checkpoint into another format, tokenizer and all. Before: anybody's checkpoint. After: a directory to load."""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from litebert.interop.convert_weights import ConversionReport
+from litebert.interop.convert_weights import convert as convert_weights
+from litebert.interop.tensor_bundle import index_file
+from litebert.model.io.hub import HubOptions, fetch
+from litebert.model.io.model_spec import ModelName
+from litebert.model.io.tensor_names import Format
+from litebert.tokenization.tokenizer import Tokenizer
+
+
+def convert(
+    source: str,
+    target: Path,
+    *,
+    to: Format,
+    as_model: ModelName | None = None,
+    labels: Collection[str] = (),
+    allow_missing: Collection[str] = (),
+    changes: Mapping[str, Any] | None = None,
+    tokenizer: Path | None = None,
+) -> ConversionReport:
+    """Convert weights as `interop.convert.convert` does, and put a tokenizer beside them.
+
+    Args:
+        source: a model directory, a name on the hub, or a TensorFlow checkpoint.
+        target: the directory to write.
+        to: the format.
+        as_model: another model than the source's.
+        labels: names of a classifier's classes.
+        allow_missing: modules that may start from new weights.
+        changes: fields of the config to change.
+        tokenizer: tokenizer directory or vocabulary file; None takes the source's, if it has one.
+    """
+    return convert_weights(
+        source,
+        target,
+        to=to,
+        as_model=as_model,
+        labels=labels,
+        allow_missing=allow_missing,
+        changes=changes,
+        extra_files=tokenizer_files(source, tokenizer),
+    )
+
+
+def tokenizer_files(source: str, tokenizer: Path | None = None) -> Mapping[str, bytes]:
+    """Name → content of the given tokenizer or, without one, of the source's; empty where it has none."""
+    if tokenizer is not None:
+        return Tokenizer.load(tokenizer).files()
+    directory = _directory(source)
+    vocabulary = [*directory.glob("*.model"), *directory.glob("vocab.txt")]
+    return Tokenizer.load(directory).files() if vocabulary else {}
+
+
+def _directory(source: str) -> Path:
+    """The directory that the checkpoint's files lie in."""
+    path = Path(source)
+    if path.is_dir():
+        return path
+    return path.parent if path.is_file() or index_file(path).is_file() else fetch(source, HubOptions())

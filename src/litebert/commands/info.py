@@ -1,0 +1,99 @@
+"""What an architecture costs, by formula. Before: a preset or a model directory. After: a person who plans.
+
+Loads neither torch nor weights, so any size is answered at once.
+"""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from litebert.commands.result import Result
+from litebert.errors import ConfigError
+from litebert.model.config import ModelConfig
+from litebert.model.io.model_spec import config_file, read_model_spec
+from litebert.model.layers.lora_settings import LoRASettings
+from litebert.model.model_stats import Flops, Memory, ParameterCounts, flops_per_token, memory, parameter_counts
+from litebert.model.presets import PRESETS, preset
+from litebert.model.sharing_schedule import sharing_schedule
+
+MIB = 1024**2
+
+
+@dataclass(frozen=True)
+class Info(Result):
+    """Parameters, operations and memory of one architecture."""
+
+    name: str
+    source: str
+    config: ModelConfig
+    parameters: ParameterCounts
+    flops: Flops
+    memory: Memory
+    length: int
+    batch_size: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        totals = {
+            "encoder": self.parameters.encoder,
+            "encoder_and_pooler": self.parameters.encoder_and_pooler,
+            "pretraining": self.parameters.pretraining,
+        }
+        values = {name: getattr(self, name) for name in ("name", "source", "length", "batch_size")}
+        return {
+            **values,
+            "config": self.config.to_dict(),
+            "parameters": {**asdict(self.parameters), **totals},
+            "flops_per_token": asdict(self.flops),
+            "training_memory_bytes": {**asdict(self.memory), "total": self.memory.training},
+        }
+
+    def to_text(self) -> str:
+        """The figures for a person."""
+        config, counts = self.config, self.parameters
+        parts = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in asdict(counts).items() if number)
+        return "\n".join(
+            [
+                f"{self.name}: {self.source}",
+                f"  L={config.num_hidden_layers} H={config.hidden_size} E={config.embedding_size} "
+                f"A={config.num_attention_heads} I={config.intermediate_size} V={config.vocab_size:,}, "
+                f"sharing {config.sharing}, {config.num_hidden_groups} group(s) of {config.inner_group_num} block(s), "
+                f"{len(sharing_schedule(config))} blocks run",
+                f"  parameters  {counts.encoder:,} encoder, {counts.encoder_and_pooler:,} with pooler, "
+                f"{counts.pretraining:,} with pretraining heads",
+                f"              {parts}",
+                f"  FLOPs       {self.flops.forward / 1e6:,.1f} M forward, "
+                f"{self.flops.training / 1e6:,.1f} M training; a token, length {self.length}",
+                f"  memory      {4 * counts.encoder_and_pooler / MIB:,.0f} MiB of weights in fp32; training "
+                f"{self.batch_size} × {self.length} tokens about {self.memory.training / MIB:,.0f} MiB "
+                f"({self.memory.activations / MIB:,.0f} of activations)",
+            ]
+        )
+
+
+def info(name: str, *, length: int = 512, batch_size: int = 8) -> Info:
+    """The figures of a preset or of the model in a directory, for training on `batch_size` × `length` tokens."""
+    if length < 1 or batch_size < 1:
+        raise ConfigError(f"info: length {length} and batch_size {batch_size} must be at least 1")
+    source, config, adapters = _architecture(name)
+    predicted = 0.15
+    return Info(
+        name=name,
+        source=source,
+        config=config,
+        parameters=parameter_counts(config, adapters),
+        flops=flops_per_token(config, length=length, predicted=predicted),
+        memory=memory(config, batch_size=batch_size, length=length, predicted=predicted),
+        length=length,
+        batch_size=batch_size,
+    )
+
+
+def _architecture(name: str) -> tuple[str, ModelConfig, LoRASettings | None]:
+    """Where the architecture comes from, the architecture, and the adapters beside it, if any."""
+    place = Path(name)
+    if not place.exists():
+        config = preset(name)
+        return PRESETS[name].source, config, None
+    described = read_model_spec(place)
+    return str(config_file(place)), described.config, described.adapters

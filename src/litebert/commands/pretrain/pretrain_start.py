@@ -1,0 +1,108 @@
+"""What pretraining starts from: corpora, tokenizer, first weights. Before: settings. After: `pretrain`, `dry_run`.
+
+The same for a run and for its rehearsal, which therefore refuses what the run would refuse.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import torch
+
+from litebert.commands.pretrain.init_checkpoint import warm_started
+from litebert.commands.pretrain.pretrain_settings import PretrainRun
+from litebert.commands.run_directory import RunDirectory
+from litebert.corpus.format.shards import Corpus
+from litebert.corpus.sampling.mixture import WeightedCorpora, validate_mixture
+from litebert.corpus.sampling.pretrain_batches import PretrainBatches
+from litebert.corpus.statistics.cooccurrence import ppmi_svd_embeddings
+from litebert.corpus.statistics.token_frequency import token_counts
+from litebert.errors import ConfigError, DataError
+from litebert.model.config import ModelConfig
+from litebert.model.initialization.structured_init import Columns, freeze_duplicate_token_heads, structured_init_
+from litebert.model.models import ForPretraining
+from litebert.tokenization.tokenizer import Tokenizer
+from litebert.training.distributed.context import DistributedContext
+
+
+@dataclass(frozen=True)
+class PretrainStart:
+    """What the settings of a run name, opened and found to fit together."""
+
+    run: PretrainRun
+    corpus: Corpus
+    data_mixture: WeightedCorpora
+    tokenizer: Tokenizer
+    """Of all the corpora."""
+
+    @classmethod
+    def of(cls, run: PretrainRun) -> Self:
+        """Open the corpora of `run`; a ConfigError where they, the tokenizer and the model do not fit together."""
+        corpus = Corpus.open(run.corpus, "train")
+        data_mixture = [(Corpus.open(directory, "train"), weight) for directory, weight in run.data_mixture.items()]
+        validate_mixture([(corpus, 1.0), *data_mixture])
+        if run.max_eval_examples:
+            _validate_validation_split(run.corpus)
+        tokenizer = Tokenizer.load(corpus.tokenizer_directory)
+        _validate_model(run.model, tokenizer, run.examples.max_length)
+        return cls(run, corpus, data_mixture, tokenizer)
+
+    def model(self, directory: RunDirectory, world: DistributedContext) -> ForPretraining:
+        """New weights, or those of `init_checkpoint`; a run that has a checkpoint takes its weights from there anyway."""
+        model = self._first_model(directory, world)
+        self.run.compute.apply(model)
+        if self.run.freeze_duplicate_token_heads:
+            freeze_duplicate_token_heads(model.encoder)
+        return model
+
+    def _first_model(self, directory: RunDirectory, world: DistributedContext) -> ForPretraining:
+        run = self.run
+        if directory.has_checkpoint:
+            return ForPretraining(run.model, seed=run.seed)
+        if run.init_checkpoint is not None:
+            return warm_started(run.init_checkpoint, run.model, self.tokenizer, seed=run.seed)
+        return self._new_model(world)
+
+    def _new_model(self, world: DistributedContext) -> ForPretraining:
+        run, config = self.run, self.run.model
+        model = ForPretraining(config, seed=run.seed)
+        if run.init == "neighbours":
+            counts, width = token_counts(self.corpus), Columns.of(config).words
+            # Counted once: on other processors the factors might differ in their last bits.
+            found = world.on_rank_zero(lambda: ppmi_svd_embeddings(self.corpus, width, seed=run.seed, counts=counts))
+            structured_init_(model, torch.from_numpy(found), torch.from_numpy(counts).float(), seed=run.seed)
+        return model
+
+    def batches(self, world: DistributedContext) -> PretrainBatches:
+        """The part of every batch that this process of `world` computes."""
+        run = self.run
+        return PretrainBatches(
+            self.corpus,
+            run.examples,
+            batch_size=run.batch_size,
+            microbatch_size=run.microbatch_size,
+            rank=world.rank,
+            world_size=world.size,
+            seed=run.seed,
+            data_mixture=self.data_mixture,
+        )
+
+
+def _validate_validation_split(corpus: Path) -> None:
+    try:
+        Corpus.open(corpus, "held_out")
+    except DataError as error:
+        raise DataError(f"{error}; or train without looking: max_eval_examples=0") from None
+
+
+def _validate_model(config: ModelConfig, tokenizer: Tokenizer, max_length: int) -> None:
+    if config.vocab_size != tokenizer.vocab_size:
+        raise ConfigError(
+            f"model.vocab_size: {config.vocab_size}, but the corpus's tokenizer has {tokenizer.vocab_size} pieces; "
+            "leave the setting out and it follows the corpus"
+        )
+    if max_length > config.max_position_embeddings:
+        raise ConfigError(
+            f"examples.max_length: {max_length} tokens, but model.max_position_embeddings is "
+            f"{config.max_position_embeddings}; shorten the examples or give the model more positions"
+        )

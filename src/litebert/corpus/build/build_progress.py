@@ -1,0 +1,84 @@
+"""How far a build has come. Before: build, which tells of each shard. After: log lines, or the bar of the command."""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from litebert.corpus.build.shard_writer import ShardRecord
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class BuildProgress:
+    """What is done, after one more shard."""
+
+    shards: int
+    documents: int
+    tokens: int
+    share_read: float | None
+    """Share of the files that is in finished shards; None if the text does not come from files."""
+    megabytes_per_second: float
+    """Text tokenized a second, shards that were kept from before left aside."""
+    seconds_left: float | None
+    """Estimate; None without a share or a rate to tell it by."""
+
+    def __str__(self) -> str:
+        share = "" if self.share_read is None else f"{self.share_read:.1%}, "
+        left = "" if self.seconds_left is None else f", {clock(self.seconds_left)} left"
+        done = f"{self.shards:,} shards, {self.documents:,} documents, {self.tokens:,} tokens"
+        return f"{share}{done}, {self.megabytes_per_second:.1f} MB/s{left}"
+
+
+Listener = Callable[[BuildProgress], None]
+
+
+class LogProgress:
+    """A log line at the first shard and then no more often than every `seconds`."""
+
+    def __init__(self, *, seconds: float = 10.0) -> None:
+        self._seconds = seconds
+        self._last = -float("inf")
+
+    def __call__(self, progress: BuildProgress) -> None:
+        """Log what is done, if it is time."""
+        if time.monotonic() - self._last >= self._seconds:
+            self._last = time.monotonic()
+            log.info("corpus: %s", progress)
+
+
+class BuildTracker:
+    """Adds up shards; the clock starts at the first one that was not kept from before."""
+
+    def __init__(self, total_bytes: int) -> None:
+        self._total_bytes = total_bytes
+        self._shards = self._documents = self._tokens = self._written_bytes = self._read_before = 0
+        self._began = time.monotonic()
+
+    def add(self, record: ShardRecord, read_bytes: int) -> BuildProgress:
+        """Progress with one more shard, which was full when `read_bytes` of the files had been read."""
+        self._shards += 1
+        self._documents += record.entry.documents
+        self._tokens += record.entry.tokens
+        if record.reused:
+            self._began, self._read_before = time.monotonic(), read_bytes
+        else:
+            self._written_bytes += record.text_bytes
+        seconds = max(time.monotonic() - self._began, 1e-9)
+        newly_read, unread = read_bytes - self._read_before, self._total_bytes - read_bytes
+        return BuildProgress(
+            shards=self._shards,
+            documents=self._documents,
+            tokens=self._tokens,
+            share_read=read_bytes / self._total_bytes if self._total_bytes else None,
+            megabytes_per_second=self._written_bytes / seconds / 1e6,
+            seconds_left=seconds * unread / newly_read if self._total_bytes and newly_read else None,
+        )
+
+
+def clock(seconds: float) -> str:
+    """`3:05`, or `2:03:05` from an hour on."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -1,0 +1,1 @@
+"""Documents that stay out of a corpus. Before: readers. After: build."""

@@ -1,0 +1,1 @@
+"""The corpus directory: shards of token ids, memory-mapped. Before: build. After: sampling, statistics."""

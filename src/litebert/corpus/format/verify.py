@@ -1,0 +1,66 @@
+"""Is a corpus directory whole? Before: build, or a copy over a network. After: trust."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from litebert.corpus.format.shards import SPLITS, Corpus, Shard, read_description
+from litebert.errors import DataError
+from litebert.files import MANIFEST, read_manifest, verify_manifest
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was found in order."""
+
+    files: int
+    documents: int
+    sentences: int
+    tokens: int
+
+
+def verify_corpus(directory: Path | str) -> Verification:
+    """Read every byte of a corpus and check it.
+
+    Raises:
+        DataError: The first file whose sum, size, order or range of values is not as it should be.
+    """
+    directory = Path(directory)
+    description = read_description(directory)
+    if not (directory / MANIFEST).is_file():
+        raise DataError(f"{directory / MANIFEST}: missing, so nothing can be checked; build the corpus again")
+    verify_manifest(directory, error=DataError)
+    _check_nothing_else(directory)
+    corpora = [Corpus(directory, split, description) for split in SPLITS]
+    for corpus in corpora:
+        for number, entry in enumerate(corpus.entries):
+            _check(corpus.shard(number), directory / entry.path, vocab_size=corpus.vocabulary.size)
+    return Verification(
+        files=len(read_manifest(directory)),
+        documents=sum(corpus.num_documents for corpus in corpora),
+        sentences=sum(corpus.num_sentences for corpus in corpora),
+        tokens=sum(corpus.num_tokens for corpus in corpora),
+    )
+
+
+def _check_nothing_else(directory: Path) -> None:
+    listed = {MANIFEST, *read_manifest(directory)}
+    for path in sorted(directory.rglob("*")):
+        if path.is_file() and path.relative_to(directory).as_posix() not in listed:
+            raise DataError(f"{path}: not listed in {MANIFEST}; remove it or build the corpus again")
+
+
+def _check(shard: Shard, path: Path, *, vocab_size: int) -> None:
+    """Edges begin at 0, grow, and end where the next array ends; ids are in the vocabulary."""
+    for name, edges, end in (
+        ("sentences", shard.sentences, len(shard.tokens)),
+        ("documents", shard.documents, len(shard.sentences) - 1),
+    ):
+        if edges[0] != 0 or edges[-1] != end or np.any(edges[1:] <= edges[:-1]):
+            raise DataError(f"{path / name}.npy: edges must grow from 0 to {end}; build the corpus again")
+    highest = int(shard.tokens.max())
+    if highest >= vocab_size:
+        raise DataError(
+            f"{path / 'tokens.npy'}: holds the id {highest}, the vocabulary has {vocab_size}; build the corpus again"
+        )

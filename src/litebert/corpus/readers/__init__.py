@@ -1,0 +1,1 @@
+"""Files to documents. Before: the files of the user. After: dedup, build."""

@@ -1,0 +1,1 @@
+"""Training examples drawn from a corpus. Before: format. After: training."""

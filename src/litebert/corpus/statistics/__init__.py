@@ -1,0 +1,1 @@
+"""What a corpus and its examples hold. Before: format, sampling. After: commands."""

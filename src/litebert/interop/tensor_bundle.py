@@ -1,0 +1,226 @@
+"""TensorFlow checkpoints as named numpy arrays, without TensorFlow. Before: `table`. After: `tensorflow`.
+
+A checkpoint `model.ckpt` is `model.ckpt.index`, a table from each tensor's name to its place, and data files
+`model.ckpt.data-00000-of-00001`, … Every block of the index and every tensor has a CRC-32C, and all are checked.
+Source: `tensorflow/core/protobuf/tensor_bundle.proto`.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from litebert.errors import CheckpointError
+from litebert.files import write_bytes
+from litebert.interop.protobuf_wire import DamagedBytesError, bytes_field, fields, fixed32_field, number_field
+from litebert.interop.sstable import masked_crc, read_table, write_table
+
+HEADER_KEY = b""
+# TensorFlow's numbers of the element types that a checkpoint of a model may hold (`types.proto`).
+DTYPES = {
+    1: np.dtype("<f4"),
+    2: np.dtype("<f8"),
+    3: np.dtype("<i4"),
+    4: np.dtype("u1"),
+    5: np.dtype("<i2"),
+    6: np.dtype("i1"),
+    9: np.dtype("<i8"),
+    10: np.dtype("?"),
+    17: np.dtype("<u2"),
+    19: np.dtype("<f2"),
+    22: np.dtype("<u4"),
+    23: np.dtype("<u8"),
+}
+# numpy has no bfloat16: its 16 bits are the upper half of a float32.
+_BFLOAT16 = 14
+_LITTLE_ENDIAN = 0
+# The version of the format that TensorFlow has written since 2016.
+_PRODUCER = 1
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a tensor lies and what it must be."""
+
+    dtype: int
+    shape: tuple[int, ...]
+    shard: int
+    offset: int
+    size: int
+    crc: int
+    sliced: bool
+
+    @property
+    def bytes_of_shape(self) -> int | None:
+        """Bytes that the shape needs; None for an element type that is not supported."""
+        width = 2 if self.dtype == _BFLOAT16 else DTYPES[self.dtype].itemsize if self.dtype in DTYPES else None
+        return None if width is None else math.prod(self.shape) * width
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """An opened checkpoint: the index in memory, the tensors still on disk."""
+
+    prefix: Path
+    num_shards: int
+    entries: Mapping[str, Entry]
+
+    @property
+    def index_file(self) -> Path:
+        """The file with the table."""
+        return index_file(self.prefix)
+
+    def data_file(self, shard: int) -> Path:
+        """The file with the tensors of a shard."""
+        return self.prefix.with_name(f"{self.prefix.name}.data-{shard:05d}-of-{self.num_shards:05d}")
+
+    def read(self, name: str) -> np.ndarray:
+        """One tensor; raises CheckpointError, naming the file, unless its bytes have their check sum."""
+        entry = self.entries[name]
+        self._validate_supported(name, entry)
+        path = self.data_file(entry.shard)
+        content = _read_part(path, entry.offset, entry.size)
+        if len(content) != entry.size or masked_crc(content) != entry.crc:
+            raise CheckpointError(f"{path}: damaged: tensor {name!r} is not what the index says; take a fresh copy")
+        return _decode(content, entry)
+
+    def _validate_supported(self, name: str, entry: Entry) -> None:
+        where = f"{self.index_file}: tensor {name!r}"
+        if entry.sliced:
+            raise CheckpointError(f"{where}: stored in slices, which is not supported; save it unpartitioned")
+        if entry.bytes_of_shape is None:
+            raise CheckpointError(f"{where}: has element type {entry.dtype}, expected numbers; convert it first")
+        if entry.bytes_of_shape != entry.size or entry.shard >= self.num_shards:
+            raise CheckpointError(
+                f"{where}: shape {entry.shape} in shard {entry.shard} with {entry.size} bytes "
+                f"cannot be; take a fresh copy"
+            )
+
+
+def open_bundle(path: Path) -> Bundle:
+    """The checkpoint at a prefix (`model.ckpt-best`), at its `.index` file, or the only one of a directory."""
+    prefix = _prefix(path)
+    index = index_file(prefix)
+    with _naming(index):
+        num_shards, entries = read_index(index.read_bytes())
+    return Bundle(prefix=prefix, num_shards=num_shards, entries=entries)
+
+
+def read_index(content: bytes) -> tuple[int, dict[str, Entry]]:
+    """Number of data files, and every tensor's place; raises DamagedBytesError."""
+    table = read_table(content)
+    if HEADER_KEY not in table:
+        raise DamagedBytesError("no header")
+    num_shards = _read_header(table.pop(HEADER_KEY))
+    try:
+        return num_shards, {key.decode("utf-8"): _read_entry(value) for key, value in table.items()}
+    except UnicodeDecodeError:
+        raise DamagedBytesError("a name that is not UTF-8") from None
+
+
+def write_bundle(prefix: Path, tensors: Mapping[str, np.ndarray]) -> None:
+    """Write `prefix.index` and one data file; the data come first, so that an index never points to nothing."""
+    table = {HEADER_KEY: number_field(1, 1) + bytes_field(3, number_field(1, _PRODUCER))}
+    content = bytearray()
+    for name in sorted(tensors, key=str.encode):
+        array = tensors[name]
+        raw = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+        table[name.encode()] = _write_entry(array, offset=len(content), size=len(raw), crc=masked_crc(raw))
+        content += raw
+    write_bytes(Bundle(prefix, 1, {}).data_file(0), bytes(content))
+    write_bytes(index_file(prefix), write_table(table))
+
+
+def index_file(prefix: Path) -> Path:
+    """The file with the table of a checkpoint."""
+    return prefix.with_name(prefix.name + ".index")
+
+
+def _prefix(path: Path) -> Path:
+    if path.suffix == ".index":
+        return path.with_suffix("")
+    if not path.is_dir():
+        return path
+    found = sorted(path.glob("*.index"))
+    if len(found) != 1:
+        raise CheckpointError(f"{path}: holds {len(found)} TensorFlow checkpoints, expected one; name its .index file")
+    return found[0].with_suffix("")
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Say which file it was that could not be read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise CheckpointError(f"{path}: no such file; give the prefix of a TensorFlow checkpoint") from None
+    except DamagedBytesError as error:
+        raise CheckpointError(f"{path}: damaged: {error}; take a fresh copy") from None
+
+
+def _read_header(message: bytes) -> int:
+    header = dict(fields(message))
+    num_shards = _number(header, 1)
+    if _number(header, 2) != _LITTLE_ENDIAN:
+        raise DamagedBytesError("written on a big-endian machine, which is not supported")
+    if not 0 < num_shards < 100_000:
+        raise DamagedBytesError(f"states {num_shards} data files")
+    return num_shards
+
+
+def _read_entry(message: bytes) -> Entry:
+    values = dict(fields(message))
+    shape = values.get(2, b"")
+    if not isinstance(shape, bytes):
+        raise DamagedBytesError("a shape that is a number")
+    dimensions = tuple(_read_dimension(value) for number, value in fields(shape) if number == 2)
+    numbers = [_number(values, number) for number in (1, 3, 4, 5, 6)]
+    dtype, shard, offset, size, crc = numbers
+    return Entry(dtype, dimensions, shard, offset, size, crc, sliced=7 in values)
+
+
+def _read_dimension(message: int | bytes) -> int:
+    if not isinstance(message, bytes):
+        raise DamagedBytesError("a dimension that is a number")
+    size = _number(dict(fields(message)), 1)
+    if size >= 2**40:
+        raise DamagedBytesError(f"a dimension of {size}")
+    return size
+
+
+def _number(values: Mapping[int, int | bytes], number: int) -> int:
+    value = values.get(number, 0)
+    if isinstance(value, bytes):
+        raise DamagedBytesError(f"field {number} holds bytes instead of a number")
+    return value
+
+
+def _write_entry(array: np.ndarray, *, offset: int, size: int, crc: int) -> bytes:
+    dtype = next((number for number, dtype in DTYPES.items() if dtype == array.dtype.newbyteorder("<")), None)
+    if dtype is None:
+        raise CheckpointError(f"a TensorFlow checkpoint cannot hold {array.dtype}; convert it to float32 first")
+    shape = b"".join(bytes_field(2, number_field(1, dimension)) for dimension in array.shape)
+    place = number_field(4, offset) + number_field(5, size) + fixed32_field(6, crc)
+    return number_field(1, dtype) + bytes_field(2, shape) + place
+
+
+def _read_part(path: Path, offset: int, size: int) -> bytes:
+    """Up to `size` bytes from `offset`; asks the file for its length first, so that a forged size allocates nothing."""
+    try:
+        with path.open("rb") as file:
+            if offset + size > file.seek(0, 2):
+                return b""
+            file.seek(offset)
+            return file.read(size)
+    except FileNotFoundError:
+        raise CheckpointError(f"{path}: missing, but the index lists it; take a fresh copy") from None
+
+
+def _decode(content: bytes, entry: Entry) -> np.ndarray:
+    if entry.dtype == _BFLOAT16:
+        upper = np.frombuffer(content, dtype="<u2").astype(np.uint32)
+        return (upper << 16).view(np.float32).reshape(entry.shape)
+    return np.frombuffer(content, dtype=DTYPES[entry.dtype]).reshape(entry.shape).copy()

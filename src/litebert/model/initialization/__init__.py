@@ -1,0 +1,1 @@
+"""Weights before training. Before: modules just built. After: training."""

@@ -1,0 +1,190 @@
+"""The one two-way table of names: every tensor here, in transformers and in the original TensorFlow code.
+
+Before: a config. After: `directory` and the interop room rename tensors by it. Torch-free.
+Source: the variables of the original modeling.py and the state dict of transformers' `AlbertForPreTraining`.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from litebert.model.config import ModelConfig
+from litebert.model.sharing_schedule import sharing_schedule, stored_blocks
+
+Format = Literal["litebert", "transformers", "tensorflow"]
+Kind = Literal["table", "dense", "norm", "output", "plain"]
+
+
+@dataclass(frozen=True)
+class TensorNames:
+    """One tensor's name in each format; None where a format has no such tensor."""
+
+    ours: str
+    transformers: str | None
+    tensorflow: str | None
+    transposed: bool = False
+    """TensorFlow stores this matrix as (inputs, outputs)."""
+
+    def in_format(self, name: Format) -> str | None:
+        """The name in one of the formats."""
+        return {"litebert": self.ours, "transformers": self.transformers, "tensorflow": self.tensorflow}[name]
+
+
+@dataclass(frozen=True)
+class _Module:
+    ours: str
+    kind: Kind
+    transformers: str | None
+    tensorflow: str | None
+
+    def at(self, **indices: int) -> "_Module":
+        """The module with its indices written in."""
+        theirs, original = self.transformers, self.tensorflow
+        return _Module(
+            self.ours.format(**indices),
+            self.kind,
+            theirs and theirs.format(**indices),
+            original and original.format(**indices),
+        )
+
+
+_PARTS: Final[dict[Kind, tuple[tuple[str, str, bool], ...]]] = {
+    "table": ((".weight", "", False),),
+    "dense": ((".weight", "/kernel", True), (".bias", "/bias", False)),
+    "norm": ((".weight", "/gamma", False), (".bias", "/beta", False)),
+    "output": ((".weight", "output_weights", False), (".bias", "output_bias", False)),
+    "plain": (("", "", False),),
+}
+"""What each kind of module stores: ending here and in transformers, ending in TensorFlow, transposed there?"""
+
+_THEIR_LAYER = "albert.encoder.albert_layer_groups.{group}.albert_layers.{inner}"
+_ORIGINAL_LAYER = "bert/encoder/transformer/group_{group}/inner_group_{inner}"
+
+_EMBEDDINGS = (
+    _Module("encoder.embeddings.word", "table", "albert.embeddings.word_embeddings", "bert/embeddings/word_embeddings"),
+    _Module(
+        "encoder.embeddings.token_type",
+        "table",
+        "albert.embeddings.token_type_embeddings",
+        "bert/embeddings/token_type_embeddings",
+    ),
+    _Module(
+        "encoder.embeddings.position",
+        "table",
+        "albert.embeddings.position_embeddings",
+        "bert/embeddings/position_embeddings",
+    ),
+    _Module("encoder.embeddings.norm", "norm", "albert.embeddings.LayerNorm", "bert/embeddings/LayerNorm"),
+    _Module(
+        "encoder.projection",
+        "dense",
+        "albert.encoder.embedding_hidden_mapping_in",
+        "bert/encoder/embedding_hidden_mapping_in",
+    ),
+)
+_ATTENTION = (
+    *(
+        _Module(
+            f"encoder.attentions.{{block}}.{part}",
+            "dense",
+            f"{_THEIR_LAYER}.attention.{part}",
+            f"{_ORIGINAL_LAYER}/attention_1/self/{part}",
+        )
+        for part in ("query", "key", "value")
+    ),
+    _Module(
+        "encoder.attentions.{block}.output",
+        "dense",
+        f"{_THEIR_LAYER}.attention.dense",
+        f"{_ORIGINAL_LAYER}/attention_1/output/dense",
+    ),
+    _Module(
+        "encoder.attentions.{block}.norm",
+        "norm",
+        f"{_THEIR_LAYER}.attention.LayerNorm",
+        f"{_ORIGINAL_LAYER}/LayerNorm",
+    ),
+)
+# The original nests the second dense layer in the scope of the first.
+_FEED_FORWARD = (
+    _Module(
+        "encoder.feed_forwards.{block}.up",
+        "dense",
+        f"{_THEIR_LAYER}.ffn",
+        f"{_ORIGINAL_LAYER}/ffn_1/intermediate/dense",
+    ),
+    _Module(
+        "encoder.feed_forwards.{block}.down",
+        "dense",
+        f"{_THEIR_LAYER}.ffn_output",
+        f"{_ORIGINAL_LAYER}/ffn_1/intermediate/output/dense",
+    ),
+    _Module(
+        "encoder.feed_forwards.{block}.norm",
+        "norm",
+        f"{_THEIR_LAYER}.full_layer_layer_norm",
+        f"{_ORIGINAL_LAYER}/LayerNorm_1",
+    ),
+)
+_HEADS = (
+    _Module("encoder.pooler", "dense", "albert.pooler", "bert/pooler/dense"),
+    _Module("mlm.dense", "dense", "predictions.dense", "cls/predictions/transform/dense"),
+    _Module("mlm.norm", "norm", "predictions.LayerNorm", "cls/predictions/transform/LayerNorm"),
+    _Module("mlm.bias", "plain", "predictions.bias", "cls/predictions/output_bias"),
+    _Module("sop", "output", "sop_classifier.classifier", "cls/seq_relationship/"),
+    _Module("classifier", "output", "classifier", ""),
+    _Module("spans", "output", "qa_outputs", "cls/squad/"),
+    _Module("start", "dense", None, "start_logits/dense"),
+    _Module("end_dense", "dense", None, "end_logits/dense_0"),
+    _Module("end_norm", "norm", None, "end_logits/LayerNorm"),
+    _Module("end", "dense", None, "end_logits/dense_1"),
+    _Module("answer_dense", "dense", None, "answer_class/dense_0"),
+    _Module("answer", "dense", None, "answer_class/dense_1"),
+)
+
+_GROUP_RULES: Final[dict[Format, Callable[[int, int, int], int]]] = {
+    "transformers": lambda layer, layers, groups: int(layer / (layers / groups)),
+    "tensorflow": lambda layer, layers, groups: int(layer / layers * groups),
+}
+"""Which group a layer runs, as the others compute it: with floats, so at some depths not what the config says."""
+
+
+def tensor_names(config: ModelConfig) -> tuple[TensorNames, ...]:
+    """Every tensor that a model of this config may store, with all heads, in the order of the forward pass."""
+    return tuple(names for module in _modules(config) for names in _tensors(module))
+
+
+def groups_in(config: ModelConfig, name: Format) -> int | None:
+    """`num_hidden_groups` with which the other code runs our schedule of blocks; None if there is no such number."""
+    schedule = sharing_schedule(config)
+    for groups in (config.num_hidden_groups, config.num_hidden_layers):
+        theirs = _schedule_by(_GROUP_RULES[name], config.replace(num_hidden_groups=groups, sharing="all"))
+        if schedule == theirs:
+            return groups
+    return None
+
+
+def _schedule_by(rule: Callable[[int, int, int], int], config: ModelConfig) -> tuple[tuple[int, int], ...]:
+    layers, inner = config.num_hidden_layers, config.inner_group_num
+    starts = (rule(layer, layers, config.num_hidden_groups) * inner for layer in range(layers))
+    return tuple((start + block, start + block) for start in starts for block in range(inner))
+
+
+def _modules(config: ModelConfig) -> Iterator[_Module]:
+    attentions, feed_forwards = stored_blocks(config)
+    yield from _EMBEDDINGS
+    for count, modules in ((attentions, _ATTENTION), (feed_forwards, _FEED_FORWARD)):
+        for block in range(count):
+            group, inner = divmod(block, config.inner_group_num)
+            yield from (module.at(block=block, group=group, inner=inner) for module in modules)
+    yield from _HEADS
+
+
+def _tensors(module: _Module) -> Iterator[TensorNames]:
+    for ending, original_ending, transposed in _PARTS[module.kind]:
+        yield TensorNames(
+            ours=module.ours + ending,
+            transformers=None if module.transformers is None else module.transformers + ending,
+            tensorflow=None if module.tensorflow is None else module.tensorflow + original_ending,
+            transposed=transposed,
+        )

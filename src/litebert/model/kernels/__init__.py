@@ -1,0 +1,1 @@
+"""How attention and losses are computed. Before: tensors of the layers. After: layers."""

@@ -1,0 +1,1 @@
+"""The parts of a block. Before: config. After: the encoder."""

@@ -1,0 +1,90 @@
+"""The original's SQuAD 2.0 model. Before: `encoder.py`. After: tasks turn its beams into answers."""
+
+from typing import Final
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from litebert.model.config import ModelConfig
+from litebert.model.encoder import Encoder
+from litebert.model.initialization.random_init import initialize
+from litebert.model.kernels.cross_entropy import at_least_32_bits
+from litebert.model.outputs import AnswerBeams, QuestionAnsweringWithNoAnswerOutput
+from litebert.model.shapes import Ids, Mask, States
+
+FORBIDDEN: Final = -1e30
+"""Score of a position that may not be part of an answer. Source: `p_mask` in the original squad_utils.py."""
+
+
+class ForQuestionAnsweringWithNoAnswer(nn.Module):
+    """The span that answers a question, the end conditioned on the start, or that there is none.
+
+    `answer_mask` is True where an answer may begin or end: the document, and the first position, which stands for no
+    answer. Source: `create_v2_model` in the original squad_utils.py, after XLNet.
+    """
+
+    def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
+        super().__init__()
+        hidden = config.hidden_size
+        self.config = config
+        self.encoder = Encoder(config, pooler=False)
+        self.start = nn.Linear(hidden, 1)
+        self.end_dense = nn.Linear(2 * hidden, hidden)
+        self.end_norm = nn.LayerNorm(hidden, eps=config.layer_norm_eps)
+        self.end = nn.Linear(hidden, 1)
+        self.answer_dense = nn.Linear(2 * hidden, hidden)
+        self.answer = nn.Linear(hidden, 1, bias=False)
+        self.dropout = nn.Dropout(config.classifier_dropout_prob)
+        initialize(self, scale=config.initializer_range, seed=seed)
+
+    def forward(
+        self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids, answer_mask: Mask, starts: Int[Tensor, " B"]
+    ) -> QuestionAnsweringWithNoAnswerOutput:
+        """Scores for training, where the end is scored after the true start."""
+        output = self.encoder(input_ids, attention_mask, token_type_ids)
+        states = output.last_hidden_state
+        start = self._start_log_probs(states, answer_mask)
+        end = self._end_log_probs(states, starts[:, None], answer_mask)[:, 0]
+        return QuestionAnsweringWithNoAnswerOutput(start, end, self._impossible_logits(states, start), output)
+
+    def beams(
+        self,
+        input_ids: Ids,
+        attention_mask: Mask,
+        token_type_ids: Ids,
+        answer_mask: Mask,
+        *,
+        num_starts: int = 5,
+        num_ends: int = 5,
+    ) -> AnswerBeams:
+        """The best starts and the best ends of each; fewer where the sequences are shorter."""
+        output = self.encoder(input_ids, attention_mask, token_type_ids)
+        states, length = output.last_hidden_state, input_ids.shape[1]
+        start = self._start_log_probs(states, answer_mask)
+        best_start, starts = start.topk(min(num_starts, length))
+        best_end, ends = self._end_log_probs(states, starts, answer_mask).topk(min(num_ends, length))
+        return AnswerBeams(best_start, starts, best_end, ends, self._impossible_logits(states, start), output)
+
+    def _start_log_probs(self, states: States, answer_mask: Mask) -> Float[Tensor, "B S"]:
+        return _masked_log_softmax(self.start(states)[..., 0], answer_mask)
+
+    def _end_log_probs(self, states: States, starts: Int[Tensor, "B K"], answer_mask: Mask) -> Float[Tensor, "B K S"]:
+        """Log-probability of each position to be the last of the answer that begins at each of `starts`."""
+        start_states = states.gather(1, starts[..., None].expand(-1, -1, states.shape[-1]))  # B K H
+        # end_dense over a state joined with a start state, without writing out all S · K pairs of width 2 H
+        of_state, of_start = self.end_dense.weight.chunk(2, dim=1)
+        joined = F.linear(states, of_state)[:, None] + F.linear(start_states, of_start, self.end_dense.bias)[:, :, None]
+        logits = self.end(self.end_norm(torch.tanh(joined)))[..., 0]
+        return _masked_log_softmax(logits, answer_mask[:, None])
+
+    def _impossible_logits(self, states: States, start_log_probs: Float[Tensor, "B S"]) -> Float[Tensor, " B"]:
+        """Score of no answer, from the expected start state and the first position."""
+        expected_start = torch.einsum("bs,bsh->bh", start_log_probs.exp().to(states.dtype), states)
+        joined = torch.cat([expected_start, states[:, 0]], dim=-1)
+        return self.answer(self.dropout(torch.tanh(self.answer_dense(joined))))[:, 0]
+
+
+def _masked_log_softmax(logits: Float[Tensor, "*B S"], mask: Bool[Tensor, "*#B S"]) -> Float[Tensor, "*B S"]:
+    return at_least_32_bits(logits).masked_fill(~mask, FORBIDDEN).log_softmax(-1)

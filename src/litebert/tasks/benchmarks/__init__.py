@@ -1,0 +1,1 @@
+"""GLUE, SQuAD and RACE as rows of data. Before: published files. After: commands."""

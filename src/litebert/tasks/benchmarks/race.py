@@ -1,0 +1,91 @@
+"""RACE: reading comprehension with four options. Before: the published folders. After: `official`.
+
+Each file of a level's folder holds a passage with its questions as JSON; a file may also hold one such object a line,
+which is how the original code wants them (`all.txt`).
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from litebert.errors import DataError
+from litebert.tasks.labelled_data import ChoiceExample
+from litebert.tasks.readers.choice_columns import right_option
+from litebert.tasks.readers.tables import lines_of, read_text
+
+NUM_OPTIONS: Final = 4
+_FIELDS: Final = ("article", "questions", "options", "answers")
+
+
+def read_race(directory: Path, levels: Sequence[str]) -> tuple[ChoiceExample, ...]:
+    """Every question of these levels, in the order of files; DataError with file and field where one is malformed."""
+    examples = []
+    seen: dict[str, Path] = {}
+    for level in levels:
+        files = sorted((directory / level).glob("*.txt"), key=_number)
+        if not files:
+            raise DataError(f"{directory / level}: no .txt files; give the directory that holds train, dev, test")
+        for path in files:
+            for line, passage in _passages(path):
+                name = str(passage.get("id", f"{level}/{path.name}:{line}"))
+                if name in seen:
+                    raise DataError(f"{path}:{line}: field 'id': {name!r} is that of {seen[name]} too; remove one")
+                seen[name] = path
+                examples += _questions(passage, level, name, where=f"{path}:{line}")
+    return tuple(examples)
+
+
+def _passages(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line and content of each object in a file."""
+    text = read_text(path)
+    try:
+        yield 1, _object(json.loads(text), where=f"{path}:1")
+        return
+    except ValueError as error:
+        if isinstance(error, DataError):
+            raise
+    for number, line in enumerate(lines_of(text), start=1):
+        try:
+            content = json.loads(line)
+        except ValueError as error:
+            raise DataError(f"{path}:{number}: not valid JSON ({error}); take a fresh copy") from None
+        yield number, _object(content, where=f"{path}:{number}")
+
+
+def _object(content: Any, *, where: str) -> dict[str, Any]:
+    if not isinstance(content, dict):
+        raise DataError(f"{where}: expected a JSON object, found {type(content).__name__}")
+    for name in _FIELDS:
+        if name not in content:
+            raise DataError(f"{where}: field {name!r}: missing; take a fresh copy")
+    return content
+
+
+def _questions(passage: dict[str, Any], level: str, name: str, *, where: str) -> list[ChoiceExample]:
+    questions, options, answers = passage["questions"], passage["options"], passage["answers"]
+    if not isinstance(passage["article"], str):
+        raise DataError(f"{where}: field 'article': expected a text")
+    for field, values in (("options", options), ("answers", answers)):
+        if not isinstance(values, list) or len(values) != len(questions):
+            raise DataError(f"{where}: field {field!r}: expected one for each of {len(questions)} questions")
+    examples = []
+    for index, (question, choices, answer) in enumerate(zip(questions, options, answers, strict=True)):
+        place = f"{where}: question {index}"
+        if not isinstance(choices, list) or len(choices) != NUM_OPTIONS:
+            found = len(choices) if isinstance(choices, list) else type(choices).__name__
+            raise DataError(f"{place}: field 'options': {found} options, expected {NUM_OPTIONS}")
+        if not all(isinstance(text, str) for text in (question, answer, *choices)):
+            raise DataError(f"{place}: field 'options': question, options and answer must be texts")
+        target = right_option(answer, choices, where=f"{place}: field 'answers'")
+        # Questions about one passage are one group
+        examples.append(
+            ChoiceExample(passage["article"], question, tuple(choices), target, name, level, f"{name}-{index}")
+        )
+    return examples
+
+
+def _number(path: Path) -> tuple[int, str]:
+    digits = re.match(r"\d+", path.stem)
+    return (int(digits[0]) if digits else -1, path.name)

@@ -1,0 +1,1 @@
+"""Predictions of several models averaged. Before: types. After: commands."""

@@ -1,0 +1,1 @@
+"""Scores of predictions. Before: types. After: commands."""

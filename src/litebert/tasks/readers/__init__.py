@@ -1,0 +1,1 @@
+"""Labelled files to examples. Before: the files of the user. After: types."""

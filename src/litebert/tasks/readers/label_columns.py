@@ -1,0 +1,82 @@
+"""A column of labels → targets, or an error with its place. Before: `rows`. After: `delimited`, `official`."""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from litebert.errors import DataError
+from litebert.tasks.readers.tables import Table, did_you_mean
+
+NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+SEPARATOR: Final = "|"
+"""Between the labels of a row with several, where the format has no lists."""
+
+
+def filled(table: Table, label: str) -> list[str]:
+    """The label column without surrounding blanks; an empty label is an error."""
+    values = [value.strip() for value in table.texts(label)]
+    for row, value in zip(table.rows, values, strict=True):
+        if not value:
+            raise DataError(f"{table.path}:{row.line}: field {label!r}: the label is empty; fill it or remove the row")
+    return values
+
+
+def label_names(table: Table, label: str, values: Sequence[str]) -> tuple[str, ...]:
+    """Distinct labels, whole numbers in numeric order, others in alphabetical order."""
+    names = set(values)
+    if len(names) == 1:
+        raise DataError(f"{table.path}: field {label!r}: every row has the label {values[0]!r}; nothing can be learnt")
+    whole_numbers = all(re.fullmatch(r"-?\d{1,18}", name, re.ASCII) for name in names)
+    return tuple(sorted(names, key=(lambda name: (int(name), name)) if whole_numbers else None))
+
+
+def indices(table: Table, label: str, values: Sequence[str], names: Sequence[str]) -> list[int]:
+    """The index of each value in `names`."""
+    known = {name: position for position, name in enumerate(names)}
+    for row, value in zip(table.rows, values, strict=True):
+        _require_known(table, row.line, label, value, known)
+    return [known[value] for value in values]
+
+
+def scores(table: Table, label: str, values: Sequence[str]) -> list[float]:
+    """Each value as a finite number."""
+    for row, value in zip(table.rows, values, strict=True):
+        if not NUMBER.fullmatch(value) or not math.isfinite(float(value)):
+            raise DataError(f"{table.path}:{row.line}: field {label!r}: {value!r} is not a finite number")
+    return [float(value) for value in values]
+
+
+def label_lists(table: Table, label: str) -> list[list[str]]:
+    """The labels of each row: a JSON list, or names with | between them; none at all is an answer too."""
+    lists = []
+    for row, text in zip(table.rows, table.texts(label, lists=True), strict=True):
+        value = row.values[label]
+        names = [str(name) for name in value] if isinstance(value, list) else text.split(SEPARATOR) if text else []
+        names = [name.strip() for name in names]
+        if not all(names):
+            raise DataError(f"{table.path}:{row.line}: field {label!r}: one of the labels is empty; remove it")
+        if len(set(names)) < len(names):
+            raise DataError(f"{table.path}:{row.line}: field {label!r}: a label is given twice; give each once")
+        lists.append(names)
+    return lists
+
+
+def label_sets(
+    table: Table, label: str, lists: Sequence[Sequence[str]], names: Sequence[str]
+) -> list[tuple[float, ...]]:
+    """For each row a 1 for the labels it has and a 0 for the others."""
+    known = {name: position for position, name in enumerate(names)}
+    for row, given in zip(table.rows, lists, strict=True):
+        for value in given:
+            _require_known(table, row.line, label, value, known)
+    return [tuple(float(name in given) for name in names) for given in lists]
+
+
+def _require_known(table: Table, line: int, label: str, value: str, known: dict[str, int]) -> None:
+    if value not in known:
+        shown = ", ".join(repr(name) for name in list(known)[:20])
+        raise DataError(
+            f"{table.path}:{line}: field {label!r}: unknown label {value!r}{did_you_mean(value, known)}; "
+            f"the labels of training are {shown}"
+        )

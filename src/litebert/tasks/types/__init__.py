@@ -1,0 +1,1 @@
+"""One module or package a task type. Before: readers. After: commands, inference."""

@@ -1,0 +1,108 @@
+"""A tokenizer directory on disk. Before: bytes from anywhere. After: `tokenizer.py`.
+
+`spiece.model` (or `vocab.txt`), `tokenizer.json`, `tokenizer_config.json`, and their sums in `SHA256SUMS`.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from litebert.errors import CheckpointError, DataError, LitebertError
+from litebert.files import MANIFEST, read_manifest, write_bytes, write_text
+from litebert.tokenization.sentencepiece_model import SentencePieceModel
+from litebert.tokenization.subwords import SubwordModel
+from litebert.tokenization.text_settings import TextSettings
+from litebert.tokenization.transformers_files import CONFIG_FILE, TOKENIZER_FILE, text_settings, tokenizer_config
+from litebert.tokenization.wordpiece_model import WordPieceModel
+
+
+def read_model(path: Path) -> SubwordModel:
+    """The vocabulary in a directory, with the settings beside it, or in a bare file, with the original's settings."""
+    if path.is_file():
+        return _build(path, _content(path), TextSettings())
+    vocabulary = _vocabulary_file(path)
+    _verify(path, vocabulary.name, CONFIG_FILE, TOKENIZER_FILE)
+    config = path / CONFIG_FILE
+    settings = _settings(config) if config.is_file() else TextSettings()
+    return _build(vocabulary, _content(vocabulary), settings)
+
+
+def tokenizer_files(model: SubwordModel) -> dict[str, bytes]:
+    """Name → content of the files of a tokenizer directory."""
+    return {
+        TOKENIZER_FILE: _json(model.transformers_tokenizer()),
+        CONFIG_FILE: _json(tokenizer_config(model.settings, model.specials)),
+        model.file_name: model.content,
+    }
+
+
+def write_files(files: Mapping[str, bytes], directory: Path) -> None:
+    """Write files into a directory, and their sums into its manifest, beside what it says of others."""
+    for name, content in files.items():
+        write_bytes(directory / name, content)
+    sums = read_manifest(directory) if (directory / MANIFEST).is_file() else {}
+    sums |= {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    write_text(directory / MANIFEST, "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)))
+
+
+def _vocabulary_file(directory: Path) -> Path:
+    """The vocabulary of a directory; the original's releases name theirs `30k-clean.model`."""
+    if not directory.is_dir():
+        raise DataError(f"{directory}: no such file or directory; give a tokenizer directory or a vocabulary file")
+    models = sorted(directory.glob("*.model"))
+    named = [directory / kind.file_name for kind in (SentencePieceModel, WordPieceModel)]
+    for candidate in [*named, *(models if len(models) == 1 else [])]:
+        if candidate.is_file():
+            return candidate
+    raise DataError(
+        f"{directory}: no tokenizer here: expected {' or '.join(path.name for path in named)}; give another directory"
+    )
+
+
+def _build(path: Path, content: bytes, settings: TextSettings) -> SubwordModel:
+    kind = WordPieceModel if path.suffix == ".txt" else SentencePieceModel
+    return kind(content, settings, where=str(path))
+
+
+def _settings(path: Path) -> TextSettings:
+    """Settings in a `tokenizer_config.json`."""
+    try:
+        config = json.loads(_content(path))
+    except ValueError:
+        raise DataError(f"{path}: not a JSON file; take a fresh copy") from None
+    if not isinstance(config, dict):
+        raise DataError(f"{path}: expected a JSON object, found {type(config).__name__}; take a fresh copy")
+    try:
+        return text_settings(config, where=str(path))
+    except LitebertError as error:
+        raise DataError(str(error)) from None
+
+
+def _verify(directory: Path, *names: str) -> None:
+    """Check the tokenizer's files against the manifest, if the directory has one that lists them."""
+    if not (directory / MANIFEST).is_file():
+        return
+    try:
+        sums = read_manifest(directory)
+    except CheckpointError as error:
+        raise DataError(str(error)) from None
+    for name in names:
+        if name not in sums:
+            continue
+        if not (directory / name).is_file():
+            raise DataError(f"{directory / name}: missing, but {MANIFEST} lists it; take a fresh copy")
+        if hashlib.sha256(_content(directory / name)).hexdigest() != sums[name]:
+            raise DataError(f"{directory / name}: damaged: its SHA-256 is not that of {MANIFEST}; take a fresh copy")
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from None
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8")

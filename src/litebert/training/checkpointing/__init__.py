@@ -1,0 +1,1 @@
+"""Checkpoints. Before: the trainer. After: a resumed run."""

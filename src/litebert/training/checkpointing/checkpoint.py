@@ -1,0 +1,144 @@
+"""Checkpoints on disk. Before: a step is done. After: a killed run goes on from the newest that is whole.
+
+    checkpoints/step-00001000/{model.safetensors, optimizer.safetensors, trainer_state.json, SHA256SUMS}
+    checkpoints/LATEST        name of the newest one
+
+Why not torch's DCP: docs/decisions/0002-checkpoints-are-safetensors.md.
+"""
+
+import json
+import logging
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from litebert.errors import CheckpointError
+from litebert.files import (
+    atomic_directory,
+    read_manifest,
+    require_space,
+    translate_os_errors,
+    verify_manifest,
+    write_json,
+    write_text,
+)
+
+LATEST = "LATEST"
+_FORMAT = 1
+_MODEL, _OPTIMIZER, _STATE = "model.safetensors", "optimizer.safetensors", "trainer_state.json"
+_NAME = re.compile(r"step-(\d{8,})")
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """All that a run needs in order to go on: tensors and plain values, nothing that depends on the number of ranks."""
+
+    step: int
+    state: dict[str, Any]
+    """Counters and fingerprint, ready for JSON."""
+    model: Mapping[str, Tensor]
+    optimizer: Mapping[str, Tensor]
+
+    @property
+    def size(self) -> int:
+        """Bytes of its tensors; the rest is small."""
+        return sum(tensor.nbytes for tensors in (self.model, self.optimizer) for tensor in tensors.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """The checkpoints of one run, written by one process."""
+
+    directory: Path
+    keep: int
+    """How many of the newest stay."""
+
+    def save(self, checkpoint: Checkpoint) -> Path:
+        """Write `checkpoint`, whole or not at all, then remove those that are too old."""
+        self._remove_remains()
+        path = self.path(checkpoint.step)
+        require_space(path, checkpoint.size)
+        with atomic_directory(path) as temporary, translate_os_errors(path, needed=checkpoint.size):
+            save_file(dict(checkpoint.model), temporary / _MODEL)
+            save_file(dict(checkpoint.optimizer), temporary / _OPTIMIZER)
+            write_json(temporary / _STATE, {"format": _FORMAT, "step": checkpoint.step, **checkpoint.state})
+        write_text(self.directory / LATEST, path.name + "\n")
+        self._retain(checkpoint.step)
+        return path
+
+    def path(self, step: int) -> Path:
+        """Where the checkpoint of a step is or would be."""
+        return self.directory / f"step-{step:08d}"
+
+    def newest_valid(self, *, until: int | None = None) -> Path | None:
+        """The newest checkpoint, no later than step `until`, whose every byte is as it was written; None without any.
+
+        Damaged ones are reported and passed over. If all are damaged that is a CheckpointError, not a fresh start.
+        """
+        steps = {step: path for step, path in self.steps().items() if until is None or step <= until}
+        for step in reversed(steps):
+            try:
+                return verified(steps[step])
+            except CheckpointError as error:
+                logger.warning("%s; trying the checkpoint before it", error)
+        if steps:
+            raise CheckpointError(
+                f"{self.directory}: none of the {len(steps)} checkpoints is whole; "
+                f"restore one from a copy, or remove the directory to start again"
+            )
+        return None
+
+    def steps(self) -> dict[int, Path]:
+        """Step → checkpoint, oldest first; they may be damaged."""
+        found = self.directory.glob("step-*") if self.directory.is_dir() else ()
+        matches = [(match, path) for path in found if (match := _NAME.fullmatch(path.name))]
+        return dict(sorted((int(match[1]), path) for match, path in matches))
+
+    def _retain(self, newest: int) -> None:
+        """Keep the newest, just written, and those before it; later ones are damaged, or the run had not gone back."""
+        steps = self.steps()
+        kept = [step for step in steps if step <= newest][-self.keep :]
+        for step, path in steps.items():
+            if step not in kept:
+                shutil.rmtree(path, ignore_errors=True)
+
+    def _remove_remains(self) -> None:
+        """Remove what a process that was killed while saving left behind."""
+        for pattern in (".step-*.tmp", ".step-*.old", f".{LATEST}.*.tmp"):
+            for path in self.directory.glob(pattern):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def verified(path: Path) -> Path:
+    """`path`, once every file of that checkpoint is there with its SHA-256."""
+    try:
+        verify_manifest(path)
+        listed = read_manifest(path)
+    except OSError as error:
+        raise CheckpointError(f"{path}: damaged: {error.strerror}: {error.filename}") from None
+    if missing := {_MODEL, _OPTIMIZER, _STATE} - listed.keys():
+        raise CheckpointError(f"{path}: damaged: SHA256SUMS does not list {', '.join(sorted(missing))}")
+    return path
+
+
+def read_state(path: Path) -> dict[str, Any]:
+    """The counters and the fingerprint of a checkpoint."""
+    state = json.loads((path / _STATE).read_text(encoding="utf-8"))
+    if state["format"] != _FORMAT:
+        raise CheckpointError(
+            f"{path}: format {state['format']}, this version reads {_FORMAT}; resume with the version that wrote it"
+        )
+    return state
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The tensors of the model and of the optimizer, on the CPU."""
+    return load_file(path / _MODEL), load_file(path / _OPTIMIZER)

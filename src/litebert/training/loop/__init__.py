@@ -1,0 +1,1 @@
+"""Steps, durations and what surrounds a step. Before: settings. After: the trainer."""

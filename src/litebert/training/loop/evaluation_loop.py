@@ -1,0 +1,51 @@
+"""Exact losses and accuracies over held-out batches. Before: a model, batches. After: reports."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import torch
+from torch import nn
+
+from litebert.training.distributed.context import DistributedContext
+from litebert.training.loop.precision import autocast
+from litebert.training.loop.step import add_sums
+from litebert.training.protocols import Batch, LossSums, Number, Objective
+from litebert.training.train_settings import Precision
+
+
+def evaluate(
+    model: nn.Module,
+    objective: Objective,
+    batches: Iterable[Batch],
+    *,
+    device: torch.device,
+    precision: Precision = "fp32",
+) -> dict[str, Number]:
+    """`loss`, and of each named loss `<name>_loss`, `<name>_accuracy` and `<name>_count`, over all ranks.
+
+    Sums are divided by counts once, at the end, so neither batch size nor the number of ranks changes the result.
+    """
+    training = model.training
+    model.eval()
+    counts: Counter[str] = Counter()
+    total = LossSums(losses={}, correct={})
+    with torch.inference_mode():
+        for batch in batches:
+            with autocast(precision, device):
+                add_sums(total, objective(model, batch.to(device)))
+            counts.update(objective.counts(batch))
+    model.train(training)
+    return _means(total, counts)
+
+
+def _means(total: LossSums, counts: Counter[str]) -> dict[str, Number]:
+    own = [{name: value.item() for name, value in part.items()} for part in (total.losses, total.correct)]
+    losses, correct, all_counts = Counter(), Counter(), Counter()
+    for rank_losses, rank_correct, rank_counts in DistributedContext.current("cpu").gather((*own, counts)):
+        losses.update(rank_losses)
+        correct.update(rank_correct)
+        all_counts.update(rank_counts)
+    means = {f"{name}_loss": value / max(all_counts[name], 1) for name, value in losses.items()}
+    accuracies = {f"{name}_accuracy": value / max(all_counts[name], 1) for name, value in correct.items()}
+    named_counts = {f"{name}_count": value for name, value in all_counts.items()}
+    return {"loss": sum(means.values()), **means, **accuracies, **named_counts}

@@ -1,0 +1,97 @@
+"""Memory: what a step needs at its peak, and too little of it in a sentence. Before: a step. After: what to set."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import torch
+
+from litebert.errors import LitebertError
+from litebert.training.protocols import Batch
+
+_ALLOCATORS = ("can't allocate memory", "not enough memory", "out of memory")
+"""What torch's allocators say, of the CPU on Linux and Windows and of an accelerator."""
+
+
+class OutOfMemoryError(LitebertError):
+    """A step that needs more memory than the device has; `examples` were in its largest microbatch."""
+
+    def __init__(self, message: str, *, examples: int) -> None:
+        super().__init__(message)
+        self.examples = examples
+
+
+@contextmanager
+def explained_memory(microbatches: Sequence[Batch], device: torch.device) -> Iterator[None]:
+    """Turn a failed allocation into an OutOfMemoryError that says what to set."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if not (isinstance(error, MemoryError) or any(words in str(error) for words in _ALLOCATORS)):
+            raise
+        examples = max(batch.num_examples for batch in microbatches)
+        raise OutOfMemoryError(
+            f"out of memory: a microbatch of {examples} examples needs more than {device} has; {_advice(examples)}",
+            examples=examples,
+        ) from error
+
+
+def _advice(examples: int) -> str:
+    if examples > 1:
+        return "halve microbatch_size, which gives the same gradient, and start the same command again"
+    return "keep fewer activations (compute.activation_checkpoint_interval=1), shorten the examples, or take a smaller model"
+
+
+class PeakMemory:
+    """The most memory used inside its block beyond what was used before it, in bytes.
+
+    Of a CUDA device what torch has allocated there, of the CPU what the process holds; 0 where the system does not say.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.bytes = 0
+        self._device = device
+        self._before = 0
+
+    def __enter__(self) -> "PeakMemory":
+        if self._device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(self._device)
+            self._before = torch.cuda.memory_allocated(self._device)
+        else:
+            with suppress(OSError):
+                Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+            self._before = _process_status("VmRSS")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._device.type == "cuda":
+            peak = torch.cuda.max_memory_allocated(self._device)
+        else:
+            peak = _process_status("VmHWM")
+        self.bytes = max(0, peak - self._before)
+
+
+def memory_used(device: torch.device) -> int:
+    """Bytes: on a CUDA device the most that torch has had, on the CPU what the process holds; 0 where nobody says."""
+    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else _process_status("VmRSS")
+
+
+def memory_left(device: torch.device) -> int | None:
+    """Bytes that `device` has left for this process; None where the system does not say."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    return _kilobytes(Path("/proc/meminfo"), "MemAvailable")
+
+
+def _process_status(field: str) -> int:
+    return _kilobytes(Path("/proc/self/status"), field) or 0
+
+
+def _kilobytes(file: Path, field: str) -> int | None:
+    """Bytes of a line such as `MemAvailable:  123 kB`."""
+    with suppress(OSError):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            name, _, rest = line.partition(":")
+            if name == field:
+                return int(rest.split()[0]) * 1024
+    return None

@@ -1,0 +1,42 @@
+"""How fast a run is, and how much of the device it uses. Before: a step's time and tokens. After: the step's record."""
+
+import torch
+
+from litebert.training.distributed.context import DistributedContext
+
+# Dense bf16 peak in FLOP/s. Source: the vendor's data sheets, without sparsity.
+_PEAK_FLOPS = {
+    "H200": 989e12,
+    "H100 PCIe": 756e12,
+    "H100": 989e12,
+    "A100": 312e12,
+    "L40S": 362e12,
+    "A10": 125e12,
+    "L4": 121e12,
+    "V100": 125e12,
+    "T4": 65e12,
+}
+
+
+def peak_flops(world: DistributedContext) -> float | None:
+    """Peak FLOP/s of all accelerators of `world`, taken to be alike; None where they are not in the table."""
+    name = torch.cuda.get_device_name(world.device) if world.device.type == "cuda" else ""
+    peak = peak_flops_of(name)
+    return None if peak is None else peak * world.size
+
+
+def peak_flops_of(device_name: str) -> float | None:
+    """Peak FLOP/s of the accelerator that calls itself `device_name`, None where it is not in the table."""
+    return next((peak for part, peak in _PEAK_FLOPS.items() if part in device_name), None)
+
+
+def throughput(
+    *, tokens: int, examples: int, seconds: float, flops_per_token: float | None, peak: float | None
+) -> dict[str, float]:
+    """Rates over all ranks; `flops_per_second` and `mfu` where they can be known. `peak` is that of all devices."""
+    rates = {"tokens_per_second": tokens / seconds, "examples_per_second": examples / seconds}
+    if flops_per_token is not None:
+        rates["flops_per_second"] = flops_per_token * tokens / seconds
+        if peak is not None:
+            rates["mfu"] = rates["flops_per_second"] / peak
+    return rates

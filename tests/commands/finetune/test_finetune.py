@@ -1,0 +1,291 @@
+"""Fine-tuning: learns, keeps the best, resumes exactly, refuses what would train nonsense."""
+
+import json
+import logging
+from dataclasses import replace
+
+import pytest
+import torch
+
+from litebert.commands.finetune.finetune import finetune
+from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config
+from litebert.errors import CheckpointError, ConfigError, DataError, StoppedBySignalError
+from litebert.inference.predictor import Predictor
+from litebert.model.config import ModelConfig
+from litebert.model.io.model_directory import load_model, save_model
+from litebert.model.models import ForMaskedLM, ForPretraining
+from litebert.tasks.metrics.evaluation import Evaluation
+from litebert.training.monitoring.events import StepDone
+from support.labelled_files import write_opinions
+
+TRAIN = {
+    "duration": "40 steps",
+    "optimizer": "adamw",
+    "learning_rate": 0.01,
+    "evaluate_every": "20 steps",
+    "device": "cpu",
+}
+
+
+@pytest.fixture(scope="session")
+def config(tiny_tokenizer):
+    return ModelConfig(
+        vocab_size=tiny_tokenizer.vocab_size,
+        embedding_size=16,
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=40,
+        hidden_dropout_prob=0.1,
+        initializer_range=0.1,
+    )
+
+
+@pytest.fixture(scope="session")
+def pretrained(tiny_tokenizer, config, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("pretrained") / "model"
+    return save_model(ForPretraining(config), directory, extra_files=tiny_tokenizer.files())
+
+
+@pytest.fixture
+def settings(pretrained, tmp_path):
+    """Settings as plain values, to change before they are parsed."""
+    return {
+        "model": str(pretrained),
+        "data": {"train": write_opinions(tmp_path / "train.tsv"), "dev": tmp_path / "train.tsv"},
+        "train": dict(TRAIN),
+        "batch_size": 12,
+        "microbatch_size": 8,
+        "max_length": 32,
+    }
+
+
+def parsed(settings, **changes):
+    return FinetuneRun.parse({**settings, **changes}, where="test")
+
+
+def test_a_run_learns_and_leaves_the_best_model_with_its_figures(settings, tmp_path):
+    result = finetune(parsed(settings), tmp_path / "run")
+    assert result.best["metrics"]["accuracy"] > 0.9
+    assert (result.kind, result.train_examples, result.steps) == ("classification", 36, 40)
+    evaluation = json.loads((result.model / "evaluation.json").read_text())
+    assert evaluation == json.loads(json.dumps(result.best))
+    assert sum(map(sum, evaluation["confusion_matrix"])) == evaluation["examples"] == 36
+    answers = Predictor.load(result.model).classify(["the film was good", "the music was bad"])
+    assert [answer.label for answer in answers] == ["good", "bad"]
+    card = (result.model / "README.md").read_text()
+    assert "bad, good" in card
+    assert f"{evaluation['metrics']['accuracy']:.4g}" in card
+
+
+def test_transformers_loads_the_result_with_the_same_answers(settings, tmp_path):
+    settings["train"]["duration"] = "1 steps"
+    transformers = pytest.importorskip("transformers")
+    result = finetune(parsed(settings), tmp_path / "run")
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(result.model)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(result.model)
+    assert model.config.id2label == {0: "bad", 1: "good"}
+    with torch.inference_mode():
+        logits = model(**tokenizer(["the film was good"], return_tensors="pt")).logits
+    (ours,) = Predictor.load(result.model).classify(["the film was good"])
+    assert logits.softmax(-1)[0].tolist() == pytest.approx(list(ours.probabilities.values()), abs=1e-5)
+
+
+def test_a_regression_learns_scores(settings, tmp_path):
+    write_opinions(tmp_path / "train.tsv", labels=(0.5, 4.5))
+    result = finetune(parsed(settings), tmp_path / "run")
+    assert result.kind == "regression"
+    assert set(result.best["metrics"]) == {"pearson", "spearman"}
+    assert result.best["metrics"]["pearson"] > 0.9
+    good, bad = Predictor.load(result.model).score(["the film was good", "the music was bad"])
+    assert good > bad
+
+
+def test_rows_are_held_out_where_there_is_no_file_for_them(settings, tmp_path):
+    settings["train"]["duration"] = "1 steps"
+    settings["data"] = {"train": write_opinions(tmp_path / "train.csv"), "dev": {"fraction": 0.25, "seed": 3}}
+    result = finetune(parsed(settings), tmp_path / "run")
+    assert (result.train_examples, result.best["examples"]) == (27, 9)
+
+
+def test_the_best_evaluation_is_kept_not_the_last(settings, tmp_path, monkeypatch):
+    scores = iter([0.5, 0.9, 0.7, 0.9])
+
+    def score(*_, **__):
+        return Evaluation(metrics={"accuracy": next(scores)}, examples=36)
+
+    monkeypatch.setattr("litebert.commands.finetune.labelled_set.LabelledSet.score", score)
+    settings["train"]["evaluate_every"] = "10 steps"
+    result = finetune(parsed(settings), tmp_path / "run")
+    assert (result.best["step"], result.best["metrics"]) == (20, {"accuracy": 0.9})
+
+
+def test_a_stopped_run_resumes_to_the_same_weights(settings, tmp_path):
+    settings["train"]["checkpoint_every"] = "10 steps"
+    run = parsed(settings)
+    whole = finetune(run, tmp_path / "whole")
+
+    def stop(event):
+        if isinstance(event, StepDone) and event.position.step == 25:
+            raise StoppedBySignalError("stopped by the test", signal_number=15)
+
+    with pytest.raises(StoppedBySignalError):
+        finetune(run, tmp_path / "stopped", listeners=[stop])
+    resumed = finetune(run, tmp_path / "stopped")
+    assert resumed.best == whole.best
+    expected = load_model(whole.model).state_dict()
+    for name, tensor in load_model(resumed.model).state_dict().items():
+        assert torch.equal(tensor, expected[name]), name
+
+
+def test_a_finished_run_is_given_back_untouched(settings, tmp_path, caplog):
+    settings["train"]["duration"] = "1 steps"
+    run = parsed(settings)
+    first = finetune(run, tmp_path / "run")
+    written = (first.model / "model.safetensors").stat().st_mtime_ns
+    with caplog.at_level(logging.INFO, "litebert"):
+        again = finetune(run, tmp_path / "run")
+    assert again.to_dict() == json.loads(json.dumps(first.to_dict()))
+    assert "this run is finished" in caplog.text
+    assert (first.model / "model.safetensors").stat().st_mtime_ns == written
+    assert "best at step" in again.to_text()
+    assert " steps in 9 seconds, " in replace(again, elapsed_seconds=9.4).to_text()
+    assert " steps in 1.5 minutes, " in replace(again, elapsed_seconds=90).to_text()
+
+
+def test_a_finished_run_with_other_settings_is_refused(settings, tmp_path):
+    settings["train"]["duration"] = "1 steps"
+    finetune(parsed(settings), tmp_path / "run")
+    with pytest.raises(ConfigError, match="other settings \\(seed\\)"):
+        finetune(parsed(settings, seed=7), tmp_path / "run")
+
+
+@pytest.mark.parametrize(("content", "message"), [(None, "missing"), ("{", "damaged: not JSON")])
+def test_a_run_that_lost_its_model_says_so(settings, tmp_path, content, message):
+    settings["train"]["duration"] = "1 steps"
+    run = parsed(settings)
+    result = finetune(run, tmp_path / "run")
+    (tmp_path / "run" / "result.json").unlink()
+    evaluation = result.model / "evaluation.json"
+    evaluation.unlink() if content is None else evaluation.write_text(content)
+    with pytest.raises(CheckpointError, match=message):
+        finetune(run, tmp_path / "run")
+
+
+def test_every_dropout_setting_reaches_the_model(settings, tmp_path):
+    rates = {"hidden_dropout_prob": 0.3, "attention_probs_dropout_prob": 0.2, "classifier_dropout_prob": 0.4}
+    settings["train"]["duration"] = "1 steps"
+    config = load_model(finetune(parsed(settings, **rates), tmp_path / "run").model).config
+    assert {name: getattr(config, name) for name in rates} == rates
+
+
+def test_the_new_head_is_said_and_random_weights_are_a_warning(settings, pretrained, tmp_path, caplog):
+    settings["train"]["duration"] = "1 steps"
+    with caplog.at_level(logging.INFO, "litebert"):
+        finetune(parsed(settings), tmp_path / "pretrained")
+        assert "the head starts from new ones" in caplog.text
+        assert "every weight starts at random" not in caplog.text
+        finetune(parsed(settings, from_scratch=True), tmp_path / "random")
+    assert "every weight starts at random, as from_scratch asks" in caplog.text
+
+
+def test_a_preset_trains_from_scratch_with_a_tokenizer(settings, tiny_tokenizer, tmp_path):
+    tiny_tokenizer.save(tmp_path / "tokenizer")
+    settings["train"]["duration"] = "1 steps"
+    result = finetune(
+        parsed(settings, model="tiny", from_scratch=True, tokenizer=tmp_path / "tokenizer"), tmp_path / "run"
+    )
+    assert load_model(result.model).config.vocab_size == tiny_tokenizer.vocab_size
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": "tiny"}, "an architecture, which has no weights; give a model directory"),
+        ({"model": "tiny", "from_scratch": True}, "an architecture without one; give a tokenizer directory"),
+        ({"max_length": 64}, "max_length: 64 tokens, but the model reads 40"),
+        ({"metrics": ["pearson"]}, "'pearson' does not measure 'classification'"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_a_run_directory_is_made(settings, tmp_path, changes, message):
+    with pytest.raises(ConfigError, match=message):
+        finetune(parsed(settings, **changes), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_tokenizer_of_another_size_is_refused(settings, tiny_tokenizer, config, tmp_path):
+    other = config.replace(vocab_size=tiny_tokenizer.vocab_size + 1)
+    save_model(ForPretraining(other), tmp_path / "other", extra_files=tiny_tokenizer.files())
+    with pytest.raises(ConfigError, match="the model's vocabulary has 65; give the tokenizer"):
+        finetune(parsed(settings, model=str(tmp_path / "other")), tmp_path / "run")
+
+
+def test_a_missing_tensor_is_an_error_not_random_weights(settings, tiny_tokenizer, config, tmp_path):
+    save_model(ForMaskedLM(config), tmp_path / "masked", extra_files=tiny_tokenizer.files())
+    with pytest.raises(CheckpointError, match="lacks 2 of"):
+        finetune(parsed(settings, model=str(tmp_path / "masked")), tmp_path / "run")
+
+
+def test_an_unknown_label_in_the_development_file_is_refused(settings, tmp_path):
+    settings["data"]["dev"] = write_opinions(tmp_path / "dev.tsv", labels=("bad", "god"))
+    with pytest.raises(DataError, match=r"dev\.tsv:2: field 'label': unknown label 'god' \(did you mean 'good'\?\)"):
+        finetune(parsed(settings), tmp_path / "run")
+
+
+def test_the_recipe_takes_given_values_and_overrides():
+    run = load_finetune_config(
+        "classification",
+        ["train.learning_rate=0.001", "data.dev.fraction=0.2"],
+        given={"model": "m", "data": {"train": "t.csv"}},
+    )
+    assert (run.train.learning_rate, run.data.dev.fraction, str(run.data.train)) == (0.001, 0.2, "t.csv")
+
+
+def test_a_misspelt_setting_is_refused():
+    with pytest.raises(ConfigError, match="did you mean 'batch_size'"):
+        load_finetune_config("classification", ["batchsize=3"], given={"model": "m", "data": {"train": "t.csv"}})
+
+
+def test_sharding_is_refused(settings):
+    with pytest.raises(ConfigError, match="sharded: fine-tuning keeps a whole model"):
+        parsed(settings, train={**TRAIN, "sharded": True})
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"model": "/no/such/model"}, CheckpointError, "/no/such/model: no such directory"),
+        ({"tokenizer": "/no/such/tokenizer"}, DataError, "/no/such/tokenizer"),
+        ({"data": {"train": "/no/such/file.tsv"}}, DataError, "/no/such/file.tsv"),
+        ({"data": {"task": "cola", "directory": "/no/such/data"}}, DataError, "/no/such/data"),
+        ({"max_length": 512}, ConfigError, "max_length: 512 tokens, but the model reads 40"),
+        ({"class_weights": {"excellent": 2}}, ConfigError, "there is no label 'excellent'"),
+        ({"train": {**TRAIN, "warmup": "90 steps"}}, ConfigError, "warmup: 90 steps leaves nothing"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_written(settings, tmp_path, changes, error, message):
+    with pytest.raises(error, match=message):
+        finetune(parsed(settings, **changes), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_goes_on_with_smaller_microbatches_and_what_its_permission_names(settings, tmp_path):
+    """As somebody does whose memory was too small, or whose run was too short."""
+    settings["train"] |= {"duration": "1 steps", "schedule": "constant"}
+    first = finetune(parsed(settings), tmp_path / "run")
+    again = finetune(parsed(settings, microbatch_size=3), tmp_path / "run")
+    assert again.to_dict() == json.loads(json.dumps(first.to_dict()))
+    settings["train"] |= {"duration": "2 steps", "allow_config_changes": ["train.duration"]}
+    assert finetune(parsed(settings, microbatch_size=3), tmp_path / "run").steps == 2
+
+
+@pytest.mark.parametrize("from_scratch", [False, True])
+def test_activations_may_be_computed_again(settings, tmp_path, from_scratch):
+    settings["train"]["duration"] = "2 steps"
+    scratch = {"from_scratch": from_scratch, "tokenizer": settings["model"]}
+    kept = finetune(parsed(settings, **scratch), tmp_path / "kept")
+    again = finetune(parsed(settings, **scratch, compute={"activation_checkpoint_interval": 1}), tmp_path / "again")
+    expected = load_model(kept.model).state_dict()
+    for name, tensor in load_model(again.model).state_dict().items():
+        torch.testing.assert_close(tensor, expected[name], msg=name)

@@ -1,0 +1,213 @@
+"""Predicting: an answer for each row, in its order, in the format of the ending, whole or not at all."""
+
+import csv
+import json
+import shutil
+
+import pytest
+
+from litebert.commands.predict.predict import PredictRun, predict
+from litebert.errors import ConfigError, DataError
+from litebert.inference.predictor import Predictor
+from litebert.model.io.model_directory import save_model
+from litebert.model.models import (
+    ForMaskedLM,
+    ForMultipleChoice,
+    ForSequenceClassification,
+    ForTokenClassification,
+)
+
+TEXTS = ["the film was good, really", 'say "bad"', "the music was awful " * 3, "a"]
+
+
+@pytest.fixture(scope="module")
+def models(tiny_tokenizer, small_config, tmp_path_factory):
+    """The directory of a model for each way to answer."""
+    root = tmp_path_factory.mktemp("models")
+
+    def save(name, model, **options):
+        return save_model(model, root / name, extra_files=tiny_tokenizer.files(), **options)
+
+    return {
+        "masked": save("masked", ForMaskedLM(small_config)),
+        "classifier": save("classifier", ForSequenceClassification(small_config, num_labels=2), labels=("bad", "good")),
+        "several": save(
+            "several",
+            ForSequenceClassification(small_config, num_labels=2),
+            labels=("long", "loud"),
+            problem_type="multi_label_classification",
+        ),
+        "chooser": save("chooser", ForMultipleChoice(small_config)),
+        "tagger": save("tagger", ForTokenClassification(small_config, num_labels=3), labels=("O", "B-X", "I-X")),
+        "regressor": save(
+            "regressor",
+            ForSequenceClassification(small_config, num_labels=1),
+            labels=("stars",),
+            problem_type="regression",
+        ),
+    }
+
+
+def write_table(path, rows):
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+    return path
+
+
+def answered(model, source, output, **settings):
+    predict(PredictRun(model=model, input=source, output=output, **settings))
+    if output.suffix == ".jsonl":
+        return [json.loads(line) for line in output.read_text().splitlines()]
+    separator = {".csv": ",", ".tsv": "\t"}[output.suffix]
+    with output.open(newline="") as file:
+        quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
+        return list(csv.DictReader(file, delimiter=separator, quoting=quoting))
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".csv", ".tsv"])
+@pytest.mark.parametrize("source", [".txt", ".csv", ".jsonl"])
+def test_answers_stand_beside_their_rows_in_every_format(models, tmp_path, source, ending):
+    path = tmp_path / f"in{source}"
+    if source == ".txt":
+        path.write_text("\n".join(TEXTS) + "\n")
+    else:
+        write_table(path, [{"id": n, "text": text} for n, text in enumerate(TEXTS)])
+    rows = answered(models["classifier"], path, tmp_path / f"out{ending}")
+    expected = Predictor.load(models["classifier"]).classify(TEXTS)
+    assert [row["text"] for row in rows] == TEXTS
+    assert [row["prediction"] for row in rows] == [answer.label for answer in expected]
+    assert [float(row["probability"]) for row in rows] == pytest.approx([answer.probability for answer in expected])
+    assert ("probabilities" in rows[0]) == (ending == ".jsonl")
+
+
+def test_pairs_come_from_two_columns(models, tmp_path):
+    path = write_table(tmp_path / "in.csv", [{"a": "the film", "b": "was good"}])
+    (row,) = answered(models["classifier"], path, tmp_path / "out.jsonl", text="a", text_pair="b")
+    (expected,) = Predictor.load(models["classifier"]).classify([("the film", "was good")])
+    assert row["probability"] == pytest.approx(expected.probability)
+
+
+def test_a_regression_writes_scores(models, tmp_path):
+    path = write_table(tmp_path / "in.csv", [{"text": text} for text in TEXTS])
+    rows = answered(models["regressor"], path, tmp_path / "out.csv")
+    expected = Predictor.load(models["regressor"]).score(TEXTS)
+    assert [float(row["prediction"]) for row in rows] == pytest.approx(expected)
+
+
+def test_several_labels_stand_joined_and_as_a_list(models, tmp_path):
+    path = write_table(tmp_path / "in.csv", [{"text": text} for text in TEXTS])
+    rows = answered(models["several"], path, tmp_path / "out.jsonl")
+    expected = [answer.labels for answer in Predictor.load(models["several"]).label(TEXTS)]
+    assert [tuple(row["labels"]) for row in rows] == expected
+    assert [row["prediction"] for row in rows] == ["|".join(labels) for labels in expected]
+
+
+def test_a_column_that_is_named_is_read_though_the_table_has_that_of_training(models, tmp_path):
+    model = shutil.copytree(models["regressor"], tmp_path / "model")
+    (model / "columns.json").write_text('{"text": "review", "text_pair": null, "label": "label"}')
+    path = write_table(tmp_path / "in.csv", [{"review": "music", "text": "the film"}])
+    review, text = Predictor.load(models["regressor"]).score(["music", "the film"])
+    for named, expected in [({}, review), ({"text": "review"}, review), ({"text": "text"}, text)]:
+        (row,) = answered(model, path, tmp_path / "out.jsonl", **named)
+        assert row["prediction"] == pytest.approx(expected)
+    assert review != pytest.approx(text)
+
+
+@pytest.mark.parametrize("options", [(), ("x", "y")])
+def test_options_are_found_or_named_and_answered_by_a_letter(models, tmp_path, options):
+    names = options or ("option1", "option2")
+    path = write_table(tmp_path / "in.csv", [{"text": "a", "q": "the film was _", names[0]: "good", names[1]: "bad"}])
+    (row,) = answered(models["chooser"], path, tmp_path / "out.jsonl", text_pair="q", options=options)
+    (expected,) = Predictor.load(models["chooser"]).choose([("a", "the film was _", ["good", "bad"])])
+    assert (row["prediction"], row["probability"]) == (expected.letter, pytest.approx(expected.probability))
+
+
+@pytest.mark.parametrize("source", [".txt", ".jsonl"])
+def test_words_are_tagged_from_lists_or_between_blanks(models, tmp_path, source):
+    path = tmp_path / f"in{source}"
+    path.write_text("the film\n" if source == ".txt" else json.dumps({"text": ["the", "film"]}) + "\n")
+    (row,) = answered(models["tagger"], path, tmp_path / "out.jsonl")
+    (expected,) = Predictor.load(models["tagger"]).tag([["the", "film"]])
+    assert (tuple(row["tags"]), row["prediction"]) == (expected.tags, " ".join(expected.tags))
+    assert [entity["label"] for entity in row["entities"]] == [entity.label for entity in expected.entities]
+
+
+def test_masks_are_filled_with_the_best_and_its_rivals(models, tmp_path):
+    path = tmp_path / "in.txt"
+    path.write_text("the [MASK] was [MASK]\n[MASK]\n")
+    first, second = answered(models["masked"], path, tmp_path / "out.jsonl", top_k=3)
+    assert [len(fillings) for fillings in first["masks"]] == [3, 3]
+    assert first["probability"] == pytest.approx(
+        max(first["masks"][0].values()) * max(first["masks"][1].values()), rel=1e-5
+    )
+    assert next(iter(second["masks"][0])).replace("▁", "") == second["prediction"]
+
+
+def test_an_older_output_is_replaced_only_by_a_whole_one(models, tmp_path):
+    output = tmp_path / "out.jsonl"
+    output.write_text("old")
+    (tmp_path / "bad.txt").write_text("[MASK]\nno mask\n")
+    with pytest.raises(DataError, match=r"bad\.txt:2: 'no mask': holds no \[MASK\]"):
+        predict(PredictRun(model=models["masked"], input=tmp_path / "bad.txt", output=output))
+    assert output.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir() if file.name.startswith(".")] == []
+
+
+def test_null_and_missing_fields_become_empty_fields(models, tmp_path):
+    path = write_table(tmp_path / "in.jsonl", [{"text": "a", "note": None, "tags": [1]}, {"text": "b"}])
+    rows = answered(models["regressor"], path, tmp_path / "out.csv")
+    assert [row["note"] for row in rows] == ["", ""]
+    assert "tags" not in rows[0]
+
+
+@pytest.mark.parametrize(
+    ("model", "content", "output", "settings", "error", "message"),
+    [
+        ("classifier", "text\na\n", "out.xlsx", {}, ConfigError, "ends in none of .jsonl, .csv, .tsv"),
+        ("classifier", "text\na\n", "in.csv", {}, ConfigError, "is the input; write the answers elsewhere"),
+        (
+            "masked",
+            "text\n[MASK]\n",
+            "out.csv",
+            {"text_pair": "b"},
+            ConfigError,
+            "text_pair: a model that answers by 'fill_mask'",
+        ),
+        ("tagger", "text\na\n", "out.csv", {"text_pair": "b"}, ConfigError, "text_pair: a model that answers by 'tag'"),
+        (
+            "classifier",
+            "text\na\n",
+            "out.csv",
+            {"options": ("a", "b"), "top_k": 5},
+            ConfigError,
+            "options, top_k: a model that answers by 'classify' reads no such thing; leave out what is named",
+        ),
+        ("classifier", "sentence\na\n", "out.csv", {}, DataError, "no column 'text'; it has 'sentence'"),
+        ("classifier", "text,prediction\na,b\n", "out.csv", {}, DataError, r"in\.csv:2: has a column 'prediction'"),
+        ("tagger", "text,x\n ,a\n", "out.csv", {}, DataError, r"in\.csv:2: field 'text': holds no words"),
+        ("chooser", "text\na\n", "out.csv", {}, DataError, "no columns of options, such as option1"),
+        ("classifier", 'text\n"a\tb"\n', "out.tsv", {}, DataError, "row 1 holds a tab or a line end"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_written(
+    models, tmp_path, model, content, output, settings, error, message
+):
+    source = tmp_path / "in.csv"
+    source.write_text(content)
+    with pytest.raises(error, match=message):
+        predict(PredictRun(model=models[model], input=source, output=tmp_path / output, **settings))
+    assert [file.name for file in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_the_result_says_what_was_done(models, tmp_path):
+    (tmp_path / "in.txt").write_text("a\nb\n")
+    run = PredictRun(model=models["classifier"], input=tmp_path / "in.txt", output=tmp_path / "out.csv", threads=1)
+    result = predict(run)
+    expected = {"output": str(tmp_path / "out.csv"), "rows": 2, "answers": "classify", "threshold": None}
+    assert result.to_dict() == expected
+    assert result.to_text().endswith("out.csv: 2 rows answered (classify)")

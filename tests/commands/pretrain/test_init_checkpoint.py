@@ -1,0 +1,143 @@
+"""Warm starts: another depth, a run, a checkpoint, anybody's model; another vocabulary is refused."""
+
+import logging
+import shutil
+
+import pytest
+import torch
+
+from litebert.commands.pretrain.init_checkpoint import warm_started
+from litebert.commands.pretrain.pretrain import pretrain
+from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.corpus.format.shards import Corpus
+from litebert.errors import CheckpointError, ConfigError
+from litebert.interop.convert_weights import convert
+from litebert.model.config import ModelConfig
+from litebert.model.io.model_directory import load_model, save_model
+from litebert.model.models import ForMaskedLM, ForPretraining, ForQuestionAnswering
+from litebert.settings import read_yaml, write_yaml
+from litebert.tokenization.tokenizer import Tokenizer
+from support.pretrain_runs import ONE_BLOCK, SIZES
+
+
+def config(layers=1, **changes):
+    return ModelConfig(**{**SIZES, "num_hidden_layers": layers, "vocab_size": 60, **changes})
+
+
+@pytest.fixture(scope="module")
+def tokenizer(corpus_directory):
+    return Tokenizer.load(Corpus.open(corpus_directory).tokenizer_directory)
+
+
+@pytest.fixture(scope="module")
+def run(corpus_directory, tmp_path_factory):
+    """A finished run of one layer, with its checkpoint."""
+    out = tmp_path_factory.mktemp("runs") / "shallow"
+    pretrain(load_pretrain_config("quickstart", ONE_BLOCK, corpus=corpus_directory), out)
+    return out
+
+
+@pytest.fixture
+def model(tmp_path, tokenizer):
+    def save(kind=ForPretraining, files=None, **changes):
+        files = tokenizer.files() if files is None else files
+        return save_model(kind(config(**changes), seed=5), tmp_path / "source", extra_files=files)
+
+    return save
+
+
+def same(model, other, *, but=()):
+    theirs = other.state_dict()
+    return all(torch.equal(v, theirs[k]) for k, v in model.state_dict().items() if not k.startswith(tuple(but) or "?"))
+
+
+@pytest.mark.parametrize("layers", [1, 2, 24])
+def test_a_shared_model_of_any_depth_starts_with_the_very_weights(model, tokenizer, layers):
+    """Source: ALBERT, appendix A.1."""
+    source = model()
+    deeper = warm_started(str(source), config(layers), tokenizer, seed=0)
+    assert deeper.config.num_hidden_layers == layers
+    assert same(deeper, load_model(source))
+    assert deeper.training
+
+
+def test_layers_of_their_own_start_from_the_shared_one(model, tokenizer):
+    started = warm_started(str(model()), config(3, sharing="none"), tokenizer, seed=0).state_dict()
+    kinds = [started[f"encoder.attentions.{layer}.query.weight"] for layer in range(3)]
+    assert torch.equal(kinds[0], kinds[2])
+
+
+def test_a_run_gives_its_model_or_while_it_goes_on_its_newest_checkpoint(run, tokenizer, tmp_path):
+    from_model = warm_started(str(run), config(), tokenizer, seed=0)
+    unfinished = tmp_path / "unfinished"
+    shutil.copytree(run, unfinished, ignore=shutil.ignore_patterns("model"))
+    from_checkpoint = warm_started(str(unfinished), config(), tokenizer, seed=0)
+    assert same(from_model, from_checkpoint)
+    shutil.rmtree(unfinished / "checkpoints")
+    with pytest.raises(ConfigError, match="neither a model nor a checkpoint yet"):
+        warm_started(str(unfinished), config(), tokenizer, seed=0)
+
+
+def test_one_checkpoint_can_be_named(run, tokenizer, caplog, tmp_path):
+    checkpoint = next((run / "checkpoints").glob("step-*"))
+    assert same(warm_started(str(checkpoint), config(2), tokenizer, seed=0), load_model(run / "model"))
+    moved = tmp_path / "moved"
+    shutil.copytree(run, moved)
+    values = read_yaml(moved / "settings.yaml")
+    (moved / "settings.yaml").write_text(write_yaml({**values, "corpus": "gone"}))
+    warm_started(str(next((moved / "checkpoints").glob("step-*"))), config(), tokenizer, seed=0)
+    assert "cannot be compared, only counted" in caplog.text
+
+
+@pytest.mark.parametrize("to", ["transformers", "tensorflow"])
+def test_checkpoints_of_others_are_read(model, tokenizer, tmp_path, to):
+    source = model()
+    convert(source, tmp_path / "theirs", to=to)
+    assert same(warm_started(str(tmp_path / "theirs"), config(2), tokenizer, seed=0), load_model(source))
+
+
+def test_heads_that_the_source_lacks_start_new_and_are_named(model, tokenizer, caplog):
+    """The hub's checkpoints have no sentence-order head."""
+    caplog.set_level(logging.WARNING)
+    started = warm_started(str(model(ForMaskedLM)), config(), tokenizer, seed=3)
+    assert "lacks encoder.pooler.weight, encoder.pooler.bias, sop.weight, sop.bias; these start from new" in caplog.text
+    fresh = ForPretraining(config(), seed=3)
+    assert torch.equal(started.sop.weight, fresh.sop.weight)
+    assert not torch.equal(started.mlm.dense.weight, fresh.mlm.dense.weight)
+
+
+def test_an_encoder_is_enough(model, tokenizer):
+    assert warm_started(str(model(ForQuestionAnswering)), config(), tokenizer, seed=0)
+
+
+def test_another_vocabulary_is_refused(model, tokenizer, tiny_tokenizer):
+    with pytest.raises(ConfigError, match="another vocabulary than the corpus has; build the corpus with --tokenizer"):
+        warm_started(str(model(files=tiny_tokenizer.files())), config(), tokenizer, seed=0)
+
+
+def test_another_number_of_tokens_is_refused_where_there_is_no_vocabulary(model, tokenizer):
+    with pytest.raises(ConfigError, match="has 64 tokens, the corpus's tokenizer has 60"):
+        warm_started(str(model(files={}, vocab_size=64)), config(), tokenizer, seed=0)
+
+
+def test_another_width_is_refused(model, tokenizer):
+    with pytest.raises(ConfigError, match="hidden_size"):
+        warm_started(str(model()), config(hidden_size=32), tokenizer, seed=0)
+
+
+def test_what_is_not_there_is_named(tokenizer, tmp_path):
+    with pytest.raises(CheckpointError, match="absent"):
+        warm_started(str(tmp_path / "absent"), config(), tokenizer, seed=0)
+
+
+def test_a_run_starts_from_another_deeper_and_with_its_own_schedule(run, corpus_directory, tmp_path):
+    """Table 11's chain, one link of it: what the shallow model knows, the deep one knows at its start."""
+    more = [f"init_checkpoint={run}", "model.num_hidden_layers=2", "train.learning_rate=0.000001"]
+    result = pretrain(
+        load_pretrain_config("quickstart", [*ONE_BLOCK, *more], corpus=corpus_directory), tmp_path / "deep"
+    )
+    assert result.steps == 2
+    card = (tmp_path / "deep" / "model" / "README.md").read_text()
+    assert f"| started from | {run} |" in card
+    found, origin = load_model(result.model).state_dict(), load_model(run / "model").state_dict()
+    assert all((found[name] - origin[name]).abs().max() < 1e-4 for name in found)

@@ -1,0 +1,227 @@
+"""Pretraining as a verb: learns, resumes bit by bit after a kill, refuses what cannot work, leaves what it promises."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+from litebert.commands.pretrain.pretrain import pretrain
+from litebert.commands.pretrain.pretrain_result import PretrainResult
+from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
+from litebert.commands.tokenizer import train as train_tokenizer
+from litebert.corpus.build.build_corpus import build_corpus
+from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.format.shards import Corpus
+from litebert.corpus.sampling.pretrain_batches import PretrainBatches
+from litebert.errors import ConfigError, DataError
+from litebert.inference.predictor import Predictor
+from litebert.model.io.model_directory import load_model
+from litebert.model.models import ForPretraining
+from litebert.tokenization.tokenizer import Tokenizer
+from litebert.tokenization.vocabulary_training import TokenizerSettings
+from support.pretrain_runs import SMALL, losses, plan
+from support.texts import write_documents
+
+
+@pytest.fixture(scope="module")
+def finished(corpus_directory, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "run"
+    return out, pretrain(plan(corpus_directory), out)
+
+
+def test_it_learns_masked_words_beyond_the_most_frequent_token(finished):
+    _, result = finished
+    assert result.start is not None
+    assert result.end is not None
+    assert result.end.mlm_loss < result.start.mlm_loss
+    assert result.end.mlm_accuracy > result.end.baseline_accuracy
+    assert result.steps == 120
+
+
+def test_it_leaves_a_run_directory_and_a_model_directory(finished):
+    out, result = finished
+    assert {"settings.yaml", "environment.json", "metrics.jsonl", "checkpoints", "model", "result.json"} <= {
+        path.name for path in out.iterdir()
+    }
+    model_files = {path.name for path in result.model.iterdir()}
+    assert {"config.json", "model.safetensors", "spiece.model", "tokenizer.json", "README.md"} <= model_files
+    assert load_model(result.model).config.hidden_size == 32
+    assert Predictor.load(result.model).fill_mask("The baker finds the [MASK].")[0]
+    assert PretrainResult.read(out / "result.json") == result
+    assert "MLM accuracy" in result.to_text()
+
+
+def test_a_finished_run_is_given_back(finished, corpus_directory):
+    out, result = finished
+    before = (out / "metrics.jsonl").read_bytes()
+    assert pretrain(plan(corpus_directory), out) == result
+    assert (out / "metrics.jsonl").read_bytes() == before
+
+
+def test_other_settings_than_those_of_the_run_are_refused(finished, corpus_directory):
+    out, _ = finished
+    with pytest.raises(ConfigError, match=r"train\.learning_rate"):
+        pretrain(plan(corpus_directory, "train.learning_rate=0.001"), out)
+
+
+def test_a_killed_run_goes_on_bit_by_bit(finished, corpus_directory, tmp_path):
+    """SIGKILL in the middle, the same command again: the same losses and weights as the run that was never stopped."""
+    out, _ = finished
+    again = tmp_path / "again"
+    command = [sys.executable, "-m", "litebert", "pretrain", "quickstart", *SMALL]
+    command += ["--corpus", str(corpus_directory), "--out", str(again)]
+    environment = {"OMP_NUM_THREADS": "1", "PATH": ""}
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    while process.poll() is None and not list(again.glob("checkpoints/step-*")):
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL, "killed before the end"
+    done = subprocess.run(command, env=environment, capture_output=True, check=True)
+    assert done.stdout
+    assert losses(again) == losses(out)
+    weights = [(place / "model" / "model.safetensors").read_bytes() for place in (again, out)]
+    assert weights[0] == weights[1]
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("model.vocab_size=77", "tokenizer has 60 pieces"),
+        ("examples.max_length=1024", "max_position_embeddings"),
+        ("model.preset=nonsense", "nonsense"),
+        ("model=tiny", "must be a mapping"),
+        ("trian.seed=1", "did you mean 'train'"),
+        ("train.learning_rate=fast", "learning_rate"),
+        ("model.num_attention_heads=5", "num_attention_heads"),
+    ],
+)
+def test_a_wrong_setting_is_refused_before_anything_is_written(corpus_directory, tmp_path, override, message):
+    with pytest.raises(ConfigError, match=message):
+        pretrain(plan(corpus_directory, override), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_corpus_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(DataError, match="absent"):
+        plan(tmp_path / "absent")
+
+
+def test_a_run_without_evaluation_has_no_scores(corpus_directory, tmp_path):
+    result = pretrain(plan(corpus_directory, "max_eval_examples=0", "train.duration=2 steps"), tmp_path / "run")
+    assert result.start is None
+    assert result.end is None
+    assert "held-out" not in result.to_text()
+
+
+def test_pairs_without_a_label_give_no_order_score(corpus_directory, tmp_path):
+    result = pretrain(plan(corpus_directory, "examples.pairing=none", "train.duration=2 steps"), tmp_path / "run")
+    assert result.end is not None
+    assert result.end.sop_accuracy is None
+    assert "SOP" not in result.end.to_text()
+
+
+def test_packed_rows_give_the_losses_and_gradients_of_rows_of_their_own(corpus_directory):
+    packed, alone = (
+        gradients(plan(corpus_directory, *WIDE, f"examples.pack={packed}")) for packed in ("true", "false")
+    )
+    assert packed.pop("rows") < alone.pop("rows")
+    for name in alone:
+        torch.testing.assert_close(packed[name], alone[name], rtol=1e-9, atol=1e-12)
+
+
+WIDE = ("batch_size=32", "microbatch_size=32", "examples.max_length=64", "model.hidden_dropout_prob=0.0")
+
+
+def gradients(run):
+    """Summed losses of the first step, and the gradient of their sum, in double precision."""
+    model = ForPretraining(run.model, seed=1).double()
+    settings = {"batch_size": run.batch_size, "microbatch_size": run.microbatch_size, "seed": run.seed}
+    found = {"rows": 0}
+    for batch in PretrainBatches(Corpus.open(run.corpus), run.examples, **settings).microbatches(0):
+        losses = PretrainingObjective()(model, batch).losses
+        sum(losses.values()).backward()
+        found["rows"] += len(batch.input_ids)
+        found |= {name: found.get(name, 0) + loss.detach() for name, loss in losses.items()}
+    return found | {name: parameter.grad for name, parameter in model.named_parameters()}
+
+
+def test_corpora_are_mixed_by_weight(corpus_directory, second_corpus, tmp_path):
+    run = plan(corpus_directory, f"data_mixture={{{second_corpus}: 0.5}}", "train.duration=2 steps")
+    result = pretrain(run, tmp_path / "run")
+    assert run.data_mixture == {str(second_corpus): 0.5}
+    assert result.end is not None, "held-out text is that of the first corpus; the second has none"
+    alone = pretrain(plan(corpus_directory, "train.duration=2 steps"), tmp_path / "alone")
+    assert losses(tmp_path / "run") != losses(tmp_path / "alone")
+    assert alone.start == result.start
+
+
+def test_a_mixture_with_another_weight_is_another_run(corpus_directory, second_corpus, tmp_path):
+    two_steps = "train.duration=2 steps"
+    pretrain(plan(corpus_directory, f"data_mixture={{{second_corpus}: 0.5}}", two_steps), tmp_path / "run")
+    with pytest.raises(ConfigError, match="data_mixture"):
+        pretrain(plan(corpus_directory, f"data_mixture={{{second_corpus}: 0.6}}", two_steps), tmp_path / "run")
+
+
+def test_a_corpus_of_another_tokenizer_is_refused_before_anything_is_written(corpus_directory, tmp_path):
+    text = write_documents(tmp_path / "text.txt", documents=30, seed=6)
+    train_tokenizer([text], TokenizerSettings(vocab_size=55, character_coverage=1.0), tmp_path / "tokenizer")
+    other = Tokenizer.load(tmp_path / "tokenizer")
+    build_corpus([text], other, CorpusSettings(validation_fraction=0), tmp_path / "corpus")
+    with pytest.raises(ConfigError, match="another tokenizer"):
+        pretrain(plan(corpus_directory, f"data_mixture={{{tmp_path / 'corpus'}: 1}}"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_preset_and_a_changing_share_of_masks_train(corpus_directory, tmp_path):
+    changes = ("examples.preset=original", "examples.mlm_probability=0.3 to 0.15 in 2 steps", "train.duration=3 steps")
+    run = plan(corpus_directory, *changes)
+    assert (run.examples.max_predictions_per_seq, run.examples.max_length) == (20, 32)
+    assert pretrain(run, tmp_path / "run").steps == 3
+
+
+def test_a_run_goes_on_with_another_corpus_where_that_is_allowed(corpus_directory, text_file, tmp_path):
+    """Weights, optimizer and step are kept."""
+    out, more = tmp_path / "run", tmp_path / "more.txt"
+    pretrain(plan(corpus_directory, "train.duration=2 steps"), out)
+    more.write_text(text_file.read_text().replace("baker", "farmer"))
+    tokenizer = Tokenizer.load(Corpus.open(corpus_directory).tokenizer_directory)
+    build_corpus([more], tokenizer, CorpusSettings(validation_fraction=0.2), tmp_path / "corpus")
+    with pytest.raises(
+        ConfigError, match=r"\(corpus, train.duration\).*allow_config_changes=\[corpus,train.duration\]"
+    ):
+        pretrain(plan(tmp_path / "corpus", "train.duration=4 steps"), out)
+    changes = ["train.duration=4 steps", "train.allow_config_changes=[corpus,batches,train.duration]"]
+    result = pretrain(plan(tmp_path / "corpus", *changes), out)
+    assert result.steps == 4
+    assert [row["step"] for row in losses(out) if "train/loss" in row] == [1, 2, 3, 4]
+    assert pretrain(plan(tmp_path / "corpus", *changes), out) == result
+
+
+def test_a_corpus_of_another_vocabulary_is_never_gone_on_with(corpus_directory, tiny_tokenizer, text_file, tmp_path):
+    out = tmp_path / "run"
+    pretrain(plan(corpus_directory, "train.duration=2 steps"), out)
+    build_corpus([text_file], tiny_tokenizer, CorpusSettings(validation_fraction=0.2), tmp_path / "corpus")
+    changes = ["train.duration=4 steps", "train.allow_config_changes=[corpus,batches,train.duration]"]
+    with pytest.raises(ConfigError, match=r"model.vocab_size"):
+        pretrain(plan(tmp_path / "corpus", *changes), out)
+
+
+def test_curves_are_drawn_at_the_end(finished):
+    out, _ = finished
+    assert "Masked tokens right" in (out / "curves.html").read_text()
+
+
+def test_next_sentences_are_trained_and_scored_under_their_own_name(corpus_directory, tmp_path):
+    settings = ["examples.pairing=nsp", "eval_pair_objectives=[sop]", "train.duration=2 steps"]
+    result = pretrain(plan(corpus_directory, *settings), tmp_path / "run")
+    assert result.end is not None
+    assert min(result.end.sop_count, result.end.nsp_count) > 0
+    records = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    names = {name for record in records for name in record}
+    evaluated = {f"evaluation/{name}_accuracy" for name in ("nsp", "sop", "mlm_1_word")}
+    assert {"train/nsp_loss", *evaluated} < names
+    assert "train/sop_loss" not in names

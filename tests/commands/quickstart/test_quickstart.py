@@ -1,0 +1,139 @@
+"""The quickstart end to end on the user's own files, stopped wherever it may be, started again by the same command."""
+
+import json
+import shutil
+
+import pytest
+
+from litebert.commands.quickstart.quickstart import QuickstartResult, QuickstartRun, quickstart
+from litebert.errors import ConfigError, DataError
+from litebert.inference.predictor import Predictor
+from litebert.tokenization.tokenizer import Tokenizer
+from litebert.training.monitoring.events import StepDone
+from support.texts import write_documents
+
+STAGES = ("text", "tokenizer", "corpus", "pretrain", "finetune", "from-scratch")
+FILES = {"north.txt": 1, "south.txt": 2}
+
+
+class StoppedError(Exception):
+    """What a test throws to end a run where it wants."""
+
+
+@pytest.fixture
+def text(tmp_path, monkeypatch):
+    """The user's files in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    for name, seed in FILES.items():
+        write_documents(tmp_path / name, documents=40, seed=seed)
+    return tuple(FILES)
+
+
+def plan(text, **changes):
+    return QuickstartRun.parse({"text": text, "minutes": 0.02, "vocab_size": 60, **changes}, where="test")
+
+
+def stages(out):
+    return {path.name for path in out.iterdir() if not path.name.startswith(".")}
+
+
+def test_own_files_become_a_model_with_its_figures(text, tmp_path):
+    out = tmp_path / "out"
+    result = quickstart(plan(text), out)
+    assert {
+        "text",
+        "tokenizer",
+        "corpus",
+        "pretrain",
+        "finetune",
+        "from-scratch",
+        "curve.png",
+        "result.json",
+    } <= stages(out)
+    assert QuickstartResult.read(out / "result.json") == result
+    assert result.labels == tuple(FILES)
+    assert Predictor.load(result.model).fill_mask("The baker finds the [MASK].")[0]
+    rows = [json.loads(line) for line in (out / "text" / "labelled-dev.jsonl").read_text().splitlines()]
+    assert result.dev_rows == len(rows)
+    assert result.majority_accuracy == max(sum(row["label"] == name for row in rows) for name in FILES) / len(rows)
+    assert result.masks
+    for mask in result.masks:
+        assert mask.sentence.count("[MASK]") == 1
+        assert len(mask.candidates) == 5
+        assert mask.sentence.replace("[MASK]", mask.answer) in (out / "text" / "held-out.jsonl").read_text()
+    shown = result.to_text()
+    assert f"{result.pretrained_accuracy:.1%}" in shown
+    assert str(result.model) in shown
+
+    before = (out / "pretrain" / "metrics.jsonl").read_bytes()
+    assert quickstart(plan(text), out) == result, "a finished one is given back"
+    assert (out / "pretrain" / "metrics.jsonl").read_bytes() == before
+    with pytest.raises(ConfigError, match=r"other settings \(seed\)"):
+        quickstart(plan(text, seed=1), out)
+
+
+def stopping_at(kind, *, count):
+    """A listener that ends the run at an event of a kind."""
+    seen = []
+
+    def listen(event):
+        if isinstance(event, kind):
+            seen.append(event)
+            if len(seen) == count:
+                raise StoppedError
+
+    return listen
+
+
+def test_stopped_in_the_middle_of_pretraining_it_goes_on(text, tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(StoppedError):
+        quickstart(plan(text), out, listeners=[stopping_at(StepDone, count=3)])
+    assert "pretrain" in stages(out)
+    assert "result.json" not in stages(out)
+    kept = {
+        path: path.stat().st_mtime_ns for name in ("text", "tokenizer", "corpus") for path in (out / name).rglob("*")
+    }
+    quickstart(plan(text), out)
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept, "what is done is not done again"
+
+
+def test_stopped_between_stages_it_goes_on(text, tmp_path):
+    out = tmp_path / "out"
+    result = quickstart(plan(text), out)
+    for name in ("result.json", "from-scratch", "finetune", "curve.png"):
+        path = out / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    again = quickstart(plan(text), out)
+    assert again.end == result.end, "the pretrained model is the same"
+    assert again.pretrained_accuracy == result.pretrained_accuracy
+    assert again.masks == result.masks
+
+
+def test_one_file_is_enough(text, tmp_path):
+    result = quickstart(plan(text[:1]), tmp_path / "out")
+    assert set(result.labels) <= {"part 1", "part 2", "part 3", "part 4"}
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (("absent.txt",), "absent.txt: no such file"),
+        (("short.txt",), "give more text"),
+        (("empty.txt",), "give more text"),
+        (("binary.txt",), "NUL"),
+    ],
+)
+def test_text_that_will_not_do_is_refused_and_nothing_left(text, tmp_path, files, message):
+    (tmp_path / "short.txt").write_text("A single line.\n")
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "binary.txt").write_bytes(bytes(range(256)))
+    before = stages(tmp_path)
+    with pytest.raises(DataError, match=message):
+        quickstart(plan(files), tmp_path / "out")
+    assert stages(tmp_path) == before
+
+
+def test_a_text_with_few_pieces_gets_a_smaller_vocabulary(text, tmp_path):
+    result = quickstart(plan(text, vocab_size=4000), tmp_path / "out")
+    assert Tokenizer.load(result.model).vocab_size < 100

@@ -1,0 +1,34 @@
+"""Statistics over seeds."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from litebert.commands.sweep.seed_statistics import statistics_of
+
+SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=9)
+
+
+@given(SCORES, st.randoms(use_true_random=False))
+def test_the_order_of_the_seeds_changes_nothing(scores, random):
+    assert statistics_of(random.sample(scores, len(scores))) == statistics_of(scores)
+
+
+@given(SCORES)
+def test_the_interval_holds_the_median_and_lies_within_the_scores(scores):
+    found = statistics_of(scores)
+    assert found.best == max(scores)
+    if len(scores) == 1:
+        assert (found.std, found.median_interval) == (None, None)
+        return
+    low, high = found.median_interval
+    assert min(scores) <= low <= found.median <= high <= max(scores)
+
+
+def test_figures_known_by_hand():
+    found = statistics_of([0.5, 0.9, 0.7])
+    assert (found.runs, found.median, found.mean, found.std) == (3, 0.7, pytest.approx(0.7), pytest.approx(0.2))
+
+
+def test_equal_scores_have_an_interval_of_one_point():
+    assert statistics_of([0.25] * 5).median_interval == (0.25, 0.25)

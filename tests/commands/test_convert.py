@@ -1,0 +1,47 @@
+"""Converting takes the tokenizer along: the given one, else the source's, else none."""
+
+import pytest
+
+from litebert.commands.convert import convert
+from litebert.errors import CheckpointError, DataError
+from litebert.model.config import ModelConfig
+from litebert.model.io.model_directory import save_model
+from litebert.model.models import ForMaskedLM
+from litebert.tokenization.tokenizer import Tokenizer
+
+
+@pytest.fixture
+def model(tiny_tokenizer):
+    sizes = {"embedding_size": 8, "hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 32}
+    return ForMaskedLM(ModelConfig(vocab_size=tiny_tokenizer.vocab_size, num_hidden_layers=2, **sizes))
+
+
+@pytest.mark.parametrize("to", ["litebert", "transformers", "tensorflow"])
+def test_the_sources_tokenizer_goes_along(model, tiny_tokenizer, tmp_path, to):
+    save_model(model, tmp_path / "m", extra_files=tiny_tokenizer.files())
+    convert(str(tmp_path / "m"), tmp_path / "t", to=to)
+    assert Tokenizer.load(tmp_path / "t").fingerprint == tiny_tokenizer.fingerprint
+
+
+@pytest.mark.parametrize("place", ["", "/model.ckpt-best", "/model.ckpt-best.index"])
+def test_a_checkpoint_of_tensorflow_brings_what_lies_beside_it(model, tiny_tokenizer, tmp_path, place):
+    save_model(model, tmp_path / "m", extra_files=tiny_tokenizer.files())
+    convert(str(tmp_path / "m"), tmp_path / "t", to="tensorflow")
+    convert(f"{tmp_path / 't'}{place}", tmp_path / "back", to="transformers")
+    assert Tokenizer.load(tmp_path / "back").fingerprint == tiny_tokenizer.fingerprint
+
+
+def test_a_source_without_tokenizer_gets_the_given_one_or_none(model, tiny_tokenizer, tmp_path):
+    save_model(model, tmp_path / "m")
+    tiny_tokenizer.save(tmp_path / "tokenizer")
+    convert(str(tmp_path / "m"), tmp_path / "with", to="litebert", tokenizer=tmp_path / "tokenizer")
+    assert Tokenizer.load(tmp_path / "with").fingerprint == tiny_tokenizer.fingerprint
+    convert(str(tmp_path / "m"), tmp_path / "without", to="litebert")
+    with pytest.raises(DataError, match="no tokenizer here"):
+        Tokenizer.load(tmp_path / "without")
+
+
+def test_what_is_neither_here_nor_on_the_hub_is_refused(tmp_path):
+    with pytest.raises(CheckpointError, match="no such directory"):
+        convert("nobody/nothing", tmp_path / "t", to="litebert")
+    assert not (tmp_path / "t").exists()

@@ -1,0 +1,49 @@
+"""A corpus in numbers and pictures."""
+
+import json
+
+import pytest
+
+from litebert.commands.corpus_statistics import corpus_statistics
+from litebert.commands.tokenizer import train
+from litebert.corpus.build.build_corpus import build_corpus
+from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.errors import ConfigError
+from litebert.tokenization.tokenizer import Tokenizer
+from litebert.tokenization.vocabulary_training import TokenizerSettings
+from support.texts import write_documents
+
+SETTINGS = SamplingSettings(max_length=32)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    here = tmp_path_factory.mktemp("statistics")
+    text = write_documents(here / "a.txt", documents=40)
+    train([text], TokenizerSettings(vocab_size=50, character_coverage=1.0), here / "tokenizer")
+    build_corpus([text], Tokenizer.load(here / "tokenizer"), CorpusSettings(validation_fraction=0.3), here / "corpus")
+    return here / "corpus"
+
+
+@pytest.mark.parametrize("split", ["train", "held_out"])
+def test_numbers_as_text_and_json(corpus, split):
+    found = corpus_statistics(corpus, SETTINGS, split=split, examples=100, seed=0, plots=None)
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["split"] == split
+    assert plain["text"]["documents"]["count"] == found.text.documents.total
+    assert plain["examples"]["masked_share"] == pytest.approx(0.15, abs=0.05)
+    assert plain["examples"]["lengths"]["longest"] <= 32
+    assert found.to_text().startswith(f"{corpus} ({split})\ndocuments: ")
+
+
+def test_pictures_are_drawn(corpus, tmp_path):
+    pytest.importorskip("matplotlib")
+    corpus_statistics(corpus, SETTINGS, split="train", examples=100, seed=0, plots=tmp_path / "new" / "plots")
+    for name in ("lengths.png", "examples.png"):
+        assert (tmp_path / "new" / "plots" / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_no_examples_are_refused(corpus):
+    with pytest.raises(ConfigError, match="examples: must be at least 1"):
+        corpus_statistics(corpus, SETTINGS, split="train", examples=0, seed=0, plots=None)

@@ -1,0 +1,17 @@
+"""Curves as a verb: the page goes beside the first run or where it is asked for."""
+
+import json
+
+from litebert.commands.curves import curves
+
+
+def test_the_page_is_in_the_first_run_or_where_it_is_asked_for(tmp_path):
+    line = {"step": 1, "train/learning_rate": 0.1, "train/mlm_loss": 2.0}
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "metrics.jsonl").write_text(json.dumps(line) + "\n")
+    runs = [tmp_path / "a", tmp_path / "b"]
+    assert curves(runs, None).page == tmp_path / "a" / "curves.html"
+    result = curves(runs, tmp_path / "page.html")
+    assert result.page.is_file()
+    assert result.to_text() == f"{tmp_path / 'page.html'}: curves of 2 run(s); open it in a browser"

@@ -1,0 +1,79 @@
+"""The figures of an architecture without its weights."""
+
+import subprocess
+import sys
+
+import pytest
+
+from litebert.commands.info import info
+from litebert.errors import CheckpointError, ConfigError
+from litebert.files import write_json
+from litebert.model.config import ModelConfig
+from litebert.model.io.model_directory import load_model, save_model
+from litebert.model.io.model_spec import CONFIG, ModelSpec, to_json
+from litebert.model.layers.lora import attach
+from litebert.model.layers.lora_settings import LoRASettings
+from litebert.model.models import ForMaskedLM
+from litebert.model.presets import PRESETS, preset
+
+SIZES = {"embedding_size": 8, "hidden_size": 8, "intermediate_size": 16}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_has_figures(name):
+    found = info(name)
+    assert found.source == PRESETS[name].source
+    assert found.to_dict()["parameters"]["encoder"] == found.parameters.encoder > 0
+    assert f"{found.parameters.encoder_and_pooler:,} with pooler" in found.to_text()
+
+
+def test_a_directory_or_its_config_has_the_figures_of_its_model(tmp_path):
+    config = ModelConfig(vocab_size=30, num_hidden_layers=2, num_attention_heads=2, **SIZES)
+    model = ForMaskedLM(config)
+    save_model(model, tmp_path / "m")
+    found = info(str(tmp_path / "m"))
+    assert found.config == config
+    assert found.parameters == info(str(tmp_path / "m" / "config.json")).parameters
+
+
+def test_a_directory_is_read_without_torch(tmp_path):
+    write_json(tmp_path / CONFIG, to_json(ModelSpec(model="ForPretraining", config=preset("tiny"))))
+    code = "import sys; from litebert.commands.info import info; info(sys.argv[1]); sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
+
+
+def test_memory_grows_with_the_batch_and_not_the_weights():
+    small, large = info("tiny", batch_size=1), info("tiny", batch_size=8)
+    assert large.memory.activations > small.memory.activations
+    assert large.parameters == small.parameters
+    assert info("tiny", length=128).flops.forward < info("tiny", length=512).flops.forward
+
+
+@pytest.mark.parametrize("size", [{"length": 0}, {"batch_size": 0}])
+def test_nothing_has_no_figures(size):
+    with pytest.raises(ConfigError, match="at least 1"):
+        info("tiny", **size)
+
+
+def test_an_unknown_preset_is_told_the_known_ones():
+    with pytest.raises(ConfigError, match="tiny"):
+        info("tinny")
+
+
+def test_a_directory_without_a_config_is_refused(tmp_path):
+    with pytest.raises(CheckpointError, match=r"config\.json: missing"):
+        info(str(tmp_path))
+
+
+@pytest.mark.parametrize(("per_layer", "copies"), [(False, 0), (True, 2)])
+def test_adapters_that_lie_beside_the_weights_are_counted(tmp_path, per_layer, copies):
+    """One for each layer of a shared block stays beside it; one for the block itself is folded in."""
+    config = ModelConfig(vocab_size=30, num_hidden_layers=2, num_attention_heads=2, **SIZES)
+    model = ForMaskedLM(config)
+    attach(model, LoRASettings(rank=3, projections=("query", "up"), per_layer=per_layer))
+    save_model(model, tmp_path / "m")
+    counts = info(str(tmp_path / "m")).parameters
+    assert counts.adapters == copies * 3 * ((8 + 8) + (8 + 16))
+    stored = sum(parameter.numel() for parameter in load_model(tmp_path / "m").parameters())
+    assert counts.encoder + counts.mlm == stored
+    assert (f"adapters {counts.adapters}" in info(str(tmp_path / "m")).to_text()) is per_layer

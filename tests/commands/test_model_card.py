@@ -1,0 +1,49 @@
+"""The README of a model: the hub reads its head, a person its tables."""
+
+import pytest
+from huggingface_hub import ModelCard
+
+from litebert import __version__
+from litebert.commands.model_card import model_card
+from litebert.model.config import ModelConfig
+from litebert.model.models import ForMaskedLM
+
+SIZES = {"vocab_size": 30, "embedding_size": 8, "hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 32}
+
+
+def card(**config):
+    return model_card(
+        ForMaskedLM(ModelConfig(num_hidden_layers=2, **SIZES, **config)),
+        title="A title",
+        task="fill-mask",
+        summary="A summary.",
+        use="print(1)",
+        scores={"accuracy": 0.123456, "steps": 1000},
+        settings={"seed": 7},
+    )
+
+
+def test_the_hub_understands_it():
+    read = ModelCard(card())
+    assert read.data.pipeline_tag == "fill-mask"
+    assert read.data.library_name == "litebert"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# A title",
+        "A summary.",
+        "print(1)",
+        "| accuracy | 0.1235 |",
+        "| steps | 1000 |",
+        f"| litebert | {__version__} |",
+    ],
+)
+def test_it_says_what_the_model_is_and_scores(line):
+    assert line in card().splitlines()
+
+
+@pytest.mark.parametrize(("sharing", "said"), [("all", "transformers loads"), ("attention", "Only litebert loads")])
+def test_it_says_who_loads_the_model(sharing, said):
+    assert said in card(sharing=sharing)

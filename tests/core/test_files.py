@@ -1,0 +1,157 @@
+import errno
+from pathlib import Path
+
+import pytest
+
+from litebert.errors import CheckpointError, DataError
+from litebert.files import (
+    MANIFEST,
+    atomic_directory,
+    free_space,
+    read_json_object,
+    read_manifest,
+    readable_bytes,
+    require_space,
+    translate_os_errors,
+    verify_manifest,
+    write_bytes,
+    write_json,
+    write_text,
+)
+
+
+def contents(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir()}
+
+
+def make(directory: Path, **files: str) -> Path:
+    with atomic_directory(directory) as temporary:
+        for name, text in files.items():
+            (temporary / name).write_text(text)
+    return directory
+
+
+def test_a_written_file_has_its_content_and_leaves_nothing_else(tmp_path):
+    write_text(tmp_path / "deep" / "a.txt", "one")
+    write_json(tmp_path / "deep" / "a.txt", {"ä": 1})
+    assert (tmp_path / "deep" / "a.txt").read_text(encoding="utf-8") == '{\n  "ä": 1\n}\n'
+    assert contents(tmp_path / "deep") == {"a.txt"}
+
+
+def test_a_json_object_is_read_as_it_was_written(tmp_path):
+    write_json(tmp_path / "a.json", {"ä": [1, None]})
+    assert read_json_object(tmp_path / "a.json", if_missing="") == {"ä": [1, None]}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "missing; say where"),
+        ("{", r"not JSON \(Expecting .*\); take a fresh copy"),
+        ("\udcff", r"not JSON \(.* invalid start byte\); take a fresh copy"),
+        ("[1]", "holds list, expected a JSON object; take a fresh copy"),
+    ],
+)
+def test_what_is_no_json_object_is_said(tmp_path, content, message):
+    file = tmp_path / "a.json"
+    if content is not None:
+        file.write_text(content, errors="surrogateescape")
+    with pytest.raises(CheckpointError, match=rf"a\.json: {message}"):
+        read_json_object(file, if_missing="say where")
+
+
+def test_a_json_file_below_a_file_is_missing(tmp_path):
+    (tmp_path / "a").touch()
+    with pytest.raises(CheckpointError, match=r"b\.json: missing"):
+        read_json_object(tmp_path / "a" / "b.json", if_missing="say where")
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    write_text(tmp_path / "a.txt", "old")
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+    with pytest.raises(CheckpointError, match="disk is full"):
+        write_text(tmp_path / "a.txt", "new")
+    assert (tmp_path / "a.txt").read_text() == "old"
+    assert contents(tmp_path) == {"a.txt"}
+
+
+def test_a_directory_appears_whole_with_its_manifest(tmp_path):
+    directory = make(tmp_path / "d", a="1", b="2")
+    assert contents(directory) == {"a", "b", MANIFEST}
+    assert set(read_manifest(directory)) == {"a", "b"}
+    verify_manifest(directory)
+
+
+def test_a_directory_that_fails_leaves_the_old_one(tmp_path):
+    make(tmp_path / "d", a="old")
+
+    def fail() -> None:
+        with atomic_directory(tmp_path / "d") as temporary:
+            (temporary / "a").write_text("new")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert (tmp_path / "d" / "a").read_text() == "old"
+    assert contents(tmp_path) == {"d"}
+
+
+def test_a_directory_replaces_the_old_one(tmp_path):
+    make(tmp_path / "d", a="old")
+    make(tmp_path / "d", b="new")
+    assert contents(tmp_path / "d") == {"b", MANIFEST}
+    assert contents(tmp_path) == {"d"}
+
+
+@pytest.mark.parametrize("damage", ["flip", "truncate", "delete"])
+@pytest.mark.parametrize("error", [CheckpointError, DataError])
+def test_damage_is_found_and_named(tmp_path, damage, error):
+    directory = make(tmp_path / "d", weights="abc")
+    if damage == "delete":
+        (directory / "weights").unlink()
+    else:
+        (directory / "weights").write_text("abb" if damage == "flip" else "ab")
+    with pytest.raises(error, match="weights"):
+        verify_manifest(directory, error=error)
+
+
+@pytest.mark.parametrize("manifest", [b"nonsense\n", b"\xff\xff", b"0" * 64 + b"  ../outside\n"])
+def test_a_damaged_manifest_is_refused(tmp_path, manifest):
+    write_bytes(tmp_path / MANIFEST, manifest)
+    with pytest.raises(CheckpointError, match=MANIFEST):
+        verify_manifest(tmp_path)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.EFBIG])
+def test_refusals_of_the_system_are_explained(number):
+    with pytest.raises(CheckpointError, match=r"place: could not be written"), translate_os_errors(Path("place")):
+        raise OSError(number, "x")
+
+
+def test_other_system_errors_pass_unchanged():
+    with pytest.raises(OSError, match="strange"), translate_os_errors(Path("place")):
+        raise OSError(errno.ENOTTY, "strange")
+
+
+def test_refusals_that_a_library_in_rust_only_tells_in_words_are_explained():
+    with (
+        pytest.raises(CheckpointError, match=r"place \(5 kB\): .*disk is full, .* left"),
+        translate_os_errors(Path("place"), needed=5000),
+    ):
+        raise Exception("Error while serializing: I/O error: No space left on device (os error 28)")
+    with pytest.raises(Exception, match="strange"), translate_os_errors(Path("place")):
+        raise Exception("strange (os error)")
+
+
+def test_a_disk_without_room_is_refused_before_anything_is_written(tmp_path):
+    path = tmp_path / "not" / "yet"
+    require_space(path, free_space(path) // 2)
+    with pytest.raises(CheckpointError, match=r"yet: needs 9,.* GB, but the disk has .* left"):
+        require_space(path, 9 * 10**18)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(12, "12 bytes"), (1500, "1.5 kB"), (23_400_000, "23.4 MB"), (3e12, "3,000.0 GB")]
+)
+def test_sizes_are_written_for_people(size, text):
+    assert readable_bytes(size) == text

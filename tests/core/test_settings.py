@@ -1,0 +1,211 @@
+import json
+from typing import Annotated, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field
+
+from litebert.errors import ConfigError
+from litebert.settings import (
+    Settings,
+    changed_names,
+    flatten,
+    read_yaml,
+    validate_not_given,
+    with_overrides,
+    write_yaml,
+)
+
+
+class Inner(Settings):
+    learning_rate: float = Field(default=0.1, gt=0)
+    """Rate."""
+
+
+class Outer(Settings):
+    name: str
+    """Name."""
+    train: Inner = Inner()
+    """Inner settings."""
+
+
+def test_what_has_no_effect_is_named_and_what_is_absent_is_not():
+    validate_not_given({"a": None, "b": ()}, "no use")
+    with pytest.raises(ConfigError, match=r"^b, c, d: no use; leave it out$"):
+        validate_not_given({"a": None, "b": ("x",), "c": 0, "d": ""}, "no use; leave it out")
+
+
+def test_parse_gives_back_what_to_dict_wrote():
+    settings = Outer(name="x", train=Inner(learning_rate=0.5))
+    assert Outer.parse(settings.to_dict(), where="test") == settings
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"name": "x", "trian": {}}, "unknown setting 'trian'; did you mean 'train'?"),
+        ({"name": "x", "zzzz": 1}, "known settings: name, train"),
+        ({"name": "x", "train": {"learning_rat": 1}}, "did you mean 'learning_rate'?"),
+        ({}, "setting 'name' is missing"),
+        ({"name": "x", "train": {"learning_rate": "fast"}}, "train.learning_rate"),
+        ({"name": "x", "train": {"learning_rate": -1}}, "greater than 0"),
+        ({"name": "x", "train": {"learning_rate": float("nan")}}, "train.learning_rate"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_its_place(values, sentence):
+    with pytest.raises(ConfigError) as caught:
+        Outer.parse(values, where="file.yaml")
+    assert str(caught.value).startswith("file.yaml: ")
+    assert sentence in str(caught.value)
+
+
+class Straight(Settings):
+    shape: Literal["straight"] = "straight"
+    """Shape."""
+
+
+class Bent(Settings):
+    shape: Literal["bent"] = "bent"
+    """Shape."""
+    by: float = 1.0
+    """Angle."""
+
+
+class Line(Settings):
+    line: Annotated[Straight | Bent, Field(discriminator="shape")] = Straight()
+    """One or the other."""
+
+
+def test_settings_that_do_not_say_which_they_are_of_several_are_refused_in_words():
+    with pytest.raises(ConfigError, match=r"line: give 'shape' too, .* \(found {'by': 2}\)"):
+        Line.parse({"line": {"by": 2}}, where="test")
+
+
+def test_settings_are_frozen():
+    with pytest.raises(ValueError, match="frozen"):
+        Outer(name="x").name = "y"
+
+
+def test_replace_checks_again():
+    assert Inner().replace(learning_rate=2).learning_rate == 2
+    with pytest.raises(ConfigError):
+        Inner().replace(learning_rate=0)
+
+
+def test_overrides_reach_inner_settings_and_leave_the_original_alone():
+    values = {"name": "x", "train": {"learning_rate": 0.1}}
+    changed = with_overrides(values, ["train.learning_rate=1e-4", "name=y", "new.deep=[1, 2]"])
+    assert Outer.parse({k: changed[k] for k in ("name", "train")}, where="t").train.learning_rate == 1e-4
+    assert changed["name"] == "y"
+    assert changed["new"] == {"deep": [1, 2]}
+    assert values == {"name": "x", "train": {"learning_rate": 0.1}}
+
+
+@pytest.mark.parametrize("override", ["learning_rate", "=3", "name.first=1", "name={["])
+def test_an_override_that_cannot_be_read_is_refused(override):
+    with pytest.raises(ConfigError):
+        with_overrides({"name": "x"}, [override])
+
+
+@pytest.mark.parametrize("content", [b"- 1\n- 2\n", b"a: [", b"\xff\xfe"])
+def test_a_settings_file_must_hold_a_mapping(tmp_path, content):
+    file = tmp_path / "settings.yaml"
+    file.write_bytes(content)
+    with pytest.raises(ConfigError, match=r"settings\.yaml"):
+        read_yaml(file)
+
+
+def test_a_missing_settings_file_is_named(tmp_path):
+    with pytest.raises(ConfigError, match="no such file"):
+        read_yaml(tmp_path / "absent.yaml")
+
+
+def test_a_yaml_tag_executes_nothing(tmp_path):
+    file = tmp_path / "evil.yaml"
+    file.write_text("x: !!python/object/apply:os.system ['touch pwned']\n")
+    with pytest.raises(ConfigError):
+        read_yaml(file)
+
+
+WORDS = st.text(st.characters(categories=("L", "N", "P")), min_size=1, max_size=5)
+
+
+@given(st.dictionaries(WORDS, st.integers() | WORDS | st.none(), max_size=4))
+def test_yaml_round_trip(tmp_path_factory, values):
+    file = tmp_path_factory.mktemp("yaml") / "file.yaml"
+    file.write_text(write_yaml(values), encoding="utf-8")
+    assert read_yaml(file) == values
+
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.integers())
+NESTED = st.recursive(LEAVES, lambda inner: st.dictionaries(st.text(), inner), max_leaves=8)
+
+
+@given(st.dictionaries(st.text(), NESTED))
+def test_json_gives_flat_values_back_unchanged(values):
+    assert json.loads(json.dumps(flatten(values))) == flatten(values)
+
+
+def test_nested_values_have_dotted_names():
+    assert flatten({"a": {"b": {"c": 1}}, "d": (1, 2), "e": Inner()}) == {
+        "a.b.c": 1,
+        "d": "[1, 2]",
+        "e.learning_rate": 0.1,
+    }
+
+
+def test_changes_are_named_and_nothing_is_as_none():
+    assert changed_names({"a": 1, "b": 2, "c": None}, {"b": 3, "d": 4, "a": 1}) == ["b", "d"]
+
+
+class Wide(Settings):
+    name: str
+    """Has no default."""
+    rates: tuple[float, ...] = (0.5, 0.25)
+    """Several numbers."""
+    fast: Inner = Inner(learning_rate=9.0)
+    """A default that is not that of its class."""
+    slow: Inner | None = None
+    """May be left out."""
+    paths: dict[str, float] = Field(default_factory=dict)
+    """A mapping of one's own."""
+
+
+def test_settings_that_were_not_there_yet_are_taken_at_their_defaults():
+    assert Wide(name="x").completed({"name": "y"}) == {
+        "name": "y",
+        "rates": "[0.5, 0.25]",
+        "fast.learning_rate": 9.0,
+        "slow": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("older", "added"),
+    [
+        ({"fast.momentum": 1}, {"fast.learning_rate": 0.1}),
+        ({"slow": None}, {}),
+        ({"slow.momentum": 1}, {"slow.learning_rate": 0.1}),
+        ({"paths.a": 1.0}, {}),
+        ({"fast.learning_rate": 3.0}, {}),
+        ({"fast": 3.0}, {}),
+    ],
+    ids=str,
+)
+def test_nothing_is_added_beside_what_was_there(older, added):
+    """Where there was a group its own class knows what was missing in it; where there was none, the class outside."""
+    settings = Wide(name="x", slow=Inner(learning_rate=0.1))
+    known = {"name": "x", "rates": "[]", "fast.learning_rate": 9.0, "slow": None}
+    group = next(iter(older)).partition(".")[0]
+    rest = {name: value for name, value in known.items() if name.partition(".")[0] != group}
+    assert settings.completed(rest | older) == rest | older | added
+
+
+def test_what_has_no_default_is_not_made_up():
+    assert "name" not in Wide(name="x").completed({})
+
+
+def test_names_below_another_are_completed_there():
+    completed = Inner().completed({"learning_rate": 5.0, "train.x": 1}, below="train.")
+    assert completed == {"learning_rate": 5.0, "train.x": 1, "train.learning_rate": 0.1}

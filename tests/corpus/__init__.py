@@ -1,1 +1,0 @@
-"""Tests of the corpus room; a package, because other rooms have files of the same names."""

@@ -1,0 +1,77 @@
+import logging
+
+import pytest
+
+from litebert.corpus.build import build_progress as progress
+from litebert.corpus.build.build_corpus import build_corpus
+from litebert.corpus.build.build_progress import BuildProgress, LogProgress, BuildTracker, clock
+from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.build.shard_writer import ShardRecord
+from litebert.corpus.format.shards import ShardEntry
+
+
+@pytest.fixture
+def time(monkeypatch):
+    """A clock that is set by hand."""
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+def record(*, text_bytes=1_000_000, reused=False) -> ShardRecord:
+    return ShardRecord(ShardEntry("train/00000", 10, 100, 1000), "source", "content", {}, text_bytes, reused)
+
+
+def test_rate_and_time_left_follow_from_what_was_read(time):
+    track = BuildTracker(4_000_000)
+    time[0] += 2
+    now = track.add(record(), 1_000_000)
+    assert (now.shards, now.documents, now.tokens, now.share_read) == (1, 10, 1000, 0.25)
+    assert now.megabytes_per_second == pytest.approx(0.5)
+    assert now.seconds_left == pytest.approx(6)
+    assert str(now) == "25.0%, 1 shards, 10 documents, 1,000 tokens, 0.5 MB/s, 0:06 left"
+
+
+def test_shards_kept_from_before_do_not_flatter_the_rate(time):
+    track = BuildTracker(4_000_000)
+    time[0] += 0.01
+    assert track.add(record(reused=True), 2_000_000).seconds_left is None
+    time[0] += 1
+    now = track.add(record(), 3_000_000)
+    assert now.shards == 2
+    assert now.megabytes_per_second == pytest.approx(1)
+    assert now.seconds_left == pytest.approx(1)
+
+
+def test_documents_that_come_from_no_file_have_no_share_and_no_time_left(time):
+    time[0] += 1
+    assert str(BuildTracker(0).add(record(), 0)).startswith("1 shards, 10 documents")
+
+
+def test_log_lines_come_no_more_often_than_asked(time, caplog):
+    log = LogProgress(seconds=10)
+    now = BuildProgress(1, 2, 3, None, 4.0, None)
+    with caplog.at_level(logging.INFO):
+        for seconds in (0, 5, 4, 2, 5):
+            time[0] += seconds
+            log(now)
+    assert caplog.messages == ["corpus: 1 shards, 2 documents, 3 tokens, 4.0 MB/s"] * 2
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(5.4, "0:05"), (185, "3:05"), (7385, "2:03:05")])
+def test_clocks_are_read_like_clocks(seconds, text):
+    assert clock(seconds) == text
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_listener_is_told_after_each_shard_and_reaches_the_end(tmp_path, tokenizer, documents, workers):
+    (tmp_path / "text.txt").write_text("\n\n".join("\n".join(document.sentences) for document in documents))
+    seen: list[BuildProgress] = []
+    settings = CorpusSettings(shard_bytes=2000)
+    report = build_corpus(
+        tmp_path / "text.txt", tokenizer, settings, tmp_path / "corpus", workers=workers, listener=seen.append
+    )
+    assert [progress.shards for progress in seen] == list(range(1, sum(s.shards for s in report.splits.values()) + 1))
+    assert seen[-1].share_read == 1
+    assert seen[-1].seconds_left == 0
+    assert seen[-1].documents == 60

@@ -1,0 +1,137 @@
+import os
+import stat
+import sys
+import types
+
+import pytest
+
+from litebert.corpus.build.corpus_settings import CorpusSettings
+from support.directories import content
+
+SETTINGS = CorpusSettings(sentences="line", validation_fraction=0.2, shard_bytes=2000)
+from litebert.corpus.build.build_corpus import CorpusBuild, build_corpus
+from litebert.corpus.readers.documents import Document
+from litebert.corpus.build.executors import build_with_datatrove, plan_to_files, publish_written, write_planned
+from litebert.errors import ConfigError, LitebertError, MissingExtraError
+
+
+@pytest.fixture
+def build(tmp_path, tokenizer, documents):
+    """A build of one file, which the process pool has done as well."""
+    path = tmp_path / "text.txt"
+    path.write_text("\n\n".join("\n".join(document.sentences) for document in documents))
+    settings = SETTINGS.replace(dedup_minhash_threshold=0.8)
+    build_corpus(path, tokenizer, settings, tmp_path / "expected")
+    return CorpusBuild((str(path),), tokenizer, settings, tmp_path / "corpus")
+
+
+@pytest.fixture
+def datatrove():
+    pytest.importorskip("datatrove", reason="the extra [datatrove] is not installed")
+
+
+def test_the_steps_give_the_bytes_of_the_process_pool_in_any_order(build, tmp_path):
+    plan_to_files(build)
+    for rank in (2, 0, 1):
+        write_planned(build, rank, 3)
+    publish_written(build)
+    assert content(tmp_path / "corpus") == content(tmp_path / "expected")
+    assert not build.directory.exists()
+
+
+def test_nothing_is_published_before_all_shards_are_written(build, tmp_path):
+    with pytest.raises(LitebertError, match="the text was not read to its end"):
+        write_planned(build, 0, 1)
+    plan_to_files(build)
+    write_planned(build, 0, 2)
+    with pytest.raises(LitebertError, match=r"\d+ shards are not written; run the same command again"):
+        publish_written(build)
+    assert not (tmp_path / "corpus").exists()
+
+
+def test_lone_surrogates_survive_the_way_through_files(tmp_path, tokenizer):
+    documents = [Document("d", ("Ba \ud800 do.", "Kilu."))]
+    build_corpus(documents, tokenizer, SETTINGS, tmp_path / "expected")
+    build = CorpusBuild(documents, tokenizer, SETTINGS, tmp_path / "corpus")
+    plan_to_files(build)
+    write_planned(build, 0, 1)
+    publish_written(build)
+    assert content(tmp_path / "corpus") == content(tmp_path / "expected")
+
+
+@pytest.mark.usefixtures("datatrove")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_local_executor_gives_the_bytes_of_the_process_pool(build, tmp_path):
+    logs = build_with_datatrove(build, "local", tasks=3, options={"workers": 1})
+    assert content(tmp_path / "corpus") == content(tmp_path / "expected")
+    assert (logs / "write/completions/00002").is_file()
+    with pytest.raises(ConfigError, match="exists already"):
+        build_with_datatrove(build, "local", tasks=3, options={})
+
+
+SBATCH = """#!{python}
+import os, subprocess, sys
+script = sys.stdin.read() if sys.argv[-1].startswith("-") else open(sys.argv[-1]).read()
+last = [line for line in script.splitlines() if "--array=" in line]
+tasks = int(last[0].split("-")[-1]) + 1 if last else 1
+lines = [line for line in script.splitlines() if "launch_pickled_pipeline" in line]
+for task in range(tasks if lines else 0):
+    pik = lines[0].split()[-1]
+    environment = {{**os.environ, "SLURM_ARRAY_TASK_ID": str(task), "SLURM_NODELIST": "node1", "RUN_OFFSET": "0"}}
+    main = "from datatrove.tools.launch_pickled_pipeline import main; main()"
+    command = [sys.executable, "-c", main, pik]
+    subprocess.run(command, env=environment, check=True, stdout=sys.stderr)
+print("Submitted batch job 7")
+"""
+
+
+@pytest.mark.usefixtures("datatrove")
+def test_slurm_jobs_give_the_bytes_of_the_process_pool(build, tmp_path, monkeypatch):
+    """A stand-in for sbatch runs each task of the script that it is given; what Slurm itself does is not tested."""
+    (tmp_path / "bin").mkdir()
+    for name, text in (("sbatch", SBATCH.format(python=sys.executable)), ("scontrol", "#!/bin/sh\necho node1\n")):
+        (tmp_path / "bin" / name).write_text(text)
+        (tmp_path / "bin" / name).chmod(stat.S_IRWXU)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    build_with_datatrove(build, "slurm", tasks=2, options={"partition": "cpu", "time": "1:00:00"})
+    assert content(tmp_path / "corpus") == content(tmp_path / "expected")
+
+
+@pytest.mark.usefixtures("datatrove")
+def test_options_that_do_not_suit_the_executor_are_refused(build):
+    with pytest.raises(ConfigError, match=r"executor slurm: .*partition"):
+        build_with_datatrove(build, "slurm", tasks=2, options={})
+    with pytest.raises(ConfigError, match=r"executor local: .*colour"):
+        build_with_datatrove(build, "local", tasks=2, options={"colour": "red"})
+
+
+@pytest.mark.parametrize("module", ["datatrove.executor.local", "datatrove.executor.slurm", "ray"])
+def test_a_missing_package_is_named(build, monkeypatch, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    package = module.partition(".")[0]
+    with pytest.raises(MissingExtraError, match=rf"'{package}'; install it with: pip install 'litebert\[{package}\]'"):
+        build_with_datatrove(build, module.rpartition(".")[2], tasks=1, options={})
+
+
+@pytest.mark.usefixtures("datatrove")
+def test_ray_is_given_the_three_stages_one_after_the_other(build, monkeypatch):
+    """A stand-in for datatrove's executor notes how it is made, since ray is too large for the tests."""
+    made = []
+
+    class RayPipelineExecutor:
+        def __init__(self, **arguments):
+            made.append(arguments)
+
+        def run(self):
+            made.append("run")
+
+    monkeypatch.setitem(sys.modules, "ray", types.ModuleType("ray"))
+    module = types.ModuleType("datatrove.executor.ray")
+    module.RayPipelineExecutor = RayPipelineExecutor
+    monkeypatch.setitem(sys.modules, "datatrove.executor.ray", module)
+    build_with_datatrove(build, "ray", tasks=8, options={"cpus_per_task": 1})
+    assert [stage["tasks"] for stage in made[:3]] == [1, 8, 1]
+    assert [repr(stage["pipeline"][0]).split(":")[0].split()[-1] for stage in made[:3]] == ["plan", "write", "publish"]
+    assert all(stage["cpus_per_task"] == 1 for stage in made[:3])
+    assert made[3] == "run"

@@ -1,0 +1,39 @@
+import operator
+import os
+
+import pytest
+
+from litebert.corpus.build.parallel_map import run_in_order
+from litebert.errors import DataError, LitebertError
+
+
+def refuse(number):
+    raise DataError(f"file {number}: cannot be read")
+
+
+def die(number):
+    os._exit(1)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_results_come_in_the_order_of_the_tasks(workers):
+    assert list(run_in_order(operator.neg, range(20), workers=workers)) == [-number for number in range(20)]
+
+
+def test_tasks_are_taken_only_as_they_are_needed():
+    taken = []
+    tasks = (taken.append(number) or number for number in range(100))
+    results = run_in_order(operator.neg, tasks, workers=2)
+    next(results)
+    results.close()
+    assert len(taken) == 3
+
+
+def test_an_error_in_a_worker_is_the_same_error_here():
+    with pytest.raises(DataError, match="file 0: cannot be read"):
+        list(run_in_order(refuse, range(3), workers=2))
+
+
+def test_a_worker_that_dies_is_an_error_in_words():
+    with pytest.raises(LitebertError, match="finished shards are kept"):
+        list(run_in_order(die, range(3), workers=2))

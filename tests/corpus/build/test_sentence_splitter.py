@@ -1,0 +1,61 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from litebert.corpus.build.sentence_splitter import cut_long, split_sentences
+
+CASES = [
+    ("First. Second! Third? Fourth", ["First.", "Second!", "Third?", "Fourth"]),
+    ('He said "Stop." Then he left.', ['He said "Stop."', "Then he left."]),
+    ("It cost 3.5 million. 20 came.", ["It cost 3.5 million.", "20 came."]),
+    ("J. Smith met Dr. Jones at St. Mary in the U.S. Army.", ["J. Smith met Dr. Jones at St. Mary in the U.S. Army."]),
+    ("This is it. That is all.", ["This is it.", "That is all."]),
+    ("e.g. this, etc. and so on.", ["e.g. this, etc. and so on."]),
+    ("Wait... what? Yes.", ["Wait... what?", "Yes."]),
+    ("今天天气很好。我们去公园吧！好。", ["今天天气很好。", "我们去公园吧！", "好。"]),
+    ("「はい。」と言った。", ["「はい。」", "と言った。"]),
+    ("यह एक वाक्य है। यह दूसरा है।", ["यह एक वाक्य है।", "यह दूसरा है।"]),
+    ("هل هذا سؤال؟ نعم.", ["هل هذا سؤال؟", "نعم."]),
+    ("Привет. Как дела?", ["Привет.", "Как дела?"]),
+    ("", []),
+    ("   ", []),
+    ("...", ["..."]),
+    ("😀😀", ["😀😀"]),
+    ("The sample.       Next.", ["The sample.", "Next."]),
+    ("Plan B.       Next.", ["Plan B.       Next."]),
+]
+
+
+@pytest.mark.parametrize(("paragraph", "sentences"), CASES)
+def test_sentences_end_where_a_reader_says_so(paragraph, sentences):
+    assert split_sentences(paragraph) == sentences
+
+
+@given(st.text(alphabet='aB1.!?。」") \n', max_size=80))
+def test_splitting_loses_nothing_but_spaces(paragraph):
+    assert "".join("".join(split_sentences(paragraph)).split()) == "".join(paragraph.split())
+
+
+@given(st.text(alphabet='aB1.!?") ', max_size=60))
+def test_the_quick_pattern_for_ascii_cuts_like_the_one_for_all_scripts(paragraph):
+    ascii_sentences = split_sentences(paragraph + " x")
+    assert split_sentences(paragraph + " é") == [sentence.replace("x", "é") for sentence in ascii_sentences]
+
+
+@given(st.text(alphabet="ab  ", max_size=60), st.integers(1, 12))
+def test_cutting_loses_nothing_but_spaces_and_obeys_the_limit(sentence, longest):
+    pieces = list(cut_long(sentence.strip(), longest=longest))
+    assert all(0 < len(piece) <= longest for piece in pieces)
+    assert "".join("".join(pieces).split()) == "".join(sentence.split())
+
+
+def test_long_sentences_are_cut_at_spaces_where_there_are_any():
+    assert list(cut_long("aaa bbb ccccccccc d", longest=7)) == ["aaa bbb", "ccccccc", "cc d"]
+
+
+def test_a_line_of_a_megabyte_is_no_trouble():
+    assert len(split_sentences("Word. " * 200_000)) == 200_000
+
+
+def test_a_line_without_any_end_is_cut_in_time_that_grows_with_its_length():
+    assert sum(map(len, cut_long("x" * 20_000_000, longest=1000))) == 20_000_000

@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from litebert.corpus.dedup import minhash
+from litebert.corpus.dedup.minhash import HASHES, signature
+from litebert.randomness import rng_for
+from support.corpus_builders import words
+from support.shingles import changed, shingles
+
+
+def test_the_share_of_equal_numbers_is_the_share_of_common_shingles():
+    errors = []
+    for number in range(200):
+        rng = rng_for(number)
+        first = changed(words(150, rng), 0.5, rng)
+        second = changed(first, rng.uniform(0, 0.2), rng)
+        common = len(shingles(first) & shingles(second)) / len(shingles(first) | shingles(second))
+        errors.append(np.mean(signature(" ".join(first)) == signature(" ".join(second))) - common)
+    assert abs(np.mean(errors)) < 3 * 0.044 / 200**0.5
+    assert np.std(errors) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("One two, three!", "one  TWO\nthree"),
+        ("今天天气很好我们去公园吧", "今天天气很好，我们去公园吧。"),
+        ("สวัสดีครับ", "สวัสดีครับ!"),
+    ],
+)
+def test_case_spaces_and_punctuation_do_not_count(first, second):
+    assert np.array_equal(signature(first), signature(second))
+
+
+@pytest.mark.parametrize("script", ["今天天气很好我们去公园吧然后回家吃饭睡觉", "กขคงจฉชซฌญฎฏฐฑฒณดตถท"])
+def test_scripts_without_spaces_are_compared_character_by_character(script):
+    share = np.mean(signature(script) == signature(script[:-1] + "x"))
+    assert 0.6 < share < 1
+
+
+def test_texts_shorter_than_a_shingle_are_equal_only_if_they_are_the_same():
+    assert np.array_equal(signature("a b"), signature("A b."))
+    assert not np.any(signature("a b") == signature("a c"))
+
+
+@pytest.mark.parametrize("text", ["", " ", "...", "😀", "_"])
+def test_text_without_words_has_no_signature(text):
+    assert signature(text) is None
+
+
+@given(st.text(max_size=50))
+def test_every_text_is_taken(text):
+    assert signature(text) is None or signature(text).shape == (HASHES,)
+
+
+def test_lone_surrogates_are_no_trouble():
+    assert signature("a\ud800b c") is not None
+
+
+def test_a_long_text_is_taken_in_blocks_that_hardly_show(monkeypatch):
+    text = " ".join(changed(words(3000, rng_for(1)), 1, rng_for(2)))
+    whole = signature(text)
+    monkeypatch.setattr(minhash, "BLOCK_CHARACTERS", 10_000)
+    monkeypatch.setattr(minhash, "BLOCK_SHINGLES", 100)
+    assert np.mean(signature(text) == whole) > 0.97
+
+
+def test_signatures_are_the_same_on_every_machine():
+    assert signature("the quick brown fox jumps over the lazy dog")[:3].tolist() == [1666642891, 153174683, 319944884]

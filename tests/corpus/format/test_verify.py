@@ -1,0 +1,102 @@
+import json
+import random
+import shutil
+
+import numpy as np
+import pytest
+
+from litebert.corpus.format.shards import Corpus
+from litebert.corpus.format.verify import verify_corpus
+from litebert.errors import DataError
+from litebert.files import write_manifest
+
+
+@pytest.fixture
+def copy(corpus_directory, tmp_path):
+    return shutil.copytree(corpus_directory, tmp_path / "corpus")
+
+
+def test_a_whole_corpus_is_counted(corpus_directory):
+    found = verify_corpus(corpus_directory)
+    splits = [Corpus.open(corpus_directory, split) for split in ("train", "held_out")]
+    assert found.tokens == sum(corpus.num_tokens for corpus in splits)
+    assert found.documents == 60
+
+
+def flip_bit(path, choice):
+    content = bytearray(path.read_bytes())
+    content[choice.randrange(len(content))] ^= 1 << choice.randrange(8)
+    path.write_bytes(content)
+
+
+def truncate(path, choice):
+    content = path.read_bytes()
+    path.write_bytes(content[: choice.randrange(len(content))])
+
+
+def delete(path, choice):
+    path.unlink()
+
+
+@pytest.mark.parametrize("damage", [flip_bit, truncate, delete])
+def test_any_damage_to_any_file_is_found_and_the_file_is_named(copy, damage):
+    choice = random.Random(1)
+    files = sorted(path for path in copy.rglob("*") if path.is_file())
+    for _ in range(200):
+        path = choice.choice(files)
+        whole = path.read_bytes()
+        damage(path, choice)
+        with pytest.raises(DataError, match=path.name):
+            verify_corpus(copy)
+        path.write_bytes(whole)
+    verify_corpus(copy)
+
+
+@pytest.mark.parametrize("name", ["tokens", "sentences", "documents"])
+@pytest.mark.parametrize("damage", [truncate, delete])
+def test_a_damaged_shard_is_found_when_it_is_opened(copy, name, damage):
+    path = copy / f"train/00000/{name}.npy"
+    whole = path.read_bytes()
+    for trial in range(20):
+        damage(path, random.Random(trial))
+        with pytest.raises(DataError, match="train/00000"):
+            Corpus.open(copy).read(0, 1)
+        path.write_bytes(whole)
+
+
+def test_a_file_too_many_is_found(copy):
+    (copy / "train/00001/extra.npy").write_bytes(b"x")
+    with pytest.raises(DataError, match="not listed in SHA256SUMS"):
+        verify_corpus(copy)
+
+
+def change_array(copy, name, change):
+    path = copy / "train/00000" / f"{name}.npy"
+    array = np.load(path)
+    change(array)
+    np.save(path, array)
+    write_manifest(copy)
+
+
+def test_a_token_outside_the_vocabulary_is_found(copy):
+    change_array(copy, "tokens", lambda array: array.__setitem__(3, 60))
+    with pytest.raises(DataError, match="holds the id 60, the vocabulary has 60"):
+        verify_corpus(copy)
+
+
+@pytest.mark.parametrize("name", ["sentences", "documents"])
+@pytest.mark.parametrize("change", [lambda a: a.__setitem__(1, a[2]), lambda a: a.__setitem__(0, 1)])
+def test_edges_out_of_order_are_found(copy, name, change):
+    change_array(copy, name, change)
+    with pytest.raises(DataError, match=f"{name}.npy: edges must grow"):
+        verify_corpus(copy)
+
+
+def test_counts_that_differ_are_found(copy):
+    path = copy / "corpus.json"
+    description = json.loads(path.read_text())
+    description["splits"]["train"][0]["tokens"] += 1
+    path.write_text(json.dumps(description))
+    write_manifest(copy)
+    with pytest.raises(DataError, match=r"holds .* documents, sentences and tokens"):
+        verify_corpus(copy)

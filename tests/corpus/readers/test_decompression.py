@@ -1,0 +1,99 @@
+import gzip
+import io
+import sys
+import tempfile
+from pathlib import Path
+from unittest import mock
+
+import pytest
+import zstandard
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from litebert.corpus.readers import decompression as opening
+from litebert.corpus.readers.decompression import ByteCounter, raw_lines
+from litebert.errors import DataError, MissingExtraError
+
+CONTENT = "".join(f"{number * 7919}\n" for number in range(999)).encode() + b"no line end"
+COMPRESS = {".txt": lambda content: content, ".gz": gzip.compress, ".zst": zstandard.compress}
+
+
+def read(path, content):
+    path.write_bytes(content)
+    return [line for _, line in raw_lines(path, ByteCounter())]
+
+
+@pytest.mark.parametrize("ending", COMPRESS)
+@pytest.mark.parametrize("content", [b"", b"\n", b"a\r\nb\n", b"a\rb\x0cc\x85d", CONTENT])
+def test_lines_end_only_at_line_feeds(tmp_path, ending, content):
+    lines = read(tmp_path / f"a{ending}", COMPRESS[ending](content))
+    assert b"".join(lines) == content
+    assert [line.count(b"\n") for line in lines[:-1]] == [1] * (len(lines) - 1)
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+@pytest.mark.parametrize("chunk_bytes", [7, 2**20])
+def test_several_compressed_parts_in_one_file_are_one_text(tmp_path, monkeypatch, ending, chunk_bytes):
+    monkeypatch.setattr(opening, "ZSTANDARD_CHUNK", chunk_bytes)
+    parts = COMPRESS[ending](b"a\nb") + COMPRESS[ending](b"c\nd\n")
+    assert read(tmp_path / f"a{ending}", parts) == [b"a\n", b"bc\n", b"d\n"]
+
+
+DAMAGE = {
+    "cut off": lambda content: content[:-12],
+    "changed": lambda content: content[:30] + b"xxxxxxxx" + content[38:],
+    "something else": lambda content: b"no compressed file",
+}
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_compressed_files_are_refused(tmp_path, ending, damage):
+    with pytest.raises(DataError, match=r"a\.\w+:\d+: damaged or cut-off compressed file"):
+        read(tmp_path / f"a{ending}", DAMAGE[damage](COMPRESS[ending](CONTENT)))
+
+
+def test_what_is_no_file_is_an_error_in_words(tmp_path):
+    with pytest.raises(DataError, match="could not be read: Is a directory"):
+        list(raw_lines(tmp_path, ByteCounter()))
+
+
+def test_zst_needs_a_package_and_says_which(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(MissingExtraError, match="zstandard"):
+        read(tmp_path / "a.zst", b"")
+
+
+@pytest.mark.parametrize("ending", COMPRESS)
+def test_a_long_line_comes_in_pieces_cut_at_spaces_and_between_characters(tmp_path, monkeypatch, ending):
+    monkeypatch.setattr(opening, "LONGEST_PIECE", 8)
+    path = tmp_path / f"a{ending}"
+    path.write_bytes(COMPRESS[ending]("ab cd ef gh\nééééééé\nx".encode()))
+    pieces = [(number, piece.decode()) for number, piece in raw_lines(path, ByteCounter())]
+    assert pieces == [(1, "ab cd "), (1, "ef gh\n"), (2, "ééé"), (2, "éééé\n"), (3, "x")]
+
+
+@given(st.binary(max_size=200), st.integers(4, 30))
+@example(b"\0\x80\x80\x80", 4)
+def test_pieces_make_up_the_file_and_are_numbered_by_its_lines(content, longest):
+    with tempfile.TemporaryDirectory() as directory, mock.patch.object(opening, "LONGEST_PIECE", longest):
+        (path := Path(directory) / "a.txt").write_bytes(content)
+        pieces = list(raw_lines(path, ByteCounter()))
+    assert b"".join(piece for _, piece in pieces) == content
+    assert all(0 < len(piece) < 2 * longest + 4 for _, piece in pieces)
+    joined = {}
+    for number, piece in pieces:
+        joined[number] = joined.get(number, b"") + piece
+    assert list(joined.values()) == list(io.BytesIO(content))
+
+
+def test_the_meter_says_how_much_has_been_read(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"line\n" * 10_000)
+    meter = ByteCounter(total=50_000)
+    lines = raw_lines(path, meter)
+    next(lines)
+    assert 0 < meter.read < 50_000
+    assert len(list(lines)) == 9_999
+    meter.finish(50_000)
+    assert meter.read == 50_000

@@ -1,0 +1,119 @@
+import gzip
+import json
+import logging
+from collections import Counter
+
+import pytest
+import zstandard
+
+from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.readers.documents import find_files, read_documents
+from litebert.errors import DataError
+
+TEXT = b"One.\nTwo.\n\nThree.\n"
+ROWS = b'{"text": "One.\\nTwo."}\n\n{"text": "Three."}\n'
+
+
+def read(path, **settings):
+    counts: Counter[str] = Counter()
+    documents = list(read_documents([path], CorpusSettings(**settings), counts))
+    return [document.sentences for document in documents], +counts
+
+
+FORMATS = {
+    "a.txt": TEXT,
+    "a.txt.gz": gzip.compress(TEXT),
+    "a.txt.zst": zstandard.compress(TEXT),
+    "a.jsonl": ROWS,
+    "a.jsonl.gz": gzip.compress(ROWS),
+    "a.jsonl.zst": zstandard.compress(ROWS),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_gives_the_same_documents(tmp_path, name):
+    (tmp_path / name).write_bytes(FORMATS[name])
+    assert read(tmp_path / name)[0] == [("One.", "Two."), ("Three.",)]
+
+
+def test_a_file_can_be_one_document(tmp_path):
+    (tmp_path / "a.txt").write_bytes(TEXT)
+    assert read(tmp_path / "a.txt", documents="file")[0] == [("One.", "Two.", "Three.")]
+
+
+def test_the_key_of_the_text_is_a_setting(tmp_path):
+    (tmp_path / "a.jsonl").write_text(json.dumps({"body": "One."}))
+    assert read(tmp_path / "a.jsonl", text_key="body")[0] == [("One.",)]
+
+
+def test_documents_are_named_by_file_and_line(tmp_path):
+    (tmp_path / "a.txt").write_bytes(TEXT)
+    documents = read_documents([tmp_path / "a.txt"], CorpusSettings(), Counter())
+    assert [document.name for document in documents] == [f"{tmp_path}/a.txt:1", f"{tmp_path}/a.txt:4"]
+
+
+def test_a_document_that_would_overfill_a_shard_is_cut_and_counted(tmp_path):
+    (tmp_path / "a.txt").write_text("abcd\n" * 10)
+    documents, counts = read(tmp_path / "a.txt", shard_bytes=16)
+    assert [len(document) for document in documents] == [4, 4, 2]
+    assert counts["documents cut"] == 2
+
+
+def test_a_document_that_just_fills_a_shard_is_not_cut(tmp_path):
+    (tmp_path / "a.txt").write_text("abcd\n" * 4 + "\nabcd")
+    documents, counts = read(tmp_path / "a.txt", shard_bytes=16)
+    assert [len(document) for document in documents] == [4, 1]
+    assert counts["documents cut"] == 0
+
+
+def test_files_are_found_once_and_in_the_order_of_their_paths(tmp_path):
+    (tmp_path / "deep").mkdir()
+    for name in ("b.txt", "a.txt", "deep/c.jsonl", "notes.pdf", ".hidden.txt"):
+        (tmp_path / name).write_text("x")
+    found = find_files([tmp_path / "b.txt", str(tmp_path / "*.txt"), tmp_path])
+    assert [path.name for path in found if not path.name.startswith(".")] == ["a.txt", "b.txt", "c.jsonl"]
+    assert [path.name for path in find_files([tmp_path])] == ["a.txt", "b.txt", "c.jsonl"]
+
+
+def test_files_of_other_kinds_in_a_directory_are_counted_and_said(tmp_path, caplog):
+    for name in ("a.txt", "notes.pdf", ".hidden"):
+        (tmp_path / name).write_text("x")
+    counts: Counter[str] = Counter()
+    with caplog.at_level(logging.WARNING):
+        assert [path.name for path in find_files([tmp_path], counts)] == ["a.txt"]
+    assert counts == {"files of other kinds": 1}
+    assert "1 files of other kinds are not read" in caplog.text
+
+
+def test_a_file_named_in_two_ways_is_read_once(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    assert len(find_files(["a.txt", tmp_path / "a.txt", f"../{tmp_path.name}/*.txt"])) == 1
+
+
+@pytest.mark.parametrize("name", ["missing.txt", "*.txt"])
+def test_a_path_that_names_nothing_is_an_error(tmp_path, name):
+    with pytest.raises(DataError, match="no such file"):
+        find_files([tmp_path / name])
+
+
+def test_a_directory_without_text_is_an_error(tmp_path):
+    with pytest.raises(DataError, match="no text in this directory"):
+        find_files([tmp_path])
+
+
+@pytest.mark.parametrize("pattern", ["a.pdf", "*.pdf"])
+def test_a_file_of_unknown_kind_is_an_error(tmp_path, pattern):
+    (tmp_path / "a.pdf").write_text("x")
+    with pytest.raises(DataError, match="unknown kind of file"):
+        find_files([tmp_path / pattern])
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n\n", b"\xef\xbb\xbf"])
+def test_a_file_without_text_is_counted_and_said(tmp_path, caplog, content):
+    (tmp_path / "a.txt").write_bytes(content)
+    with caplog.at_level(logging.WARNING):
+        documents, counts = read(tmp_path / "a.txt")
+    assert documents == []
+    assert counts["files without text"] == 1
+    assert "holds no text" in caplog.text

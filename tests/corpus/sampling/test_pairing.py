@@ -1,0 +1,226 @@
+from collections import Counter
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from litebert.corpus.sampling.pairing import IN_ORDER, NO_LABEL, SWAPPED, ExampleSource, halves, truncate
+from litebert.corpus.sampling.sampling_settings import Pairing, SamplingSettings
+from litebert.corpus.sampling.stream import ExampleStream
+from support.corpus_builders import FIRST_ID, make_corpus
+
+NUM_DOCUMENTS = 300
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    shards = [[rng.integers(1, 12, rng.integers(1, 14)).tolist() for _ in range(NUM_DOCUMENTS // 2)] for _ in range(2)]
+    return make_corpus(tmp_path_factory.mktemp("corpus"), shards)
+
+
+def examples_of(corpus, *, number=0, seed=1, **settings):
+    settings = SamplingSettings(**{"max_length": 48, **settings})
+    stream = ExampleStream(corpus, settings, seed=seed)
+    epoch, source = stream.epoch(number), ExampleSource(stream)
+    return epoch, [source.draw(epoch, index) for index in range(len(epoch.tokens))]
+
+
+def sentences(segment):
+    """Numbers of the sentences of a segment, each once, in their order in it."""
+    return list(dict.fromkeys((segment.astype(int) - FIRST_ID).tolist()))
+
+
+def document_of(corpus, sentence):
+    number = int(np.searchsorted(corpus.first_sentences, sentence, side="right")) - 1
+    inside = np.searchsorted(corpus.shard(number).documents, sentence - corpus.first_sentences[number], side="right")
+    return number, int(inside)
+
+
+def documents_in(corpus, example):
+    return {document_of(corpus, s) for s in sentences(example.first) + sentences(example.second)}
+
+
+@pytest.mark.parametrize("pairing", get_args(Pairing))
+def test_every_sentence_that_fits_is_in_one_example_an_epoch(corpus, pairing):
+    seen = Counter()
+    for example in examples_of(corpus, pairing=pairing, max_length=512, short_every=0)[1]:
+        seen.update(sentences(example.first) + sentences(example.second))
+    assert seen == Counter(range(corpus.num_sentences))
+
+
+@pytest.mark.parametrize("number", [0, 5])
+def test_no_order_is_asked_across_documents(corpus, number):
+    for example in examples_of(corpus, number=number)[1]:
+        assert len(documents_in(corpus, example)) == 1
+        assert (example.label == NO_LABEL) == (len(example.second) == 0)
+
+
+def test_labels_say_whether_the_segments_are_in_order(corpus):
+    for example in examples_of(corpus)[1]:
+        if example.label != NO_LABEL:
+            assert (sentences(example.second)[0] < sentences(example.first)[0]) == (example.label == SWAPPED)
+
+
+@pytest.mark.parametrize("pairing", ["sop", "nsp"])
+def test_half_of_the_labels_are_of_each_kind(corpus, pairing):
+    labels = Counter(e.label for number in range(6) for e in examples_of(corpus, number=number, pairing=pairing)[1])
+    share = labels[SWAPPED] / (labels[SWAPPED] + labels[IN_ORDER])
+    assert share == pytest.approx(0.5, abs=0.03)
+
+
+def test_false_next_sentences_are_from_another_document(corpus):
+    for example in examples_of(corpus, pairing="nsp")[1]:
+        if example.label != NO_LABEL:
+            assert len(documents_in(corpus, example)) == (2 if example.label == SWAPPED else 1)
+
+
+def test_false_next_sentences_change_from_epoch_to_epoch(corpus):
+    first, second = (examples_of(corpus, pairing="nsp", number=n, short_every=0)[1] for n in (0, 1))
+    assert [e.label for e in first] != [e.label for e in second]
+
+
+def test_without_a_second_task_segments_stand_in_order_without_a_label(corpus):
+    for example in examples_of(corpus, pairing="none", single_sentence_policy="random_document")[1]:
+        assert example.label == NO_LABEL
+        assert sentences(example.first) + sentences(example.second) == sorted(
+            set(sentences(example.first) + sentences(example.second))
+        )
+
+
+@pytest.mark.parametrize("pairing", ["sop", "nsp"])
+def test_the_original_pairs_a_single_sentence_with_another_document(corpus, pairing):
+    epoch, examples = examples_of(corpus, pairing=pairing, single_sentence_policy="random_document")
+    single = np.diff(epoch.starts) == 1
+    assert single.sum() > 30
+    for example in (e for e, is_single in zip(examples, single, strict=True) if is_single):
+        assert example.label == SWAPPED
+        assert len(documents_in(corpus, example)) == 2
+        assert example.length <= 48
+
+
+def test_a_corpus_of_one_document_has_no_other_to_pair_with(tmp_path):
+    corpus = make_corpus(tmp_path, [[[60]]])
+    example = examples_of(corpus, single_sentence_policy="random_document")[1][0]
+    assert (example.label, len(example.first), len(example.second)) == (NO_LABEL, 46, 0)
+
+
+def views(corpus, **settings):
+    """The same examples under each pairing."""
+    return [examples_of(corpus, pairing=pairing, **settings)[1] for pairing in get_args(Pairing)]
+
+
+def test_pairings_ask_their_questions_about_the_same_text(corpus):
+    """So a model can be asked for sentence order and for next sentences on the same examples (ALBERT, table 5)."""
+    for sop, nsp, none in zip(*views(corpus, max_length=512), strict=True):
+        whole = np.concatenate([none.first, none.second])
+        in_order = (sop.second, sop.first) if sop.label == SWAPPED else (sop.first, sop.second)
+        assert np.array_equal(np.concatenate(in_order), whole)
+        assert np.array_equal(nsp.first, none.first)
+        assert (sop.label == NO_LABEL) == (nsp.label == NO_LABEL)
+        if nsp.label == IN_ORDER:
+            assert np.array_equal(nsp.second, none.second)
+
+
+def test_the_same_pair_is_shortened_and_masked_the_same_under_each_pairing(corpus):
+    same = 0
+    for sop, nsp, none in zip(*views(corpus, max_length=24), strict=True):
+        if sop.label == nsp.label == IN_ORDER:
+            same += 1
+            assert np.array_equal(sop.first, nsp.first)
+            assert np.array_equal(sop.second, nsp.second)
+            assert sop.rng.random() == nsp.rng.random() == none.rng.random()
+    assert same > 50
+
+
+def test_which_pairs_are_swapped_says_nothing_about_which_are_exchanged(corpus):
+    both = [
+        (sop.label, nsp.label)
+        for number in range(4)
+        for sop, nsp, _ in zip(*views(corpus, number=number), strict=True)
+        if sop.label != NO_LABEL
+    ]
+    share = np.mean([sop == nsp for sop, nsp in both])
+    assert share == pytest.approx(0.5, abs=3 * 0.5 / np.sqrt(len(both)))
+
+
+def test_the_originals_second_segment_is_long_enough_or_goes_to_the_end_of_its_document(corpus):
+    """Source: `target_b_length = target_seq_length - len(tokens_a)` and the loop behind it."""
+    epoch, examples = examples_of(corpus, single_sentence_policy="random_document", max_length=48, short_every=0)
+    single = np.flatnonzero(np.diff(epoch.starts) == 1)
+    starts, ends = set(), 0
+    for index in single.tolist():
+        example, room = examples[index], 45 - int(epoch.tokens[index])
+        if room > 0:
+            last = sentences(example.second)[-1]
+            document = document_of(corpus, last)
+            ends += document_of(corpus, last + 1) != document if last + 1 < corpus.num_sentences else 1
+            full = len(example.second) >= room
+            assert full or last + 1 == corpus.num_sentences or document_of(corpus, last + 1) != document
+            starts.add(sentences(example.second)[0])
+    assert 0 < ends < len(single)
+    assert len(starts) > 0.6 * len(single), "anywhere in the corpus"
+
+
+def test_the_originals_second_segment_fills_only_what_a_short_pass_leaves(corpus):
+    settings = SamplingSettings(max_length=48, short_every=1, single_sentence_policy="random_document")
+    stream = ExampleStream(corpus, settings, seed=1)
+    epoch, source = stream.epoch(0), ExampleSource(stream)
+    targets = stream.targets(0)
+    for index in np.flatnonzero(np.diff(epoch.starts) == 1).tolist():
+        example = source.draw(epoch, index)
+        room = max(1, targets[epoch.documents[index]] - int(epoch.tokens[index]))
+        assert len(example.second) < room + 12, "the sentence that reaches the target is the last"
+
+
+@pytest.mark.parametrize(("repeat", "same"), [(0, False), (1, True), (2, False), (3, True)])
+def test_draws_repeat_after_as_many_epochs_as_asked(corpus, repeat, same):
+    first, later = (
+        [e.label for e in examples_of(corpus, number=n, short_every=0, dupe_factor=repeat)[1]] for n in (0, 3)
+    )
+    assert (first == later) == same
+
+
+def test_an_example_is_the_same_whoever_draws_it_and_when(corpus):
+    settings = SamplingSettings(max_length=48)
+    stream = ExampleStream(corpus, settings, seed=1)
+    alone = ExampleSource(stream).draw(stream.epoch(4), 17)
+    among = examples_of(corpus, number=4)[1][17]
+    assert np.array_equal(alone.first, among.first)
+    assert np.array_equal(alone.second, among.second)
+    assert alone.rng.random() == among.rng.random()
+
+
+def truncate_by_the_book(first, second, room):
+    """Lengths that the original's loop leaves."""
+    while first + second > room:
+        if first > second:
+            first -= 1
+        else:
+            second -= 1
+    return first, second
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(5, 50), st.integers(0, 99))
+def test_truncation_leaves_the_lengths_of_the_originals_loop(first, second, room, seed):
+    kept = truncate(np.arange(first), np.arange(100, 100 + second), room=room, rng=np.random.default_rng(seed))
+    assert (len(kept[0]), len(kept[1])) == truncate_by_the_book(first, second, room)
+    for segment in kept:
+        assert np.all(np.diff(segment) == 1)
+
+
+def test_truncation_drops_from_both_ends():
+    rng = np.random.default_rng(0)
+    fronts = [truncate(np.arange(100), np.arange(0), room=60, rng=rng)[0][0] for _ in range(500)]
+    assert np.mean(fronts) == pytest.approx(20, abs=0.5)
+    assert np.std(fronts) == pytest.approx(np.sqrt(40 / 4), abs=0.4)
+
+
+def test_the_cut_between_segments_is_at_any_edge_alike():
+    rng = np.random.default_rng(0)
+    edges = np.array([0, 5, 6, 20, 21])
+    cuts = Counter(len(halves(np.arange(21), edges, rng)[0]) for _ in range(3000))
+    assert set(cuts) == {5, 6, 20}
+    assert min(cuts.values()) > 900

@@ -1,0 +1,99 @@
+import pytest
+import torch
+
+from litebert.errors import CheckpointError
+from litebert.model.config import ModelConfig
+from litebert.model.io.hf_weights import from_transformers, to_transformers
+from litebert.model.io.model_directory import build
+from litebert.model.io.model_spec import ModelSpec
+
+TINY = ModelConfig(
+    hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16, embedding_size=4, vocab_size=10
+)
+EQUAL = TINY.replace(embedding_size=8)
+WORDS, DECODER = "albert.embeddings.word_embeddings.weight", "predictions.decoder.weight"
+
+
+def weights(config: ModelConfig = TINY, model: str = "ForMaskedLM") -> dict[str, torch.Tensor]:
+    return build(ModelSpec(model=model, config=config), seed=1).state_dict()
+
+
+def assert_same(found, expected) -> None:
+    assert set(found) == set(expected)
+    assert all(torch.equal(found[name], tensor) for name, tensor in expected.items())
+
+
+@pytest.mark.parametrize("config", [TINY, EQUAL, EQUAL.replace(embedding_projection="always")], ids=str)
+def test_names_there_and_back_are_the_same_tensors(config):
+    renamed = from_transformers(to_transformers(weights(config), config), config, where="m")
+    assert_same(renamed.tensors, weights(config))
+    assert renamed.config == config
+
+
+def test_equal_sizes_get_an_identity_which_is_taken_out_again():
+    theirs = to_transformers(weights(EQUAL), EQUAL)
+    assert torch.equal(theirs["albert.encoder.embedding_hidden_mapping_in.weight"], torch.eye(8))
+    renamed = from_transformers(theirs, EQUAL, where="m")
+    assert [reason for _, reason in renamed.dropped] == ["the identity, which changes nothing"] * 2
+
+
+@pytest.mark.parametrize("part", ["weight", "bias"])
+def test_a_projection_at_equal_sizes_that_does_something_is_kept(part):
+    theirs = to_transformers(weights(EQUAL), EQUAL)
+    theirs[f"albert.encoder.embedding_hidden_mapping_in.{part}"] += 0.5
+    renamed = from_transformers(theirs, EQUAL, where="m")
+    assert renamed.config == EQUAL.replace(embedding_projection="always")
+    assert "encoder.projection.weight" in renamed.tensors
+
+
+def test_a_checkpoint_without_projection_at_equal_sizes_is_taken_as_it_is():
+    theirs = to_transformers(weights(EQUAL), EQUAL)
+    kept = {name: tensor for name, tensor in theirs.items() if "embedding_hidden_mapping_in" not in name}
+    assert_same(from_transformers(kept, EQUAL, where="m").tensors, weights(EQUAL))
+
+
+def test_a_bare_encoder_is_recognised():
+    theirs = to_transformers(weights(model="SentenceEmbedder"), TINY)
+    bare = {name.removeprefix("albert."): tensor for name, tensor in theirs.items()}
+    assert_same(from_transformers(bare, TINY, where="m").tensors, weights(model="SentenceEmbedder"))
+
+
+def test_the_old_names_of_layer_norms_are_known():
+    theirs = to_transformers(weights(), TINY)
+    old = {
+        name.replace("Norm.weight", "Norm.gamma").replace("Norm.bias", "Norm.beta"): tensor
+        for name, tensor in theirs.items()
+    }
+    assert old.keys() != theirs.keys()
+    assert_same(from_transformers(old, TINY, where="m").tensors, weights())
+
+
+def test_buffers_and_foreign_heads_are_dropped_by_name():
+    theirs = {**to_transformers(weights(), TINY), "albert.embeddings.position_ids": torch.arange(5), "x": torch.ones(1)}
+    dropped = from_transformers(theirs, TINY, where="m").dropped
+    assert {name for name, _ in dropped} == {"albert.embeddings.position_ids", "x"}
+
+
+def test_a_copy_of_the_embeddings_is_dropped_and_a_lone_one_taken():
+    theirs = to_transformers(weights(), TINY)
+    copied = {**theirs, DECODER: theirs[WORDS].clone()}
+    assert from_transformers(copied, TINY, where="m").dropped == ((DECODER, f"the same as {WORDS}"),)
+    lone = {name: tensor for name, tensor in copied.items() if name != WORDS}
+    assert_same(from_transformers(lone, TINY, where="m").tensors, weights())
+
+
+def test_a_decoder_of_its_own_is_another_model():
+    theirs = to_transformers(weights(), TINY)
+    with pytest.raises(CheckpointError, match=r"^m: predictions\.decoder\.weight differs"):
+        from_transformers({**theirs, DECODER: theirs[WORDS] + 1}, TINY, where="m")
+
+
+def test_the_bias_that_transformers_computes_with_is_taken():
+    theirs = to_transformers(weights(), TINY)
+    renamed = from_transformers({**theirs, "predictions.decoder.bias": torch.full((10,), 7.0)}, TINY, where="m")
+    assert renamed.tensors["mlm.bias"].tolist() == [7.0] * 10
+
+
+def test_a_head_without_a_name_there_is_refused():
+    with pytest.raises(CheckpointError, match="has no name in transformers"):
+        to_transformers(weights(model="ForQuestionAnsweringWithNoAnswer"), TINY)

@@ -1,0 +1,100 @@
+"""The hub without a network: its cache on disk has a layout of its own, which its client reads."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from huggingface_hub.errors import OfflineModeIsEnabled
+
+from litebert.errors import CheckpointError
+from litebert.files import write_manifest
+from litebert.model.config import ModelConfig
+from litebert.model.io import hub
+from litebert.model.io.hub import HubOptions, fetch
+from litebert.model.io.model_directory import build, load_model, save_model
+from litebert.model.io.model_spec import ModelSpec
+from litebert.model.io.weight_files import PICKLE
+
+NAME = "someone/tiny-albert"
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+TINY = ModelConfig(
+    hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16, embedding_size=4, vocab_size=10
+)
+
+
+@pytest.fixture
+def cached(tmp_path) -> tuple[HubOptions, Path]:
+    """A cache with one model in it, as if fetched before, and the model's place."""
+    repository = tmp_path / "models--someone--tiny-albert"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text(COMMIT)
+    place = repository / "snapshots" / COMMIT
+    save_model(build(ModelSpec(model="ForMaskedLM", config=TINY), seed=2), place)
+    return HubOptions(cache=tmp_path, local_files_only=True), place
+
+
+@pytest.mark.parametrize("revision", [None, "main", COMMIT])
+def test_a_model_that_was_fetched_loads_without_a_network(cached, revision):
+    options, _ = cached
+    model = load_model(NAME, hub=options.replace(revision=revision))
+    assert torch.equal(
+        model.mlm.dense.weight, build(ModelSpec(model="ForMaskedLM", config=TINY), seed=2).mlm.dense.weight
+    )
+
+
+def test_damage_to_what_was_fetched_is_noticed(cached):
+    options, place = cached
+    content = bytearray((place / "model.safetensors").read_bytes())
+    content[-1] ^= 1
+    (place / "model.safetensors").write_bytes(content)
+    with pytest.raises(CheckpointError, match=r"model\.safetensors: damaged"):
+        load_model(NAME, hub=options)
+
+
+@pytest.mark.parametrize("changes", [{"revision": "v9"}, {"cache": Path("/none")}])
+def test_what_was_never_fetched_is_said_to_be_so(cached, changes):
+    options, _ = cached
+    with pytest.raises(CheckpointError, match=f"^{NAME}: no such directory, and the model was never fetched here"):
+        fetch(NAME, HubOptions(**{**options.model_dump(), **changes}))
+
+
+def test_a_name_that_cannot_be_is_refused(cached):
+    options, _ = cached
+    with pytest.raises(CheckpointError, match=r"^out/of/place: no such directory, and no name on the hub"):
+        fetch("out/of/place", options)
+
+
+def test_a_refusal_of_the_hub_is_one_sentence(monkeypatch):
+    def refuse(*_args, **_options):
+        raise OfflineModeIsEnabled("503: closed today.\nmore\nlines")
+
+    monkeypatch.setattr(hub, "snapshot_download", refuse)
+    with pytest.raises(CheckpointError, match=r"not on the hub \(503: closed today\.\); check the name"):
+        fetch(NAME, HubOptions())
+
+
+@pytest.mark.parametrize(
+    ("files", "asked"),
+    [
+        (("config.json", "model.safetensors"), []),
+        (("config.json",), [[PICKLE]]),
+        (("config.json", "model.safetensors", "SHA256SUMS"), [["config.json", "model.safetensors"]]),
+    ],
+)
+def test_only_what_is_needed_is_fetched(tmp_path, monkeypatch, files, asked):
+    """Old pickles only where there is nothing else; with a manifest, everything it lists."""
+    for name in files:
+        (tmp_path / name).write_text("x")
+    if "SHA256SUMS" in files:
+        (tmp_path / "SHA256SUMS").unlink()
+        write_manifest(tmp_path)
+    calls = []
+
+    def download(name, *, allow_patterns, token, revision, **_options):
+        assert (name, token, revision) == (NAME, "secret", "v1")
+        calls.append(allow_patterns)
+        return str(tmp_path)
+
+    monkeypatch.setattr(hub, "snapshot_download", download)
+    assert fetch(NAME, HubOptions(token="secret", revision="v1")) == tmp_path
+    assert calls[1:] == asked

@@ -1,0 +1,245 @@
+import json
+import logging
+import random
+import shutil
+from pathlib import Path
+from typing import get_args
+
+import pytest
+import torch
+
+from litebert.errors import CheckpointError, ConfigError
+from litebert.model.config import ModelConfig, Sharing
+from litebert.model.io.model_directory import MODELS, build, load_model, save_model
+from litebert.model.io.model_spec import LABELLED, ModelSpec, read_model_spec, transformers_incompatibility
+from litebert.model.io.weight_files import OWN, SAFETENSORS, read_safetensors, write_tensors
+
+TINY = ModelConfig(
+    hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16, embedding_size=4, vocab_size=10
+)
+
+
+def labels_of(model: str) -> tuple[str, ...]:
+    return ("bad", "good", "ugly") if model in LABELLED else ()
+
+
+def fresh_model(model: str = "ForMaskedLM", *, seed: int = 1, **changes) -> torch.nn.Module:
+    description = ModelSpec(model=model, config=TINY.replace(**changes), labels=labels_of(model))
+    return build(description, seed=seed)
+
+
+def saved(directory: Path, model: str = "ForMaskedLM", **changes) -> torch.nn.Module:
+    weights = fresh_model(model, **changes)
+    save_model(weights, directory, labels=labels_of(model))
+    return weights
+
+
+def assert_same(one: torch.nn.Module, other: torch.nn.Module, *, within: str = "") -> None:
+    first, second = one.state_dict(), other.state_dict()
+    names = [name for name in first if name.startswith(within)]
+    assert names
+    assert all(torch.equal(first[name], second[name]) for name in names)
+
+
+@pytest.mark.parametrize("sharing", get_args(Sharing))
+@pytest.mark.parametrize("model", MODELS)
+def test_every_model_of_every_sharing_is_loaded_as_it_was_saved(tmp_path, model, sharing):
+    weights = saved(tmp_path / "m", model, sharing=sharing)
+    back = load_model(tmp_path / "m")
+    assert type(back) is type(weights)
+    assert back.config == weights.config
+    assert_same(weights, back)
+    assert not back.training
+    assert all(parameter.requires_grad for parameter in back.parameters())
+    own = (
+        transformers_incompatibility(ModelSpec(model=model, config=weights.config, labels=labels_of(model))) is not None
+    )
+    assert ((tmp_path / "m" / OWN).exists(), (tmp_path / "m" / SAFETENSORS).exists()) == (own, not own)
+
+
+def test_the_way_an_embedder_pools_is_kept(tmp_path):
+    save_model(MODELS["SentenceEmbedder"](TINY, pooling="cls"), tmp_path / "m")
+    assert load_model(tmp_path / "m").pooling == "cls"
+
+
+def test_weights_of_half_precision_are_loaded_in_full(tmp_path):
+    save_model(fresh_model().half(), tmp_path / "m")
+    assert {tensor.dtype for tensor in load_model(tmp_path / "m").parameters()} == {torch.float32}
+
+
+def test_classes_without_names_are_numbered(tmp_path):
+    save_model(fresh_model("ForSequenceClassification"), tmp_path / "m", problem_type="regression")
+    description = read_model_spec(tmp_path / "m")
+    assert description.labels == ("LABEL_0", "LABEL_1", "LABEL_2")
+    assert description.problem_type == "regression"
+
+
+def test_extra_files_lie_beside_the_model_and_under_its_manifest(tmp_path):
+    save_model(fresh_model(), tmp_path / "m", extra_files={"spiece.model": b"pieces", "results/glue.json": b"{}"})
+    assert (tmp_path / "m" / "results" / "glue.json").read_bytes() == b"{}"
+    (tmp_path / "m" / "spiece.model").write_bytes(b"other")
+    with pytest.raises(CheckpointError, match=r"spiece\.model: damaged"):
+        load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize("name", ["config.json", "SHA256SUMS", "../x", "/tmp/x"])
+def test_extra_files_cannot_replace_or_escape(tmp_path, name):
+    with pytest.raises(ConfigError, match="is taken or lies outside"):
+        save_model(fresh_model(), tmp_path / "m", extra_files={name: b""})
+    assert not (tmp_path / "m").exists()
+
+
+def test_saving_again_replaces_the_model(tmp_path):
+    saved(tmp_path / "m")
+    weights = saved(tmp_path / "m", seed=9)
+    assert_same(weights, load_model(tmp_path / "m"))
+
+
+def test_saving_never_replaces_anything_but_a_model(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(CheckpointError, match="holds other files"):
+        saved(tmp_path)
+    with pytest.raises(CheckpointError, match="is a file"):
+        saved(tmp_path / "thesis.tex")
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"
+
+
+def test_only_our_models_are_saved(tmp_path):
+    with pytest.raises(ConfigError, match="Linear cannot be saved"):
+        save_model(torch.nn.Linear(2, 2), tmp_path / "m")
+
+
+def test_every_class_needs_its_name(tmp_path):
+    with pytest.raises(ConfigError, match="2 names for a ForSequenceClassification with 3 classes"):
+        save_model(fresh_model("ForSequenceClassification"), tmp_path / "m", labels=("a", "b"))
+
+
+def test_an_encoder_moves_into_another_model_with_a_fresh_head(tmp_path):
+    pretrained = saved(tmp_path / "m", "ForPretraining")
+    model = load_model(
+        tmp_path / "m",
+        as_model="ForSequenceClassification",
+        labels=("no", "yes"),
+        fresh=("classifier",),
+        changes={"hidden_dropout_prob": 0.1},
+        seed=5,
+    )
+    assert model.classifier.out_features == 2
+    assert model.config == TINY.replace(hidden_dropout_prob=0.1)
+    assert_same(model.encoder, pretrained.encoder)
+    other_seed = build(ModelSpec(model="ForSequenceClassification", config=TINY, labels=("no", "yes")), seed=5)
+    assert torch.equal(model.classifier.weight, other_seed.classifier.weight)
+
+
+def test_a_fresh_head_takes_nothing_from_the_source(tmp_path):
+    """A classifier of another task may have the same shape."""
+    old = saved(tmp_path / "m", "ForSequenceClassification")
+    new = load_model(tmp_path / "m", labels=("x", "y", "z"), fresh=("classifier",), seed=7)
+    assert not torch.equal(old.classifier.weight, new.classifier.weight)
+    assert_same(old.encoder, new.encoder)
+
+
+def test_a_change_of_depth_carries_every_block_over(tmp_path):
+    saved(tmp_path / "m", num_hidden_groups=2)
+    deeper = load_model(tmp_path / "m", changes={"num_hidden_layers": 4, "num_hidden_groups": 4})
+    shallow = load_model(tmp_path / "m")
+    for block, origin in enumerate([0, 0, 1, 1]):
+        assert_same(deeper.encoder.attentions[block], shallow.encoder.attentions[origin])
+
+
+def test_training_a_loaded_model_leaves_its_file_alone(tmp_path):
+    weights = saved(tmp_path / "m")
+    with torch.no_grad():
+        for parameter in load_model(tmp_path / "m").parameters():
+            parameter.add_(1)
+    assert_same(weights, load_model(tmp_path / "m"))
+
+
+def test_nothing_is_left_at_random_silently(tmp_path):
+    saved(tmp_path / "m", "ForMaskedLM")
+    with pytest.raises(CheckpointError, match=r"as ForPretraining: lacks 4 of 32 tensors, such as 'encoder\.pooler"):
+        load_model(tmp_path / "m", as_model="ForPretraining")
+
+
+def test_a_fresh_module_must_exist(tmp_path):
+    saved(tmp_path / "m")
+    with pytest.raises(ConfigError, match="ForMaskedLM has no 'classifer'"):
+        load_model(tmp_path / "m", fresh=("classifer",))
+
+
+def test_another_classifier_needs_its_labels(tmp_path):
+    saved(tmp_path / "m", "ForSequenceClassification")
+    with pytest.raises(ConfigError, match="needs at least one label"):
+        load_model(tmp_path / "m", as_model="ForTokenClassification", fresh=("classifier",))
+
+
+def test_a_head_of_another_shape_is_refused(tmp_path):
+    saved(tmp_path / "m", "ForSequenceClassification")
+    with pytest.raises(CheckpointError, match=r"classifier.weight has shape \(3, 8\), the config says \(2, 8\)"):
+        load_model(tmp_path / "m", labels=("a", "b"))
+
+
+def test_a_lost_tensor_is_named(tmp_path):
+    saved(tmp_path / "m")
+    (tmp_path / "m" / "SHA256SUMS").unlink()
+    tensors = read_safetensors(tmp_path / "m" / SAFETENSORS)
+    del tensors["predictions.bias"]
+    write_tensors(tmp_path / "m" / SAFETENSORS, tensors)
+    with pytest.raises(CheckpointError, match=r"lacks 1 of \d+ tensors, such as 'mlm.bias'"):
+        load_model(tmp_path / "m")
+
+
+def test_a_directory_from_elsewhere_loads_with_a_note(tmp_path, caplog):
+    weights = saved(tmp_path / "m", "ForPretraining")
+    (tmp_path / "m" / "SHA256SUMS").unlink()
+    tensors = read_safetensors(tmp_path / "m" / SAFETENSORS)
+    write_tensors(tmp_path / "m" / SAFETENSORS, {**tensors, "extra": torch.ones(1)})
+    with caplog.at_level(logging.INFO):
+        assert_same(weights, load_model(tmp_path / "m"))
+    assert "has no SHA256SUMS" in caplog.text
+    assert "tensor extra left out" in caplog.text
+
+
+def test_places_without_a_model_are_named(tmp_path):
+    with pytest.raises(CheckpointError, match=r"config\.json: missing"):
+        load_model(tmp_path)
+    with pytest.raises(CheckpointError, match="no such directory"):
+        load_model(tmp_path / "none")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(CheckpointError, match="is a file"):
+        load_model(tmp_path / "file")
+
+
+def test_two_hundred_injuries_to_a_model_directory_are_all_noticed(tmp_path):
+    rng = random.Random(0)
+    save_model(fresh_model(), tmp_path / "whole", extra_files={"spiece.model": b"pieces", "README.md": b"card"})
+    names = sorted(path.name for path in (tmp_path / "whole").iterdir())
+    for _ in range(200):
+        shutil.copytree(tmp_path / "whole", tmp_path / "m")
+        victim = tmp_path / "m" / rng.choice(names)
+        injure(victim, rng)
+        with pytest.raises((CheckpointError, ConfigError)) as refused:
+            load_model(tmp_path / "m")
+        assert str(tmp_path / "m") in str(refused.value)
+        shutil.rmtree(tmp_path / "m")
+
+
+def injure(path: Path, rng: random.Random) -> None:
+    """Flip a bit, cut the end off, or delete. A directory without manifest is one from elsewhere, so it stays."""
+    content = bytearray(path.read_bytes())
+    kind = rng.choice(["flip", "flip", "truncate", "delete"])
+    if kind == "flip" or path.name == "SHA256SUMS":
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+        path.write_bytes(content)
+    elif kind == "truncate":
+        path.write_bytes(content[: rng.randrange(len(content))])
+    else:
+        path.unlink()
+
+
+def test_a_config_edited_by_hand_says_so(tmp_path):
+    saved(tmp_path / "m")
+    path = tmp_path / "m" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"hidden_dropout_prob": 0.5}))
+    with pytest.raises(CheckpointError, match=r"config\.json: damaged"):
+        load_model(tmp_path / "m")

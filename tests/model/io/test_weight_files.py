@@ -1,0 +1,151 @@
+import contextlib
+import json
+import logging
+import os
+import pickle
+import random
+import struct
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from litebert.errors import CheckpointError
+from litebert.model.io.weight_files import OWN, PICKLE, SAFETENSORS, SHARDED, has_weights, read_tensors, write_tensors
+
+TENSORS = {"a": torch.arange(6.0).view(2, 3), "b": torch.tensor([1, 2])}
+
+
+def assert_tensors(found) -> None:
+    assert set(found) == set(TENSORS)
+    assert all(torch.equal(found[name], tensor) for name, tensor in TENSORS.items())
+
+
+@pytest.mark.parametrize("name", [OWN, SAFETENSORS])
+def test_tensors_are_read_back(tmp_path, name):
+    assert not has_weights(tmp_path)
+    write_tensors(tmp_path / name, TENSORS)
+    assert has_weights(tmp_path)
+    assert_tensors(read_tensors(tmp_path))
+
+
+def test_tensors_that_share_memory_or_are_views_are_written_as_they_look(tmp_path):
+    whole = torch.arange(12.0).view(3, 4)
+    write_tensors(tmp_path / SAFETENSORS, {"turned": whole.T, "part": whole[1:], "again": whole})
+    found = read_tensors(tmp_path)
+    assert torch.equal(found["turned"], whole.T)
+    assert torch.equal(found["part"], whole[1:])
+
+
+def write_shards(tmp_path, weight_map) -> None:
+    for name, tensor in TENSORS.items():
+        save_file({name: tensor}, tmp_path / f"{name}.safetensors")
+    (tmp_path / SHARDED).write_text(json.dumps({"weight_map": weight_map}))
+
+
+def test_shards_are_read_together(tmp_path):
+    write_shards(tmp_path, {"a": "a.safetensors", "b": "b.safetensors"})
+    assert_tensors(read_tensors(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("weight_map", "complaint"),
+    [
+        ({"a": "../a.safetensors"}, "outside its directory"),
+        ({"a": "none.safetensors"}, "missing"),
+        ({"z": "a.safetensors"}, "lists 'z'"),
+        (5, "not an index"),
+        ({"a": 5}, "outside its directory"),
+        ({"a": ["b"]}, "not an index"),
+    ],
+)
+def test_forged_indexes_are_refused(tmp_path, weight_map, complaint):
+    write_shards(tmp_path, weight_map)
+    with pytest.raises(CheckpointError, match=complaint):
+        read_tensors(tmp_path)
+
+
+def header(text: str, *, size: int | None = None) -> bytes:
+    return struct.pack("<Q", len(text) if size is None else size) + text.encode()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\0" * 8,
+        header("{}", size=2**62),
+        header("{" * 1000, size=2**40),
+        header('{"a":' * 10_000),
+        header('{"a":{"dtype":"F32","shape":[9223372036854775807,4],"data_offsets":[0,4]}}') + b"aaaa",
+        header('{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,99]}}') + b"aaaa",
+        header('{"a":{"dtype":"F99","shape":[1],"data_offsets":[0,4]}}') + b"aaaa",
+    ],
+    ids=range(8),
+)
+def test_forged_safetensors_are_refused(tmp_path, content):
+    (tmp_path / SAFETENSORS).write_bytes(content)
+    with pytest.raises(CheckpointError, match=r"model\.safetensors: not a whole safetensors file"):
+        read_tensors(tmp_path)
+
+
+def test_a_pickle_of_tensors_is_read_with_a_warning(tmp_path, caplog):
+    torch.save(TENSORS, tmp_path / PICKLE)
+    with caplog.at_level(logging.WARNING):
+        assert_tensors(read_tensors(tmp_path))
+    assert "old pickle" in caplog.text
+
+
+class Evil:
+    """An object that runs a command when it is unpickled."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+
+    def __reduce__(self):
+        return os.system, (self.command,)
+
+
+@pytest.mark.parametrize("writer", ["torch", "pickle"])
+def test_an_evil_pickle_is_refused_and_runs_nothing(tmp_path, writer):
+    trace = tmp_path / "trace"
+    evil = {"a": Evil(f"touch {trace}")}
+    if writer == "torch":
+        torch.save(evil, tmp_path / PICKLE)
+    else:
+        (tmp_path / PICKLE).write_bytes(pickle.dumps(evil, protocol=2))
+    with pytest.raises(CheckpointError, match=r"pytorch_model\.bin: refused"):
+        read_tensors(tmp_path)
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize("value", [[1, 2], {"a": 5}, torch.ones(2)], ids=str)
+def test_a_pickle_of_something_else_is_refused(tmp_path, value):
+    torch.save(value, tmp_path / PICKLE)
+    with pytest.raises(CheckpointError, match="something else than named tensors"):
+        read_tensors(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"\x80\x02.", b"PK\x03\x04nothing"])
+def test_a_file_that_is_no_pickle_is_refused(tmp_path, content):
+    (tmp_path / PICKLE).write_bytes(content)
+    with pytest.raises(CheckpointError, match=r"pytorch_model\.bin: refused"):
+        read_tensors(tmp_path)
+
+
+def test_a_thousand_mutated_pickles_are_read_or_refused(tmp_path):
+    rng = random.Random(0)
+    torch.save(TENSORS, tmp_path / PICKLE, _use_new_zipfile_serialization=False)
+    whole = (tmp_path / PICKLE).read_bytes()
+    for _ in range(1_000):
+        mutant = bytearray(whole)
+        for _ in range(rng.randint(1, 4)):
+            mutant[rng.randrange(len(mutant))] = rng.randrange(256)
+        (tmp_path / PICKLE).write_bytes(mutant)
+        with contextlib.suppress(CheckpointError):
+            read_tensors(tmp_path)
+
+
+def test_a_directory_without_weights_says_what_it_lacks(tmp_path):
+    with pytest.raises(CheckpointError, match=r"no weights; expected .*model\.safetensors"):
+        read_tensors(tmp_path)

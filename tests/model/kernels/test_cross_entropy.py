@@ -1,0 +1,48 @@
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from litebert.model.kernels import cross_entropy
+from litebert.model.kernels.cross_entropy import NO_LABEL, at_least_32_bits, summed_cross_entropy
+
+DTYPES = {torch.float64: 1e-12, torch.float32: 1e-6, torch.bfloat16: 1e-2}
+
+
+def with_gradient(function, logits, labels):
+    leaf = logits.clone().requires_grad_()
+    loss = function(leaf, labels)
+    (3 * loss).backward()
+    return loss.detach(), leaf.grad
+
+
+def by_torch(logits, labels):
+    return F.cross_entropy(at_least_32_bits(logits), labels, ignore_index=NO_LABEL, reduction="sum")
+
+
+@settings(deadline=None)
+@given(st.sampled_from(list(DTYPES)), st.lists(st.sampled_from([NO_LABEL, 0, 3, 10]), max_size=9), st.integers(1, 100))
+def test_it_is_torchs_cross_entropy_and_gradient(dtype, labels, at_once):
+    logits = 5 * torch.randn(len(labels), 11, generator=torch.Generator().manual_seed(0), dtype=dtype)
+    targets = torch.tensor(labels, dtype=torch.int64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cross_entropy, "_ELEMENTS_AT_ONCE", at_once)
+        loss, gradient = with_gradient(summed_cross_entropy, logits, targets)
+    expected, expected_gradient = with_gradient(by_torch, logits, targets)
+    assert torch.allclose(loss, expected, atol=DTYPES[dtype])
+    assert torch.allclose(gradient, expected_gradient, atol=DTYPES[dtype], rtol=DTYPES[dtype])
+    assert gradient.dtype == dtype
+
+
+def test_nothing_of_the_size_of_the_logits_is_kept_besides_them():
+    logits = torch.randn(8, 1000, dtype=torch.bfloat16, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: kept.append(tensor) or tensor, lambda tensor: tensor):
+        summed_cross_entropy(logits, torch.zeros(8, dtype=torch.int64))
+    assert sum(tensor.numel() for tensor in kept if tensor.data_ptr() != logits.data_ptr()) <= 8 * 8
+
+
+def test_huge_logits_do_not_overflow():
+    logits = torch.tensor([[1e4, -1e4], [-1e4, 1e4]])
+    assert summed_cross_entropy(logits, torch.tensor([0, 0])) == pytest.approx(2e4)

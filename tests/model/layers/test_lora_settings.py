@@ -1,0 +1,22 @@
+"""Settings of adapters: values in range, each projection once."""
+
+import pytest
+
+from litebert.errors import ConfigError
+from litebert.model.layers.lora_settings import LoRASettings
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"rank": 0}, "rank: Input should be greater than 0"),
+        ({"alpha": 0}, "alpha: Input should be greater than 0"),
+        ({"projections": ["query", "query"]}, "projections: names a projection twice"),
+        ({"projections": []}, "projections: Tuple should have at least 1 item"),
+        ({"projections": ["pooler"]}, "projections.0: Input should be 'query', 'key'"),
+        ({"ranks": 3}, "did you mean 'rank'"),
+    ],
+)
+def test_what_cannot_be_is_refused(values, message):
+    with pytest.raises(ConfigError, match=message):
+        LoRASettings.parse(values, where="adapters")

@@ -1,0 +1,76 @@
+"""Parts of a model: what is frozen, and how far each parameter is from the head."""
+
+from typing import get_args
+
+import pytest
+
+from litebert.model.layers.lora import attach, is_adapter
+from litebert.model.layers.lora_settings import Freeze, LoRASettings
+from litebert.model.models import ForSequenceClassification
+from litebert.model.param_groups import count_parameters, freeze, layer_depths
+
+TRAINED = {
+    "nothing": {"embeddings", "projection", "attentions", "feed_forwards", "pooler", "classifier"},
+    "embeddings": {"attentions", "feed_forwards", "pooler", "classifier"},
+    "all_but_pooler": {"pooler", "classifier"},
+    "encoder": {"classifier"},
+}
+
+
+def part(name):
+    return name.removeprefix("encoder.").split(".")[0]
+
+
+@pytest.mark.parametrize("parts", get_args(Freeze))
+def test_what_is_frozen_does_not_train(tiny_config, parts):
+    model = ForSequenceClassification(tiny_config, num_labels=2)
+    freeze(model, parts)
+    assert {part(name) for name, parameter in model.named_parameters() if parameter.requires_grad} == TRAINED[parts]
+
+
+def test_adapters_train_whatever_is_frozen(tiny_config):
+    model = ForSequenceClassification(tiny_config, num_labels=2)
+    attach(model, LoRASettings(rank=2))
+    freeze(model, "encoder")
+    trained = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    assert trained == {name for name, _ in model.named_parameters() if is_adapter(name) or "classifier" in name}
+    assert count_parameters(model)[0] == 2 * 2 * (32 + 32) + 2 * 33
+
+
+def distances(config):
+    """Distance by part, or by stored block."""
+    found = {}
+    for name, distance in layer_depths(ForSequenceClassification(config, num_labels=2)).items():
+        words = name.removeprefix("encoder.").split(".")
+        key = ".".join(words[:2]) if words[0] in ("attentions", "feed_forwards") else words[0]
+        assert found.setdefault(key, distance) == distance
+    return found
+
+
+def expected(attentions, feed_forwards, embeddings):
+    blocks = {f"attentions.{n}": value for n, value in enumerate(attentions)}
+    blocks |= {f"feed_forwards.{n}": value for n, value in enumerate(feed_forwards)}
+    return {**blocks, "embeddings": embeddings, "projection": embeddings, "pooler": 0, "classifier": 0}
+
+
+@pytest.mark.parametrize(
+    ("variant", "attentions", "feed_forwards", "embeddings"),
+    [
+        ({}, [1], [1], 2),
+        ({"sharing": "none"}, [4, 3, 2, 1], [4, 3, 2, 1], 5),
+        ({"num_hidden_groups": 2}, [2, 1], [2, 1], 3),
+        ({"inner_group_num": 2}, [1, 1], [1, 1], 2),
+        ({"sharing": "attention"}, [1], [4, 3, 2, 1], 5),
+        ({"sharing": "feed_forward"}, [4, 3, 2, 1], [1], 5),
+    ],
+    ids=str,
+)
+def test_distances_follow_what_layers_share(tiny_config, variant, attentions, feed_forwards, embeddings):
+    assert distances(tiny_config.replace(**variant)) == expected(attentions, feed_forwards, embeddings)
+
+
+def test_adapters_for_each_layer_have_distances_of_their_own(tiny_config):
+    model = ForSequenceClassification(tiny_config, num_labels=2)
+    attach(model, LoRASettings(rank=2, per_layer=True))
+    found = {name: value for name, value in layer_depths(model).items() if name.endswith("query.lora_a")}
+    assert list(found.values()) == [4, 3, 2, 1]

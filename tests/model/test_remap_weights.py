@@ -1,0 +1,136 @@
+from typing import get_args
+
+import pytest
+import torch
+
+from litebert.errors import ConfigError
+from litebert.model.config import Projection, Sharing
+from litebert.model.models import ForPretraining
+from litebert.model.remap_weights import remap_weights
+from support.model_builders import TOLERANCES
+
+POSITIONS = torch.arange(5)
+
+
+def crossed(model, target):
+    """A model of the target architecture with the weights that the bridge gives, and what it left fresh."""
+    result = ForPretraining(target, seed=9).to(next(model.parameters()).dtype)
+    parameters = remap_weights(model.state_dict(), source=model.config, target=target)
+    fresh = result.load_state_dict(parameters, strict=False)
+    assert not fresh.unexpected_keys
+    return result, fresh.missing_keys
+
+
+def outputs(model, batch):
+    output = model(*batch.arguments, POSITIONS)
+    return torch.cat([output.mlm_logits.flatten(), output.sentence_pair_logits.flatten()])
+
+
+@pytest.mark.parametrize("sharing", get_args(Sharing))
+@pytest.mark.parametrize("inner", [1, 2])
+def test_unsharing_keeps_the_function_exactly(tiny_config, batch, sharing, inner):
+    model = ForPretraining(tiny_config.replace(sharing=sharing, inner_group_num=inner))
+    unshared, fresh = crossed(model, model.config.replace(sharing="none"))
+    assert not fresh
+    assert torch.equal(outputs(unshared, batch), outputs(model, batch))
+
+
+def test_sharing_undoes_unsharing(tiny_config, batch):
+    model = ForPretraining(tiny_config).double()
+    unshared, _ = crossed(model, tiny_config.replace(sharing="none"))
+    shared, _ = crossed(unshared, tiny_config)
+    assert torch.allclose(outputs(shared, batch), outputs(model, batch), atol=TOLERANCES[torch.float64])
+
+
+def test_sharing_averages_the_layers_of_each_group(tiny_config):
+    model = ForPretraining(tiny_config.replace(sharing="none"))
+    shared = remap_weights(model.state_dict(), source=model.config, target=tiny_config.replace(num_hidden_groups=2))
+    weights = [attention.query.weight for attention in model.encoder.attentions]
+    for group, members in enumerate((weights[:2], weights[2:])):
+        expected = torch.stack(list(members)).mean(0)
+        assert torch.allclose(shared[f"encoder.attentions.{group}.query.weight"], expected)
+
+
+@pytest.mark.parametrize("layers", [1, 2, 8, 24])
+def test_a_shared_model_changes_depth_by_running_more_or_less_often(tiny_config, layers):
+    model = ForPretraining(tiny_config)
+    parameters = remap_weights(
+        model.state_dict(), source=tiny_config, target=tiny_config.replace(num_hidden_layers=layers)
+    )
+    assert all(torch.equal(parameters[name], tensor) for name, tensor in model.state_dict().items())
+
+
+def test_a_deeper_unshared_model_repeats_each_layer(tiny_config):
+    source = tiny_config.replace(sharing="none")
+    model = ForPretraining(source)
+    parameters = remap_weights(model.state_dict(), source=source, target=source.replace(num_hidden_layers=8))
+    for layer in range(8):
+        expected = model.encoder.feed_forwards[layer // 2].up.weight
+        assert torch.equal(parameters[f"encoder.feed_forwards.{layer}.up.weight"], expected)
+
+
+def wide_model(tiny_config, *, rank, projection="if_needed"):
+    """A BERT-like model whose embeddings vary in `rank` directions only."""
+    config = tiny_config.replace(embedding_size=32, sharing="none", embedding_projection=projection)
+    model = ForPretraining(config).double()
+    generator = torch.Generator().manual_seed(0)
+    directions = torch.randn(rank, 32, generator=generator, dtype=torch.float64)
+    with torch.no_grad():
+        for table in ("word", "position", "token_type"):
+            weight = getattr(model.encoder.embeddings, table).weight
+            weight.copy_(torch.randn(len(weight), rank, generator=generator, dtype=torch.float64) @ directions)
+        model.encoder.embeddings.norm.weight.uniform_(0.5, 2, generator=generator)
+        model.encoder.embeddings.norm.bias.uniform_(-1, 1, generator=generator)
+    return model
+
+
+@pytest.mark.parametrize("projection", get_args(Projection))
+def test_factorised_embeddings_are_exact_where_the_rank_allows(tiny_config, batch, projection):
+    model = wide_model(tiny_config, rank=15, projection=projection)
+    small, fresh = crossed(model, model.config.replace(embedding_size=16))
+    states = (one.encoder(*batch.arguments).last_hidden_state for one in (small, model))
+    assert torch.allclose(*states, atol=1e-8)
+    assert fresh == [name for name in small.state_dict() if name.startswith(("mlm.dense.", "mlm.norm."))]
+
+
+def test_more_width_factorises_better(tiny_config, batch):
+    model = wide_model(tiny_config, rank=32)
+    expected = model.encoder(*batch.arguments, output_hidden_states=True).hidden_states[0]
+
+    def error(width):
+        small, _ = crossed(model, model.config.replace(embedding_size=width))
+        return (small.encoder(*batch.arguments, output_hidden_states=True).hidden_states[0] - expected).norm()
+
+    assert error(8) > error(16) > error(31)
+
+
+def test_bert_becomes_albert_in_one_crossing(tiny_config, batch):
+    small, _ = crossed(wide_model(tiny_config, rank=32), tiny_config)
+    assert outputs(small, batch).isfinite().all()
+    assert len(small.encoder.attentions) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"intermediate_size": 40}, "intermediate_size: the trained model has 48, the new one 40"),
+        ({"embedding_size": 8}, "only embeddings of width hidden_size"),
+        ({"embedding_size": 32}, "only embeddings of width hidden_size"),
+    ],
+)
+def test_what_no_bridge_crosses_is_refused(tiny_config, change, message):
+    model = ForPretraining(tiny_config)
+    with pytest.raises(ConfigError, match=message):
+        remap_weights(model.state_dict(), source=tiny_config, target=tiny_config.replace(**change))
+
+
+def test_a_projection_does_not_appear_from_nowhere(tiny_config):
+    source = tiny_config.replace(embedding_size=32)
+    with pytest.raises(ConfigError, match="only one of the two models has the projection"):
+        remap_weights({}, source=source, target=source.replace(embedding_projection="always"))
+
+
+def test_without_a_difference_the_very_tensors_are_given_back(tiny_config):
+    tensors = ForPretraining(tiny_config).state_dict()
+    kept = remap_weights(tensors, source=tiny_config, target=tiny_config.replace(hidden_dropout_prob=0.5))
+    assert all(kept[name] is tensor for name, tensor in tensors.items())

@@ -1,0 +1,45 @@
+"""What the original TensorFlow code gave for stored models: see tests/parity/golden/README.md."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from litebert.interop.tf_checkpoint import read_tf_checkpoint
+from litebert.model.losses import classification_loss, masked_lm_loss
+from litebert.model.models import ForPretraining
+
+GOLDEN = Path(__file__).parents[1] / "parity" / "golden"
+MODELS = ("all_shared", "inner_group_2", "not_shared_E_equals_H", "relu", "two_groups")
+
+
+class Golden:
+    """One model, its batch, and what the original code computed."""
+
+    def __init__(self, name: str, dtype: torch.dtype) -> None:
+        with np.load(GOLDEN / name / "expected.npz") as arrays:
+            self.expected = {key: torch.from_numpy(arrays[key]) for key in arrays.files}
+        original = read_tf_checkpoint(GOLDEN / name)
+        self.model = ForPretraining(original.description.config)
+        self.model.load_state_dict(original.renamed.tensors)
+        self.model.to(dtype)
+        self.model.encoder.attention_kernel = "sdpa"  # which computes the padding too, as the original does
+
+    @property
+    def batch(self) -> tuple[Tensor, Tensor, Tensor]:
+        mask = self.expected["attention_mask"].bool()
+        return self.expected["input_ids"], mask, self.expected["token_type_ids"]
+
+    @property
+    def flat_positions(self) -> Tensor:
+        rows, length = self.expected["input_ids"].shape
+        return (self.expected["masked_lm_positions"] + torch.arange(rows)[:, None] * length).flatten()
+
+    def losses(self, output) -> tuple[Tensor, Tensor]:
+        """The original's means, from summed losses and counts; its MLM count has 1e-5 added."""
+        weights = self.expected["masked_lm_weights"].flatten()
+        labels = self.expected["masked_lm_ids"].flatten().masked_fill(weights == 0, -100)
+        orders = self.expected["sentence_order_labels"][:, 0]
+        mlm = masked_lm_loss(output.mlm_logits, labels) / (weights.sum() + 1e-5)
+        return mlm, classification_loss(output.sentence_pair_logits, orders) / len(orders)

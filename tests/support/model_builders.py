@@ -1,0 +1,58 @@
+"""Batches for tiny models, and the one table of tolerances."""
+
+from dataclasses import dataclass, fields
+
+import torch
+from torch import Tensor
+
+from litebert.model.config import ModelConfig
+from litebert.model.encoder import Encoder
+from litebert.model.initialization.random_init import initialize
+
+TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 2e-2}
+"""How far two kernels may differ: outputs absolutely (they are normalised), gradients relative to their norm."""
+
+
+@dataclass(frozen=True)
+class TokenBatch:
+    """Arguments of an encoder."""
+
+    input_ids: Tensor
+    attention_mask: Tensor
+    token_type_ids: Tensor
+
+    @property
+    def arguments(self) -> tuple[Tensor, Tensor, Tensor]:
+        return tuple(getattr(self, field.name) for field in fields(self))
+
+
+def random_batch(config: ModelConfig, mask: Tensor, *, seed: int = 0) -> TokenBatch:
+    generator = torch.Generator().manual_seed(seed)
+    ids = torch.randint(0, config.vocab_size, mask.shape, generator=generator)
+    return TokenBatch(ids, mask, torch.randint(0, config.type_vocab_size, mask.shape, generator=generator))
+
+
+def packed_rows(batch: TokenBatch, rows: list[list[int]]) -> tuple[TokenBatch, Tensor]:
+    """The examples of a batch, which must be padded at the end, laid one after another in `rows`; where each starts."""
+    lengths = batch.attention_mask.sum(1).tolist()
+    mask = padded_mask([sum(lengths[example] for example in row) for row in rows])
+    packed = TokenBatch(*(torch.zeros_like(mask, dtype=tensor.dtype) for tensor in batch.arguments))
+    starts = []
+    for number, row in enumerate(rows):
+        at = 0
+        for example in row:
+            starts.append(number * mask.shape[1] + at)
+            for target, source in zip(packed.arguments, batch.arguments, strict=True):
+                target[number, at : at + lengths[example]] = source[example, : lengths[example]]
+            at += lengths[example]
+    return packed, torch.tensor(starts)
+
+
+def padded_mask(lengths: list[int], size: int | None = None) -> Tensor:
+    return torch.arange(size or max(lengths))[None] < torch.tensor(lengths)[:, None]
+
+
+def fresh_encoder(config: ModelConfig, *, pooler: bool = True) -> Encoder:
+    encoder = Encoder(config, pooler=pooler)
+    initialize(encoder, scale=config.initializer_range, seed=0)
+    return encoder

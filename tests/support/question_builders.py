@@ -1,0 +1,52 @@
+"""Questions about films, small enough to check by eye."""
+
+import json
+from pathlib import Path
+
+from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.types.question_settings import QuestionSettings
+from litebert.tasks.types.questions import GoldAnswer, Question, as_labelled
+from litebert.tasks.types.span_features import EncodedQuestions
+
+CONTEXT = "The old actor felt dull, in 1999. Her first play was good, in 2024."
+
+
+def question(name, text, *answers, context=CONTEXT, **options):
+    """A question whose answers stand where the context holds them first."""
+    golds = tuple(GoldAnswer(answer, context.index(answer)) for answer in answers)
+    return Question(name, text, context, golds, **options)
+
+
+QUESTIONS = (
+    question("q1", "Who felt dull?", "The old actor", "old actor"),
+    question("q2", "When was the play?", "2024", "in 2024"),
+    question("q3", "What was good?", "Her first play"),
+    question("q4", "Who is wonderful?"),
+)
+
+
+def labelled(questions=QUESTIONS, kind=None) -> LabelledData:
+    return as_labelled(Path("films.json"), questions, kind)
+
+
+def encoded(tokenizer, questions=QUESTIONS, **settings) -> EncodedQuestions:
+    return EncodedQuestions(questions, tokenizer, QuestionSettings(**{"max_length": 48, **settings}))
+
+
+def squad_json(*questions, context=CONTEXT):
+    """One paragraph in the layout of SQuAD 2.0."""
+    listed = [
+        {
+            "id": each.id,
+            "question": each.text,
+            "answers": [{"text": answer.text, "answer_start": answer.start} for answer in each.answers],
+            "is_impossible": not each.answers,
+        }
+        for each in questions
+    ]
+    return {"version": "v2.0", "data": [{"title": "Films", "paragraphs": [{"context": context, "qas": listed}]}]}
+
+
+def write_squad(path, content):
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path

@@ -1,0 +1,51 @@
+"""Entities as conlleval counts them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from litebert.tasks.metrics.entities import entities, entity_scores
+
+TAGS = st.lists(st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y", "E-X", "S-Y"]), max_size=12)
+
+
+@pytest.mark.parametrize(
+    ("tags", "found"),
+    [
+        ("O B-X I-X O", {("X", 1, 3)}),
+        ("B-X B-X", {("X", 0, 1), ("X", 1, 2)}),
+        ("I-X I-X I-Y", {("X", 0, 2), ("Y", 2, 3)}),  # IOB1: an entity may begin with I-
+        ("B-X I-Y", {("X", 0, 1), ("Y", 1, 2)}),
+        ("B-X I-X E-X S-Y", {("X", 0, 3), ("Y", 3, 4)}),  # IOBES
+        ("B-X E-X I-X", {("X", 0, 2), ("X", 2, 3)}),
+        ("B-a-b I-a-b", {("a-b", 0, 2)}),
+        ("O O", set()),
+        ("", set()),
+    ],
+)
+def test_every_scheme_of_prefixes_is_read(tags, found):
+    assert entities(tags.split()) == found
+
+
+@given(TAGS)
+def test_entities_never_overlap_and_cover_what_is_not_outside(tags):
+    covered = sorted(index for _, start, end in entities(tags) for index in range(start, end))
+    assert covered == [index for index, tag in enumerate(tags) if tag != "O"]
+
+
+def test_scores_count_exact_limits_and_types():
+    true = [["B-X", "I-X", "O", "B-Y"], ["B-X", "O"]]
+    predicted = [["B-X", "I-X", "O", "B-X"], ["B-X", "I-X"]]
+    assert entity_scores(predicted, true) == {
+        "entity_f1": pytest.approx(1 / 3),
+        "entity_precision": pytest.approx(1 / 3),
+        "entity_recall": pytest.approx(1 / 3),
+    }
+
+
+@given(st.lists(TAGS, min_size=1, max_size=4))
+def test_the_perfect_answer_scores_one_and_none_scores_nothing(sentences):
+    nothing = [["O"] * len(tags) for tags in sentences]
+    has_entities = any(entities(tags) for tags in sentences)
+    assert entity_scores(sentences, sentences)["entity_f1"] == float(has_entities)
+    assert entity_scores(nothing, sentences)["entity_f1"] == 0

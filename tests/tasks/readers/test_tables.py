@@ -1,0 +1,120 @@
+"""Rows of delimited files: every way in which a file can be wrong is named with its line and field."""
+
+import csv
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from litebert.errors import DataError
+from litebert.tasks.readers.tables import lines_of, read_table
+
+FIELDS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=8)
+
+
+def write(directory, name, content):
+    path = directory / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@given(st.lists(st.tuples(FIELDS, FIELDS), min_size=1, max_size=5))
+def test_csv_gives_back_what_a_csv_writer_wrote(tmp_path_factory, rows):
+    buffer = io.StringIO()
+    csv.writer(buffer).writerows([("a", "b"), *rows])
+    table = read_table(write(tmp_path_factory.mktemp("csv"), "x.csv", buffer.getvalue()))
+    assert [(row.values["a"], row.values["b"]) for row in table.rows] == rows
+
+
+@given(st.lists(st.tuples(FIELDS, FIELDS), min_size=1, max_size=5))
+def test_jsonl_gives_back_what_a_json_writer_wrote(tmp_path_factory, rows):
+    content = "\n".join(json.dumps({"a": a, "b": b}, ensure_ascii=False) for a, b in rows)
+    table = read_table(write(tmp_path_factory.mktemp("jsonl"), "x.jsonl", content))
+    assert list(zip(table.texts("a"), table.texts("b"), strict=True)) == rows
+
+
+def test_tsv_takes_quotes_literally(tmp_path):
+    table = read_table(write(tmp_path, "x.tsv", 'text\tlabel\n"an open quote\t1\nsay "yes"\t0\n'))
+    assert table.texts("text") == ['"an open quote', 'say "yes"']
+
+
+def test_byte_order_mark_and_crlf_leave_no_trace(tmp_path):
+    table = read_table(write(tmp_path, "x.tsv", b"\xef\xbb\xbftext\tlabel\r\ngood\t1\r\n\r\n"))
+    assert table.columns == ("text", "label")
+    assert table.texts("label") == ["1"]
+
+
+def test_separators_inside_a_text_do_not_end_its_line():
+    assert lines_of("a\u2028b\x85c\nd\n\n") == ["a\u2028b\x85c", "d"]
+
+
+def test_a_quoted_line_end_does_not_shift_the_line_numbers(tmp_path):
+    path = write(tmp_path, "x.csv", 'text,label\n"two\nlines",1\nthird\n')
+    with pytest.raises(DataError, match=r"x\.csv:4: 1 fields, expected 2; 'label' is missing"):
+        read_table(path)
+
+
+def test_jsonl_numbers_null_and_extra_fields_are_allowed(tmp_path):
+    table = read_table(write(tmp_path, "x.jsonl", '{"a": 1.50, "b": null}\n{"a": true, "b": "x", "c": [1]}\n'))
+    assert table.texts("a") == ["1.5", "true"]
+    assert table.texts("b") == ["", "x"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.tsv", "a\tb\n1\n", r"x\.tsv:2: 1 fields, expected 2; 'b' is missing"),
+        ("x.tsv", "a\tb\n1\t2\n1\t2\textra\n", r"x\.tsv:3: 3 fields, expected 2; too many from 'extra' on"),
+        ("x.tsv", "a\ta\n1\t2\n", r"x\.tsv:1: the column 'a' is named 2 times"),
+        ("x.tsv", "a\tb\n", r"no rows below the names"),
+        ("x.tsv", "", r"the file is empty"),
+        ("x.csv", "\n\n", r"the file is empty"),
+        ("x.csv", "\na,b\n1,2\n", r"x\.csv:1: the first line is blank"),
+        ("x.csv", "a,b\n1,2\n\n3,4\n", r"x\.csv:3: 0 fields, expected 2"),
+        ("x.csv", 'a,b\n1,2\n"open,4\n', r"x\.csv:3: not valid CSV"),
+        ("x.csv", b"a,b\n\x00\x01,2\n", r"binary or UTF-16"),
+        ("x.csv", "a,b\n1,2\n".encode("utf-16"), r"binary or UTF-16"),
+        ("x.csv", b"a,b\n1,2\ncaf\xe9,2\n", r"x\.csv:3: not UTF-8 \(byte 0xe9\)"),
+        ("x.txt", "a\n", r"cannot tell the format from '\.txt'"),
+        ("x.jsonl", '{"a": 1}\n{"a": \n', r"x\.jsonl:2: not valid JSON"),
+        ("x.jsonl", '{"a": 1}\n\n{"a": 2}\n', r"x\.jsonl:2: a blank line; remove it"),
+        ("x.jsonl", '{"a": 1, "a": 2}\n', r"x\.jsonl:1: not valid JSON \(the field 'a' is given 2 times\)"),
+        ("x.jsonl", "[1]\n", r"x\.jsonl:1: expected a JSON object, found list"),
+        ("x.jsonl", '{"a": ' + "[" * 100_000 + "\n", r"x\.jsonl:1: not valid JSON"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_its_place(tmp_path, name, content, message):
+    with pytest.raises(DataError, match=message):
+        read_table(write(tmp_path, name, content))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"a": "x"}\n{"A": "y"}\n', r"x\.jsonl:2: field 'a': missing"),
+        ('{"a": {"b": 1}}\n', r"x\.jsonl:1: field 'a': expected a text or a number, found dict"),
+        ('{"a": "\\ud800"}\n', r"x\.jsonl:1: field 'a': holds half of a surrogate pair"),
+    ],
+)
+def test_a_wrong_field_is_refused_with_its_place(tmp_path, content, message):
+    table = read_table(write(tmp_path, "x.jsonl", content))
+    with pytest.raises(DataError, match=message):
+        table.texts("a")
+
+
+def test_an_unknown_column_is_refused_with_those_that_exist(tmp_path):
+    table = read_table(write(tmp_path, "x.tsv", "sentence\tlabel\na\tb\n"))
+    with pytest.raises(
+        DataError, match=r"no column 'sentense' \(did you mean 'sentence'\?\); it has 'sentence', 'label'"
+    ):
+        table.texts("sentense")
+
+
+def test_a_path_without_a_file_is_refused(tmp_path):
+    with pytest.raises(DataError, match="No such file"):
+        read_table(tmp_path / "x.csv")
+    (tmp_path / "d.csv").mkdir()
+    with pytest.raises(DataError, match="Is a directory"):
+        read_table(tmp_path / "d.csv")

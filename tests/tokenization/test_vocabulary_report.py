@@ -1,0 +1,47 @@
+import pytest
+
+from litebert.tokenization.vocabulary_report import SplitWord, VocabularyReport, report_on
+from support.tokenizer_material import number_texts
+
+
+def test_a_text_of_known_characters_is_covered(numbers):
+    report = report_on(numbers, number_texts())
+    assert report.coverage == 1
+    assert report.words == sum(len(text.split()) for text in number_texts())
+    assert report.pieces == sum(len(numbers.encode(text)) for text in number_texts())
+    assert report.pieces_per_word == report.pieces / report.words
+    assert 0.5 < report.used_share <= 1
+
+
+def test_unknown_characters_are_counted(numbers):
+    report = report_on(numbers, ["the жж street", "the 你 street"])
+    assert report.unknown_characters == 3
+    assert report.coverage == pytest.approx(1 - 3 / 21)
+
+
+def test_pieces_and_unknown_strings_are_named(numbers):
+    report = report_on(numbers, ["жж (you)", "жж", "7 you"])
+    assert report.unknown == (("жж", 2),)
+    assert report.unknown_rate == pytest.approx(2 / report.pieces)
+    assert report.most_split[0] == SplitWord("you", 2, tuple(numbers.pieces("you")))
+    assert "'жж' 2×" in report.to_text()
+    assert "you (▁" in report.to_text()
+
+
+def test_costly_words_are_bare_of_signs_and_digits(numbers):
+    report = report_on(numbers, ['"you," 1999 (you) ' + "y" * 50])
+    assert [(word.word, word.occurrences) for word in report.most_split] == [("you", 2)]
+
+
+def test_whole_words_are_counted(numbers):
+    report = report_on(numbers, ["the the street you"])
+    whole = sum(len(numbers.encode(word)) == 1 for word in ("the", "the", "street", "you"))
+    assert (report.whole_words, report.whole_word_share) == (whole, whole / 4)
+    assert report.characters_per_piece == 15 / report.pieces
+
+
+def test_no_text_gives_a_report(numbers):
+    report = report_on(numbers, [])
+    assert report == VocabularyReport(0, 0, 0, 0, 0, 0, 0, numbers.vocab_size, (), ())
+    assert set(report.figures().values()) == {0, 1}
+    assert "unknown:" not in report.to_text()

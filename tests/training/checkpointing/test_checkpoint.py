@@ -1,0 +1,235 @@
+"""Checkpoints are whole or not there; a valid one always stays; damage is found and passed over."""
+
+import json
+import sys
+from pathlib import Path
+from unittest import mock
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from litebert.errors import CheckpointError
+from litebert.training.checkpointing.checkpoint import Checkpoint, Checkpoints, read_state, read_tensors, verified
+from support.full_mode import trials
+
+SHARED = [HealthCheck.function_scoped_fixture]
+FILES = ["model.safetensors", "optimizer.safetensors", "trainer_state.json", "SHA256SUMS"]
+
+
+def checkpoint(step: int) -> Checkpoint:
+    return Checkpoint(
+        step, {"note": step}, {"weight": torch.full((3,), float(step))}, {"weight/step": torch.tensor(2.0)}
+    )
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting_for_the_disk(monkeypatch):
+    """No test here cuts the power."""
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+
+
+@pytest.fixture
+def store(tmp_path) -> Checkpoints:
+    """Checkpoints of steps 1 and 2."""
+    store = Checkpoints(tmp_path / "checkpoints", keep=2)
+    for step in (1, 2):
+        store.save(checkpoint(step))
+    return store
+
+
+def newest_step(store: Checkpoints) -> int:
+    """The step whose tensors `newest_valid` gives."""
+    path = store.newest_valid()
+    assert path is not None
+    step = read_state(path)["step"]
+    assert torch.equal(read_tensors(path)[0]["weight"], torch.full((3,), float(step)))
+    return step
+
+
+def test_what_is_saved_is_read_back(store):
+    path = store.newest_valid()
+    assert path == store.directory / "step-00000002"
+    assert read_state(path) == {"format": 1, "step": 2, "note": 2}
+    model, optimizer = read_tensors(path)
+    assert torch.equal(model["weight"], torch.full((3,), 2.0))
+    assert torch.equal(optimizer["weight/step"], torch.tensor(2.0))
+
+
+def test_latest_names_the_newest(store):
+    assert (store.directory / "LATEST").read_text() == "step-00000002\n"
+
+
+def test_there_is_none_before_the_first(tmp_path):
+    assert Checkpoints(tmp_path / "checkpoints", keep=1).newest_valid() is None
+
+
+@pytest.mark.parametrize("name", FILES)
+@hypothesis_settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=trials(40, 200), deadline=None
+)
+@given(data=st.data())
+def test_no_flipped_bit_changes_what_is_loaded(store, name, data):
+    path = store.directory / "step-00000002" / name
+    content = path.read_bytes()
+    position = data.draw(st.integers(0, 8 * len(content) - 1))
+    damaged = bytearray(content)
+    damaged[position // 8] ^= 1 << position % 8
+    path.write_bytes(damaged)
+    # A line end of the manifest may become another line end, which says the same.
+    assert newest_step(store) == 1 or name == "SHA256SUMS"
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("damage", ["truncated", "deleted", "emptied"])
+def test_damaged_files_are_reported_and_the_checkpoint_before_is_used(store, caplog, name, damage):
+    path = store.directory / "step-00000002" / name
+    content = path.read_bytes()
+    if damage == "deleted":
+        path.unlink()
+    else:
+        path.write_bytes(content[: len(content) // 2] if damage == "truncated" else b"")
+    assert newest_step(store) == 1
+    assert "step-00000002" in caplog.text
+    assert "trying the checkpoint before it" in caplog.text
+
+
+def test_a_manifest_that_lost_a_line_is_damage(store):
+    path = store.directory / "step-00000002" / "SHA256SUMS"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    with pytest.raises(CheckpointError, match=r"does not list trainer_state\.json"):
+        verified(path.parent)
+
+
+def test_no_fresh_start_where_every_checkpoint_is_damaged(store):
+    for path in store.steps().values():
+        (path / "SHA256SUMS").unlink()
+    with pytest.raises(CheckpointError, match="none of the 2 checkpoints is whole"):
+        store.newest_valid()
+
+
+def test_another_format_is_refused(store):
+    path = store.directory / "step-00000002"
+    state = json.loads((path / "trainer_state.json").read_text())
+    (path / "trainer_state.json").write_text(json.dumps(state | {"format": 99}))
+    with pytest.raises(CheckpointError, match="format 99, this version reads 1"):
+        read_state(path)
+
+
+def test_remains_of_a_killed_process_are_removed(store):
+    for name in (".step-00000003.77.tmp", ".step-00000002.77.old"):
+        (store.directory / name).mkdir()
+    (store.directory / ".LATEST.77.tmp").touch()
+    store.save(checkpoint(3))
+    assert sorted(path.name for path in store.directory.iterdir()) == ["LATEST", "step-00000002", "step-00000003"]
+
+
+def test_a_disk_that_is_full_leaves_the_checkpoint_before(store):
+    with (
+        mock.patch(
+            "litebert.training.checkpointing.checkpoint.save_file", side_effect=OSError(28, "No space left on device")
+        ),
+        pytest.raises(CheckpointError, match="the disk is full"),
+    ):
+        store.save(checkpoint(3))
+    assert newest_step(store) == 2
+    assert sorted(path.name for path in store.directory.iterdir()) == ["LATEST", "step-00000001", "step-00000002"]
+
+
+class KilledError(BaseException):
+    """The process would be gone."""
+
+
+class Killer:
+    """From its n-th operation on files below a directory on, nothing happens any more, as after `kill -9`."""
+
+    def __init__(self) -> None:
+        self.directory: Path | None = None
+        self.left = 0
+        sys.addaudithook(self)
+
+    def __call__(self, event: str, arguments: tuple) -> None:
+        watched = event.startswith(("os.", "shutil.")) or event == "open"
+        if self.directory is None or not watched or not any(self._below(argument) for argument in arguments):
+            return
+        self.left -= 1
+        if self.left < 0:
+            raise KilledError
+
+    def _below(self, argument: object) -> bool:
+        return isinstance(argument, str | Path) and str(argument).startswith(str(self.directory))
+
+
+KILLER = Killer()
+
+
+def saved_until_killed(store: Checkpoints, step: int, *, operations: int) -> bool:
+    """Whether a save that is killed after so many operations came to its end."""
+    KILLER.directory, KILLER.left = store.directory, operations
+    try:
+        store.save(checkpoint(step))
+    except KilledError:
+        return False
+    finally:
+        KILLER.directory = None
+    return True
+
+
+def test_a_kill_at_any_operation_of_a_save_leaves_a_valid_checkpoint(tmp_path):
+    operations = finished = 0
+    while not finished:
+        store = Checkpoints(tmp_path / str(operations), keep=2)
+        for step in (1, 2):
+            store.save(checkpoint(step))
+        finished = saved_until_killed(store, 3, operations=operations)
+        assert newest_step(store) in ((3,) if finished else (2, 3))
+        latest = (store.directory / "LATEST").read_text().strip()
+        assert (store.directory / latest / "SHA256SUMS").is_file()
+        store.save(checkpoint(4))
+        assert newest_step(store) == 4
+        assert not list(store.directory.glob(".*"))
+        operations += 1
+    assert operations > 20
+
+
+def test_a_kill_while_a_damaged_checkpoint_is_replaced_leaves_a_valid_one(tmp_path):
+    operations = finished = 0
+    while not finished:
+        store = Checkpoints(tmp_path / str(operations), keep=2)
+        for step in (1, 2):
+            store.save(checkpoint(step))
+        (store.directory / "step-00000002" / "model.safetensors").unlink()
+        finished = saved_until_killed(store, 2, operations=operations)
+        assert newest_step(store) in ((2,) if finished else (1, 2))
+        operations += 1
+
+
+@hypothesis_settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=trials(60, 1000), deadline=None
+)
+@given(
+    keep=st.integers(1, 3),
+    actions=st.lists(st.sampled_from(["save", "save", "damage newest", "damage oldest", "resume"]), max_size=10),
+)
+def test_retention_keeps_the_last_ones_and_never_removes_the_only_valid_one(tmp_path_factory, keep, actions):
+    store = Checkpoints(tmp_path_factory.mktemp("store"), keep=keep)
+    step, valid = 0, set()
+    for action in actions:
+        steps = store.steps()
+        if action == "save":
+            step += 1
+            store.save(checkpoint(step))
+            valid = {s for s in valid if s in store.steps()} | {step}
+            assert newest_step(store) == step
+            assert (store.directory / "LATEST").read_text() == f"step-{step:08d}\n"
+            assert len(store.steps()) <= keep
+        elif action.startswith("damage") and steps:
+            damaged = max(steps) if action == "damage newest" else min(steps)
+            (steps[damaged] / "model.safetensors").write_bytes(b"")
+            valid.discard(damaged)
+        elif action == "resume" and valid:
+            assert newest_step(store) == max(valid)
+            step = max(valid)

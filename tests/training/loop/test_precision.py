@@ -1,0 +1,23 @@
+"""The precision is that of matrix products; weights stay in fp32."""
+
+import pytest
+import torch
+
+from litebert.training.loop.precision import autocast, gradient_scaler
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize(
+    ("precision", "dtype"), [("fp32", torch.float32), ("bf16", torch.bfloat16), ("fp16", torch.float16)]
+)
+def test_matrix_products_have_the_precision(precision, dtype):
+    layer = torch.nn.Linear(2, 2)
+    with autocast(precision, CPU):
+        assert layer(torch.ones(1, 2)).dtype == dtype
+    assert layer.weight.dtype == torch.float32
+
+
+@pytest.mark.parametrize(("precision", "scales"), [("fp32", False), ("bf16", False), ("fp16", True)])
+def test_only_fp16_scales_its_gradients(precision, scales):
+    assert gradient_scaler(precision, CPU).is_enabled() is scales
