@@ -61,7 +61,8 @@ WORDS = {
     r"\bas begun\b|begun with neighbours|begin with neighbours": "structured initialization",
     r"floor 0": "core",
     r"\b(this|that|every|other|one) rooms?\b|\bthe house\b": "package",
-    r"[Tt]he original's|\bas (in )?the original\b(?! (text|string|file|order))|[Tt]he original (code|script|recipe)": "google-research/albert",
+    r"[Tt]he original's|[Tt]he original (code|script|recipe)": "google-research/albert",
+    r"\bas (in )?the original\b(?! (text|string|file|order))": "google-research/albert",
 }
 WORDS_IN_PROSE = {
     r"\b(go|goes|going|gone|went) on\b(?! (the|a|top) )": "resume, continue",
