@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from litebert.commands.run_directory import environment
+from litebert.machine import environment
 from litebert.files import write_json, write_text
 
 ROOT = Path(__file__).parents[1]

@@ -70,7 +70,7 @@ def draw(metrics: Path, result: PretrainResult, picture: Path) -> None:
     """The curve of the run, where matplotlib is installed."""
     assert result.end is not None, "the recipes evaluate"
     title = f"{result.steps:,} steps, {result.tokens / 1e6:.1f} million tokens"
-    baselines = {"mlm": result.end.baseline_accuracy, "sop": 0.5}
+    baselines = {"mlm": result.end.majority_token_accuracy, "sop": 0.5}
     try:
         pretraining_curve(read_curves(metrics), baselines, picture, title=title)
     except MissingExtraError as error:

@@ -23,7 +23,7 @@ def run(tmp_path):
             for k in range(1, steps + 1)
         ]
         if evaluated:
-            values = {"mlm_accuracy": 0.25, "mlm_baseline_accuracy": 0.05, "sop_accuracy": 0.5}
+            values = {"mlm_accuracy": 0.25, "majority_token_accuracy": 0.05, "sop_accuracy": 0.5}
             records.append({"step": steps, **{f"evaluation/{name}": value for name, value in values.items()}})
         directory = tmp_path / name
         directory.mkdir(parents=True)
@@ -62,7 +62,7 @@ def test_a_baseline_that_differs_between_runs_is_not_drawn():
         {
             "train/learning_rate": Curve("r", (1,), (0.1,)),
             "evaluation/mlm_accuracy": Curve("m", (1,), (0.2,)),
-            "evaluation/mlm_baseline_accuracy": Curve("b", (1,), (baseline,)),
+            "evaluation/majority_token_accuracy": Curve("b", (1,), (baseline,)),
         }
         for baseline in (0.04, 0.05)
     ]

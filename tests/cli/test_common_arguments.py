@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from litebert.cli.arguments.common import emit
-from litebert.cli.main import VERBS, main
+from litebert.cli.main import COMMANDS, main
 from litebert.commands.recipes import recipe_names
 
 
@@ -25,7 +25,7 @@ def test_every_recipe_begins_a_line(capsys, monkeypatch, verb):
     assert all(len(line) <= 100 for line in lines if line.startswith("  "))
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", COMMANDS)
 def test_help_shows_no_empty_default_and_no_python(capsys, monkeypatch, verb):
     shown = help_of(verb, capsys, monkeypatch)
     assert "(default: )" not in shown

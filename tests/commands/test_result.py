@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from litebert.commands.pretrain.held_out_scores import HeldOutScores
+from litebert.commands.pretrain.validation_scores import ValidationScores
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.errors import CheckpointError
 
-SCORES = HeldOutScores(0.5, 1.25, 40, 0.1, 0.75, 16, (0.5, 0.9))
+SCORES = ValidationScores(0.5, 1.25, 40, 0.1, 0.75, 16, (0.5, 0.9))
 
 
 @pytest.mark.parametrize("end", [SCORES, None])

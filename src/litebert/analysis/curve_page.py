@@ -51,7 +51,7 @@ PANELS = (
         "train/mlm_accuracy",
         "evaluation/mlm_accuracy",
         _percent,
-        "evaluation/mlm_baseline_accuracy",
+        "evaluation/majority_token_accuracy",
         "always the most frequent token",
     ),
     Panel("Sentence order right", "train/sop_accuracy", "evaluation/sop_accuracy", _percent, 0.5, "chance"),

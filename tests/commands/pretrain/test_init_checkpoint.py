@@ -6,7 +6,7 @@ import shutil
 import pytest
 import torch
 
-from litebert.commands.pretrain.init_checkpoint import warm_started
+from litebert.commands.pretrain.init_checkpoint import load_init_checkpoint
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.corpus.format.shards import Corpus
@@ -55,37 +55,37 @@ def same(model, other, *, but=()):
 def test_a_shared_model_of_any_depth_starts_with_the_very_weights(model, tokenizer, layers):
     """Source: ALBERT, appendix A.1."""
     source = model()
-    deeper = warm_started(str(source), config(layers), tokenizer, seed=0)
+    deeper = load_init_checkpoint(str(source), config(layers), tokenizer, seed=0)
     assert deeper.config.num_hidden_layers == layers
     assert same(deeper, load_model(source))
     assert deeper.training
 
 
 def test_layers_of_their_own_start_from_the_shared_one(model, tokenizer):
-    started = warm_started(str(model()), config(3, sharing="none"), tokenizer, seed=0).state_dict()
+    started = load_init_checkpoint(str(model()), config(3, sharing="none"), tokenizer, seed=0).state_dict()
     kinds = [started[f"encoder.attentions.{layer}.query.weight"] for layer in range(3)]
     assert torch.equal(kinds[0], kinds[2])
 
 
 def test_a_run_gives_its_model_or_while_it_goes_on_its_newest_checkpoint(run, tokenizer, tmp_path):
-    from_model = warm_started(str(run), config(), tokenizer, seed=0)
+    from_model = load_init_checkpoint(str(run), config(), tokenizer, seed=0)
     unfinished = tmp_path / "unfinished"
     shutil.copytree(run, unfinished, ignore=shutil.ignore_patterns("model"))
-    from_checkpoint = warm_started(str(unfinished), config(), tokenizer, seed=0)
+    from_checkpoint = load_init_checkpoint(str(unfinished), config(), tokenizer, seed=0)
     assert same(from_model, from_checkpoint)
     shutil.rmtree(unfinished / "checkpoints")
     with pytest.raises(ConfigError, match="neither a model nor a checkpoint yet"):
-        warm_started(str(unfinished), config(), tokenizer, seed=0)
+        load_init_checkpoint(str(unfinished), config(), tokenizer, seed=0)
 
 
 def test_one_checkpoint_can_be_named(run, tokenizer, caplog, tmp_path):
     checkpoint = next((run / "checkpoints").glob("step-*"))
-    assert same(warm_started(str(checkpoint), config(2), tokenizer, seed=0), load_model(run / "model"))
+    assert same(load_init_checkpoint(str(checkpoint), config(2), tokenizer, seed=0), load_model(run / "model"))
     moved = tmp_path / "moved"
     shutil.copytree(run, moved)
     values = read_yaml(moved / "settings.yaml")
     (moved / "settings.yaml").write_text(write_yaml({**values, "corpus": "gone"}))
-    warm_started(str(next((moved / "checkpoints").glob("step-*"))), config(), tokenizer, seed=0)
+    load_init_checkpoint(str(next((moved / "checkpoints").glob("step-*"))), config(), tokenizer, seed=0)
     assert "cannot be compared, only counted" in caplog.text
 
 
@@ -93,13 +93,13 @@ def test_one_checkpoint_can_be_named(run, tokenizer, caplog, tmp_path):
 def test_checkpoints_of_others_are_read(model, tokenizer, tmp_path, to):
     source = model()
     convert(source, tmp_path / "theirs", to=to)
-    assert same(warm_started(str(tmp_path / "theirs"), config(2), tokenizer, seed=0), load_model(source))
+    assert same(load_init_checkpoint(str(tmp_path / "theirs"), config(2), tokenizer, seed=0), load_model(source))
 
 
 def test_heads_that_the_source_lacks_start_new_and_are_named(model, tokenizer, caplog):
     """The hub's checkpoints have no sentence-order head."""
     caplog.set_level(logging.WARNING)
-    started = warm_started(str(model(ForMaskedLM)), config(), tokenizer, seed=3)
+    started = load_init_checkpoint(str(model(ForMaskedLM)), config(), tokenizer, seed=3)
     assert "lacks encoder.pooler.weight, encoder.pooler.bias, sop.weight, sop.bias; these start from new" in caplog.text
     fresh = ForPretraining(config(), seed=3)
     assert torch.equal(started.sop.weight, fresh.sop.weight)
@@ -107,27 +107,27 @@ def test_heads_that_the_source_lacks_start_new_and_are_named(model, tokenizer, c
 
 
 def test_an_encoder_is_enough(model, tokenizer):
-    assert warm_started(str(model(ForQuestionAnswering)), config(), tokenizer, seed=0)
+    assert load_init_checkpoint(str(model(ForQuestionAnswering)), config(), tokenizer, seed=0)
 
 
 def test_another_vocabulary_is_refused(model, tokenizer, tiny_tokenizer):
     with pytest.raises(ConfigError, match="another vocabulary than the corpus has; build the corpus with --tokenizer"):
-        warm_started(str(model(files=tiny_tokenizer.files())), config(), tokenizer, seed=0)
+        load_init_checkpoint(str(model(files=tiny_tokenizer.files())), config(), tokenizer, seed=0)
 
 
 def test_another_number_of_tokens_is_refused_where_there_is_no_vocabulary(model, tokenizer):
     with pytest.raises(ConfigError, match="has 64 tokens, the corpus's tokenizer has 60"):
-        warm_started(str(model(files={}, vocab_size=64)), config(), tokenizer, seed=0)
+        load_init_checkpoint(str(model(files={}, vocab_size=64)), config(), tokenizer, seed=0)
 
 
 def test_another_width_is_refused(model, tokenizer):
     with pytest.raises(ConfigError, match="hidden_size"):
-        warm_started(str(model()), config(hidden_size=32), tokenizer, seed=0)
+        load_init_checkpoint(str(model()), config(hidden_size=32), tokenizer, seed=0)
 
 
 def test_what_is_not_there_is_named(tokenizer, tmp_path):
     with pytest.raises(CheckpointError, match="absent"):
-        warm_started(str(tmp_path / "absent"), config(), tokenizer, seed=0)
+        load_init_checkpoint(str(tmp_path / "absent"), config(), tokenizer, seed=0)
 
 
 def test_a_run_starts_from_another_deeper_and_with_its_own_schedule(run, corpus_directory, tmp_path):

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from litebert import __version__
-from litebert.cli.main import VERBS, main
+from litebert.cli.main import COMMANDS, main
 from support.pretrain_runs import TOY
 
 RESULTS = {
@@ -26,7 +26,7 @@ RESULTS = {
 
 
 def words_of(name, made):
-    verb = name if name in VERBS else name.split()[0]
+    verb = name if name in COMMANDS else name.split()[0]
     places = [word.replace("{", f"{made}/").replace("}", "") for word in RESULTS[name]]
     return [*verb.split(), *places]
 
@@ -73,7 +73,7 @@ def test_relative_paths_work(made, monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("corpus: whole")
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", COMMANDS)
 def test_every_verb_explains_itself(capsys, verb):
     with pytest.raises(SystemExit) as left:
         main([*verb.split(), "--help"])
@@ -84,7 +84,7 @@ def test_every_verb_explains_itself(capsys, verb):
 def test_the_overview_names_every_verb(capsys):
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
-    assert all(f"litebert {verb}" in shown for verb in VERBS)
+    assert all(f"litebert {verb}" in shown for verb in COMMANDS)
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"litebert {__version__}\n"
 
