@@ -22,8 +22,8 @@ from typing import Any
 
 import torch
 
-from litebert.machine import environment
 from litebert.files import write_json, write_text
+from litebert.machine import environment
 
 ROOT = Path(__file__).parents[1]
 SHARES = {"tests": 0.12, "speed": 0.43, "training": 0.45}

@@ -31,7 +31,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json_object(path: Path, *, if_missing: str) -> dict[str, Any]:
-    """The JSON object in a file; raises CheckpointError if there is none; `if_missing` says what to do without the file."""
+    """The JSON object in a file; raises CheckpointError if there is none; `if_missing` is advice for a missing file."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):

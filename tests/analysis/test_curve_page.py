@@ -44,7 +44,7 @@ def test_a_page_stands_alone(run, tmp_path):
 def test_a_card_for_each_quantity_that_any_run_has(run, tmp_path):
     text = write_curve_page([run("a"), run("b", evaluated=False)], tmp_path / "page.html").read_text()
     assert text.count("<section>") == 4, "masked tokens, sentence order, loss, learning rate"
-    assert "always the most frequent token" in text
+    assert "majority-token baseline" in text
     assert "Next sentence" not in text
     assert text.count(f'stroke="{COLOURS[0]}"') == 5
     assert text.count(f'stroke="{COLOURS[1]}"') == 3
@@ -66,8 +66,8 @@ def test_a_baseline_that_differs_between_runs_is_not_drawn():
         }
         for baseline in (0.04, 0.05)
     ]
-    assert "most frequent" in curve_page({"a": curves[0], "b": curves[0]})
-    assert "most frequent" not in curve_page({"a": curves[0], "b": curves[1]})
+    assert "majority-token" in curve_page({"a": curves[0], "b": curves[0]})
+    assert "majority-token" not in curve_page({"a": curves[0], "b": curves[1]})
 
 
 def test_many_runs_have_a_colour_each_then_again():

@@ -10,24 +10,24 @@ from litebert.cli.main import COMMANDS, main
 from litebert.commands.recipes import recipe_names
 
 
-def help_of(verb, capsys, monkeypatch):
+def help_of(command, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     with pytest.raises(SystemExit):
-        main([*verb.split(), "--help"])
+        main([*command.split(), "--help"])
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("verb", ["pretrain", "finetune"])
-def test_every_recipe_begins_a_line(capsys, monkeypatch, verb):
-    lines = help_of(verb, capsys, monkeypatch).splitlines()
+@pytest.mark.parametrize("command", ["pretrain", "finetune"])
+def test_every_recipe_begins_a_line(capsys, monkeypatch, command):
+    lines = help_of(command, capsys, monkeypatch).splitlines()
     first_words = [line.split()[0] for line in lines if line.startswith("  ") and line[2:3].isalnum()]
-    assert [word for word in first_words if word in recipe_names(verb)] == list(recipe_names(verb))
+    assert [word for word in first_words if word in recipe_names(command)] == list(recipe_names(command))
     assert all(len(line) <= 100 for line in lines if line.startswith("  "))
 
 
-@pytest.mark.parametrize("verb", COMMANDS)
-def test_help_shows_no_empty_default_and_no_python(capsys, monkeypatch, verb):
-    shown = help_of(verb, capsys, monkeypatch)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_no_empty_default_and_no_python(capsys, monkeypatch, command):
+    shown = help_of(command, capsys, monkeypatch)
     assert "(default: )" not in shown
     own = shown.partition("settings options")[0].partition("examples options")[0]
     assert "None" not in own

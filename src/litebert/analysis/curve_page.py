@@ -52,7 +52,7 @@ PANELS = (
         "evaluation/mlm_accuracy",
         _percent,
         "evaluation/majority_token_accuracy",
-        "always the most frequent token",
+        "majority-token baseline",
     ),
     Panel("Sentence order right", "train/sop_accuracy", "evaluation/sop_accuracy", _percent, 0.5, "chance"),
     Panel("Next sentence right", "train/nsp_accuracy", "evaluation/nsp_accuracy", _percent, 0.5, "chance"),

@@ -95,17 +95,15 @@ def _split(words: list[str]) -> tuple[str | None, list[str]]:
 
 
 def _unknown(words: list[str]) -> int:
-    members = [command for command in COMMANDS if command.split()[0] == words[0]]
-    if members and (len(words) == 1 or words[1] in ("-h", "--help")):
+    groups = get_close_matches(words[0], {command.split()[0] for command in COMMANDS}, n=1)
+    members = [command for command in COMMANDS if command.split()[0] in groups]
+    if words[0] in groups and (len(words) == 1 or words[1] in ("-h", "--help")):
         print("\n".join(f"litebert {command}  {COMMANDS[command][1]}" for command in members))
         return 0
-    close = (
-        get_close_matches(" ".join(words[:2]), members or COMMANDS, n=1)
-        or members
-        or get_close_matches(words[0], COMMANDS, n=1)
-        or [command for command in COMMANDS if get_close_matches(words[0], [command.split()[0]])]
-    )
-    hint = f"did you mean {' or '.join(repr(command) for command in close)}?" if close else "see: litebert --help"
+    nearest = [
+        command for command in members if get_close_matches(" ".join(words[1:2]), [command.split()[-1]])
+    ] or members
+    hint = f"did you mean {' or '.join(map(repr, nearest))}?" if nearest else "see: litebert --help"
     print(f"litebert: unknown command {' '.join(words[:2])!r}; {hint}", file=sys.stderr)
     return 2
 

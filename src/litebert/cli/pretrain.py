@@ -9,7 +9,7 @@ from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, emit, s
 SETTINGS: Final = {
     "train.duration='12 hours'": "length of the run: steps, examples, tokens, epochs, or wall-clock time",
     "batch_size=1024": "examples per step, over all processes; microbatch_size=32 of them are computed at once",
-    "train.learning_rate=0.00176": "its peak; train.lr_reference_batch_size=4096: square-root scaling to the batch size",
+    "train.learning_rate=0.00176": "its peak; train.lr_reference_batch_size=4096: square-root scaling to batch_size",
     "train.schedule=cosine": "also constant, linear, polynomial, warmup_stable_decay, original; train.warmup=0.05",
     "train.optimizer=adamw": "also lamb, lamb_bias_corrected, adamw_uncorrected",
     "train.precision=bf16": "also fp32, fp16",

@@ -7,7 +7,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from litebert.commands.pretrain.validation_objective import EXAMPLE_LENGTHS, SPAN_LENGTHS, example_lengths, masked_span_lengths
+from litebert.commands.pretrain.validation_objective import (
+    EXAMPLE_LENGTHS,
+    SPAN_LENGTHS,
+    example_lengths,
+    masked_span_lengths,
+)
 
 STARTS = torch.tensor([True, False])
 """Token 0 begins a word, token 1 continues one."""

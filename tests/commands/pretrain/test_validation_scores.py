@@ -25,7 +25,8 @@ SCORES = ValidationScores.of(VALUES)
 
 def test_validation_scores_text_has_percentages():
     assert SCORES.to_text() == (
-        "MLM accuracy 25.0% (majority-token baseline 5.0%), SOP accuracy 60.0% (95 % interval 46.2% to 72.4%, chance 50 %)"
+        "MLM accuracy 25.0% (majority-token baseline 5.0%), "
+        "SOP accuracy 60.0% (95 % interval 46.2% to 72.4%, chance 50 %)"
     )
 
 

@@ -6,7 +6,8 @@ Before: a model directory and a corpus or a labelled file. After: a person, or a
 from collections.abc import Sequence
 from pathlib import Path
 
-from litebert.commands.pretrain.validation import ValidationSet, PairObjective
+from litebert.commands.pretrain.pretrain_settings import PairObjective
+from litebert.commands.pretrain.validation import ValidationSet
 from litebert.commands.pretrain.validation_scores import ValidationScores
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings

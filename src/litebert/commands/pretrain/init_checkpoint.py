@@ -112,8 +112,8 @@ def _validate_vocabulary(source: str, weights: SourceWeights, tokenizer: Tokeniz
         logger.info("%s: has no vocabulary, so only the number of tokens is compared", source)
     elif Tokenizer.load(weights.tokenizer).fingerprint != tokenizer.fingerprint:
         raise ConfigError(
-            f"init_checkpoint: {source} was trained with another vocabulary than that of the corpus; build the corpus with "
-            f"--tokenizer {weights.tokenizer}"
+            f"init_checkpoint: {source} was trained with another vocabulary than that of the corpus; build the corpus "
+            f"with --tokenizer {weights.tokenizer}"
         )
     if weights.config.vocab_size != tokenizer.vocab_size:
         raise ConfigError(

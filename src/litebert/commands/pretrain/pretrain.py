@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 def pretrain(run: PretrainRun, out: Path, *, listeners: Sequence[Listener] = ()) -> PretrainResult:
-    """Train on `run.corpus` for `run.train.duration`; resume an unfinished run in `out`, return a finished one's result."""
+    """Train on `run.corpus` for `run.train.duration`; an unfinished run in `out` is resumed."""
     start = PretrainStart.of(run)
     with distributed_context(run.train) as world:
         allowed = run.train.allow_config_changes

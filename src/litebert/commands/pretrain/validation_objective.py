@@ -48,7 +48,10 @@ class ValidationObjective:
 
     def _groups(self, batch: PretrainBatch) -> dict[str, Tensor]:
         """Bool [P] for each group that has a masked token in `batch`."""
-        lengths = ((masked_span_lengths(batch, self._word_starts), SPAN_LENGTHS), (example_lengths(batch), EXAMPLE_LENGTHS))
+        lengths = (
+            (masked_span_lengths(batch, self._word_starts), SPAN_LENGTHS),
+            (example_lengths(batch), EXAMPLE_LENGTHS),
+        )
         groups = {
             name: (values >= smallest) & (values <= largest)
             for values, ranges in lengths

@@ -18,8 +18,8 @@ from litebert.analysis.curves import read_curves
 from litebert.analysis.plots import check_plotting, pretraining_curve
 from litebert.commands.finetune import finetune, finetune_settings
 from litebert.commands.pretrain import pretrain, pretrain_settings
-from litebert.commands.pretrain.validation_scores import ValidationScores
 from litebert.commands.pretrain.pretrain_result import PretrainResult
+from litebert.commands.pretrain.validation_scores import ValidationScores
 from litebert.commands.quickstart.quickstart_text import TextFiles, split_text
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory

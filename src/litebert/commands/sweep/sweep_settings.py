@@ -47,7 +47,7 @@ def load_sweep_config(
     seeds: int | None = None,
     retry_collapsed: int = 0,
 ) -> SweepRun:
-    """The settings of a sweep: a recipe with overrides, and a grid of `setting=value,value` texts or a number of seeds."""
+    """The settings of a sweep: a recipe with overrides, and a grid of `setting=value,value` texts or some seeds."""
     axes = parse_grid(grid)
     if seeds is not None:
         if SEED in axes or seeds < 1:
@@ -74,7 +74,9 @@ def _listed(text: str, word: str) -> list[Value]:
     try:
         return yaml.safe_load(f"[{text}]")
     except yaml.YAMLError:
-        raise ConfigError(f"grid: {word!r}: the values are not a comma-separated list; quote values with special characters") from None
+        raise ConfigError(
+            f"grid: {word!r}: the values are not a comma-separated list; quote values with special characters"
+        ) from None
 
 
 def _ranged(value: Value) -> list[Value]:

@@ -41,7 +41,7 @@ class Trial:
 
 
 def trials_of(sweep: SweepRun) -> list[Trial]:
-    """Every combination, the last axis fastest; raises ConfigError for wrong values, and for trials that cannot be compared."""
+    """Every combination, the last axis fastest; raises ConfigError for wrong values and incomparable trials."""
     trials = [
         trial_of(sweep.base, dict(zip(sweep.grid, values, strict=True))) for values in product(*sweep.grid.values())
     ]
@@ -51,8 +51,8 @@ def trials_of(sweep: SweepRun) -> list[Trial]:
             raise ConfigError(f"grid: {name} occurs twice; give each value once")
     if any(_evaluation_settings(trial.run) != _evaluation_settings(sweep.base) for trial in trials):
         raise ConfigError(
-            "grid: its trials would be evaluated on different examples or by different metrics, so they cannot be compared; "
-            "run one sweep for each"
+            "grid: its trials would be evaluated on different examples or by different metrics, so they cannot be "
+            "compared; run one sweep for each"
         )
     return trials
 
