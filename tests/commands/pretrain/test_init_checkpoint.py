@@ -111,7 +111,7 @@ def test_init_checkpoint_with_an_encoder_only_is_accepted(model, tokenizer):
 
 
 def test_init_checkpoint_of_another_vocabulary_is_rejected(model, tokenizer, tiny_tokenizer):
-    with pytest.raises(ConfigError, match="another vocabulary than that of the corpus; build .* --tokenizer"):
+    with pytest.raises(ConfigError, match=r"another vocabulary than that of the corpus; build .* --tokenizer"):
         load_init_checkpoint(str(model(files=tiny_tokenizer.files())), config(), tokenizer, seed=0)
 
 
