@@ -1,4 +1,4 @@
-"""What a checkpoint costs the run that writes it: time beside the step, in the background and not.
+"""Time that a checkpoint adds to training, written in the background and not.
 
     python benchmarks/saving.py [preset] [--every 50]
 

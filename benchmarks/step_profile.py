@@ -1,4 +1,4 @@
-"""Where a training step goes, part by part, beside what the machine could do at best.
+"""Time of each part of a training step, compared with the peak throughput of the machine.
 
 python benchmarks/step_profile.py [--rows full-128] [--batch-size 8] [--threads N] [--corpus DIR]
 
@@ -139,7 +139,7 @@ def measured_part(name: str, function: Callable[[Tensor], Tensor], inputs: Tenso
 
 
 def forward_and_backward(model: ForPretraining, batch: PretrainBatch) -> None:
-    """What a step does besides the optimizer."""
+    """A step without the optimizer."""
     with torch.autocast("cpu", torch.bfloat16):
         loss = who.our_loss(model, batch)
     loss.backward()
@@ -185,8 +185,8 @@ def table(parts: list[Part], *, whole: float, rate: float, bandwidth: float) -> 
     return "\n".join(lines)
 
 
-class Watched:
-    """The pretraining objective; it knows how long forward and backward took, seen from outside."""
+class TimedObjective:
+    """The pretraining objective, with the time of forward and backward."""
 
     def __init__(self, model: ForPretraining) -> None:
         self._objective = PretrainingObjective()
@@ -215,7 +215,7 @@ def outside(directory: Path, model_name: str, batch_size: int, length: int, *, s
     """Share of a trained step that is neither forward nor backward: data, optimizer, records."""
     corpus, spans = Corpus.open(directory, "train"), []
     model = ForPretraining(preset(model_name).replace(vocab_size=corpus.vocabulary.size), seed=0)
-    watched, began = Watched(model), time.perf_counter()
+    watched, began = TimedObjective(model), time.perf_counter()
 
     def listen(event: Event) -> None:
         nonlocal began

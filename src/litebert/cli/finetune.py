@@ -36,7 +36,7 @@ def description() -> str:
     from litebert.tasks.benchmarks.benchmarks import TASKS
 
     tasks = ", ".join(name for name, row in TASKS.items() if "train" in row.parts)
-    recipes = {name: load_recipe(name, kind="finetune").about["about"] for name in recipe_names("finetune")}
+    recipes = {name: load_recipe(name, command="finetune").about["about"] for name in recipe_names("finetune")}
     return "\n\n".join(
         [
             "Train a model on labelled rows: a published task (GLUE, SQuAD, RACE) from its files, by its name and "

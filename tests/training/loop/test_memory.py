@@ -68,8 +68,8 @@ def test_where_the_system_does_not_say_nothing_is_claimed(monkeypatch):
     def refuse(*args, **kwargs):
         raise OSError
 
-    monkeypatch.setattr("litebert.training.loop.memory.Path.read_text", refuse)
-    monkeypatch.setattr("litebert.training.loop.memory.Path.write_text", refuse)
+    monkeypatch.setattr("litebert.machine.Path.read_text", refuse)
+    monkeypatch.setattr("litebert.machine.Path.write_text", refuse)
     with PeakMemory(CPU) as peak:
         pass
     assert (peak.bytes, memory_left(CPU)) == (0, None)

@@ -82,7 +82,7 @@ def finetune(run: FinetuneRun, out: Path, *, listeners: Sequence[Listener] = ())
     """Train on `run.data` and leave the best model; a run that `out` holds goes on, a finished one is given back."""
     with distributed_context(run.train) as world:
         allowed = run.train.allow_config_changes
-        directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, kind="finetune", allowed=allowed))
+        directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, command="finetune", allowed=allowed))
         if done := directory.result(FinetuneResult):
             logger.info("%s: this run is finished; nothing is trained again", out)
             return done
@@ -116,7 +116,7 @@ def _train(
         listeners=[best, *listeners],
     )
     # All that the settings name is open now and fits together; so far nothing was written.
-    world.on_rank_zero(lambda: directory.begin(run, kind="finetune"))
+    world.on_rank_zero(lambda: directory.begin(run, command="finetune"))
     trained = trainer.fit()
     result = FinetuneResult(
         model=directory.model,

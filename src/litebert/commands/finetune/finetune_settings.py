@@ -189,5 +189,5 @@ def load_finetune_config(
     recipe: str, overrides: Iterable[str] = (), *, given: Mapping[str, Any] | None = None
 ) -> FinetuneRun:
     """The settings of a recipe (its name, a task, a .yaml file), the values `given`, then `key.path=value`."""
-    chosen = load_recipe(recipe_of_task(recipe), kind="finetune")
+    chosen = load_recipe(recipe_of_task(recipe), command="finetune")
     return FinetuneRun.parse(with_overrides({**chosen.settings, **(given or {})}, overrides), where=chosen.name)

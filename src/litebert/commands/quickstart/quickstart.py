@@ -18,8 +18,8 @@ from litebert.analysis.curves import read_curves
 from litebert.analysis.plots import check_plotting, pretraining_curve
 from litebert.commands.finetune import finetune, finetune_settings
 from litebert.commands.pretrain import pretrain, pretrain_settings
-from litebert.commands.pretrain.held_out_scores import HeldOutScores
 from litebert.commands.pretrain.pretrain_result import PretrainResult
+from litebert.commands.pretrain.validation_scores import ValidationScores
 from litebert.commands.quickstart.quickstart_text import TextFiles, split_text
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
@@ -71,8 +71,8 @@ class QuickstartResult(Result):
 
     model: Path
     curve: Path
-    start: HeldOutScores
-    end: HeldOutScores
+    start: ValidationScores
+    end: ValidationScores
     masks: tuple[FilledMask, ...]
     pretrained_accuracy: float
     random_accuracy: float
@@ -82,7 +82,7 @@ class QuickstartResult(Result):
 
     def to_text(self) -> str:
         """The result for a person."""
-        ratio = self.end.mlm_accuracy / self.end.baseline_accuracy
+        ratio = self.end.mlm_accuracy / self.end.majority_token_accuracy
         lines = [
             "Held-out text (whole documents that training never saw)",
             f"  at the start  {self.start.to_text()}",
@@ -114,11 +114,11 @@ def quickstart(run: QuickstartRun, out: Path, *, listeners: Sequence[Listener] =
     text = TextFiles(out / "text")
     # Read before anything is written: a wrong path or a bad file leaves nothing behind.
     documents = None if text.directory.exists() else split_text(run.text)
-    directory = RunDirectory.open(out, run, kind="quickstart")
+    directory = RunDirectory.open(out, run, command="quickstart")
     if done := directory.result(QuickstartResult):
         logger.info("%s: this quickstart is finished; its result is shown again", out)
         return done
-    directory.begin(run, kind="quickstart")
+    directory.begin(run, command="quickstart")
     if documents:
         text.write(documents, seed=run.seed)
     logger.info("2/6 tokenizer: %d pieces", run.vocab_size)
@@ -186,7 +186,7 @@ def _finetune_run(
 def _draw(out: Path, pretrained: PretrainResult) -> Path:
     assert pretrained.end is not None, "the recipe evaluates"
     path = out / "curve.png"
-    baselines = {"mlm": pretrained.end.baseline_accuracy, "sop": 0.5}
+    baselines = {"mlm": pretrained.end.majority_token_accuracy, "sop": 0.5}
     title = f"{pretrained.steps:,} steps, {pretrained.tokens / 1e6:.1f} million tokens"
     pretraining_curve(read_curves(out / "pretrain" / "metrics.jsonl"), baselines, path, title=title)
     return path

@@ -1,12 +1,12 @@
 """Memory: what a step needs at its peak, and too little of it in a sentence. Before: a step. After: what to set."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 
 import torch
 
 from litebert.errors import LitebertError
+from litebert.machine import available_memory, peak_process_memory, process_memory, reset_peak_process_memory
 from litebert.training.protocols import Batch
 
 _ALLOCATORS = ("can't allocate memory", "not enough memory", "out of memory")
@@ -58,40 +58,25 @@ class PeakMemory:
             torch.cuda.reset_peak_memory_stats(self._device)
             self._before = torch.cuda.memory_allocated(self._device)
         else:
-            with suppress(OSError):
-                Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
-            self._before = _process_status("VmRSS")
+            reset_peak_process_memory()
+            self._before = process_memory()
         return self
 
     def __exit__(self, *error: object) -> None:
         if self._device.type == "cuda":
             peak = torch.cuda.max_memory_allocated(self._device)
         else:
-            peak = _process_status("VmHWM")
+            peak = peak_process_memory()
         self.bytes = max(0, peak - self._before)
 
 
 def memory_used(device: torch.device) -> int:
     """Bytes: on a CUDA device the most that torch has had, on the CPU what the process holds; 0 where nobody says."""
-    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else _process_status("VmRSS")
+    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else process_memory()
 
 
 def memory_left(device: torch.device) -> int | None:
     """Bytes that `device` has left for this process; None where the system does not say."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
-    return _kilobytes(Path("/proc/meminfo"), "MemAvailable")
-
-
-def _process_status(field: str) -> int:
-    return _kilobytes(Path("/proc/self/status"), field) or 0
-
-
-def _kilobytes(file: Path, field: str) -> int | None:
-    """Bytes of a line such as `MemAvailable:  123 kB`."""
-    with suppress(OSError):
-        for line in file.read_text(encoding="utf-8").splitlines():
-            name, _, rest = line.partition(":")
-            if name == field:
-                return int(rest.split()[0]) * 1024
-    return None
+    return available_memory()

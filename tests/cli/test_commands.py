@@ -1,4 +1,4 @@
-"""Each verb once, through its command line: results on stdout as text and as JSON, messages elsewhere."""
+"""Each command once: results on stdout as text and as JSON, messages on stderr."""
 
 import json
 import subprocess
@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from litebert import __version__
-from litebert.cli.main import VERBS, main
+from litebert.cli.main import COMMANDS, main
 from support.pretrain_runs import TOY
 
 RESULTS = {
@@ -26,13 +26,13 @@ RESULTS = {
 
 
 def words_of(name, made):
-    verb = name if name in VERBS else name.split()[0]
-    places = [word.replace("{", f"{made}/").replace("}", "") for word in RESULTS[name]]
-    return [*verb.split(), *places]
+    command = name if name in COMMANDS else name.split()[0]
+    paths = [word.replace("{", f"{made}/").replace("}", "") for word in RESULTS[name]]
+    return [*command.split(), *paths]
 
 
 @pytest.mark.parametrize("name", [name for name in RESULTS if name != "pretrain"])
-def test_a_verb_answers_in_text_and_in_json(made, capsys, name):
+def test_command_prints_its_result_as_text_and_as_json(made, capsys, name):
     words = words_of(name, made)
     assert main(words) == 0
     text = capsys.readouterr().out
@@ -42,13 +42,13 @@ def test_a_verb_answers_in_text_and_in_json(made, capsys, name):
         assert isinstance(json.loads(line), dict)
 
 
-def test_a_finished_run_shows_its_result_again(made, capsys):
+def test_pretrain_prints_the_result_of_a_finished_run(made, capsys):
     words = ["pretrain", "quickstart", *TOY, "--corpus", str(made / "corpus"), "--out", str(made / "run"), "--json"]
     assert main(words) == 0
     assert json.loads(capsys.readouterr().out)["steps"] == 4
 
 
-def test_printed_settings_are_a_recipe(made, capsys, tmp_path):
+def test_print_settings_prints_a_recipe(made, capsys, tmp_path):
     words = ["--corpus", str(made / "corpus"), "--out", str(tmp_path / "run"), "--print-settings"]
     assert main(["pretrain", "tiny", "train.seed=5", *words]) == 0
     printed = capsys.readouterr().out
@@ -73,35 +73,46 @@ def test_relative_paths_work(made, monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("corpus: whole")
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_explains_itself(capsys, verb):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_a_help_text(capsys, command):
     with pytest.raises(SystemExit) as left:
-        main([*verb.split(), "--help"])
+        main([*command.split(), "--help"])
     assert left.value.code == 0
-    assert f"usage: litebert {verb}" in capsys.readouterr().out
+    assert f"usage: litebert {command}" in capsys.readouterr().out
 
 
-def test_the_overview_names_every_verb(capsys):
+def test_overview_names_every_command(capsys):
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
-    assert all(f"litebert {verb}" in shown for verb in VERBS)
+    assert all(f"litebert {command}" in shown for command in COMMANDS)
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"litebert {__version__}\n"
 
 
-def test_a_group_of_verbs_lists_its_members(capsys):
+def test_command_group_lists_its_members(capsys):
     assert main(["corpus"]) == 0
     assert capsys.readouterr().out.count("litebert corpus ") == 4
 
 
 @pytest.mark.parametrize("words", [["--help"], ["info", "albert-xxlarge-v2"]])
-def test_help_and_info_load_no_torch(words):
+def test_help_and_info_do_not_import_torch(words):
     code = f"import sys; from litebert.cli.main import main; main({words!r}); sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
+@pytest.mark.parametrize(
+    "override", ["train.lr=1", "train.learning_rate=fast", "model.preset=albert-base", "model.num_attention_heads=3"]
+)
+def test_pretrain_rejects_wrong_settings_without_importing_torch(made, tmp_path, override):
+    """Importing torch takes seconds."""
+    words = ["pretrain", "tiny", override, "--corpus", str(made / "corpus"), "--out", str(tmp_path / "run")]
+    code = f"import sys; from litebert.cli.main import main; print(main({words!r}), 'torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "2 False\n", done.stderr
+
+
 @pytest.mark.parametrize(("rank", "lines"), [("0", 1), ("1", 0)])
-def test_of_several_processes_the_first_one_answers(made, monkeypatch, capsys, rank, lines):
+def test_only_the_first_of_several_processes_prints(made, monkeypatch, capsys, rank, lines):
     monkeypatch.setenv("RANK", rank)
     assert main(["corpus", "verify", str(made / "corpus")]) == 0
     assert len(capsys.readouterr().out.splitlines()) == lines

@@ -1,4 +1,4 @@
-"""Groups of masked tokens: how many words are hidden in a row, how long the example is."""
+"""Groups of masked tokens by masked span length and by example length."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -7,10 +7,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from litebert.commands.pretrain.held_out_objective import EXAMPLE_TOKENS, HIDDEN_WORDS, example_tokens, hidden_words
+from litebert.commands.pretrain.validation_objective import (
+    EXAMPLE_LENGTHS,
+    SPAN_LENGTHS,
+    example_lengths,
+    masked_span_lengths,
+)
 
 STARTS = torch.tensor([True, False])
-"""Token 0 begins a word, token 1 goes on with one."""
+"""Token 0 begins a word, token 1 continues one."""
 
 
 @dataclass
@@ -37,18 +42,18 @@ def batch(positions, labels, lengths=(8,)):
     ],
     ids=["apart", "one word of three", "two words", "two n-grams side by side", "begins inside a word", "nothing"],
 )
-def test_words_hidden_in_a_row_are_counted(positions, labels, words):
+def test_masked_span_length_counts_the_words_of_a_span(positions, labels, words):
     made = batch(positions, labels)
     made.masked_positions, made.mlm_labels = made.masked_positions.long(), made.mlm_labels.long()
-    assert hidden_words(made, STARTS).tolist() == words
+    assert masked_span_lengths(made, STARTS).tolist() == words
 
 
-def test_the_length_is_that_of_the_tokens_own_example():
-    assert example_tokens(batch([1, 9, 10], [0, 0, 0], lengths=(8, 5))).tolist() == [8, 5, 5]
+def test_example_length_is_that_of_the_token_s_own_example():
+    assert example_lengths(batch([1, 9, 10], [0, 0, 0], lengths=(8, 5))).tolist() == [8, 5, 5]
 
 
-@pytest.mark.parametrize("ranges", [HIDDEN_WORDS, EXAMPLE_TOKENS])
-def test_ranges_meet_without_gap_or_overlap(ranges):
+@pytest.mark.parametrize("ranges", [SPAN_LENGTHS, EXAMPLE_LENGTHS])
+def test_length_groups_have_no_gap_and_no_overlap(ranges):
     bounds = list(ranges.values())
     assert bounds[0][0] == 1
     assert all(least == before + 1 for (_, before), (least, _) in pairwise(bounds))
