@@ -92,7 +92,7 @@ def test_the_best_is_exported_and_the_last_stands_beside_it(corpus_directory, tm
     [
         (["metric_for_best_model=mlm_accuracy", "max_eval_examples=0"], "nothing is measured"),
         (["metric_for_best_model=nsp_accuracy"], "add nsp to eval_pair_objectives"),
-        (["metric_for_best_model=sop_accuracy", "examples.pairing=none"], "add sop to eval_pair_objectives"),
+        (["metric_for_best_model=sop_accuracy", "sampling.pairing=none"], "add sop to eval_pair_objectives"),
         (["metric_for_best_model=beauty"], "metric_for_best_model"),
     ],
 )

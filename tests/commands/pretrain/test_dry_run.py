@@ -16,7 +16,7 @@ from litebert.training.loop.memory import OutOfMemoryError
 
 SMALL = (
     *("model.num_hidden_layers=2", "model.hidden_size=32", "model.num_attention_heads=2", "model.embedding_size=16"),
-    *("model.intermediate_size=64", "examples.max_length=32", "batch_size=8", "microbatch_size=4", "train.device=cpu"),
+    *("model.intermediate_size=64", "sampling.max_length=32", "batch_size=8", "microbatch_size=4", "train.device=cpu"),
 )
 
 
@@ -85,7 +85,7 @@ def test_an_epoch_of_a_mixture_is_as_long_as_in_the_run(corpus_directory, second
         ("init_checkpoint=/no/such/model", CheckpointError, "/no/such/model: no such directory"),
         ("init_checkpoint=MODEL model.hidden_size=64", ConfigError, "hidden_size"),
         ("data_mixture={/no/such/corpus: 1}", LitebertError, "/no/such/corpus"),
-        ("examples.max_length=1024", ConfigError, "max_position_embeddings"),
+        ("sampling.max_length=1024", ConfigError, "max_position_embeddings"),
         ("train.warmup='500 steps'", ConfigError, "warmup: 500 steps leaves nothing"),
         ("train.sharded=true", ConfigError, "sharded: there is one process"),
     ],
@@ -104,7 +104,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
 
 @pytest.mark.parametrize("verb", [pretrain, dry_run])
 def test_a_corpus_with_nothing_held_out_is_refused_unless_nobody_looks(second_corpus, tmp_path, verb):
-    with pytest.raises(DataError, match=r"held_out part holds no document.*or train without looking: max_eval"):
+    with pytest.raises(DataError, match=r"validation split has no documents.*or train without looking: max_eval"):
         verb(plan(second_corpus), tmp_path / "run")
     assert not (tmp_path / "run").exists()
     verb(plan(second_corpus, "max_eval_examples=0", "train.duration=1 step"), tmp_path / "run")

@@ -139,7 +139,7 @@ def _fitting(
         with PeakMemory(world.device) as peak:
             rehearsal = profile_step(
                 start.model(directory, world),
-                objective=PretrainingObjective(run.examples.pairing),
+                objective=PretrainingObjective(run.sampling.pairing),
                 batches=start.batches(world),
                 settings=run.train,
                 world=world,
@@ -167,8 +167,8 @@ def _memory(run: PretrainRun) -> Memory:
     return memory(
         run.model,
         batch_size=run.microbatch_size,
-        length=run.examples.max_length,
-        predicted=LinearSchedule.parse(run.examples.mlm_probability).end,
+        length=run.sampling.max_length,
+        predicted=LinearSchedule.parse(run.sampling.mlm_probability).end,
         precision="fp32" if run.train.precision == "fp32" else "bf16",
         checkpoint_every=run.compute.activation_checkpoint_interval,
     )

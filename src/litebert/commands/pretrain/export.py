@@ -39,7 +39,7 @@ def _card(result: PretrainResult, run: PretrainRun, model: nn.Module) -> str:
     scores = {"steps": result.steps, "tokens": result.tokens}
     if result.end:
         values = result.end.to_dict()
-        scores |= {f"held-out {name}": value for name, value in values.items() if not isinstance(value, dict)}
+        scores |= {f"validation {name}": value for name, value in values.items() if not isinstance(value, dict)}
     chosen = {"layers": run.model.num_hidden_layers, "hidden size": run.model.hidden_size, "sharing": run.model.sharing}
     origin = {"started from": run.init_checkpoint} if run.init_checkpoint else {}
     selected = {"selected by": run.metric_for_best_model} if run.metric_for_best_model else {}

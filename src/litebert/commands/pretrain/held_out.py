@@ -84,9 +84,9 @@ class HeldOut:
 
     def _batches(self, examples: SamplingSettings) -> Iterator[PretrainBatch]:
         size = max(BATCH_SIZE, self.world.size)
-        examples = examples.replace(pack=False)  # each row one example, whose length is then known
+        examples = examples.replace(packing=False)  # each row one example, whose length is then known
         source = PretrainBatches(
-            Corpus.open(self.corpus, "held_out"),
+            Corpus.open(self.corpus, "validation"),
             examples,
             batch_size=size,
             microbatch_size=size,

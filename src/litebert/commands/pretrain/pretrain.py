@@ -49,7 +49,7 @@ def _train(
     before = _start_scores(directory, model, held_out) if held_out else None
     trainer = Trainer(
         model,
-        objective=PretrainingObjective(run.examples.pairing),
+        objective=PretrainingObjective(run.sampling.pairing),
         batches=start.batches(world),
         settings=run.train,
         directory=directory.path,
@@ -93,15 +93,15 @@ def _evaluation(
 
 
 def _training_flops(run: PretrainRun) -> float:
-    predicted = LinearSchedule.parse(run.examples.mlm_probability).end
-    return float(flops_per_token(run.model, length=run.examples.max_length, predicted=predicted).training)
+    predicted = LinearSchedule.parse(run.sampling.mlm_probability).end
+    return float(flops_per_token(run.model, length=run.sampling.max_length, predicted=predicted).training)
 
 
 def _held_out(run: PretrainRun, world: DistributedContext) -> HeldOut | None:
     if not run.max_eval_examples:
         return None
     return HeldOut(
-        run.corpus, run.examples, run.max_eval_examples, run.train.precision, world, run.eval_pair_objectives
+        run.corpus, run.sampling, run.max_eval_examples, run.train.precision, world, run.eval_pair_objectives
     )
 
 

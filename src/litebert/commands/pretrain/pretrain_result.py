@@ -30,5 +30,5 @@ class PretrainResult(Result):
             f"({self.tokens_per_second:,.0f} tokens/s)"
         ]
         for name, scores in (("start", self.start), ("end", self.end)):
-            lines += [f"held-out text at the {name}: {scores.to_text()}"] if scores else []
+            lines += [f"validation text at the {name}: {scores.to_text()}"] if scores else []
         return "\n".join([*lines, f"model: {self.model}"])

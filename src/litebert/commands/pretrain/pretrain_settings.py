@@ -32,7 +32,7 @@ class PretrainRun(Settings):
     `{wiki: 0.5}` draws one example from `wiki` for two from `corpus`. An epoch, and what is held out, is `corpus`'s."""
     model: ModelConfig
     """Architecture; its vocab_size is the tokenizer's."""
-    examples: SamplingSettings = SamplingSettings()
+    sampling: SamplingSettings = SamplingSettings()
     """How examples are drawn from the corpus."""
     train: TrainSettings
     """Optimizer, schedule, length of the run, precision."""
@@ -88,7 +88,7 @@ class PretrainRun(Settings):
             raise ValueError(
                 "metric_for_best_model: nothing is measured, since max_eval_examples is 0; set one of the two"
             )
-        if task in ("sop", "nsp") and task not in (self.examples.pairing, *self.eval_pair_objectives):
+        if task in ("sop", "nsp") and task not in (self.sampling.pairing, *self.eval_pair_objectives):
             raise ValueError(f"metric_for_best_model: {task} pairs are not scored; add {task} to eval_pair_objectives")
         return self
 
