@@ -18,18 +18,18 @@ SMALL = TokenizerSettings(vocab_size=50, character_coverage=1.0)
 def test_a_tokenizer_directory_is_made_from_files(tmp_path):
     files = [write_documents(tmp_path / f"{n}.txt", documents=5, seed=n) for n in range(2)]
     result = train(files, SMALL, tmp_path / "tokenizer", validation_fraction=0)
-    assert (result.vocab_size, result.documents, result.lines, result.held_out_lines) == (50, 10, 80, 0)
+    assert (result.vocab_size, result.documents, result.lines, result.validation_lines) == (50, 10, 80, 0)
     assert "tokenizer: 50 pieces from 80 lines of 10 documents\nno report" in result.to_text()
     assert Tokenizer.load(tmp_path / "tokenizer").vocab_size == 50
 
 
-def test_held_out_lines_are_measured_and_not_trained_on(tmp_path):
+def test_validation_lines_are_measured_and_not_trained_on(tmp_path):
     text = write_documents(tmp_path / "a.txt", documents=20)
     marked = [line + " жж" if number % 2 else line for number, line in enumerate(text.read_text().splitlines()) if line]
     text.write_text("\n".join(marked))
     result = train([text], SMALL, tmp_path / "tokenizer", validation_fraction=0.3)
-    assert result.lines + result.held_out_lines == len(marked)
-    assert 0 < result.held_out_lines < result.lines
+    assert result.lines + result.validation_lines == len(marked)
+    assert 0 < result.validation_lines < result.lines
     again = Tokenizer.load(tmp_path / "tokenizer")
     assert result.report.pieces > 0
     assert result.report.vocab_size == again.vocab_size

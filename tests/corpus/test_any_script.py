@@ -35,9 +35,9 @@ example_settings = st.builds(
     max_length=st.sampled_from([8, 24, 64]),
     pairing=st.sampled_from(["sop", "nsp", "none"]),
     single_sentence_policy=st.sampled_from(["no_label", "random_document"]),
-    mask_unit=st.sampled_from(["words", "tokens"]),
+    mask_unit=st.sampled_from(["whole_word", "token"]),
     max_ngram=st.integers(1, 4),
-    pack=st.booleans(),
+    packing=st.booleans(),
     ngrams_cross_segments=st.booleans(),
     mlm_probability=st.sampled_from([0.15, 0.5]),
 )
@@ -58,7 +58,7 @@ def corpus_of(directory: Path, texts: list[list[str]], tokenizer: Tokenizer) -> 
     entries = [ShardEntry("train/00000", len(texts), len(ids), len(flat))]
     vocab = Vocabulary.of(tokenizer)
     write_description(
-        directory, vocab, {"train": entries, "held_out": []}, fingerprint="0f", tokenizer_fingerprint="f0"
+        directory, vocab, {"train": entries, "validation": []}, fingerprint="0f", tokenizer_fingerprint="f0"
     )
     return Corpus.open(directory)
 
@@ -92,7 +92,7 @@ def test_the_laws_hold_in_every_script(tokenizer, texts, chosen, seed):
 @pytest.mark.parametrize("pairing", Pairing.__args__)
 def test_text_that_fits_comes_out_as_it_went_in(tokenizer, tmp_path, pairing):
     corpus = corpus_of(tmp_path, [[sentence] * 2 for sentence in SENTENCES], tokenizer)
-    chosen = SamplingSettings(max_length=512, pairing=pairing, short_every=0)
+    chosen = SamplingSettings(max_length=512, pairing=pairing, short_seq_prob=0)
     batches = PretrainBatches(corpus, chosen, batch_size=9, microbatch_size=9, seed=1)
     found = []
     for batch in batches.one_epoch():

@@ -1,4 +1,4 @@
-"""The table of bad text of docs/corpus.md: what a build makes of it, what it says and what it counts."""
+"""The table of bad text of docs/guides/corpus.md: what a build does with it, its messages and its counts."""
 
 import gzip
 import json
@@ -10,14 +10,14 @@ import zstandard
 
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
-from litebert.corpus.format.verify import verify_corpus
+from litebert.corpus.format.verification import verify_corpus
 from litebert.errors import DataError
 
 GOOD = "Bado kilu.\nMera noti.\n"
 ROWS = "".join(json.dumps({"text": text}) + "\n" for text in ("Bado kilu.", "Mera noti."))
 CUT_GZ = gzip.compress(GOOD.encode() * 9000)[:-9]
 CUT_ZST = zstandard.compress(GOOD.encode() * 9000)[:-9]
-DOCS = Path(__file__).parents[2] / "docs/corpus.md"
+DOCS = Path(__file__).parents[2] / "docs/guides/corpus.md"
 
 
 def built(tmp_path, tokenizer, name, content, **settings):
@@ -65,21 +65,21 @@ REFUSED = {
     "UTF-16 without a mark": (
         "a.txt",
         GOOD.encode("utf-16-le"),
-        r"a\.txt:1: holds NUL bytes, so it is binary or UTF-16",
+        r"a\.txt:1: has NUL bytes, so it is binary or UTF-16",
     ),
-    "NUL": ("a.txt", b"Ba do.\nKi\0lu.\n", r"a\.txt:2: holds NUL bytes"),
-    "cut-off gz": ("a.txt.gz", CUT_GZ, r"a\.txt\.gz:\d+: damaged or cut-off"),
-    "cut-off zst": ("a.txt.zst", CUT_ZST, r"a\.txt\.zst:\d+: damaged or cut-off"),
-    "not compressed at all": ("a.txt.gz", GOOD.encode(), r"a\.txt\.gz:1: damaged or cut-off"),
+    "NUL": ("a.txt", b"Ba do.\nKi\0lu.\n", r"a\.txt:2: has NUL bytes"),
+    "cut-off gz": ("a.txt.gz", CUT_GZ, r"a\.txt\.gz:\d+: damaged or truncated"),
+    "cut-off zst": ("a.txt.zst", CUT_ZST, r"a\.txt\.zst:\d+: damaged or truncated"),
+    "not compressed at all": ("a.txt.gz", GOOD.encode(), r"a\.txt\.gz:1: damaged or truncated"),
     "not JSON": (
         "a.jsonl",
         ROWS.encode() + b"{text: no}\n",
-        r"a\.jsonl:3: not JSON .*; mend the row or set invalid_rows=skip",
+        r"a\.jsonl:3: not JSON .*; correct the row or set invalid_rows=skip",
     ),
     "wrong JSON key": ("a.jsonl", b'{"story": "Ba do."}\n', r"a\.jsonl:1: expected text under 'text', found NoneType"),
     "no text under the key": ("a.jsonl", ROWS.encode() + b'{"text": 5}', r"a\.jsonl:3: expected text .* found int"),
     "UTF-16 rows": ("a.jsonl", ROWS.encode("utf-16"), r"a\.jsonl:1: is UTF-16"),
-    "unknown ending": ("a.doc", b"Ba do.", r"a\.doc: unknown kind of file"),
+    "unknown ending": ("a.doc", b"Ba do.", r"a\.doc: unknown file format"),
 }
 
 
@@ -97,7 +97,7 @@ CHOSEN = {
         "a.jsonl",
         b'{"text": "\\ud83d"}',
         {"invalid_utf8": "error"},
-        r"a\.jsonl:1: holds half of a surrogate",
+        r"a\.jsonl:1: has half of a surrogate",
     ),
     "wrong JSON key": (
         "a.jsonl",
@@ -119,7 +119,7 @@ def test_a_setting_turns_an_error_into_a_count_and_back(tmp_path, tokenizer, cas
     with caplog.at_level(logging.WARNING):
         _, counts = built(tmp_path, tokenizer, name, content, **settings)
     assert {key: counts[key] for key in outcome} == outcome
-    assert f"{tmp_path / name}:1: rows skipped ({outcome['rows skipped']} of this file in all)" in caplog.text
+    assert f"{tmp_path / name}:1: rows skipped ({outcome['rows skipped']} in this file)" in caplog.text
 
 
 def test_a_million_empty_documents_are_counted(tmp_path, tokenizer):

@@ -13,7 +13,7 @@ import pytest
 
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
-from litebert.corpus.format.verify import verify_corpus
+from litebert.corpus.format.verification import verify_corpus
 from support.directories import content
 
 KILLS = 10
@@ -86,7 +86,7 @@ def test_without_room_a_build_says_so_leaves_no_corpus_and_goes_on_later(tmp_pat
     assert not (tmp_path / "corpus").exists()
     again = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     assert again.returncode == 0
-    assert "shards kept from an interrupted build" in again.stdout
+    assert "shards reused from an interrupted build" in again.stdout
     verify_corpus(tmp_path / "corpus")
 
 

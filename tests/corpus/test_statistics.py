@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from litebert.corpus.sampling.example_grid import ExampleGrid, to_grid
-from litebert.corpus.sampling.masking import Masked, budgets, find_words, mask
+from litebert.corpus.sampling.masking import MaskedGrid, find_mask_units, mask_tokens, prediction_budgets
 from litebert.corpus.sampling.mixture import Mixture
 from litebert.corpus.sampling.pairing import IN_ORDER, NO_LABEL, SWAPPED, Example
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
@@ -92,30 +92,30 @@ def masks(request, corpora):
     return [masked(corpora, examples[start : start + 500]) for start in range(0, len(examples), 500)]
 
 
-def masked(corpora, examples: list[Example]) -> tuple[ExampleGrid, Masked]:
+def masked(corpora, examples: list[Example]) -> tuple[ExampleGrid, MaskedGrid]:
     vocab = corpora.words.sources[0].corpus.vocabulary
     grid = to_grid(examples, vocab)
-    return grid, mask(grid, vocab, SETTINGS, mlm_probability=0.15)
+    return grid, mask_tokens(grid, vocab, SETTINGS, mlm_probability=0.15)
 
 
 def words_of(corpora, grid):
-    return find_words(grid, corpora.words.sources[0].corpus.vocabulary, SETTINGS)
+    return find_mask_units(grid, corpora.words.sources[0].corpus.vocabulary, SETTINGS)
 
 
 def test_budgets_words_and_special_tokens(corpora, masks):
     for grid, hidden in masks:
-        assert np.all(hidden.predicted.sum(axis=1) <= budgets(grid.lengths, 0.15, None))
+        assert np.all(hidden.predicted.sum(axis=1) <= prediction_budgets(grid.lengths, 0.15, None))
         assert np.all(grid.input_ids[hidden.predicted] >= FIRST_ID)
         assert np.array_equal(hidden.input_ids[~hidden.predicted], grid.input_ids[~hidden.predicted])
         words = words_of(corpora, grid)
-        rows = np.arange(len(grid.lengths))[:, None] * words.sizes.shape[1]
-        inside = np.bincount((rows + words.of_token)[hidden.predicted], minlength=words.sizes.size)
-        assert np.all((inside == 0) | (inside == words.sizes.ravel())), "words are whole"
+        rows = np.arange(len(grid.lengths))[:, None] * words.lengths.shape[1]
+        inside = np.bincount((rows + words.word_of_token)[hidden.predicted], minlength=words.lengths.size)
+        assert np.all((inside == 0) | (inside == words.lengths.ravel())), "words are whole"
 
 
 def test_nearly_all_of_the_budget_is_used(masks):
     used = sum(int(hidden.predicted.sum()) for _, hidden in masks)
-    allowed = sum(int(budgets(grid.lengths, 0.15, None).sum()) for grid, _ in masks)
+    allowed = sum(int(prediction_budgets(grid.lengths, 0.15, None).sum()) for grid, _ in masks)
     assert 0.98 < used / allowed <= 1
 
 
@@ -143,13 +143,13 @@ def test_the_first_ngram_of_an_example_has_the_length_that_was_drawn(corpora, ma
     found, expected = [], []
     for grid, hidden in masks:
         words = words_of(corpora, grid)
-        for row in np.flatnonzero(budgets(grid.lengths, 0.15, None) >= 3 * LONGEST_WORD).tolist():
-            total, in_first = np.count_nonzero(words.sizes[row]), words.limits[row, 0]
+        for row in np.flatnonzero(prediction_budgets(grid.lengths, 0.15, None) >= 3 * LONGEST_WORD).tolist():
+            total, in_first = np.count_nonzero(words.lengths[row]), words.ngram_limits[row, 0]
             segments = [size for size in (in_first, total - in_first) if size]
             if min(segments) < 3:
                 continue
-            start = int(np.argmin(grid.draws[0, row, :total]))
-            found.append(words_in(start, hidden.ngrams[row], words.of_token[row]))
+            start = int(np.argmin(grid.draws.ngram_order[row, :total]))
+            found.append(words_in(start, hidden.ngrams[row], words.word_of_token[row]))
             edge = len(segments) / total
             expected.append([P[0] + edge * (P[1] + P[2]), P[1] * (1 - edge) + P[2] * edge, P[2] * (1 - 2 * edge)])
     assert np.mean(expected, axis=0).sum() == pytest.approx(1)
@@ -179,13 +179,13 @@ def test_the_mix_of_lengths_is_what_the_originals_loop_makes_of_the_budget(corpo
     rng = np.random.default_rng(5)
     ours, theirs = [], []
     for grid, hidden in masks:
-        words, most = words_of(corpora, grid), budgets(grid.lengths, 0.15, None)
+        words, most = words_of(corpora, grid), prediction_budgets(grid.lengths, 0.15, None)
         for row in range(0, len(grid.lengths), max(1, len(masks) // 10)):
             ngrams = hidden.ngrams[row]
-            lengths = [words_in(n, ngrams, words.of_token[row]) for n in np.unique(ngrams[ngrams >= 0])]
+            lengths = [words_in(n, ngrams, words.word_of_token[row]) for n in np.unique(ngrams[ngrams >= 0])]
             ours.append([lengths.count(n) for n in (1, 2, 3)])
-            total = np.count_nonzero(words.sizes[row])
-            by_word = (array[row, :total].tolist() for array in (words.sizes, words.limits))
+            total = np.count_nonzero(words.lengths[row])
+            by_word = (array[row, :total].tolist() for array in (words.lengths, words.ngram_limits))
             theirs.append(ngrams_by_the_book(*by_word, int(most[row]), rng))
     difference = np.mean(ours, axis=0) - np.mean(theirs, axis=0)
     sigma = np.sqrt((np.var(ours, axis=0) + np.var(theirs, axis=0)) / len(ours))

@@ -40,7 +40,7 @@ def make_corpus(
         Shard(ids, edges(lengths), edges(sizes)).save(path)
         entries.append(ShardEntry(f"train/{number:05d}", len(documents), len(lengths), len(ids)))
         sentence += len(lengths)
-    splits = {"train": entries, "held_out": []}
+    splits = {"train": entries, "validation": []}
     write_description(
         directory, vocab or vocabulary(), splits, fingerprint=fingerprint, tokenizer_fingerprint=tokenizer
     )

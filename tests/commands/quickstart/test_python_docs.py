@@ -51,13 +51,13 @@ def test_docstrings_become_pages_in_the_order_of_the_file(machine):
     machine("torch/nn/modules/linear.py", source)
     (page,) = python_pages()
     assert page.name == "torch/nn/modules/linear"
-    assert page.family == "torch.nn"
+    assert page.label == "torch.nn"
     assert [text.split()[-1] for text in page.paragraphs] == ["one.", "two.", "three.", "four."]
 
 
 def test_the_topics_of_the_reference_are_pages(machine):
     machine("stdlib/pydoc_data/topics.py", f"topics = {{'if': '{PROSE}.', 'nothing': ''}}\n")
-    assert pages()["topics/if"].family == "python reference"
+    assert pages()["topics/if"].label == "python reference"
     assert set(pages()) == {"topics/if"}
 
 
@@ -65,7 +65,7 @@ def test_a_python_without_topics_is_told_and_does(machine, caplog):
     machine("numpy/a.py", f'"""{PROSE}."""')
     with caplog.at_level(logging.WARNING):
         assert set(pages()) == {"numpy/a"}
-    assert "goes without Python's reference topics" in caplog.text
+    assert "will not have Python's reference topics" in caplog.text
 
 
 def test_a_paragraph_is_given_once_wherever_it_is(machine):
@@ -90,7 +90,7 @@ def test_source_of_another_python_is_skipped(machine, content):
 def test_nothing_is_run_or_imported(machine):
     machine("torch/_dangerous.py", f'"""{PROSE}."""\nraise SystemExit("was run")\n')
     page = pages()["torch/_dangerous"]
-    assert page.family == "torch.dangerous"
+    assert page.label == "torch.dangerous"
     assert "torch._dangerous" not in sys.modules
 
 

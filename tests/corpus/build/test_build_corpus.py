@@ -1,17 +1,15 @@
-import hashlib
 import logging
-from pathlib import Path
 
 import pytest
 
-from support.directories import content
-from support.corpus_builders import prose
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.readers.documents import Document
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus
+from litebert.corpus.readers.documents import Document
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.tokenization.tokenizer import Tokenizer
+from support.corpus_builders import prose
+from support.directories import content
 
 SETTINGS = CorpusSettings(sentences="line", validation_fraction=0.2, shard_bytes=2000)
 
@@ -24,7 +22,7 @@ def text_file(tmp_path, documents):
 
 
 def test_a_corpus_holds_every_document_in_one_of_its_splits(corpus_directory, documents):
-    splits = [Corpus.open(corpus_directory, split) for split in ("train", "held_out")]
+    splits = [Corpus.open(corpus_directory, split) for split in ("train", "validation")]
     assert sum(corpus.num_documents for corpus in splits) == len(documents)
     assert sum(corpus.num_sentences for corpus in splits) == sum(len(d.sentences) for d in documents)
     assert len(splits[0].entries) > 2
@@ -50,7 +48,7 @@ def test_the_report_counts_what_was_done(tmp_path, tokenizer, text_file):
         "files read": 1,
         "sentences without tokens": 1,
     }
-    assert report.splits["train"].documents + report.splits["held_out"].documents == 60
+    assert report.splits["train"].documents + report.splits["validation"].documents == 60
     assert report.splits["train"].tokens == Corpus.open(tmp_path / "corpus").num_tokens
     assert report.reused_shards == 0
 
@@ -66,11 +64,11 @@ def test_the_bytes_do_not_depend_on_the_number_of_workers(tmp_path, tokenizer, d
     assert content(tmp_path / "corpus") == content(corpus_directory)
 
 
-def test_files_of_their_own_can_be_held_out(tmp_path, tokenizer, text_file):
-    (tmp_path / "held_out.txt").write_text("Kilu bado.\n\nMera.")
+def test_build_corpus_uses_validation_files_for_the_validation_split(tmp_path, tokenizer, text_file):
+    (tmp_path / "validation.txt").write_text("Kilu bado.\n\nMera.")
     settings = SETTINGS.replace(validation_fraction=0)
-    build_corpus([text_file], tokenizer, settings, tmp_path / "corpus", held_out=[tmp_path / "held_out.txt"])
-    assert Corpus.open(tmp_path / "corpus", "held_out").num_documents == 2
+    build_corpus([text_file], tokenizer, settings, tmp_path / "corpus", validation=[tmp_path / "validation.txt"])
+    assert Corpus.open(tmp_path / "corpus", "validation").num_documents == 2
     assert Corpus.open(tmp_path / "corpus").num_documents == 60
 
 
@@ -109,7 +107,7 @@ def test_other_settings_make_another_corpus(tmp_path, tokenizer, documents, corp
 
 @pytest.mark.parametrize("source", [[], [Document("empty", ("\u0301",))]])
 def test_a_corpus_without_text_is_not_built(tmp_path, tokenizer, source):
-    with pytest.raises(DataError, match="the files hold no text"):
+    with pytest.raises(DataError, match="the files have no text"):
         build_corpus(source, tokenizer, SETTINGS, tmp_path / "corpus")
     assert not (tmp_path / "corpus").exists()
 
@@ -142,4 +140,4 @@ def test_progress_is_logged(tmp_path, tokenizer, documents, caplog):
 def test_a_document_larger_than_a_shard_is_cut_into_several(tmp_path, tokenizer):
     (tmp_path / "text.txt").write_text("\n".join(prose(200, seed=5)))
     report = build_corpus(tmp_path / "text.txt", tokenizer, SETTINGS, tmp_path / "corpus")
-    assert report.counts["documents cut"] == 2
+    assert report.counts["document parts"] == 2

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.corpus.readers.documents import Document
-from litebert.corpus.build.shard_plan import plan_shards
 from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.build.shard_plan import plan_shards
+from litebert.corpus.readers.documents import Document
 
 TEXTS = [f"text number {number}" for number in range(200)]
 
@@ -33,17 +33,17 @@ def test_shards_are_closed_when_they_are_full():
     assert all(100 <= size < 120 for size in sizes[:-1])
 
 
-def test_about_the_fraction_is_held_out():
-    assert 20 <= len(texts_of(plan(TEXTS, validation_fraction=0.2), "held_out")) <= 60
+def test_shard_plan_puts_about_the_fraction_into_validation():
+    assert 20 <= len(texts_of(plan(TEXTS, validation_fraction=0.2), "validation")) <= 60
 
 
-def test_which_documents_are_held_out_depends_on_their_content_alone():
-    held_out = set(texts_of(plan(TEXTS, validation_fraction=0.2), "held_out"))
-    assert set(texts_of(plan(TEXTS[::-2], validation_fraction=0.2), "held_out")) == held_out & set(TEXTS[::-2])
+def test_shard_plan_chooses_validation_documents_by_content_alone():
+    validation = set(texts_of(plan(TEXTS, validation_fraction=0.2), "validation"))
+    assert set(texts_of(plan(TEXTS[::-2], validation_fraction=0.2), "validation")) == validation & set(TEXTS[::-2])
 
 
 def test_documents_can_be_sent_to_a_split():
-    assert texts_of(plan(TEXTS, split="held_out"), "held_out") == TEXTS
+    assert texts_of(plan(TEXTS, split="validation"), "validation") == TEXTS
 
 
 @pytest.mark.parametrize("change", [{"texts": TEXTS[1:]}, {"key": "other"}, {"shard_bytes": 150}])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from litebert.corpus.build import shard_writer
-from litebert.corpus.build.shard_plan import ShardTask
 from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.build.shard_plan import ShardTask
 from litebert.corpus.build.shard_writer import write_shard
 from litebert.corpus.format.shards import Shard
 

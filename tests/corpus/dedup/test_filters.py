@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from litebert.corpus.build.corpus_settings import CorpusSettings
-from litebert.corpus.dedup.filters import filtered
+from litebert.corpus.dedup.filters import filter_documents
 from litebert.corpus.readers.documents import Document
 
 SENTENCE = "the quick brown fox jumps over the lazy dog and runs away from the farmer who shouts at it"
@@ -15,7 +15,7 @@ def kept(documents, *, workers=1, **settings):
     documents = [item if isinstance(item, Document) else Document("d", (item,)) for item in documents]
     sided = ((document, None) for document in documents)
     settings = CorpusSettings(**settings)
-    return [doc.sentences[0] for doc, _ in filtered(sided, settings, counts, workers=workers)], +counts
+    return [doc.sentences[0] for doc, _ in filter_documents(sided, settings, counts, workers=workers)], +counts
 
 
 def test_without_settings_everything_is_kept():
@@ -56,9 +56,9 @@ def test_of_near_copies_the_first_stays_whatever_the_number_of_workers(workers):
 
 
 def test_a_document_keeps_the_side_it_was_given():
-    documents = [(Document("d", (SENTENCE,)), "held_out"), (Document("e", (SENTENCE + ".",)), None)]
+    documents = [(Document("d", (SENTENCE,)), "validation"), (Document("e", (SENTENCE + ".",)), None)]
     settings = CorpusSettings(dedup_minhash_threshold=0.9)
-    assert list(filtered(documents, settings, Counter())) == documents[:1]
+    assert list(filter_documents(documents, settings, Counter())) == documents[:1]
 
 
 def test_nothing_is_nothing():

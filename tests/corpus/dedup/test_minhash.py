@@ -62,7 +62,7 @@ def test_lone_surrogates_are_no_trouble():
 def test_a_long_text_is_taken_in_blocks_that_hardly_show(monkeypatch):
     text = " ".join(changed(words(3000, rng_for(1)), 1, rng_for(2)))
     whole = signature(text)
-    monkeypatch.setattr(minhash, "BLOCK_CHARACTERS", 10_000)
+    monkeypatch.setattr(minhash, "BLOCK_CHARS", 10_000)
     monkeypatch.setattr(minhash, "BLOCK_SHINGLES", 100)
     assert np.mean(signature(text) == whole) > 0.97
 

@@ -48,16 +48,16 @@ def test_the_vocabulary_comes_with_the_corpus(corpus):
 
 
 def test_fingerprints_tell_splits_apart(corpus_directory):
-    assert Corpus.open(corpus_directory).fingerprint != Corpus.open(corpus_directory, "held_out").fingerprint
+    assert Corpus.open(corpus_directory).fingerprint != Corpus.open(corpus_directory, "validation").fingerprint
 
 
 def test_a_split_without_documents_is_an_error(corpus):
-    with pytest.raises(DataError, match="held_out part holds no document"):
-        Corpus.open(corpus.directory, "held_out")
+    with pytest.raises(DataError, match="validation split has no documents"):
+        Corpus.open(corpus.directory, "validation")
 
 
 def test_a_directory_without_a_corpus_is_an_error(tmp_path):
-    with pytest.raises(DataError, match="no corpus here"):
+    with pytest.raises(DataError, match="no corpus directory"):
         Corpus.open(tmp_path)
 
 
@@ -71,7 +71,7 @@ def test_a_damaged_description_is_an_error(corpus, content):
 def test_another_format_version_is_an_error(corpus):
     path = corpus.directory / "corpus.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format_version": 2}))
-    with pytest.raises(DataError, match="format version 2, this program reads 1"):
+    with pytest.raises(DataError, match="found format version 2, expected 1"):
         Corpus.open(corpus.directory)
 
 
@@ -89,7 +89,7 @@ def test_a_damaged_array_is_an_error(corpus):
 
 def test_a_shard_of_another_size_is_an_error(corpus):
     np.save(corpus.directory / "train/00001/tokens.npy", np.zeros(3, np.uint16))
-    with pytest.raises(DataError, match=r"holds \(1, 3, 3\) .* says \(1, 3, 7\)"):
+    with pytest.raises(DataError, match=r"has \(1, 3, 3\) .* expects \(1, 3, 7\)"):
         Corpus.open(corpus.directory).read(3, 4)
 
 

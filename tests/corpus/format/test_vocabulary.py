@@ -12,4 +12,4 @@ def test_a_vocabulary_is_what_the_tokenizer_says(tokenizer):
 
 def test_ordinary_ids_are_all_but_the_special_ones():
     vocabulary = Vocabulary(pad_id=5, unk_id=0, cls_id=2, sep_id=3, mask_id=7, word_starts=np.ones(9, dtype=bool))
-    assert vocabulary.ordinary_ids.tolist() == [1, 4, 6, 8]
+    assert vocabulary.non_special_ids.tolist() == [1, 4, 6, 8]

@@ -49,7 +49,7 @@ DAMAGE = {
 @pytest.mark.parametrize("ending", [".gz", ".zst"])
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damaged_compressed_files_are_refused(tmp_path, ending, damage):
-    with pytest.raises(DataError, match=r"a\.\w+:\d+: damaged or cut-off compressed file"):
+    with pytest.raises(DataError, match=r"a\.\w+:\d+: damaged or truncated compressed file"):
         read(tmp_path / f"a{ending}", DAMAGE[damage](COMPRESS[ending](CONTENT)))
 
 
@@ -66,7 +66,7 @@ def test_zst_needs_a_package_and_says_which(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("ending", COMPRESS)
 def test_a_long_line_comes_in_pieces_cut_at_spaces_and_between_characters(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr(opening, "LONGEST_PIECE", 8)
+    monkeypatch.setattr(opening, "MAX_PIECE_BYTES", 8)
     path = tmp_path / f"a{ending}"
     path.write_bytes(COMPRESS[ending]("ab cd ef gh\nééééééé\nx".encode()))
     pieces = [(number, piece.decode()) for number, piece in raw_lines(path, ByteCounter())]
@@ -76,7 +76,7 @@ def test_a_long_line_comes_in_pieces_cut_at_spaces_and_between_characters(tmp_pa
 @given(st.binary(max_size=200), st.integers(4, 30))
 @example(b"\0\x80\x80\x80", 4)
 def test_pieces_make_up_the_file_and_are_numbered_by_its_lines(content, longest):
-    with tempfile.TemporaryDirectory() as directory, mock.patch.object(opening, "LONGEST_PIECE", longest):
+    with tempfile.TemporaryDirectory() as directory, mock.patch.object(opening, "MAX_PIECE_BYTES", longest):
         (path := Path(directory) / "a.txt").write_bytes(content)
         pieces = list(raw_lines(path, ByteCounter()))
     assert b"".join(piece for _, piece in pieces) == content

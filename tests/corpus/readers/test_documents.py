@@ -56,14 +56,14 @@ def test_a_document_that_would_overfill_a_shard_is_cut_and_counted(tmp_path):
     (tmp_path / "a.txt").write_text("abcd\n" * 10)
     documents, counts = read(tmp_path / "a.txt", shard_bytes=16)
     assert [len(document) for document in documents] == [4, 4, 2]
-    assert counts["documents cut"] == 2
+    assert counts["document parts"] == 2
 
 
 def test_a_document_that_just_fills_a_shard_is_not_cut(tmp_path):
     (tmp_path / "a.txt").write_text("abcd\n" * 4 + "\nabcd")
     documents, counts = read(tmp_path / "a.txt", shard_bytes=16)
     assert [len(document) for document in documents] == [4, 1]
-    assert counts["documents cut"] == 0
+    assert counts["document parts"] == 0
 
 
 def test_files_are_found_once_and_in_the_order_of_their_paths(tmp_path):
@@ -81,8 +81,8 @@ def test_files_of_other_kinds_in_a_directory_are_counted_and_said(tmp_path, capl
     counts: Counter[str] = Counter()
     with caplog.at_level(logging.WARNING):
         assert [path.name for path in find_files([tmp_path], counts)] == ["a.txt"]
-    assert counts == {"files of other kinds": 1}
-    assert "1 files of other kinds are not read" in caplog.text
+    assert counts == {"files of unknown format": 1}
+    assert "1 files of unknown format are not read" in caplog.text
 
 
 def test_a_file_named_in_two_ways_is_read_once(tmp_path, monkeypatch):
@@ -98,14 +98,14 @@ def test_a_path_that_names_nothing_is_an_error(tmp_path, name):
 
 
 def test_a_directory_without_text_is_an_error(tmp_path):
-    with pytest.raises(DataError, match="no text in this directory"):
+    with pytest.raises(DataError, match="no text files in this directory"):
         find_files([tmp_path])
 
 
 @pytest.mark.parametrize("pattern", ["a.pdf", "*.pdf"])
 def test_a_file_of_unknown_kind_is_an_error(tmp_path, pattern):
     (tmp_path / "a.pdf").write_text("x")
-    with pytest.raises(DataError, match="unknown kind of file"):
+    with pytest.raises(DataError, match="unknown file format"):
         find_files([tmp_path / pattern])
 
 
@@ -116,4 +116,4 @@ def test_a_file_without_text_is_counted_and_said(tmp_path, caplog, content):
         documents, counts = read(tmp_path / "a.txt")
     assert documents == []
     assert counts["files without text"] == 1
-    assert "holds no text" in caplog.text
+    assert "no text in this file" in caplog.text

@@ -6,14 +6,14 @@ from collections import Counter
 import pytest
 
 from litebert.corpus.build.corpus_settings import CorpusSettings
-from litebert.corpus.readers.text_readers import TextFile, format_of
+from litebert.corpus.readers.text_readers import TextReader, format_of
 from litebert.errors import DataError, MissingExtraError
 
 
 def read(path, content: bytes, **settings):
     path.write_bytes(content)
     counts: Counter[str] = Counter()
-    file = TextFile(path, CorpusSettings(**settings), counts)
+    file = TextReader(path, CorpusSettings(**settings), counts)
     lines = [line for _, line in file.lines()]
     file.warn()
     return lines, +counts
@@ -43,7 +43,7 @@ def test_many_empty_documents_are_nothing(tmp_path):
 
 @pytest.mark.parametrize("content", [b"a\0b", "text".encode("utf-16-le"), b"ok\n\x7fELF\0\0"])
 def test_binary_files_are_refused(tmp_path, content):
-    with pytest.raises(DataError, match=r"a.txt:\d: holds NUL bytes"):
+    with pytest.raises(DataError, match=r"a.txt:\d: has NUL bytes"):
         read(tmp_path / "a.txt", content)
 
 
@@ -53,7 +53,7 @@ def test_bytes_that_are_not_utf8_are_replaced_counted_and_said_once(tmp_path, ca
     assert lines == ["ok", "caf\ufffd", "\ufffd", None]
     assert counts == {"lines repaired": 2}
     assert [record.getMessage() for record in caplog.records] == [
-        f"{tmp_path}/a.txt:2: lines repaired (2 of this file in all)"
+        f"{tmp_path}/a.txt:2: lines repaired (2 in this file)"
     ]
 
 
@@ -94,7 +94,7 @@ def test_rows_without_text_can_be_skipped_counted_and_said_once(tmp_path, caplog
         lines, counts = read(tmp_path / "a.jsonl", b'{"text": "a"}\n{\n{}\n', invalid_rows="skip")
     assert lines == ["a", None]
     assert counts == {"rows skipped": 2}
-    assert "a.jsonl:2: rows skipped (2 of this file in all)" in caplog.text
+    assert "a.jsonl:2: rows skipped (2 in this file)" in caplog.text
 
 
 def test_parquet_needs_a_package_and_says_which(tmp_path, monkeypatch):
@@ -107,7 +107,7 @@ def test_parquet_gives_the_rows_of_the_text_column(tmp_path):
     pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     parquet = pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pyarrow.table({"text": ["a\nb", "c"], "n": [1, 2]}), tmp_path / "a.parquet")
-    file = TextFile(tmp_path / "a.parquet", CorpusSettings(), Counter())
+    file = TextReader(tmp_path / "a.parquet", CorpusSettings(), Counter())
     assert [line for _, line in file.lines()] == ["a", "b", None, "c", None]
     with pytest.raises(DataError, match="not a readable Parquet file"):
         read(tmp_path / "b.parquet", b"no parquet file")
@@ -115,5 +115,5 @@ def test_parquet_gives_the_rows_of_the_text_column(tmp_path):
 
 def test_the_longest_known_ending_decides_the_format(tmp_path):
     assert format_of(tmp_path / "x.jsonl.gz") == ".jsonl.gz"
-    with pytest.raises(DataError, match="unknown kind of file"):
+    with pytest.raises(DataError, match="unknown file format"):
         format_of(tmp_path / "x.gz")

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.corpus.sampling.mixture import ExampleRef, Mixture, counts, shares_of
+from litebert.corpus.sampling.mixture import ExampleRef, Mixture, examples_by_corpus, remaining_shares
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from support.corpus_builders import make_corpus
 
-SETTINGS = SamplingSettings(max_length=40, short_every=3)
+SETTINGS = SamplingSettings(max_length=40, short_seq_prob=1 / 3)
 WEIGHTS = (1.0, 0.5, 0.3)
 
 
@@ -50,7 +50,7 @@ weights_of = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=5)
 
 @given(weights_of, st.integers(0, 10**12))
 def test_at_any_position_each_corpus_has_had_its_share(weights, position):
-    found = counts(position, shares_of(weights))
+    found = examples_by_corpus(position, remaining_shares(weights))
     total = sum(map(Fraction, map(str, weights)))
     assert sum(found) == position
     for count, weight in zip(found, weights, strict=True):
@@ -59,12 +59,12 @@ def test_at_any_position_each_corpus_has_had_its_share(weights, position):
 
 @given(weights_of, st.integers(0, 10**12))
 def test_each_position_belongs_to_one_corpus(weights, position):
-    before, after = (counts(p, shares_of(weights)) for p in (position, position + 1))
+    before, after = (examples_by_corpus(p, remaining_shares(weights)) for p in (position, position + 1))
     assert sorted(b - a for a, b in zip(before, after, strict=True)) == [0] * (len(weights) - 1) + [1]
 
 
 def test_shares_that_have_no_end_in_binary_come_out_exactly():
-    assert counts(10_000, shares_of([0.1, 0.2, 0.7])) == [1000, 2000, 7000]
+    assert examples_by_corpus(10_000, remaining_shares([0.1, 0.2, 0.7])) == [1000, 2000, 7000]
 
 
 def test_each_corpus_goes_through_its_own_epochs(corpora):
@@ -110,7 +110,7 @@ def test_corpora_of_other_tokenizers_are_refused(corpora, tmp_path):
 
 @pytest.mark.parametrize("weight", [0, -1.0, float("nan"), float("inf")])
 def test_a_weight_that_gives_nothing_is_refused(corpora, weight):
-    with pytest.raises(ConfigError, match="needs one above 0"):
+    with pytest.raises(ConfigError, match="expected a positive finite number"):
         mixture(corpora[:2], (1, weight))
 
 

@@ -35,5 +35,5 @@ def test_a_ramp_stays_between_its_ends(start, end, steps, step):
     ],
 )
 def test_what_is_no_share_is_refused(value):
-    with pytest.raises(ConfigError, match="expected a share between 0 and 1"):
+    with pytest.raises(ConfigError, match="expected a probability between 0 and 1"):
         SamplingSettings.parse({"mlm_probability": value}, where="test")

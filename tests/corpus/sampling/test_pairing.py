@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.corpus.sampling.pairing import IN_ORDER, NO_LABEL, SWAPPED, ExampleSource, halves, truncate
+from litebert.corpus.sampling.pairing import (
+    IN_ORDER,
+    NO_LABEL,
+    SWAPPED,
+    ExampleSource,
+    split_sentences_at_random,
+    truncate_pair,
+)
 from litebert.corpus.sampling.sampling_settings import Pairing, SamplingSettings
 from litebert.corpus.sampling.stream import ExampleStream
 from support.corpus_builders import FIRST_ID, make_corpus
@@ -46,7 +53,7 @@ def documents_in(corpus, example):
 @pytest.mark.parametrize("pairing", get_args(Pairing))
 def test_every_sentence_that_fits_is_in_one_example_an_epoch(corpus, pairing):
     seen = Counter()
-    for example in examples_of(corpus, pairing=pairing, max_length=512, short_every=0)[1]:
+    for example in examples_of(corpus, pairing=pairing, max_length=512, short_seq_prob=0)[1]:
         seen.update(sentences(example.first) + sentences(example.second))
     assert seen == Counter(range(corpus.num_sentences))
 
@@ -78,7 +85,7 @@ def test_false_next_sentences_are_from_another_document(corpus):
 
 
 def test_false_next_sentences_change_from_epoch_to_epoch(corpus):
-    first, second = (examples_of(corpus, pairing="nsp", number=n, short_every=0)[1] for n in (0, 1))
+    first, second = (examples_of(corpus, pairing="nsp", number=n, short_seq_prob=0)[1] for n in (0, 1))
     assert [e.label for e in first] != [e.label for e in second]
 
 
@@ -148,7 +155,7 @@ def test_which_pairs_are_swapped_says_nothing_about_which_are_exchanged(corpus):
 
 def test_the_originals_second_segment_is_long_enough_or_goes_to_the_end_of_its_document(corpus):
     """Source: `target_b_length = target_seq_length - len(tokens_a)` and the loop behind it."""
-    epoch, examples = examples_of(corpus, single_sentence_policy="random_document", max_length=48, short_every=0)
+    epoch, examples = examples_of(corpus, single_sentence_policy="random_document", max_length=48, short_seq_prob=0)
     single = np.flatnonzero(np.diff(epoch.starts) == 1)
     starts, ends = set(), 0
     for index in single.tolist():
@@ -165,7 +172,7 @@ def test_the_originals_second_segment_is_long_enough_or_goes_to_the_end_of_its_d
 
 
 def test_the_originals_second_segment_fills_only_what_a_short_pass_leaves(corpus):
-    settings = SamplingSettings(max_length=48, short_every=1, single_sentence_policy="random_document")
+    settings = SamplingSettings(max_length=48, short_seq_prob=1, single_sentence_policy="random_document")
     stream = ExampleStream(corpus, settings, seed=1)
     epoch, source = stream.epoch(0), ExampleSource(stream)
     targets = stream.targets(0)
@@ -178,7 +185,7 @@ def test_the_originals_second_segment_fills_only_what_a_short_pass_leaves(corpus
 @pytest.mark.parametrize(("repeat", "same"), [(0, False), (1, True), (2, False), (3, True)])
 def test_draws_repeat_after_as_many_epochs_as_asked(corpus, repeat, same):
     first, later = (
-        [e.label for e in examples_of(corpus, number=n, short_every=0, dupe_factor=repeat)[1]] for n in (0, 3)
+        [e.label for e in examples_of(corpus, number=n, short_seq_prob=0, dupe_factor=repeat)[1]] for n in (0, 3)
     )
     assert (first == later) == same
 
@@ -205,7 +212,9 @@ def truncate_by_the_book(first, second, room):
 
 @given(st.integers(0, 40), st.integers(0, 40), st.integers(5, 50), st.integers(0, 99))
 def test_truncation_leaves_the_lengths_of_the_originals_loop(first, second, room, seed):
-    kept = truncate(np.arange(first), np.arange(100, 100 + second), room=room, rng=np.random.default_rng(seed))
+    kept = truncate_pair(
+        np.arange(first), np.arange(100, 100 + second), max_tokens=room, rng=np.random.default_rng(seed)
+    )
     assert (len(kept[0]), len(kept[1])) == truncate_by_the_book(first, second, room)
     for segment in kept:
         assert np.all(np.diff(segment) == 1)
@@ -213,7 +222,7 @@ def test_truncation_leaves_the_lengths_of_the_originals_loop(first, second, room
 
 def test_truncation_drops_from_both_ends():
     rng = np.random.default_rng(0)
-    fronts = [truncate(np.arange(100), np.arange(0), room=60, rng=rng)[0][0] for _ in range(500)]
+    fronts = [truncate_pair(np.arange(100), np.arange(0), max_tokens=60, rng=rng)[0][0] for _ in range(500)]
     assert np.mean(fronts) == pytest.approx(20, abs=0.5)
     assert np.std(fronts) == pytest.approx(np.sqrt(40 / 4), abs=0.4)
 
@@ -221,6 +230,6 @@ def test_truncation_drops_from_both_ends():
 def test_the_cut_between_segments_is_at_any_edge_alike():
     rng = np.random.default_rng(0)
     edges = np.array([0, 5, 6, 20, 21])
-    cuts = Counter(len(halves(np.arange(21), edges, rng)[0]) for _ in range(3000))
+    cuts = Counter(len(split_sentences_at_random(np.arange(21), edges, rng)[0]) for _ in range(3000))
     assert set(cuts) == {5, 6, 20}
     assert min(cuts.values()) > 900

@@ -10,7 +10,7 @@ from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from support.corpus_builders import VOCAB_SIZE, make_corpus, vocabulary
 
-SETTINGS = SamplingSettings(max_length=40, short_every=3)
+SETTINGS = SamplingSettings(max_length=40, short_seq_prob=1 / 3)
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_grouping_by_length_changes_no_example_and_pads_less(corpus):
 
 @pytest.mark.parametrize("world_size", [1, 3])
 def test_packing_changes_no_example(corpus, world_size):
-    packed = SETTINGS.replace(pack=True)
+    packed = SETTINGS.replace(packing=True)
     parts = [
         batch
         for rank in range(world_size)
@@ -122,7 +122,7 @@ def test_packing_changes_no_example(corpus, world_size):
 
 
 def test_packed_examples_begin_where_the_batch_says(corpus):
-    for batch in source(corpus, SETTINGS.replace(pack=True), batch_size=60).microbatches(0):
+    for batch in source(corpus, SETTINGS.replace(packing=True), batch_size=60).microbatches(0):
         if batch.sequence_starts is not None:
             assert batch.input_ids.flatten()[batch.sequence_starts].tolist() == [2] * batch.num_examples
             assert int((batch.input_ids == 2).sum()) == batch.num_examples
@@ -132,12 +132,12 @@ def test_packed_examples_begin_where_the_batch_says(corpus):
 
 def test_packed_rows_are_full(corpus):
     """Of a batch that is large enough, only the last row has much padding."""
-    batches = source(corpus, SETTINGS.replace(pack=True), batch_size=200, microbatch_size=200).microbatches(0)
+    batches = source(corpus, SETTINGS.replace(packing=True), batch_size=200, microbatch_size=200).microbatches(0)
     assert sum(batch.num_tokens for batch in batches) / sum(batch.input_ids.numel() for batch in batches) > 0.95
 
 
 def test_without_company_no_starts_are_given(corpus):
-    packed = source(corpus, SETTINGS.replace(pack=True), batch_size=1).microbatches(0)
+    packed = source(corpus, SETTINGS.replace(packing=True), batch_size=1).microbatches(0)
     assert [batch.sequence_starts for batch in packed] == [None]
 
 
@@ -172,7 +172,7 @@ def test_any_step_reads_just_the_sentences_of_its_own_examples(corpus, monkeypat
 
 def test_batches_run_through_the_epochs_without_gap_or_repetition(corpus):
     batches = source(corpus, batch_size=10)
-    sizes = np.diff(batches.mixture.sources[0].stream.cycle)
+    sizes = np.diff(batches.mixture.sources[0].stream.cycle_offsets)
     drawn = [row for step in range(int(sizes[:2].sum()) // 10 + 1) for row in rows(batches.microbatches(step))]
     epochs = [row for number in range(3) for row in rows(batches.one_epoch(number))]
     assert not Counter(drawn) - Counter(epochs)
@@ -187,7 +187,7 @@ def test_one_epoch_gives_each_example_once_over_all_ranks(corpus, world_size):
 
 
 def test_masks_change_from_epoch_to_epoch_unless_draws_repeat(corpus):
-    settings = SETTINGS.replace(short_every=0)
+    settings = SETTINGS.replace(short_seq_prob=0)
     first, second = (rows(source(corpus, settings).one_epoch(number)) for number in (0, 1))
     assert Counter(first) != Counter(second)
     static = settings.replace(dupe_factor=1)
@@ -198,7 +198,7 @@ def test_masks_change_from_epoch_to_epoch_unless_draws_repeat(corpus):
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_batch_moves_to_a_device(corpus, packed):
-    batch = source(corpus, SETTINGS.replace(pack=packed), batch_size=60).microbatches(0)[-1]
+    batch = source(corpus, SETTINGS.replace(packing=packed), batch_size=60).microbatches(0)[-1]
     moved = batch.to("meta")
     assert moved.input_ids.device.type == moved.sentence_pair_labels.device.type == "meta"
     assert moved.num_tokens == batch.num_tokens
@@ -231,7 +231,7 @@ def test_the_fingerprint_does_not_depend_on_who_computes(corpus, change):
 
 def test_examples_per_epoch_is_the_mean_of_a_cycle(corpus):
     batches = source(corpus)
-    assert batches.examples_per_epoch == round(batches.mixture.sources[0].stream.cycle[-1] / 3)
+    assert batches.examples_per_epoch == round(batches.mixture.sources[0].stream.cycle_offsets[-1] / 3)
 
 
 @pytest.mark.parametrize(
@@ -245,21 +245,21 @@ def test_sizes_that_cannot_be_are_refused(corpus, change, problem):
 
 EVERY_SETTING = {
     "max_length": 24,
-    "short_every": 0,
+    "short_seq_prob": 0,
     "pairing": "nsp",
     "single_sentence_policy": "random_document",
     "group_by_length": False,
-    "pack": True,
-    "mask_unit": "tokens",
+    "packing": True,
+    "mask_unit": "token",
     "max_ngram": 1,
-    "ngram_weights": "longer",
+    "ngram_weights": "reversed",
     "mlm_probability": 0.3,
     "max_predictions_per_seq": 2,
     "ngrams_cross_segments": True,
     "mask_token_prob": 0.5,
     "random_token_prob": 0.0,
     "replacement_unit": "ngram",
-    "random_tokens": "include_special",
+    "random_tokens": "all",
 }
 ELSEWHERE = {"dupe_factor", "short_seq_schedule"}
 """Their effect shows in later epochs; see test_stream.py."""

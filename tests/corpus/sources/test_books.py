@@ -83,6 +83,6 @@ def test_bad_bytes_are_counted(tmp_path):
 
 
 def test_books_without_text_are_refused_and_nothing_left(tmp_path):
-    with pytest.raises(DataError, match="no text was found"):
+    with pytest.raises(DataError, match="has no text"):
         written(tmp_path, "\n \n")
     assert [path.name for path in tmp_path.iterdir()] == ["books"]

@@ -34,7 +34,7 @@ def test_every_passage_is_a_document_once(tmp_path):
     assert report.counts == {
         "RACE passages": 3,
         "SQuAD passages": 4,
-        "passages that were there already": 2,
+        "duplicate passages": 2,
         "passages without text": 1,
     }
 
@@ -47,7 +47,7 @@ def test_one_of_the_sources_is_enough(tmp_path, source):
 
 
 def test_no_source_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="no source was given"):
+    with pytest.raises(ConfigError, match="no input"):
         write_passages([], [], tmp_path / "out.txt")
 
 

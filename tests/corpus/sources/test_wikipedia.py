@@ -42,7 +42,7 @@ COUNTS = {
     "articles without prose": 1,
     "disambiguation pages": 2,
     "pages": 8,
-    "pages that are no articles": 1,
+    "pages outside the article namespace": 1,
     "redirects": 2,
 }
 
@@ -96,7 +96,7 @@ def test_pages_are_forgotten_once_read(tmp_path):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda content: content[: len(content) // 2], "cut off"),
+        (lambda content: content[: len(content) // 2], "truncated"),
         (lambda content: b"no archive", "cannot be read after 0 pages"),
     ],
 )
@@ -147,7 +147,7 @@ def test_another_format_is_refused_with_its_line(tmp_path, row):
 
 def test_a_damaged_extract_is_refused(tmp_path):
     (tmp_path / "wiki_00.bz2").write_bytes(bz2.compress(b"{}" * 999)[:20])
-    with pytest.raises(DataError, match=r"wiki_00\.bz2: cannot be read, damaged or cut off"):
+    with pytest.raises(DataError, match=r"wiki_00\.bz2: cannot be read, damaged or truncated"):
         write_wikipedia([tmp_path / "wiki_00.bz2"], tmp_path / "out.txt")
 
 

@@ -22,7 +22,7 @@ def test_the_most_frequent_token_is_that_of_all_shards(tmp_path):
 @pytest.mark.parametrize(("most", "counted"), [(1, 1), (3, 3), (4, 4), (5, 9)])
 def test_of_a_large_corpus_only_the_first_shards_are_read(tmp_path, most, counted):
     corpus = make_corpus(tmp_path, [[[4]], [[6]], [[5]]])
-    assert token_counts(corpus, most_tokens=most).sum() == counted
+    assert token_counts(corpus, max_tokens=most).sum() == counted
 
 
 def test_counts_are_those_of_the_files(corpus_directory):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from litebert.corpus.format.shards import Corpus
-from litebert.corpus.format.verify import verify_corpus
+from litebert.corpus.format.verification import verify_corpus
 from litebert.errors import DataError
 from litebert.files import write_manifest
 
@@ -18,7 +18,7 @@ def copy(corpus_directory, tmp_path):
 
 def test_a_whole_corpus_is_counted(corpus_directory):
     found = verify_corpus(corpus_directory)
-    splits = [Corpus.open(corpus_directory, split) for split in ("train", "held_out")]
+    splits = [Corpus.open(corpus_directory, split) for split in ("train", "validation")]
     assert found.tokens == sum(corpus.num_tokens for corpus in splits)
     assert found.documents == 60
 
@@ -80,7 +80,7 @@ def change_array(copy, name, change):
 
 def test_a_token_outside_the_vocabulary_is_found(copy):
     change_array(copy, "tokens", lambda array: array.__setitem__(3, 60))
-    with pytest.raises(DataError, match="holds the id 60, the vocabulary has 60"):
+    with pytest.raises(DataError, match="found token id 60, expected ids below 60"):
         verify_corpus(copy)
 
 
@@ -88,7 +88,7 @@ def test_a_token_outside_the_vocabulary_is_found(copy):
 @pytest.mark.parametrize("change", [lambda a: a.__setitem__(1, a[2]), lambda a: a.__setitem__(0, 1)])
 def test_edges_out_of_order_are_found(copy, name, change):
     change_array(copy, name, change)
-    with pytest.raises(DataError, match=f"{name}.npy: edges must grow"):
+    with pytest.raises(DataError, match=f"{name}.npy: edges must increase"):
         verify_corpus(copy)
 
 
@@ -98,5 +98,5 @@ def test_counts_that_differ_are_found(copy):
     description["splits"]["train"][0]["tokens"] += 1
     path.write_text(json.dumps(description))
     write_manifest(copy)
-    with pytest.raises(DataError, match=r"holds .* documents, sentences and tokens"):
+    with pytest.raises(DataError, match=r"has .* documents, sentences and tokens"):
         verify_corpus(copy)
