@@ -55,7 +55,7 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("case", TAKEN)
-def test_text_is_taken_and_what_is_odd_about_it_is_counted(tmp_path, tokenizer, case):
+def test_build_corpus_accepts_and_counts_unusual_text(tmp_path, tokenizer, case):
     name, content, documents, counts = TAKEN[case]
     assert built(tmp_path, tokenizer, name, content) == (documents, counts)
 
@@ -84,7 +84,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_text_is_refused_with_file_and_line(tmp_path, tokenizer, case):
+def test_build_corpus_refuses_invalid_text_with_file_and_line(tmp_path, tokenizer, case):
     name, content, message = REFUSED[case]
     with pytest.raises(DataError, match=message):
         built(tmp_path, tokenizer, name, content)
@@ -110,7 +110,7 @@ CHOSEN = {
 
 
 @pytest.mark.parametrize("case", CHOSEN)
-def test_a_setting_turns_an_error_into_a_count_and_back(tmp_path, tokenizer, case, caplog):
+def test_invalid_utf8_and_invalid_rows_settings_choose_error_or_count(tmp_path, tokenizer, case, caplog):
     name, content, settings, outcome = CHOSEN[case]
     if isinstance(outcome, str):
         with pytest.raises(DataError, match=outcome):
@@ -122,17 +122,17 @@ def test_a_setting_turns_an_error_into_a_count_and_back(tmp_path, tokenizer, cas
     assert f"{tmp_path / name}:1: rows skipped ({outcome['rows skipped']} in this file)" in caplog.text
 
 
-def test_a_million_empty_documents_are_counted(tmp_path, tokenizer):
+def test_build_corpus_counts_a_million_empty_documents(tmp_path, tokenizer):
     content = gzip.compress(b'{"text": ""}\n' * 10**6 + ROWS.encode(), compresslevel=1)
     assert built(tmp_path, tokenizer, "a.jsonl.gz", content) == (2, {"empty documents": 10**6})
 
 
 @pytest.mark.parametrize("case", sorted({*TAKEN, *REFUSED, *CHOSEN, "a million empty documents"}))
-def test_the_documentation_has_a_row_for_each_case(case):
+def test_corpus_guide_has_a_row_for_each_kind_of_unusual_text(case):
     assert f"| {case} |" in DOCS.read_text(encoding="utf-8")
 
 
-def test_every_document_read_is_in_the_corpus_or_counted(tmp_path, tokenizer):
+def test_build_corpus_counts_every_document_that_is_left_out(tmp_path, tokenizer):
     texts = ["Ba do. Ki lu.", "Ba do. Ki lu.", "ba DO ki lu!", "x", "\u0301\u0301", "No ti. Ra lu. " * 40, "Lu me."]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts * 5))
     settings = CorpusSettings(

@@ -29,7 +29,7 @@ def peak(text, tokenizer, out) -> int:
     ["ba do. Ki! ", "bado" * 64, "Ba do ki lu me.\n", "Ba do ki lu me.\n\n"],
     ids=["one line", "one word", "one document", "many documents"],
 )
-def test_memory_does_not_grow_with_the_text(tmp_path, tokenizer, monkeypatch, repeated):
+def test_build_corpus_memory_does_not_grow_with_the_text(tmp_path, tokenizer, monkeypatch, repeated):
     monkeypatch.setattr(decompression, "MAX_PIECE_BYTES", UNIT)
     monkeypatch.setattr(shard_writer, "CHUNK_CHARS", UNIT)
     peaks = []

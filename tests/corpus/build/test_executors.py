@@ -87,7 +87,7 @@ print("Submitted batch job 7")
 
 @pytest.mark.usefixtures("datatrove")
 def test_executor_slurm_gives_the_bytes_of_a_build_in_one_process(build, tmp_path, monkeypatch):
-    """A stand-in for sbatch runs each task of the script that it is given; what Slurm itself does is not tested."""
+    """A mock of sbatch runs each task of the submitted script; Slurm itself is not tested."""
     (tmp_path / "bin").mkdir()
     for name, text in (("sbatch", SBATCH.format(python=sys.executable)), ("scontrol", "#!/bin/sh\necho node1\n")):
         (tmp_path / "bin" / name).write_text(text)
@@ -116,7 +116,7 @@ def test_executor_names_a_missing_package(build, monkeypatch, module):
 
 @pytest.mark.usefixtures("datatrove")
 def test_executor_ray_gets_the_three_stages_in_order(build, monkeypatch):
-    """A stand-in for datatrove's executor notes how it is made, since ray is too large for the tests."""
+    """A mock of the datatrove executor records its arguments, because ray is too large for the tests."""
     made = []
 
     class RayPipelineExecutor:

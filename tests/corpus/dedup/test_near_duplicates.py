@@ -19,7 +19,7 @@ def random_signature(number: int) -> np.ndarray:
 
 
 def similar(original: np.ndarray, share: float, number: int) -> np.ndarray:
-    """A signature of which that share of numbers is the original's."""
+    """A signature that shares this part of its numbers with the original."""
     other = random_signature(number)
     other[rng_for(number, "kept").random(HASHES) < share] = 0
     return np.where(other == 0, original, other)
@@ -32,7 +32,7 @@ def block(request, monkeypatch):
 
 
 @pytest.mark.usefixtures("block")
-def test_copies_are_found_and_others_are_not():
+def test_near_duplicate_index_finds_copies_only():
     index = NearDuplicateIndex(0.8)
     assert all(index.add_if_new(random_signature(number)) for number in range(100))
     assert not any(index.add_if_new(random_signature(number)) for number in range(100))
@@ -41,7 +41,7 @@ def test_copies_are_found_and_others_are_not():
 
 @pytest.mark.usefixtures("block")
 @pytest.mark.parametrize(("share", "least", "most"), [(0.95, 0.99, 1), (0.65, 0, 0.01), (0.4, 0, 0)])
-def test_far_from_the_threshold_the_answer_is_sure(share, least, most):
+def test_near_duplicate_index_is_certain_far_from_the_threshold(share, least, most):
     index = NearDuplicateIndex(0.8)
     originals = [random_signature(number) for number in range(300)]
     assert all(index.add_if_new(original) for original in originals)
@@ -50,7 +50,7 @@ def test_far_from_the_threshold_the_answer_is_sure(share, least, most):
     assert least <= found <= most
 
 
-def test_a_template_shared_by_many_is_compared_with_some_only(monkeypatch):
+def test_near_duplicate_index_limits_candidates_per_band(monkeypatch):
     monkeypatch.setattr(near_duplicates, "MAX_CANDIDATES", 2)
     index = NearDuplicateIndex(0.8)
     template = random_signature(0)
@@ -59,13 +59,13 @@ def test_a_template_shared_by_many_is_compared_with_some_only(monkeypatch):
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
-def test_pairs_at_the_threshold_become_candidates(threshold):
+def test_lsh_band_size_reaches_the_minimum_recall(threshold):
     rows = lsh_band_size(threshold)
     assert lsh_collision_probability(threshold, rows) >= MIN_RECALL
     assert rows == HASHES or lsh_collision_probability(threshold, rows + 1) < MIN_RECALL
 
 
-def test_copies_of_real_length_are_told_by_the_share_of_their_shingles():
+def test_near_duplicate_index_separates_real_texts_by_jaccard_index():
     """Precision and recall on generated copies, against the exact share; between 0.7 and 0.9 either answer is right."""
     found: dict[bool, list[bool]] = {True: [], False: []}
     for number in range(300):

@@ -209,13 +209,13 @@ def test_replacements_change_nothing_with_probabilities_of_zero():
 def group_as_google_albert(example, starts):
     """The candidate groups of google-research/albert: a continuation belongs to the group before it."""
     groups: list[list[int]] = []
-    for place, token in enumerate(example):
+    for position, token in enumerate(example):
         if token in (CLS, SEP):
             continue
         if groups and not starts[token]:
-            groups[-1].append(place)
+            groups[-1].append(position)
         else:
-            groups.append([place])
+            groups.append([position])
     return groups
 
 

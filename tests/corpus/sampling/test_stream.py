@@ -19,12 +19,12 @@ def segment_as_google_albert(sentence_lengths, targets):
     starts, sentence = [], 0
     for lengths, target in zip(sentence_lengths, targets, strict=True):
         total = 0
-        for place, length in enumerate(lengths):
+        for index, length in enumerate(lengths):
             if total == 0:
                 starts.append(sentence)
             total = total + length
             sentence += 1
-            if total >= target or place == len(lengths) - 1:
+            if total >= target or index == len(lengths) - 1:
                 total = 0
     return starts
 
@@ -78,7 +78,7 @@ def test_cycle_offsets_are_the_sizes_of_the_epochs(corpus, probability, period):
 def test_stream_positions_run_through_epoch_after_epoch(corpus):
     stream = ExampleStream(corpus, SamplingSettings(max_length=64, short_seq_prob=1 / 3), seed=3)
     sizes = [len(stream.epoch(number).order) for number in range(7)]
-    expected = [(number, place) for number, size in enumerate(sizes) for place in range(size)]
+    expected = [(number, index) for number, size in enumerate(sizes) for index in range(size)]
     assert [stream.locate(position) for position in range(sum(sizes))] == expected
 
 

@@ -44,9 +44,9 @@ def ranks_with_first(*first: int) -> np.ndarray:
 def counted_slowly(ids: list[int], ranked: np.ndarray, contexts: int) -> np.ndarray:
     near = np.zeros((len(ranked), contexts))
     rank = ranked.tolist().index
-    for place, token in enumerate(ids):
-        for other in range(max(0, place - cooccurrence.WINDOW), min(len(ids), place + cooccurrence.WINDOW + 1)):
-            if other != place and rank(ids[other]) < contexts:
+    for position, token in enumerate(ids):
+        for other in range(max(0, position - cooccurrence.WINDOW), min(len(ids), position + cooccurrence.WINDOW + 1)):
+            if other != position and rank(ids[other]) < contexts:
                 near[rank(token), rank(ids[other])] += 1
     return near
 

@@ -29,8 +29,8 @@ def test_example_statistics_count_the_batches_of_a_run(corpus):
     few = count_examples(corpus, settings, examples=8, seed=3)
     assert found.lengths.total == batches.examples_per_epoch
     assert few.lengths.total == 8
-    tokens, places = sum(batch.num_tokens for batch in drawn), sum(batch.input_ids.numel() for batch in drawn)
-    assert found.padding_share == pytest.approx(1 - tokens / places)
+    tokens, positions = sum(batch.num_tokens for batch in drawn), sum(batch.input_ids.numel() for batch in drawn)
+    assert found.padding_share == pytest.approx(1 - tokens / positions)
 
 
 def test_example_statistics_agree_with_the_settings(corpus):
@@ -84,7 +84,7 @@ def test_length_histogram_as_text_and_dict():
     assert list(lengths.to_dict())[:3] == ["count", "mean", "min"]
 
 
-def test_counts_are_those_of_all_shards(tmp_path):
+def test_count_text_adds_up_all_shards(tmp_path):
     found = count_text(make_corpus(tmp_path, [[[3, 4], [5]], [[2, 2, 2]]]))
     assert (found.tokens, found.unknown_tokens, found.used_pieces, found.vocab_size) == (18, 0, 6, VOCAB_SIZE)
     assert dict(zip(found.sentences.values.tolist(), found.sentences.counts.tolist())) == {2: 3, 3: 1, 4: 1, 5: 1}
@@ -92,7 +92,7 @@ def test_counts_are_those_of_all_shards(tmp_path):
     assert found.sentences_per_document.values.tolist() == [1, 2, 3]
 
 
-def test_unknown_tokens_are_counted(tmp_path):
+def test_count_text_counts_unknown_tokens(tmp_path):
     corpus = make_corpus(tmp_path, [[[3, 4], [5]]])
     object.__setattr__(corpus.vocabulary, "unk_id", FIRST_ID)
     found = count_text(corpus)

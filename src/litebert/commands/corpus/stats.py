@@ -67,7 +67,7 @@ class StatsResult(Result):
 def stats(
     corpus: Path, settings: SamplingSettings, *, split: Split, examples: int, seed: int, plots: Path | None
 ) -> StatsResult:
-    """Statistics of a split and of its first `examples` examples; plots are written to the directory `plots`, if given."""
+    """Statistics of a split and of its first `examples` examples; plots are written to the directory `plots`."""
     if examples < 1:
         raise ConfigError(f"examples: must be at least 1, found {examples}")
     if plots:

@@ -20,8 +20,8 @@ class VerifyResult(Result):
     def to_text(self) -> str:
         """The sizes in one line."""
         return (
-            f"{self.corpus}: verified: {self.files:,} files, {self.documents:,} documents, {self.sentences:,} sentences, "
-            f"{self.tokens:,} tokens"
+            f"{self.corpus}: verified: {self.files:,} files, {self.documents:,} documents, "
+            f"{self.sentences:,} sentences, {self.tokens:,} tokens"
         )
 
 

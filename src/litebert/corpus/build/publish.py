@@ -63,9 +63,9 @@ def entries_of(records: Sequence[ShardRecord]) -> dict[Split, list[ShardEntry]]:
 
 def _remove_all_but(shards: Collection[str], building: Path) -> None:
     """Remove files of an interrupted build, or of a build of other text."""
-    kept = {*shards, *(Path(shard).parent.as_posix() for shard in shards)}
+    wanted = {*shards, *(Path(shard).parent.as_posix() for shard in shards)}
     for path in [*building.glob("*"), *building.glob("*/*")]:
-        if path.relative_to(building).as_posix() not in kept:
+        if path.relative_to(building).as_posix() not in wanted:
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 

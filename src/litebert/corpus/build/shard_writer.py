@@ -70,13 +70,13 @@ def _encode(
     owner = np.repeat(np.arange(len(per_document)), per_document)
     sizes = np.bincount(owner[lengths > 0], minlength=len(per_document))
     long_enough = sizes >= settings.min_sentences
-    kept = (lengths > 0) & long_enough[owner]
+    used = (lengths > 0) & long_enough[owner]
     tokens = tokens if long_enough[sizes > 0].all() else tokens[np.repeat(long_enough[owner], lengths)]
     counts["sentences without tokens"] += int(np.sum(lengths == 0))
     counts["documents without tokens"] += int(np.sum(sizes == 0))
     counts["documents with too few sentences"] += int(np.sum((sizes > 0) & ~long_enough))
     counts["unknown tokens"] += int(np.sum(tokens == tokenizer.unk_id))
-    return Shard(tokens, _edges(lengths[kept]), _edges(sizes[long_enough & (sizes > 0)]))
+    return Shard(tokens, _edges(lengths[used]), _edges(sizes[long_enough & (sizes > 0)]))
 
 
 def _chunks(

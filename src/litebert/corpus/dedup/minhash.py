@@ -54,8 +54,8 @@ def _shingles(text: str) -> np.ndarray:
         adjacent = single.copy()
         adjacent[1:] |= single[:-1]
         adjacent[:-1] |= single[1:]
-        kept = (codes != SPACE) | ~adjacent
-        codes, single = codes[kept], single[kept]
+        remaining = (codes != SPACE) | ~adjacent
+        codes, single = codes[remaining], single[remaining]
     starts, ends = _units(codes, single)
     last = min(SHINGLE_UNITS, len(starts)) - 1
     return _hashes(codes, starts[: len(starts) - last], ends[last:]) if len(starts) else np.zeros(0, np.uint64)
