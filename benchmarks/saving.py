@@ -20,7 +20,7 @@ from litebert.model.presets import preset
 from litebert.training.checkpointing.async_checkpointer import AsyncCheckpointer
 from litebert.training.checkpointing.checkpoint import Checkpoint, Checkpoints
 from litebert.training.checkpointing.state_tensors import model_tensors
-from litebert.training.loop.duration import TrainingProgress
+from litebert.training.loop.progress import TrainingProgress
 
 
 def step(model: torch.nn.Module, ids: Tensor) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 import speed_contestants as who
 import speed_timing as timing
 import torch
+from litebert.training.callbacks.events import Event, StepDone
 from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.utils.flop_counter import FlopCounterMode
@@ -30,7 +31,6 @@ from litebert.model.kernels.layout import LAYOUTS
 from litebert.model.losses import classification_loss, masked_lm_loss
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
-from litebert.training.monitoring.events import Event, StepDone
 from litebert.training.optim.lamb import Lamb
 from litebert.training.protocols import LossSums
 from litebert.training.train_settings import TrainSettings
@@ -231,7 +231,7 @@ def outside(directory: Path, model_name: str, batch_size: int, length: int, *, s
     with tempfile.TemporaryDirectory() as scratch:
         settings = TrainSettings.parse(values, where="benchmark")
         Trainer(
-            model, objective=watched, batches=batches, settings=settings, directory=Path(scratch), listeners=[listen]
+            model, objective=watched, batches=batches, settings=settings, directory=Path(scratch), callbacks=[listen]
         ).fit()
     whole, inside = (sum(part) for part in zip(*spans[1:], strict=True))
     return (

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-
-from litebert.training.monitoring.events import Event, Saved
+from litebert.training.callbacks.events import Event, Saved
 
 
 class KilledError(BaseException):
@@ -22,6 +21,6 @@ def killer(kind: type, step: int) -> Callable[[Event], None]:
 
 
 def killed_after_saving(step: int, run: Callable[..., object]) -> None:
-    """Do `run(listeners=…)` until it has saved that step."""
+    """Do `run(callbacks=…)` until it has saved that step."""
     with pytest.raises(KilledError):
-        run(listeners=[killer(Saved, step)])
+        run(callbacks=[killer(Saved, step)])

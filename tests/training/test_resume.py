@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from litebert.training.callbacks.events import Saved, StepDone
 
 from litebert.randomness import rng_for
-from litebert.training.monitoring.events import Saved, StepDone
 from support.events_that_kill import KilledError, killer
 from support.full_mode import trials
 from support.toy import ToyBatches, held_out, losses, rows, train, trainer, weights

@@ -5,9 +5,9 @@ import signal
 
 import pytest
 import torch
+from litebert.training.callbacks.events import Evaluated, Finished, Saved, Started, StepDone
 
 from litebert.errors import CheckpointError, ConfigError, StoppedBySignalError
-from litebert.training.monitoring.events import Evaluated, Finished, Saved, Started, StepDone
 from support.toy import ToyBatches, ToyModel, held_out, losses, rows, train, trainer
 
 

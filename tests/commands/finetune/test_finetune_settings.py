@@ -6,6 +6,7 @@ import logging
 import numpy as np
 import pytest
 import torch
+from litebert.training.callbacks.events import Saved, StepDone
 
 from litebert.commands.evaluate.evaluate_labelled import evaluate_labelled
 from litebert.commands.finetune.finetune import finetune
@@ -19,7 +20,6 @@ from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.models import ForPretraining
 from litebert.tasks.metrics.evaluation import Evaluation
-from litebert.training.monitoring.events import Saved, StepDone
 from support.events_that_kill import KilledError, killer
 from support.labelled_files import write_opinions
 
@@ -255,7 +255,7 @@ def test_a_killed_run_with_everything_set_goes_on_bit_by_bit(planned_run, tmp_pa
     whole = finetune(run, tmp_path / "whole")
     for kind, step in ((StepDone, 2), (Saved, 3), (StepDone, 8)):
         with pytest.raises(KilledError):
-            finetune(run, tmp_path / "cut", listeners=[killer(kind, step)])
+            finetune(run, tmp_path / "cut", callbacks=[killer(kind, step)])
     resumed = finetune(run, tmp_path / "cut")
     assert resumed.best == whole.best
     assert (resumed.steps, resumed.stopped_early_at) == (whole.steps, whole.stopped_early_at)

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from litebert.training.callbacks.events import Saved, StepDone
 
 from litebert.errors import CheckpointError
 from litebert.training.checkpointing.async_checkpointer import AsyncCheckpointer
 from litebert.training.checkpointing.checkpoint import Checkpoint, Checkpoints
-from litebert.training.loop.duration import TrainingProgress
-from litebert.training.monitoring.events import Saved, StepDone
+from litebert.training.loop.progress import TrainingProgress
 from support.limits import files_no_larger_than
 from support.toy import rows, train, trainer
 

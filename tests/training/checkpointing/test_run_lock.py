@@ -5,10 +5,10 @@ import subprocess
 import sys
 
 import pytest
+from litebert.training.callbacks.events import StepDone
 
 from litebert.errors import CheckpointError
 from litebert.training.checkpointing.run_lock import locked
-from litebert.training.monitoring.events import StepDone
 from support.toy import train
 
 HOLDER = """

@@ -5,9 +5,9 @@ import math
 
 import pytest
 import torch
+from litebert.training.callbacks.events import Saved, StepDone
 
-from litebert.training.monitoring.early_stopping import EarlyStopping
-from litebert.training.monitoring.events import Saved, StepDone
+from litebert.training.callbacks.early_stopping import EarlyStopping
 from support.events_that_kill import KilledError, killer
 from support.toy import ToyModel, rows, train, weights
 

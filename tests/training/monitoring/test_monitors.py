@@ -4,13 +4,13 @@ import json
 import math
 
 import pytest
+from litebert.training.callbacks.monitors import Monitors
 
-from litebert.training.loop.duration import TrainingProgress
+from litebert.training.callbacks.early_stopping import EarlyStopping
+from litebert.training.callbacks.spike_detector import NO_LIMITS, Limits
+from litebert.training.loop.progress import TrainingProgress
 from litebert.training.loop.run_schedule import RunSchedule
 from litebert.training.loop.step import StepOutcome
-from litebert.training.monitoring.early_stopping import EarlyStopping
-from litebert.training.monitoring.monitors import Monitors
-from litebert.training.monitoring.spike_detector import NO_LIMITS, Limits
 from support.toy import ToyBatches, settings
 
 LOW, HIGH = 1.0, 100.0

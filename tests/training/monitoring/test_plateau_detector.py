@@ -4,9 +4,9 @@ import json
 import math
 
 import pytest
+from litebert.training.callbacks.events import Saved
 
-from litebert.training.monitoring.events import Saved
-from litebert.training.monitoring.plateau_detector import PlateauDetector
+from litebert.training.callbacks.plateau_detector import PlateauDetector
 from support.events_that_kill import KilledError, killer
 from support.toy import CLASSES, train
 
@@ -16,7 +16,7 @@ BASELINES = {"class": math.log(CLASSES)}
 @pytest.fixture
 def _short_patience(monkeypatch):
     """Stretches of 20 steps."""
-    monkeypatch.setattr("litebert.training.monitoring.plateau_detector._STEPS", 20)
+    monkeypatch.setattr("litebert.training.callbacks.plateau_detector._STEPS", 20)
 
 
 def told(losses, *, steps=1000) -> list[int]:

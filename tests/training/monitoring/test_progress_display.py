@@ -7,19 +7,19 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from litebert.training.callbacks.events import Evaluated, StepDone
 from rich.console import Console
 
 from litebert.tasks.benchmarks.benchmarks import TASKS
 from litebert.tasks.types.registry import KINDS
-from litebert.training.loop.duration import TrainingProgress
-from litebert.training.monitoring.events import Evaluated, StepDone
-from litebert.training.monitoring.progress_display import (
+from litebert.training.callbacks.progress_display import (
     LiveDisplay,
     LogDisplay,
     RunningMeans,
     describe,
     progress_display,
 )
+from litebert.training.loop.progress import TrainingProgress
 from support.toy import held_out, train
 
 
@@ -121,7 +121,7 @@ def test_what_is_not_finite_is_shown_and_forgotten():
 def test_log_lines_tell_the_time_left_once_there_is_a_rate(monkeypatch, caplog, seconds, left):
     caplog.set_level("INFO")
     clock = iter([100.0, 100.0, 100.0 + seconds, 100.0 + seconds])
-    monkeypatch.setattr("litebert.training.monitoring.progress_display.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("litebert.training.callbacks.progress_display.time.monotonic", lambda: next(clock))
     display = LogDisplay(seconds=0.0)
     display(StepDone(TrainingProgress(step=1), {"progress": 0.1, "loss": 1.0}))
     display(StepDone(TrainingProgress(step=2), {"progress": 0.2, "loss": 1.0}))

@@ -9,10 +9,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from litebert.training.callbacks.events import Saved, StepDone
 
 from litebert.errors import LitebertError
-from litebert.training.monitoring.events import Saved, StepDone
-from litebert.training.monitoring.spike_detector import NO_LIMITS, Limits, SpikeDetector, SpikeSettings, StepReport
+from litebert.training.callbacks.spike_detector import NO_LIMITS, Limits, SpikeDetector, SpikeSettings, StepReport
 from support.events_that_kill import KilledError, killer
 from support.toy import ToyBatches, losses, rows, train, weights
 

@@ -55,13 +55,13 @@ class PretrainRun(Settings):
     freeze_duplicate_token_heads: bool = False
     """Keep query and key of the heads that began at equal words as they are, so that a text can be compared with
     another when it comes to that: nothing in pretraining asks for it. Weight decay still reaches them unless
-    `train.exclude` names query and key."""
+    `train.exclude_from_weight_decay` names query and key."""
     metric_for_best_model: SelectBy | None = None
     """Held-out measure by which the exported model is chosen among those evaluated; null exports the last one."""
     eval_pair_objectives: tuple[PairTask, ...] = ()
     """Pair tasks to score at an evaluation besides the one that is trained: `nsp`, `sop`."""
     seed: int = Field(default=0, ge=0)
-    """Seed of the initial weights, of the order of the examples and of their masks."""
+    """Seed of the initial weights, of dropout, of the order of the examples and of their masks."""
 
     @model_validator(mode="after")
     def _held_heads_exist(self) -> "PretrainRun":

@@ -1,0 +1,1 @@
+"""Callbacks: early stopping, spike and plateau detection, metric logging, progress. Before: the trainer. After: logs."""
