@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from support.distributed_worker import ELASTIC
-from support.events_that_kill import killed_after_saving
+from support.callbacks import killed_after_saving
 from support.processes import free_port
 from support.toy import ToyModel, train
 

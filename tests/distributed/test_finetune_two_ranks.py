@@ -45,7 +45,6 @@ from pathlib import Path
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.settings import read_yaml
-from litebert.training.callbacks.events import StepDone
 
 directory, life = Path(sys.argv[1]), os.environ["TORCHELASTIC_RESTART_COUNT"]
 run = FinetuneRun.parse(read_yaml(directory / "killed.yaml"), where="killed")

@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 import torch
-from litebert.training.callbacks.events import StepDone
 
 from litebert.training.distributed.context import DistributedContext, distributed_context
 from support.toy import ToyBatches, ToyModel, ToyObjective, settings, train

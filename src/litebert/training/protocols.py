@@ -49,7 +49,7 @@ class BatchSource(Protocol):
         ...
 
     def microbatches(self, step: int) -> Sequence[Batch]:
-        """The part of global batch `step` for this rank, at least one microbatch; called from a thread, one step ahead."""
+        """This rank's part of global batch `step`, at least one microbatch; called in a thread, one step ahead."""
         ...
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from litebert.training.callbacks.events import StepDone
 
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config

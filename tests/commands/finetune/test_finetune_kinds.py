@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from litebert.training.callbacks.events import Saved
 
 from litebert.commands.evaluate.evaluate_labelled import evaluate_labelled, evaluate_official
 from litebert.commands.finetune.finetune import finetune
@@ -16,7 +15,7 @@ from litebert.model.models import ForPretraining
 from litebert.settings import read_yaml, write_yaml
 from litebert.tasks.readers.columns import Columns
 from support.benchmark_files import write_cola, write_race
-from support.events_that_kill import KilledError, killer
+from support.callbacks import KilledError, killer
 from support.labelled_files import OPINIONS, SUBJECTS
 
 TRAIN = {"duration": "100 steps", "optimizer": "adamw", "learning_rate": 0.01, "evaluate_every": "30 steps"}
@@ -123,7 +122,7 @@ def test_a_part_that_nothing_reads_is_refused_at_first_and_no_hindrance_in_an_ea
         tuned(pretrained, tmp_path / "run", unread)
     whole = tuned(pretrained, tmp_path / "whole", data, train=train)
     with pytest.raises(KilledError):
-        tuned(pretrained, tmp_path / "run", data, callbacks=[killer(Saved, 4)], train=train)
+        tuned(pretrained, tmp_path / "run", data, callbacks=[killer("checkpoint", 4)], train=train)
     stored = tmp_path / "run" / "settings.yaml"
     stored.write_text(write_yaml(read_yaml(stored) | {"data": {**read_yaml(stored)["data"], "files": unread["files"]}}))
     resumed = tuned(pretrained, tmp_path / "run", data, train=train)

@@ -4,7 +4,6 @@ import json
 import shutil
 
 import pytest
-from litebert.training.callbacks.events import StepDone
 
 from litebert.commands.quickstart.quickstart import QuickstartResult, QuickstartRun, quickstart
 from litebert.errors import ConfigError, DataError

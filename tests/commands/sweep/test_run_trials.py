@@ -7,7 +7,6 @@ import threading
 import time
 
 import pytest
-from litebert.training.callbacks.events import StepDone
 
 from litebert.commands.sweep.run_trials import train_all, worker_env
 from litebert.commands.sweep.sweep import sweep

@@ -4,7 +4,6 @@ import json
 import shlex
 
 import pytest
-from litebert.training.callbacks.events import StepDone
 
 from litebert.cli.main import main
 from litebert.commands.sweep.sweep import sweep

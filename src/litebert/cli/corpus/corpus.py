@@ -41,6 +41,7 @@ def build(
     """
     from litebert.cli.corpus.progress_bar import build_display
     from litebert.corpus.build.build_corpus import CorpusBuild, build_corpus
+    from litebert.durations import readable_seconds
     from litebert.tokenization.tokenizer import Tokenizer
 
     if executor != "processes":

@@ -1,1 +1,1 @@
-"""Callbacks: early stopping, spike and plateau detection, metric logging, progress. Before: the trainer. After: logs."""
+"""Callbacks: early stopping, detectors, metric logging, progress. Before: the trainer. After: metrics and logs."""

@@ -1,7 +1,7 @@
 """Callbacks: code that the trainer calls at fixed points of a run, and that may stop it or roll it back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ class RunState:
     directory: Path
     world: DistributedContext
     schedule: RunSchedule
-    progress: TrainingProgress = TrainingProgress()
+    progress: TrainingProgress = field(default_factory=TrainingProgress)
     stop_requested: bool = False
     rollback: Rollback | None = None
 

@@ -145,7 +145,7 @@ def distribute_model(model: nn.Module, world: DistributedContext, *, fsdp: bool)
     if fsdp:
         if world.size == 1:
             raise ConfigError(
-                "fsdp: there is one process, nothing to shard over; start with torchrun or set fsdp=false"
+                "fsdp: there is only one process, so nothing to shard over; use torchrun, or fsdp=false"
             )
         # One unit, gathered once: with a unit per block, a shared block would be gathered again for each layer.
         fully_shard(model, reshard_after_forward=False)

@@ -87,6 +87,6 @@ class Watchdog:
 
     def _log(self, stragglers: str) -> None:
         logger.error(
-            "straggler timeout: rank %s did not respond for timeout_seconds=%g; rank %d exits, so that all can be restarted",
+            "straggler timeout: rank %s is behind for timeout_seconds=%g; rank %d exits, so that all can restart",
             *(stragglers, self._timeout, self._rank),
         )

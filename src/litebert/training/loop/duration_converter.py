@@ -42,7 +42,7 @@ class DurationConverter:
             fraction = warmup.amount / whole.amount
         else:
             raise ConfigError(
-                f"warmup: the fraction that {warmup.to_text()} are of a run of {whole.to_text()} is not known in advance; "
+                f"warmup: {warmup.to_text()} as a fraction of {whole.to_text()} is not known in advance; "
                 f"give the warm-up in {whole.unit}, or as a fraction"
             )
         if fraction >= 1:

@@ -31,7 +31,7 @@ def translate_memory_errors(microbatches: Sequence[Batch], device: torch.device)
             raise
         examples = max(batch.num_examples for batch in microbatches)
         raise OutOfMemoryError(
-            f"out of memory: a microbatch of {examples} examples needs more memory than {device} has; {_advice(examples)}",
+            f"out of memory: a microbatch of {examples} examples does not fit on {device}; {_advice(examples)}",
             examples=examples,
         ) from error
 

@@ -48,7 +48,7 @@ class RunSchedule:
 
     @property
     def peak(self) -> float:
-        """The largest learning rate. Source of the square-root scaling: LAMB (You et al., 2020), section 4.1, table 4."""
+        """The largest learning rate. Source of square-root scaling: LAMB (You et al., 2020), section 4.1, table 4."""
         reference = self.settings.lr_reference_batch_size
         scale = 1.0 if reference is None else (self.converter.batch_size / reference) ** 0.5
         return self.settings.learning_rate * scale

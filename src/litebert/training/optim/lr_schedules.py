@@ -92,7 +92,7 @@ class WarmupStableDecay(Settings):
 
 
 class LinearTF(Settings):
-    """Linear decay as in google-research/albert: the first update has learning rate 0, and there is a jump after warm-up.
+    """Linear decay as in google-research/albert: the first update is 0, and there is a jump after warm-up.
 
     The decay begins at step 0, and warm-up replaces it. Source: `create_optimizer` in optimization.py.
     """
@@ -122,8 +122,8 @@ Schedule = Annotated[
 def lr_multiplier(schedule: Schedule, progress: float, *, warmup: float, step_fraction: float = 0.0) -> float:
     """Factor of the peak learning rate for the update that begins at `progress`, a fraction of the run.
 
-    `warmup` is the fraction of the run that is warm-up, `step_fraction` that of one step: the first update has a learning
-    rate above zero, and the last step of warm-up has the peak.
+    `warmup` is the fraction of the run that is warm-up, `step_fraction` that of one step: the first update has
+    a learning rate above zero, and the last step of warm-up has the peak.
     """
     if isinstance(schedule, LinearTF):
         return progress / warmup if progress < warmup else 1 - min(1.0, progress)
