@@ -86,7 +86,9 @@ HELD = (NEIGHBOURS, "freeze_duplicate_token_heads=true", "model.num_attention_he
 
 
 def test_heads_at_equal_words_stay_as_they_began_while_others_learn(corpus_directory, tmp_path):
-    run = plan(corpus_directory, *HELD, "train.exclude_from_weight_decay=[norm,bias,query,key]", "train.duration=3 steps")
+    run = plan(
+        corpus_directory, *HELD, "train.exclude_from_weight_decay=[norm,bias,query,key]", "train.duration=3 steps"
+    )
     begun = PretrainStart.of(run).model(RunDirectory(tmp_path / "begun"), DistributedContext.current("cpu"))
     pretrain(run, tmp_path / "run")
     learnt, half = load_model(tmp_path / "run" / "model"), run.model.hidden_size // 2

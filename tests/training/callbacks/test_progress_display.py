@@ -12,6 +12,7 @@ from rich.console import Console
 
 from litebert.tasks.benchmarks.benchmarks import TASKS
 from litebert.tasks.types.registry import KINDS
+from litebert.training.callbacks.callback import RunState, StepRecord
 from litebert.training.callbacks.progress_display import (
     LiveDisplay,
     LogDisplay,
@@ -23,7 +24,6 @@ from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.progress import TrainingProgress
 from litebert.training.loop.run_schedule import RunSchedule
 from litebert.training.loop.step import StepOutcome
-from litebert.training.callbacks.callback import RunState, StepRecord
 from support.toy import ToyBatches, ToyModel, held_out, settings, train
 
 
