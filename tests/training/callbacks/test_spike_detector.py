@@ -153,9 +153,7 @@ def test_resume_around_a_rollback_is_bit_exact(tmp_path, hook, step):
     ],
 )
 def test_diverged_run_raises_diverged_error_with_a_dump(tmp_path, policy, changes, step):
-    with pytest.raises(
-        DivergedError, match=rf"at (step|3 steps in a row up to step) {step}\. None of these"
-    ) as stopped:
+    with pytest.raises(DivergedError, match=rf"at (3 steps in a row up to )?step {step}\. None") as stopped:
         spiky(tmp_path, policy=policy, **changes)
     path = Path(re.search(r"(\S+\.json)", str(stopped.value))[1])
     steps = json.loads(path.read_text())["steps"]

@@ -52,7 +52,7 @@ def test_warmup_may_have_another_unit_of_the_same_kind(part, whole, fraction):
     ("part", "whole"), [("10 steps", "5 minutes"), ("1 minute", "10 steps"), ("1M tokens", "2 hours")]
 )
 def test_warmup_in_a_unit_that_cannot_be_converted_is_refused(part, whole):
-    with pytest.raises(ConfigError, match="warmup: .* is not known in advance"):
+    with pytest.raises(ConfigError, match=r"warmup: .* is not known in advance"):
         CONVERTER.warmup_fraction(Duration.parse(part), Duration.parse(whole))
 
 
