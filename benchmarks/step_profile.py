@@ -18,7 +18,6 @@ from pathlib import Path
 import speed_contestants as who
 import speed_timing as timing
 import torch
-from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.utils.flop_counter import FlopCounterMode
@@ -31,6 +30,7 @@ from litebert.model.kernels.layout import LAYOUTS
 from litebert.model.losses import classification_loss, masked_lm_loss
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
+from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 from litebert.training.optim.lamb import Lamb
 from litebert.training.protocols import LossSums
 from litebert.training.train_settings import TrainSettings
