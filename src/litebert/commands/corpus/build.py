@@ -7,10 +7,11 @@ from typing import Literal
 
 from litebert.commands.result import Result
 from litebert.corpus.build.build_corpus import CorpusBuild, SplitReport, build_corpus
-from litebert.corpus.build.build_progress import ProgressCallback, clock
+from litebert.corpus.build.build_progress import ProgressCallback
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.executors import build_with_datatrove
 from litebert.corpus.format.shards import Split
+from litebert.durations import readable_seconds
 from litebert.errors import ConfigError
 from litebert.settings import with_overrides
 from litebert.tokenization.tokenizer import Tokenizer
@@ -37,7 +38,7 @@ class BuildResult(Result):
         ]
         counts = [f"{name}: {count:,}" for name, count in self.counts.items()]
         reused = [f"{self.reused_shards:,} shards reused from an interrupted build"] if self.reused_shards else []
-        rate = f"{self.text_bytes / 1e6:,.1f} MB of text in {clock(self.seconds)}"
+        rate = f"{self.text_bytes / 1e6:,.1f} MB of text in {readable_seconds(self.seconds)}"
         return "\n".join([f"{self.directory}: {rate}", *sizes, *counts, *reused])
 
 

@@ -57,14 +57,14 @@ class PretrainRun(Settings):
     with `init_checkpoint`."""
     freeze_duplicate_token_heads: bool = False
     """Do not train query and key of the heads initialized as duplicate-token heads, so that fine-tuning on pairs of
-    texts still finds them: nothing in pretraining needs them. Weight decay still applies unless `train.exclude` names
-    query and key."""
+    texts still finds them: nothing in pretraining needs them. Weight decay still applies unless
+    `train.exclude_from_weight_decay` names query and key."""
     metric_for_best_model: BestModelMetric | None = None
     """Validation metric by which the exported model is chosen among the evaluated ones; null exports the last model."""
     eval_pair_objectives: tuple[PairObjective, ...] = ()
     """Sentence-pair objectives to evaluate besides the trained one: `nsp`, `sop`."""
     seed: int = Field(default=0, ge=0)
-    """Seed of the initial weights, of the order of the examples and of their masks."""
+    """Seed of the initial weights, of dropout, of the order of the examples and of their masks."""
 
     @model_validator(mode="after")
     def _validate_frozen_heads(self) -> "PretrainRun":
