@@ -24,6 +24,7 @@ from litebert.model.models import ForPretraining
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
 from support.pretrain_runs import SMALL, losses, plan
+from support.processes import PYTHONPATH
 from support.texts import write_documents
 
 
@@ -74,7 +75,7 @@ def test_killed_run_resumes_bit_by_bit(finished, corpus_directory, tmp_path):
     again = tmp_path / "again"
     command = [sys.executable, "-m", "litebert", "pretrain", "quickstart", *SMALL]
     command += ["--corpus", str(corpus_directory), "--out", str(again)]
-    environment = {"OMP_NUM_THREADS": "1", "PATH": ""}
+    environment = {"OMP_NUM_THREADS": "1", "PATH": "", "PYTHONPATH": PYTHONPATH}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     while process.poll() is None and not list(again.glob("checkpoints/step-*")):
         time.sleep(0.005)
