@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import cast
 
-from litebert.corpus.build.build_progress import BuildTracker, LogProgress, ProgressCallback
+from litebert.corpus.build.build_progress import BuildTracker, LogProgress, ProgressCallback, clock
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.parallel_map import run_in_order
 from litebert.corpus.build.publish import entries_of, publish
@@ -54,6 +54,17 @@ class CorpusReport:
     reused_shards: int
     """Shards that an interrupted build had finished."""
     seconds: float
+
+    def to_text(self) -> str:
+        """Sizes of the splits, and what was read, repaired and left out."""
+        sizes = [
+            f"{split}: {size.documents:,} documents, {size.sentences:,} sentences, {size.tokens:,} tokens"
+            for split, size in self.splits.items()
+        ]
+        counts = [f"{name}: {count:,}" for name, count in self.counts.items()]
+        reused = [f"{self.reused_shards:,} shards reused from an interrupted build"] if self.reused_shards else []
+        rate = f"{self.text_bytes / 1e6:,.1f} MB of text in {clock(self.seconds)}"
+        return "\n".join([f"{self.directory}: {rate}", *sizes, *counts, *reused])
 
 
 @dataclass
