@@ -1,4 +1,4 @@
-"""How fast one core turns text into a corpus, beside raw SentencePiece on the same sentences; and how much memory.
+"""Speed of `corpus build` on one core, compared with raw SentencePiece on the same sentences; and its peak memory.
 
 python benchmarks/corpus_build.py speed TOKENIZER TEXT...
 python benchmarks/corpus_build.py memory TOKENIZER [--gigabytes 2] [--workers 1 2] [--scratch DIRECTORY]
@@ -28,7 +28,7 @@ BATCH_CHARACTERS = 2**19
 
 
 def speed(arguments: argparse.Namespace) -> None:
-    """Both sides in turn, in processor time of one thread; the best of some rounds."""
+    """Both alternately, in processor time of one thread; the best of several rounds."""
     tokenizer = Tokenizer.load(arguments.tokenizer)
     processor = sentencepiece.SentencePieceProcessor()
     processor.LoadFromSerializedProto(tokenizer.model.content)
@@ -52,7 +52,7 @@ def sentences_of(texts: list[str]) -> list[str]:
 
 
 def compare(tokenizer: Tokenizer, processor: sentencepiece.SentencePieceProcessor, sentences: list[str]) -> None:
-    """Both sides must give the same ids; only the digit-comma rule of the original may differ."""
+    """Both sides must give the same ids; only the digit-comma rule of google-research/albert may differ."""
     settings = tokenizer.settings
     plain = [normalize(s, lowercase=settings.lowercase, keep_accents=settings.keep_accents) for s in sentences]
     pairs = zip(plain, tokenizer.encode_batch(sentences), processor.encode(plain, num_threads=1), strict=True)

@@ -1,4 +1,4 @@
-"""How fast one core draws masked examples, how little of the rows is padding, and what any step costs to reach.
+"""Speed of drawing masked examples on one core, the share of padding, and the time to reach an arbitrary step.
 
 python benchmarks/data_examples.py CORPUS [MORE_CORPORA...]      further corpora are mixed in, with weight 0.3 each
 
@@ -25,12 +25,12 @@ from litebert.tokenization.tokenizer import Tokenizer
 STEPS, ROUNDS = 5, 3
 BATCH_SIZE, MICROBATCH_SIZE = 256, 32
 TARGETS = {128: 2000, 512: 800}
-"""Length → examples a second and core that a GPU needs, so as never to wait."""
+"""Length → examples per second and core at which a GPU never waits."""
 ORIGINAL = 0.28
 """MB of text a second that create_pretraining_data.py turns into examples, once; its recipe does so 40 times. Source:
 google-research/albert at commit b772393 with TensorFlow 1.15, measured on one core with `--dupe_factor=1`."""
 SAMPLE = 100_000
-"""Tokens that are spelt out to learn how much text a token stands for."""
+"""Tokens that are decoded to measure the bytes of text per token."""
 WAYS = {
     "as they come": {"group_by_length": False},
     "by length (default)": {},
@@ -42,7 +42,7 @@ WAYS = {
 
 
 def check(corpus: Corpus, max_length: int) -> None:
-    """An epoch must spell the corpus and stay within the budget; the size of microbatches must change no example."""
+    """An epoch must contain the corpus and stay within the masking budget; microbatches must not change examples."""
     settings = SamplingSettings(max_length=max_length)
     every_size = [
         PretrainBatches(corpus, settings, batch_size=BATCH_SIZE, microbatch_size=size, seed=1) for size in (8, 32, 128)
@@ -61,7 +61,7 @@ def check(corpus: Corpus, max_length: int) -> None:
 
 
 def digests(batches: Sequence[PretrainBatch]) -> Iterator[str]:
-    """One for each example: its text, what is shown of it, its label."""
+    """A digest of each example: its text, its masked input, its label."""
     for batch in batches:
         lengths, labels = batch.attention_mask.sum(1).tolist(), batch.sentence_pair_labels.tolist()
         for text, shown, length, label in zip(unmasked(batch), batch.input_ids, lengths, labels, strict=True):
@@ -86,7 +86,7 @@ def bytes_a_token(corpus: Corpus) -> float:
 
 
 def measure(corpora: Sequence[Corpus], settings: SamplingSettings, *, token_bytes: float) -> str:
-    """A row of figures, in processor time; the best of some rounds."""
+    """A row of results in processor time; the best of several rounds."""
     began = time.process_time()
     batches = PretrainBatches(
         corpora[0],

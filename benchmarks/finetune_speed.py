@@ -1,4 +1,4 @@
-"""Fine-tuning steps of litebert beside transformers' usual script, on real rows, with the same weights.
+"""Fine-tuning speed of litebert and of transformers' run_glue.py, on the same examples with the same weights.
 
     python benchmarks/finetune_speed.py TOKENIZER GLUE --tasks sst-2 mrpc --precisions fp32 bf16
 
@@ -195,7 +195,7 @@ def their_inputs(rows: Sequences, step: int, *, batch_size: int) -> dict[str, An
 
 @torch.no_grad()
 def logit_difference(model: Path, rows: Sequences, *, batch_size: int) -> float:
-    """‖ours − theirs‖ ÷ ‖theirs‖ on the first batch, in fp32, without dropout."""
+    """‖litebert − transformers‖ ÷ ‖transformers‖ on the first batch, in fp32, without dropout."""
     inputs = their_inputs(rows, 0, batch_size=batch_size)
     theirs = their_model(model).eval()(**inputs).logits
     network: Callable[..., Any] = load_model(model)

@@ -1,4 +1,4 @@
-"""How soon the same model learns the same text: litebert's pretraining against transformers' masked-LM loop.
+"""Accuracy over training time of the same model on the same text: litebert's pretraining and transformers' MLM loop.
 
     python benchmarks/learning.py ours   CORPUS --minutes 30 --out ours.jsonl
     python benchmarks/learning.py theirs CORPUS --minutes 30 --out theirs.jsonl
@@ -41,7 +41,7 @@ from litebert.model.initialization.structured_init import Columns, structured_in
 from litebert.model.models import ForPretraining
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.train_settings import TrainSettings
-from litebert.training.trainer import Trainer
+from litebert.training.trainer import RunInfo, Trainer
 
 EVALUATION_BLOCKS = 160
 MASKED_FRACTION = 0.15
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 class Curve:
-    """The accuracy over the time spent training, written as it goes; its own time is not counted."""
+    """Accuracy over training time, written during the run; the time of evaluations is not counted."""
 
     def __init__(self, corpus: Path, out: Path, *, length: int, every: float) -> None:
         self._inputs, self._targets, self._chosen = evaluation_set(Corpus.open(corpus, "validation"), length)
@@ -145,7 +145,7 @@ def small_model(corpus: Corpus, arguments: Namespace) -> ModelConfig:
 
 
 def run_ours(arguments: Namespace) -> None:
-    """litebert: as the recipe `tiny` says, masked words and sentence order."""
+    """litebert with the recipe `tiny`: MLM and SOP."""
     torch.set_num_threads(arguments.threads)
     corpus = Corpus.open(arguments.corpus, "train")
     curve = Curve(arguments.corpus, arguments.out, length=arguments.length, every=0)
@@ -180,14 +180,14 @@ def run_ours(arguments: Namespace) -> None:
             objective=PretrainingObjective("sop"),
             batches=batches,
             settings=settings,
-            directory=Path(directory),
+            run=RunInfo(directory=Path(directory)),
             evaluate=evaluate,
         )
         trainer.fit()
 
 
 def our_model(corpus: Corpus, arguments: Namespace) -> ForPretraining:
-    """Fresh weights, or what the recipe `tiny` begins with; the clock counts what that takes."""
+    """Random weights, or the initialization of the recipe `tiny`, whose time is counted."""
     config = small_model(corpus, arguments)
     model = ForPretraining(config, seed=0)
     if arguments.initial == "neighbours":
@@ -198,7 +198,7 @@ def our_model(corpus: Corpus, arguments: Namespace) -> ForPretraining:
 
 
 def our_answers(model: Any, ids: Tensor, precision: str) -> Tensor:
-    """The best token everywhere."""
+    """The most probable token at every position."""
     everywhere = torch.arange(ids.numel())
     with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
         output = model(ids, torch.ones_like(ids, dtype=torch.bool), torch.zeros_like(ids), everywhere)
@@ -254,7 +254,7 @@ def run_theirs(arguments: Namespace) -> None:
 
 
 def seconds_a_step(trainer: Callable[..., Any], steps: int = 60) -> float:
-    """From a short run, its first half left out: `Trainer` can be told a number of steps, not minutes."""
+    """Seconds per step, from the second half of a short run: `Trainer` takes a number of steps, not minutes."""
     from transformers import TrainerCallback
 
     times: list[float] = []
@@ -268,32 +268,32 @@ def seconds_a_step(trainer: Callable[..., Any], steps: int = 60) -> float:
 
 
 def their_config(config: ModelConfig) -> Any:
-    """The same architecture in transformers' words, which are ours."""
+    """The same architecture as an AlbertConfig."""
     from transformers import AlbertConfig
 
     return AlbertConfig(**{name: value for name, value in config.to_dict().items() if name != "sharing"})
 
 
 def their_answers(model: Any, ids: Tensor, precision: str) -> Tensor:
-    """The best token everywhere."""
+    """The most probable token at every position."""
     with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
         return model(ids).logits.argmax(-1)
 
 
 def compare(arguments: Namespace) -> None:
-    """For what theirs reached at its end and on the way: when each side first had it."""
+    """When each of the two first reached the accuracies that transformers reached."""
     ours, theirs = (
         [json.loads(line) for line in path.read_text().splitlines()] for path in (arguments.ours, arguments.theirs)
     )
     best = max(point["accuracy"] for point in theirs)
-    print(f"{'accuracy':>10}{'ours (s)':>12}{'theirs (s)':>12}{'ratio':>8}")
+    print(f"{'accuracy':>10}{'litebert':>12}{'transformers':>14}{'ratio':>8}")
     for share in (0.25, 0.5, 0.75, 1.0):
         wanted = best * share
         first, second = (
             next((point["seconds"] for point in curve if point["accuracy"] >= wanted), None) for curve in (ours, theirs)
         )
         ratio = f"{first / second:.2f}" if first and second else "never"
-        print(f"{wanted:>10.2%}{first or float('nan'):>12.0f}{second or float('nan'):>12.0f}{ratio:>8}")
+        print(f"{wanted:>10.2%}{first or float('nan'):>12.0f}{second or float('nan'):>14.0f}{ratio:>8}")
 
 
 if __name__ == "__main__":

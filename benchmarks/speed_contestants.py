@@ -1,4 +1,4 @@
-"""Who runs in `training_speed.py`: litebert and transformers, each in several ways, from the same weights and batches.
+"""The variants that `training_speed.py` compares: litebert and transformers, from the same weights and batches.
 
 Before: a config. After: models whose outputs were compared, and the mean loss of each on a batch.
 """
@@ -22,12 +22,12 @@ from litebert.model.models import ForPretraining
 
 MASKED_FRACTION = 0.15
 TOLERANCE = 1e-3
-"""Largest relative difference of the logits, ‖ours − theirs‖ / ‖theirs‖, in fp32."""
+"""Largest relative difference of the logits, ‖litebert − transformers‖ / ‖transformers‖, in fp32."""
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """One library in one of its ways to run."""
+    """One library in one configuration."""
 
     library: str
     variant: str
@@ -40,7 +40,7 @@ class Contestant:
 
 
 def contestants(*, compiled: bool, fp32: bool) -> list[Contestant]:
-    """Everyone who can run here. Where time runs out it is litebert's best that is missing, not the others'."""
+    """All variants that can run here; litebert's fastest comes last, so that it is the one left out at a timeout."""
     theirs = [_theirs("sdpa"), _theirs("eager")]
     theirs += [replace(_theirs("sdpa"), variant="fp32", bf16=False)] if fp32 else []
     theirs += [_theirs("sdpa", compiled=True)] if compiled else []
@@ -50,7 +50,7 @@ def contestants(*, compiled: bool, fp32: bool) -> list[Contestant]:
 
 
 def has_transformers() -> bool:
-    """Whether there is somebody to compare with."""
+    """Whether transformers is installed."""
     return importlib.util.find_spec("transformers") is not None
 
 

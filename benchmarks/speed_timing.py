@@ -1,4 +1,4 @@
-"""Seconds, bytes and rates on one device. Before: a model and its loss on a batch. After: `training_speed.py`."""
+"""Time, memory and throughput of training steps on one device, for `training_speed.py`."""
 
 import ctypes
 import gc
@@ -110,7 +110,7 @@ def _block(action: Callable[[], object], device: torch.device, *, repeats: int) 
 
 
 def _forget_peak(device: torch.device) -> int:
-    """Begin to look for a new peak; gives the bytes that are in use without any model."""
+    """Reset the peak memory; returns the bytes in use before a model is loaded."""
     gc.collect()
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)

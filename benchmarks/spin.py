@@ -1,4 +1,4 @@
-"""What OpenMP's spinning costs a small training step, alone and beside a busy process: `python benchmarks/spin.py`.
+"""Cost of OpenMP's spinning for a small training step, on an idle machine and with a busy process.
 
 Each setting runs in a process of its own, since OpenMP reads the variable once. The losses must be the same for all.
 """

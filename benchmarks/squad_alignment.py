@@ -1,4 +1,4 @@
-"""How many gold answers the pieces of a window give back letter for letter, and which do not.
+"""How many gold answers can be recovered exactly from the tokens of a window, and which cannot.
 
 python benchmarks/squad_alignment.py TOKENIZER dev-v1.1.json [dev-v2.0.json …]
 """

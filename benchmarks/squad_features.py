@@ -1,4 +1,4 @@
-"""SQuAD features, litebert against transformers' fast tokenizer, one thread each; the outputs are compared first.
+"""SQuAD features, litebert and transformers' fast tokenizer, one thread each; the outputs are compared first.
 
 python benchmarks/squad_features.py TOKENIZER dev-v1.1.json [QUESTIONS]
 
@@ -85,7 +85,7 @@ def compare(questions, ours, our_labels, theirs, their_labels):
         head = mine[index][0][0].feature.input_ids[: query + 2].tolist()
         by_rule = [[*head, *document[slice(*plan.pieces)].tolist(), head[-1]] for plan in planned]
         counts["several windows" if by_rule == ids else "other pieces"] += 1
-    print(f"windows: {len(ours)} here, {len(theirs['input_ids'])} there")
+    print(f"windows: litebert {len(ours)}, transformers {len(theirs['input_ids'])}")
     print(", ".join(f"{name} {count}" for name, count in counts.items()))
 
 

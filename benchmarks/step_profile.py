@@ -1,4 +1,4 @@
-"""Where a training step goes, part by part, beside what the machine could do at best.
+"""Time of each part of a training step, compared with the peak throughput of the machine.
 
 python benchmarks/step_profile.py [--rows full-128] [--batch-size 8] [--threads N] [--corpus DIR]
 
@@ -30,11 +30,11 @@ from litebert.model.kernels.layout import LAYOUTS
 from litebert.model.losses import classification_loss, masked_lm_loss
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
-from litebert.training.monitoring.events import Event, StepDone
+from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 from litebert.training.optim.lamb import Lamb
 from litebert.training.protocols import LossSums
 from litebert.training.train_settings import TrainSettings
-from litebert.training.trainer import Trainer
+from litebert.training.trainer import RunInfo, Trainer
 
 CPU = torch.device("cpu")
 COPIED_BYTES = 2**28
@@ -139,7 +139,7 @@ def measured_part(name: str, function: Callable[[Tensor], Tensor], inputs: Tenso
 
 
 def forward_and_backward(model: ForPretraining, batch: PretrainBatch) -> None:
-    """What a step does besides the optimizer."""
+    """A step without the optimizer."""
     with torch.autocast("cpu", torch.bfloat16):
         loss = who.our_loss(model, batch)
     loss.backward()
@@ -185,8 +185,8 @@ def table(parts: list[Part], *, whole: float, rate: float, bandwidth: float) -> 
     return "\n".join(lines)
 
 
-class Watched:
-    """The pretraining objective; it knows how long forward and backward took, seen from outside."""
+class TimedObjective:
+    """The pretraining objective, with the time of forward and backward."""
 
     def __init__(self, model: ForPretraining) -> None:
         self._objective = PretrainingObjective()
@@ -215,11 +215,11 @@ def outside(directory: Path, model_name: str, batch_size: int, length: int, *, s
     """Share of a trained step that is neither forward nor backward: data, optimizer, records."""
     corpus, spans = Corpus.open(directory, "train"), []
     model = ForPretraining(preset(model_name).replace(vocab_size=corpus.vocabulary.size), seed=0)
-    watched, began = Watched(model), time.perf_counter()
+    watched, began = TimedObjective(model), time.perf_counter()
 
-    def listen(event: Event) -> None:
-        nonlocal began
-        if isinstance(event, StepDone):
+    class StepTimer(Callback):
+        def on_step(self, run: RunState, record: StepRecord) -> None:
+            nonlocal began
             now = time.perf_counter()
             spans.append((now - began, watched.last_seconds()))
             began = now
@@ -231,7 +231,12 @@ def outside(directory: Path, model_name: str, batch_size: int, length: int, *, s
     with tempfile.TemporaryDirectory() as scratch:
         settings = TrainSettings.parse(values, where="benchmark")
         Trainer(
-            model, objective=watched, batches=batches, settings=settings, directory=Path(scratch), listeners=[listen]
+            model,
+            objective=watched,
+            batches=batches,
+            settings=settings,
+            run=RunInfo(directory=Path(scratch)),
+            callbacks=[StepTimer()],
         ).fit()
     whole, inside = (sum(part) for part in zip(*spans[1:], strict=True))
     return (

@@ -1,4 +1,4 @@
-"""Training speed of litebert beside transformers: same machine, same run, same weights, same batches.
+"""Training speed of litebert and transformers on the same machine, with the same weights and batches.
 
 python benchmarks/training_speed.py [--device cpu|cuda] [--threads N] [--case NAME] [--out FILE.json] …
 
@@ -38,8 +38,8 @@ CASES = {  # presets; kinds of rows, their length and how many (at most, on a GP
 TURNS = {"cuda": 1, "cpu": 3}
 FIRST_BATCH = 16
 LOSS_TOLERANCE = 0.01
-"""Relative difference of the first losses in bf16: nobody is timed who computes something else."""
-TIME_IS_UP = "not measured: the time was up"
+"""Largest relative difference of the first losses in bf16: a variant that computes something else is not timed."""
+OUT_OF_TIME = "not measured: out of time"
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def main() -> int:
 
 
 def machine(device: torch.device) -> dict[str, Any]:
-    """Where the figures come from."""
+    """The machine on which the results were measured."""
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else doctor().processor
     versions = {"torch": torch.__version__, "cuda": torch.version.cuda}
     if who.has_transformers():
@@ -109,11 +109,11 @@ def machine(device: torch.device) -> dict[str, Any]:
 def measured(
     case: dict[str, Any], device: torch.device, *, most: int, seconds: float, compiled: bool, deadline: float
 ) -> Iterator[None]:
-    """Fill the case row by row, yielding after each; what fails is told in the case and does not stop the others."""
-    # transformers drops in front of its sentence-order head, the original does not
+    """Fill the case row by row, yielding after each; a failure is recorded in the case and does not stop the others."""
+    # transformers applies dropout before its SOP head, google-research/albert does not
     config = preset(case["model"]).replace(classifier_dropout_prob=0.0)
     if time.monotonic() > deadline:
-        case["note"] = TIME_IS_UP
+        case["note"] = OUT_OF_TIME
     else:
         try:
             with tempfile.TemporaryDirectory() as directory:
@@ -131,10 +131,10 @@ def rows(case: dict[str, Any], setting: Setting, *, most: int, deadline: float) 
     on_cpu = setting.device.type == "cpu"
     everyone = who.contestants(compiled=setting.compiled, fp32=on_cpu)
     batch_size = _batch_size(everyone[0], setting, most=most)
-    case["rows"] = [{"library": one.library, "variant": one.variant, "note": TIME_IS_UP} for one in everyone]
+    case["rows"] = [{"library": one.library, "variant": one.variant, "note": OUT_OF_TIME} for one in everyone]
     for _ in range(TURNS[setting.device.type]):
         for contestant, row in zip(everyone, case["rows"], strict=True):
-            if time.monotonic() > deadline or row["note"] not in ("", TIME_IS_UP):
+            if time.monotonic() > deadline or row["note"] not in ("", OUT_OF_TIME):
                 continue
             figures = {"note": "", **_figures(contestant, setting, batch_size)}
             if figures.get("seconds_a_step", 0.0) < row.get("seconds_a_step", float("inf")):
@@ -164,7 +164,7 @@ def refuse_other_loss(row: dict[str, Any], reference: float | None) -> None:
 
 
 def add_shares(case: dict[str, Any], *, matmul_flops: float, peak: float | None) -> None:
-    """MFU against the data sheet, the share of the measured matrix rate, and the ratios of litebert's best."""
+    """MFU against the data sheet, the share of the measured matmul throughput, and the ratios of litebert's best."""
     for row in case["rows"]:
         if "tokens_per_second" in row:
             used = row["tokens_per_second"] * row["flops_a_token"]

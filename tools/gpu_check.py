@@ -1,10 +1,10 @@
-"""Everything that needs a GPU, in one command of ten minutes: kernels, speed, a real training.
+"""All checks that need a GPU, in one command of ten minutes: kernel tests, speed, a pretraining run.
 
 python tools/gpu_check.py --out DIR [--corpus DIR] [--minutes 9] [--device cuda|cpu] [--tiny] [setting=value …]
 
-Each part is a process of its own with its share of the time, so that neither an error nor a kernel that breaks the
-device loses the others. After each part the JSON (`DATE-COMMIT.json`, explained in benchmarks/results/README.md) and
-`report.md` are written again.
+Each part is a process of its own with its share of the time, so that the results of the others are kept after an error
+or a kernel that breaks the device. After each part the JSON (`DATE-COMMIT.json`, described in
+benchmarks/results/README.md) and `report.md` are written again.
 """
 
 import argparse
@@ -22,22 +22,22 @@ from typing import Any
 
 import torch
 
-from litebert.commands.run_directory import environment
 from litebert.files import write_json, write_text
+from litebert.machine import environment
 
 ROOT = Path(__file__).parents[1]
 SHARES = {"tests": 0.12, "speed": 0.43, "training": 0.45}
-"""Of the time, for each part."""
+"""Share of the time of each part."""
 GRACE_SECONDS = 15
-"""From the request to end, upon which training saves its numbers, to the kill."""
+"""Between SIGTERM, upon which training saves its metrics, and SIGKILL."""
 MARGIN_SECONDS = 20
-"""A part is told to finish this much before it is stopped."""
+"""A part plans to finish this long before it is stopped."""
 KEPT = ("curve.png", "metrics.jsonl")
 
 
 @dataclass(frozen=True)
 class Part:
-    """One process: what it runs, how long it may take, and the JSON that it leaves."""
+    """One process: its command, its time limit, and the JSON file that it writes."""
 
     name: str
     command: Sequence[str]
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def head(device: str, *, tiny: bool) -> dict[str, Any]:
-    """When, where and with what."""
+    """Date, device and environment of the report."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "device": torch.cuda.get_device_name() if device == "cuda" and torch.cuda.is_available() else device,
@@ -97,7 +97,7 @@ def parts(chosen: argparse.Namespace, work: Path) -> list[Part]:
 
 
 def run(part: Part, log: Path) -> dict[str, Any]:
-    """Run one part; what it left, even if it failed or was stopped."""
+    """Run one part; its outcome, also if it failed or was stopped."""
     start = time.monotonic()
     with log.open("wb") as output:
         process = subprocess.Popen(part.command, stdout=output, stderr=subprocess.STDOUT, cwd=ROOT)
@@ -150,9 +150,9 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("settings", nargs="*", help="settings of the training's recipe to change")
     parser.add_argument("--out", type=Path, required=True, help="directory for the report")
     parser.add_argument("--corpus", type=Path, help="corpus directory; default: the documentation on the machine")
-    parser.add_argument("--minutes", type=float, default=9.0, help="for everything")
+    parser.add_argument("--minutes", type=float, default=9.0, help="time limit for all parts")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    parser.add_argument("--tiny", action="store_true", help="toy sizes: does it run at all?")
+    parser.add_argument("--tiny", action="store_true", help="toy sizes, as a smoke test")
     chosen = parser.parse_args(arguments)
     chosen.out = chosen.out.resolve()  # the parts run in the root of the project
     chosen.corpus = chosen.corpus and chosen.corpus.resolve()

@@ -1,8 +1,8 @@
-"""Runs the tests marked `gpu` and counts their outcomes. Part of `gpu_check.py`; runs alone as well.
+"""Runs the tests marked `gpu` and counts their outcomes. Part of `gpu_check.py`, and a command of its own.
 
-python tools/gpu_tests.py --out DIR      leaves DIR/tests.json
+python tools/gpu_tests.py --out DIR      writes DIR/tests.json
 
-Without the project's pytest settings: the plugins that they name may be missing on a borrowed machine.
+It ignores the project's pytest settings, since the plugins that they name may not be installed on a GPU machine.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def run(where: Path) -> dict[str, set[str]]:
-    """Of each test, and each file that could not be imported: what JUnit's XML says beside its name."""
+    """Test (or file that could not be imported) → the tags in JUnit's XML, such as `failure`."""
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "junit.xml"
         pytest.main([*PLAIN, "-m", "gpu", "-q", "-rs", f"--junitxml={file}", str(where)])
@@ -54,7 +54,9 @@ def run(where: Path) -> dict[str, set[str]]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="directory to write to")
-    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="on cuda, all skipped is a failure")
+    parser.add_argument(
+        "--device", choices=("cuda", "cpu"), default="cuda", help="on cuda it is a failure if all tests are skipped"
+    )
     parser.add_argument("--tiny", action="store_true", help="one file of tests only")
     return parser.parse_args()
 

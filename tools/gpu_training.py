@@ -1,7 +1,7 @@
-"""A real pretraining of some minutes with litebert's own verb. Part of `gpu_check.py`; runs alone as well.
+"""A pretraining run of some minutes. Part of `gpu_check.py`, and a command of its own.
 
-Text: a corpus directory from `litebert corpus build`, or without one the documentation that is on the machine. Leaves
-`training.json`, `curve.png` and the run's `metrics.jsonl`; the model and its checkpoints are not kept.
+The text is a corpus directory from `litebert corpus build`, by default the documentation on the machine. It writes
+`training.json`, `curve.png` and the run's `metrics.jsonl`; model and checkpoints are removed.
 """
 
 import argparse
@@ -25,14 +25,14 @@ from litebert.errors import MissingExtraError
 from litebert.files import write_json
 from litebert.logs import log_to_stderr
 from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
-from litebert.training.monitoring.progress_display import progress_display
+from litebert.training.callbacks.progress_display import progress_display
 
 TINY_PAGES = 40
 TINY_SETTINGS = ("model.hidden_size=32", "model.num_attention_heads=2", "model.intermediate_size=64", "batch_size=4")
 GPU_SETTINGS = ("microbatch_size=128", "train.warmup=0.1", "train.evaluate_every=30 seconds", "train.log_every=10")
-"""What a recipe for hours on a CPU needs changed for minutes on a GPU."""
+"""Changes to a recipe for hours on a CPU, for minutes on a GPU."""
 OVERHEAD_SECONDS = 25.0
-"""Left free for the evaluations and for writing the model."""
+"""Reserved for the evaluations and for writing the model."""
 
 
 def main() -> None:
@@ -48,17 +48,17 @@ def main() -> None:
         fixed = (f"train.duration={length}", f"train.device={arguments.device}")
         run = load_pretrain_config(arguments.recipe, (*settings, *fixed), corpus=corpus)
         try:
-            result = pretrain(run, work / "run", listeners=[progress_display()])
+            result = pretrain(run, work / "run", callbacks=[progress_display()])
             report = {"recipe": arguments.recipe, "settings": run.to_dict(), "result": result.to_dict()}
             write_json(arguments.out / "training.json", {**report, "text": result.to_text()})
             draw(work / "run" / "metrics.jsonl", result, arguments.out / "curve.png")
-        finally:  # a run that is stopped leaves its numbers
+        finally:  # also after a signal
             keep(work / "run" / "metrics.jsonl", arguments.out)
     print(result.to_text())
 
 
 def documentation_corpus(work: Path, *, most_pages: int | None) -> Path:
-    """A corpus of the documentation on this machine, with a vocabulary of its own; a part of its pages is held out."""
+    """A corpus of the documentation on this machine, with its own vocabulary and a validation split."""
     pages = list(islice(python_pages(), most_pages))
     vocabulary = TokenizerSettings(vocab_size=300 if most_pages else 8000, input_sentence_size=60_000)
     tokenizer = train_tokenizer((line for page in pages for line in page.paragraphs), vocabulary, work / "tokenizer")
@@ -67,10 +67,10 @@ def documentation_corpus(work: Path, *, most_pages: int | None) -> Path:
 
 
 def draw(metrics: Path, result: PretrainResult, picture: Path) -> None:
-    """The curve of the run, where matplotlib is installed."""
-    assert result.end is not None, "the recipes evaluate"
+    """Plot the curve of the run if matplotlib is installed."""
+    assert result.end is not None, "max_eval_examples is not 0"
     title = f"{result.steps:,} steps, {result.tokens / 1e6:.1f} million tokens"
-    baselines = {"mlm": result.end.baseline_accuracy, "sop": 0.5}
+    baselines = {"mlm": result.end.majority_token_accuracy, "sop": 0.5}
     try:
         pretraining_curve(read_curves(metrics), baselines, picture, title=title)
     except MissingExtraError as error:
@@ -78,7 +78,7 @@ def draw(metrics: Path, result: PretrainResult, picture: Path) -> None:
 
 
 def keep(file: Path, out: Path) -> None:
-    """Copy a file that may not have come to be."""
+    """Copy a file if it exists."""
     if file.exists():
         shutil.copy(file, out)
 
@@ -89,9 +89,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True, help="directory to write to")
     parser.add_argument("--corpus", type=Path, help="corpus directory; default: the documentation on this machine")
     parser.add_argument("--recipe", default="small")
-    parser.add_argument("--minutes", type=float, default=4.0, help="for everything, making the corpus included")
+    parser.add_argument("--minutes", type=float, default=4.0, help="time limit, building the corpus included")
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--tiny", action="store_true", help="toy sizes: does it run at all?")
+    parser.add_argument("--tiny", action="store_true", help="toy sizes, as a smoke test")
     return parser.parse_args()
 
 

@@ -1,39 +1,46 @@
-"""The errors a user can cause. Floor 0: every room raises these, `cli` turns them into one paragraph and an exit code.
+"""The errors that a user can cause; the command line prints them as one paragraph and returns their exit code.
 
 A message says where, what was found, what was expected and what to do.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class LitebertError(Exception):
-    """Any failure that is explained to the user in a sentence instead of a traceback."""
+    """Base of all errors with a message for the user instead of a traceback."""
 
     exit_code = 1
 
 
 class ConfigError(LitebertError, ValueError):
-    """A setting, an argument or a combination of them that cannot be."""
+    """A wrong setting or argument, or a combination of them that is not possible."""
 
     exit_code = 2
 
 
 class DataError(LitebertError, ValueError):
-    """A text, a labelled file, a tokenizer or a corpus that cannot be read as what it should be."""
+    """A text, labelled file, tokenizer or corpus that is missing, damaged or has the wrong format."""
 
     exit_code = 3
 
 
 class CheckpointError(LitebertError, RuntimeError):
-    """A checkpoint, run directory or model directory that is missing, damaged or does not fit."""
+    """A checkpoint, run directory or model directory that is missing, damaged or does not match."""
 
     exit_code = 4
 
 
 class StoppedBySignalError(LitebertError):
-    """A run that saved its state and left because a signal asked it to; `signal_number` decides the exit code."""
+    """A run that saved its state and ended because of a signal; the exit code is 128 + `signal_number`."""
 
     def __init__(self, message: str, *, signal_number: int) -> None:
         super().__init__(message)
         self.exit_code = 128 + signal_number
+
+
+class DivergedError(LitebertError):
+    """A training run whose loss or gradient was not finite, or a spike, at too many steps in a row."""
 
 
 class MissingExtraError(LitebertError, ImportError):
@@ -45,3 +52,10 @@ class MissingExtraError(LitebertError, ImportError):
         super().__init__(
             f"{needed_for} needs the package {package!r}; install it with: pip install 'litebert[{extra}]'"
         )
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """`did you mean 'tiny'?` for the name in `known` that is nearest to `name`, else `expected one of …`."""
+    names = list(known)
+    close = get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(names)}"

@@ -1,7 +1,7 @@
-"""Files that are whole or absent. Floor 0: every artefact is written through here.
+"""Atomic file writing: every artefact is written completely or not at all.
 
-A file or directory is written under a temporary name beside its place, fsynced, and renamed; a manifest of SHA-256
-sums beside the files of a directory lets a reader detect one flipped bit.
+A file or directory is written under a temporary name in the same folder, flushed to disk (fsync), and renamed. A
+manifest of SHA-256 sums in a directory lets a reader detect a single flipped bit.
 """
 
 import contextlib
@@ -21,17 +21,17 @@ MANIFEST = "SHA256SUMS"
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace `path` by `text` (UTF-8), all or nothing."""
+    """Replace `path` by `text` (UTF-8), atomically."""
     write_bytes(path, text.encode("utf-8"))
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Replace `path` by `value` as readable JSON, all or nothing."""
+    """Replace `path` by `value` as indented JSON, atomically."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_json_object(path: Path, *, if_missing: str) -> dict[str, Any]:
-    """The JSON object in a file; a CheckpointError where it holds none, or is not there: then do `if_missing`."""
+    """The JSON object in a file; raises CheckpointError if there is none; `if_missing` is advice for a missing file."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -44,7 +44,7 @@ def read_json_object(path: Path, *, if_missing: str) -> dict[str, Any]:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Replace `path` by `content`, all or nothing."""
+    """Replace `path` by `content`, atomically."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with translate_os_errors(path):
         try:
@@ -61,7 +61,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
-    """A temporary directory beside `path` that becomes `path` when the block ends well and vanishes when it does not.
+    """A temporary directory that is renamed to `path` if the block succeeds and removed if it fails.
 
     An existing `path` is replaced. The manifest is written last, just before the rename.
     """
@@ -99,7 +99,7 @@ def write_manifest(directory: Path) -> None:
 
 
 def read_manifest(directory: Path) -> dict[str, str]:
-    """Relative path → SHA-256 as the manifest of `directory` says."""
+    """Relative path → SHA-256, from the manifest of `directory`."""
     path = directory / MANIFEST
     try:
         lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
@@ -112,7 +112,7 @@ def read_manifest(directory: Path) -> dict[str, str]:
 
 
 def verify_manifest(directory: Path, *, error: type[LitebertError] = CheckpointError) -> None:
-    """Raise `error`, naming the file, unless every file of the manifest is there with its sum."""
+    """Raise `error`, naming the file, unless every file of the manifest exists and has its SHA-256."""
     try:
         manifest = read_manifest(directory)
     except CheckpointError as problem:
@@ -140,22 +140,22 @@ def fsync_directory(path: Path) -> None:
 
 
 def require_space(path: Path, needed: int) -> None:
-    """Raise a CheckpointError unless the disk on which `path` will lie has `needed` bytes left."""
+    """Raise a CheckpointError unless the disk of `path`, which need not exist yet, has `needed` bytes free."""
     free = free_space(path)
     if free < needed:
         raise CheckpointError(
-            f"{path}: needs {readable_bytes(needed)}, but the disk has {readable_bytes(free)} left; "
+            f"{path}: needs {readable_bytes(needed)}, but the disk has {readable_bytes(free)} free; "
             f"free some space or write elsewhere"
         )
 
 
 def free_space(path: Path) -> int:
-    """Bytes left on the disk on which `path`, which need not exist yet, will lie."""
+    """Free bytes on the disk of `path`, which need not exist yet."""
     return shutil.disk_usage(next(parent for parent in (path, *path.absolute().parents) if parent.exists())).free
 
 
 def readable_bytes(size: float) -> str:
-    """`12.3 MB`, for people."""
+    """A size for people, such as `12.3 MB`."""
     for unit in ("bytes", "kB", "MB"):
         if abs(size) < 1000:
             return f"{size:.3g} {unit}"
@@ -165,21 +165,21 @@ def readable_bytes(size: float) -> str:
 
 @contextlib.contextmanager
 def translate_os_errors(path: Path, *, needed: int | None = None) -> Iterator[None]:
-    """Turn the operating system's refusals to write `path`, of `needed` bytes, into a sentence."""
+    """Turn the operating system's errors on writing `path`, of `needed` bytes, into a CheckpointError."""
     try:
         yield
     except LitebertError:
         raise
     except Exception as error:
         number = _error_number(error)
-        if number not in _REFUSALS:
+        if number not in _MESSAGES:
             raise
         size = "" if needed is None else f" ({readable_bytes(needed)})"
-        left = f", {readable_bytes(free_space(path))} left" if number in (errno.ENOSPC, errno.EDQUOT) else ""
-        raise CheckpointError(f"{path}{size}: could not be written: {_REFUSALS[number].format(left=left)}") from error
+        left = f", {readable_bytes(free_space(path))} free" if number in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise CheckpointError(f"{path}{size}: could not be written: {_MESSAGES[number].format(left=left)}") from error
 
 
-_REFUSALS = {
+_MESSAGES = {
     errno.ENOSPC: "the disk is full{left}; free some space or write elsewhere",
     errno.EDQUOT: "the quota is used up{left}; free some space or write elsewhere",
     errno.EFBIG: "the file is larger than the system allows (`ulimit -f`); raise the limit or write elsewhere",
@@ -193,7 +193,7 @@ _REFUSALS = {
 
 
 def _error_number(error: Exception) -> int | None:
-    """The system's number for an error; libraries written in Rust, such as safetensors, give it in their text."""
+    """The errno of an error; libraries written in Rust, such as safetensors, have it only in their message."""
     if isinstance(error, OSError):
         return error.errno
     match = re.search(r"\(os error (\d+)\)", str(error))

@@ -1,4 +1,4 @@
-"""Where the library's log records go. Floor 0: rooms only call `logging.getLogger(__name__)`; `cli` calls this."""
+"""Logging to stderr, set up by the command line; other modules only call `logging.getLogger(__name__)`."""
 
 import logging
 import sys
@@ -7,7 +7,7 @@ LEVELS = ("debug", "info", "warning", "error")
 
 
 def log_to_stderr(level: str = "info") -> None:
-    """Send litebert's records to stderr: coloured on a terminal, plain lines elsewhere."""
+    """Write litebert's log records to stderr: in colour on a terminal, as plain lines elsewhere."""
     logger = logging.getLogger("litebert")
     logger.handlers.clear()
     logger.addHandler(_handler())

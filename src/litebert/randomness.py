@@ -1,6 +1,7 @@
-"""Randomness as an argument, keyed by position. Floor 0: no generator outlives the thing it was made for.
+"""Random generators keyed by position, such as (seed, purpose, epoch, example), instead of global random state.
 
-The same key gives the same numbers on any machine, worker or resume; different keys give independent streams.
+The same key gives the same numbers on any machine, in any worker, after any resume; different keys give independent
+streams.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ def torch_seed_for(*key: Key) -> int:
 
 
 def _digest(key: tuple[Key, ...]) -> bytes:
-    """16 bytes that differ for keys that differ, also in type or grouping."""
+    """16 bytes; keys that differ in value, type or grouping have different digests."""
     if not key:
         raise ValueError("rng_for: an empty key would give every caller the same numbers")
     text = "\x1f".join(f"{type(part).__name__}:{part}" for part in key)

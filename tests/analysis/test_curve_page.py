@@ -23,7 +23,7 @@ def run(tmp_path):
             for k in range(1, steps + 1)
         ]
         if evaluated:
-            values = {"mlm_accuracy": 0.25, "mlm_baseline_accuracy": 0.05, "sop_accuracy": 0.5}
+            values = {"mlm_accuracy": 0.25, "majority_token_accuracy": 0.05, "sop_accuracy": 0.5}
             records.append({"step": steps, **{f"evaluation/{name}": value for name, value in values.items()}})
         directory = tmp_path / name
         directory.mkdir(parents=True)
@@ -44,7 +44,7 @@ def test_a_page_stands_alone(run, tmp_path):
 def test_a_card_for_each_quantity_that_any_run_has(run, tmp_path):
     text = write_curve_page([run("a"), run("b", evaluated=False)], tmp_path / "page.html").read_text()
     assert text.count("<section>") == 4, "masked tokens, sentence order, loss, learning rate"
-    assert "always the most frequent token" in text
+    assert "majority-token baseline" in text
     assert "Next sentence" not in text
     assert text.count(f'stroke="{COLOURS[0]}"') == 5
     assert text.count(f'stroke="{COLOURS[1]}"') == 3
@@ -62,12 +62,12 @@ def test_a_baseline_that_differs_between_runs_is_not_drawn():
         {
             "train/learning_rate": Curve("r", (1,), (0.1,)),
             "evaluation/mlm_accuracy": Curve("m", (1,), (0.2,)),
-            "evaluation/mlm_baseline_accuracy": Curve("b", (1,), (baseline,)),
+            "evaluation/majority_token_accuracy": Curve("b", (1,), (baseline,)),
         }
         for baseline in (0.04, 0.05)
     ]
-    assert "most frequent" in curve_page({"a": curves[0], "b": curves[0]})
-    assert "most frequent" not in curve_page({"a": curves[0], "b": curves[1]})
+    assert "majority-token" in curve_page({"a": curves[0], "b": curves[0]})
+    assert "majority-token" not in curve_page({"a": curves[0], "b": curves[1]})
 
 
 def test_many_runs_have_a_colour_each_then_again():

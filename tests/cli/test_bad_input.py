@@ -1,4 +1,4 @@
-"""Bad input: one sentence on stderr, the right exit code, no traceback, nothing half-written."""
+"""Wrong input: one sentence on stderr, the right exit code, no traceback, no partial output."""
 
 import pytest
 
@@ -81,7 +81,7 @@ CASES = {
 
 @pytest.fixture
 def new(tmp_path, made):
-    """Broken things, and a place for what a verb would write."""
+    """Damaged files, and a directory for the output of a command."""
     (tmp_path / "empty.txt").touch()
     (tmp_path / "empty.csv").touch()
     (tmp_path / "word.txt").write_text("Word.\n")
@@ -93,7 +93,7 @@ def new(tmp_path, made):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_bad_input_is_answered_by_one_sentence(case, made, new, capsys):
+def test_wrong_input_gives_one_sentence_and_writes_nothing(case, made, new, capsys):
     code, words = CASES[case]
     words = [word.format(made=made, new=new) for word in words]
     before = listing(new), listing(made)
@@ -107,7 +107,7 @@ def test_bad_input_is_answered_by_one_sentence(case, made, new, capsys):
 
 
 @pytest.mark.parametrize("words", [["doctor", "--jsn"], ["pretrain"], ["info", "tiny", "--length", "long"]])
-def test_a_wrong_flag_is_a_usage_error(words, capsys):
+def test_wrong_flag_is_a_usage_error(words, capsys):
     with pytest.raises(SystemExit) as left:
         main(words)
     assert left.value.code == USAGE

@@ -1,4 +1,4 @@
-"""What a user reads: help that keeps its lines, results on stdout alone."""
+"""Help texts keep their line breaks; only results are printed on stdout."""
 
 import json
 import shutil
@@ -6,35 +6,35 @@ import shutil
 import pytest
 
 from litebert.cli.arguments.common import emit
-from litebert.cli.main import VERBS, main
+from litebert.cli.main import COMMANDS, main
 from litebert.commands.recipes import recipe_names
 
 
-def help_of(verb, capsys, monkeypatch):
+def help_of(command, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     with pytest.raises(SystemExit):
-        main([*verb.split(), "--help"])
+        main([*command.split(), "--help"])
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("verb", ["pretrain", "finetune"])
-def test_every_recipe_begins_a_line(capsys, monkeypatch, verb):
-    lines = help_of(verb, capsys, monkeypatch).splitlines()
+@pytest.mark.parametrize("command", ["pretrain", "finetune"])
+def test_help_lists_every_recipe_on_a_line_of_its_own(capsys, monkeypatch, command):
+    lines = help_of(command, capsys, monkeypatch).splitlines()
     first_words = [line.split()[0] for line in lines if line.startswith("  ") and line[2:3].isalnum()]
-    assert [word for word in first_words if word in recipe_names(verb)] == list(recipe_names(verb))
+    assert [word for word in first_words if word in recipe_names(command)] == list(recipe_names(command))
     assert all(len(line) <= 100 for line in lines if line.startswith("  "))
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_help_shows_no_empty_default_and_no_python(capsys, monkeypatch, verb):
-    shown = help_of(verb, capsys, monkeypatch)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_no_empty_default_and_no_python(capsys, monkeypatch, command):
+    shown = help_of(command, capsys, monkeypatch)
     assert "(default: )" not in shown
     own = shown.partition("settings options")[0].partition("examples options")[0]
     assert "None" not in own
     assert "(default: False)" not in own
 
 
-def test_results_go_to_stdout_and_messages_to_stderr(made, tmp_path, capsys):
+def test_commands_print_results_on_stdout_and_messages_on_stderr(made, tmp_path, capsys):
     words = ["tokenizer", "train", str(made / "text.txt"), "--vocab-size", "55", "--out", str(tmp_path / "t"), "--json"]
     assert main(words) == 0
     assert json.loads(capsys.readouterr().out)["vocab_size"] == 55
@@ -50,13 +50,13 @@ def test_results_go_to_stdout_and_messages_to_stderr(made, tmp_path, capsys):
     assert "training from step 0" in answer.err
 
 
-def test_text_that_is_not_ascii_stays_readable(capsys):
+def test_emit_prints_non_ascii_text_unescaped(capsys):
     emit({"word": "größer"}, "größer", as_json=True)
     emit({"word": "größer"}, "größer", as_json=False)
     assert capsys.readouterr().out == '{"word": "größer"}\ngrößer\n'
 
 
-def test_predicting_works_with_relative_paths(made, tmp_path, monkeypatch, capsys):
+def test_predict_works_with_relative_paths(made, tmp_path, monkeypatch, capsys):
     (tmp_path / "in.csv").write_text("text\nthe film was good\n")
     shutil.copytree(made / "tuned" / "model", tmp_path / "model")
     monkeypatch.chdir(tmp_path)

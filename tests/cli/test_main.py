@@ -1,4 +1,4 @@
-"""The door of the command: which verb is meant, and what an interruption or a closed pipe means."""
+"""The program's entry point: unknown commands, interruptions, closed pipes, log levels."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from litebert.cli import main as door
+from litebert.cli import main as main_module
 from litebert.cli.main import main
 
 
@@ -14,36 +14,38 @@ from litebert.cli.main import main
     ("words", "hint"),
     [
         (["pretain", "tiny"], "unknown command 'pretain tiny'; did you mean 'pretrain'?"),
-        (["corpus", "biuld"], "did you mean 'corpus build' or 'corpus verify' or 'corpus show' or 'corpus stats'?"),
+        (["corpus", "biuld"], "did you mean 'corpus build'?"),
+        (["corpus", "xyzzy"], "did you mean 'corpus build' or 'corpus verify' or 'corpus show' or 'corpus stats'?"),
+        (["tokeniser"], "did you mean 'tokenizer train' or 'tokenizer encode'?"),
         (["xyzzy"], "unknown command 'xyzzy'; see: litebert --help"),
     ],
 )
-def test_an_unknown_verb_is_told_the_nearest(capsys, words, hint):
+def test_unknown_command_suggests_the_nearest(capsys, words, hint):
     assert main(words) == 2
     answer = capsys.readouterr()
     assert hint in answer.err
     assert answer.out == ""
 
 
-def test_an_interruption_is_no_traceback(monkeypatch, capsys):
-    def interrupt(verb, rest):
+def test_interruption_prints_no_traceback(monkeypatch, capsys):
+    def interrupt(command, rest):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(door, "_call", interrupt)
+    monkeypatch.setattr(main_module, "_call", interrupt)
     assert main(["doctor"]) == 130
     assert capsys.readouterr().err.endswith("litebert: interrupted\n")
 
 
-def test_our_own_bugs_are_tracebacks(monkeypatch):
-    def broken(verb, rest):
+def test_unexpected_error_is_a_traceback(monkeypatch):
+    def broken(command, rest):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(door, "_call", broken)
+    monkeypatch.setattr(main_module, "_call", broken)
     with pytest.raises(ZeroDivisionError):
         main(["doctor"])
 
 
-def test_a_reader_that_leaves_is_no_error(made):
+def test_closed_output_pipe_is_no_error(made):
     """`litebert … | head -0`."""
     words = [sys.executable, "-u", "-m", "litebert", "corpus", "show", str(made / "corpus"), "--number", "30"]
     reading, writing = os.pipe()
@@ -54,8 +56,8 @@ def test_a_reader_that_leaves_is_no_error(made):
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize(("level", "said"), [("info", True), ("error", False)])
-def test_the_environment_says_how_much_is_said(made, tmp_path, monkeypatch, capsys, level, said):
+@pytest.mark.parametrize(("level", "logged"), [("info", True), ("error", False)])
+def test_environment_variable_sets_the_log_level(made, tmp_path, monkeypatch, capsys, level, logged):
     monkeypatch.setenv("LITEBERT_LOG", level)
     words = ["convert", str(made / "run" / "model"), str(tmp_path / "out"), "--to", "litebert"]
     (made / "run" / "model" / "SHA256SUMS").rename(tmp_path / "kept")
@@ -63,4 +65,4 @@ def test_the_environment_says_how_much_is_said(made, tmp_path, monkeypatch, caps
         assert main(words) == 0
     finally:
         (tmp_path / "kept").rename(made / "run" / "model" / "SHA256SUMS")
-    assert ("damage could go unnoticed" in capsys.readouterr().err) is said
+    assert ("damage could go unnoticed" in capsys.readouterr().err) is logged

@@ -8,14 +8,14 @@ from litebert.commands.recipes import recipe_names
 
 
 @pytest.mark.parametrize("example", SETTINGS)
-def test_every_setting_in_the_help_is_one(example, made):
+def test_pretrain_help_shows_only_settings_that_exist(example, made):
     load_pretrain_config("tiny", [example.replace("'", "")], corpus=made / "corpus")
 
 
 @pytest.mark.parametrize("name", recipe_names("pretrain"))
-def test_help_names_every_recipe(name):
+def test_pretrain_help_names_every_recipe(name):
     assert f"\n  {name}\n" in description()
 
 
-def test_help_says_how_several_processes_are_started():
+def test_pretrain_help_shows_how_to_start_several_processes():
     assert "torchrun --nproc-per-node 8 --no-python litebert pretrain" in description()

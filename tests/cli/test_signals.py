@@ -1,4 +1,4 @@
-"""The command under a signal: the state is saved, the exit code tells, the same command finishes the run."""
+"""Signals: the state is saved, the exit code is 128 + the signal, the same command resumes the run."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from support.pretrain_runs import TOY
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_saves_and_the_same_command_goes_on(made, tmp_path, number):
+def test_signal_saves_the_state_and_the_same_command_resumes(made, tmp_path, number):
     out = tmp_path / "run"
     settings = [*(word for word in TOY if "duration" not in word), "train.duration=400 steps"]
     words = ["pretrain", "quickstart", *settings, "--corpus", str(made / "corpus"), "--out", str(out)]

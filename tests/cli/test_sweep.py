@@ -20,16 +20,16 @@ def swept(made, tmp_path_factory):
     return file, here / "sweep"
 
 
-def test_a_sweep_answers_again_in_text_and_in_json(made, swept, capsys):
+def test_sweep_of_finished_trials_prints_text_and_json(made, swept, capsys):
     file, out = swept
     words = ["--model", str(made / "run" / "model"), "--train", str(file), "--out", str(out)]
     assert main(["sweep", "quickstart", *QUICK, *words, "--grid", "seed=0..1"]) == 0
     assert "median accuracy" in capsys.readouterr().out
     assert main(["sweep", "quickstart", *QUICK, *words, "--seeds", "2", "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["runs"]) == 2
+    assert len(json.loads(capsys.readouterr().out)["trials"]) == 2
 
 
-def test_the_runs_of_a_sweep_are_an_ensemble(swept, tmp_path, capsys):
+def test_ensemble_of_the_runs_of_a_sweep(swept, tmp_path, capsys):
     file, out = swept
     members = [str(run) for run in sorted((out / "runs").iterdir())]
     assert main(["ensemble", *members, "--data", str(file), "--out", str(tmp_path / "answers.csv")]) == 0
@@ -49,6 +49,6 @@ def test_the_runs_of_a_sweep_are_an_ensemble(swept, tmp_path, capsys):
         (["ensemble", "m", "--data", "d.csv", "--part", "test"], "part: only with a published task"),
     ],
 )
-def test_what_cannot_be_is_refused_with_what_to_do(capsys, words, message):
+def test_wrong_arguments_of_sweep_and_ensemble_are_rejected(capsys, words, message):
     assert main(words) == 2
     assert message in capsys.readouterr().err

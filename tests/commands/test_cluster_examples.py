@@ -1,4 +1,4 @@
-"""The examples for clusters, as far as one machine tells: they parse, hand signals on, make one world of many."""
+"""The cluster examples, as far as one machine can test them: manifests, signals, several workers."""
 
 import importlib.util
 import os
@@ -17,7 +17,7 @@ CLUSTER = Path(__file__).parents[2] / "examples" / "cluster"
 
 
 @pytest.mark.parametrize("path", sorted(CLUSTER.glob("*.yaml")), ids=lambda path: path.name)
-def test_manifests_start_the_command_with_time_to_save(path):
+def test_cluster_manifests_start_pretraining_with_time_to_save(path):
     documents = list(yaml.safe_load_all(path.read_text()))
     job = documents[-1]
     spec = job["spec"].get("pytorchReplicaSpecs", {"Worker": job["spec"]})["Worker"]["template"]["spec"]
@@ -28,7 +28,7 @@ def test_manifests_start_the_command_with_time_to_save(path):
     assert {"name": "TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "value": "1"} in spec["containers"][0]["env"]
 
 
-STANDINS = {
+FAKE_COMMANDS = {
     # Slurm starts the task and, where the test says so, sends it the signal that the time is up.
     "srun": '"$@" & task=$!\nif [ -n "$TIME_IS_UP" ]; then sleep 0.7; kill -USR1 $task; fi\nwait $task',
     "scontrol": 'if [ "$1" = requeue ]; then touch "$HERE/requeued"; else echo node-1; fi',
@@ -48,23 +48,23 @@ SAVES = 'trap "touch $HERE/run/checkpoints/LATEST; exit 138" USR1; while :; do s
     ],
     ids=["time is up", "wrong setting", "finished", "node lost after a save"],
 )
-def test_the_slurm_job_is_queued_again_only_where_that_helps(tmp_path, worker, time_is_up, code, requeued):
+def test_slurm_job_is_requeued_only_after_a_saved_checkpoint(tmp_path, worker, time_is_up, code, requeued):
     (tmp_path / "run" / "checkpoints").mkdir(parents=True)
-    for name, text in STANDINS.items():
+    for name, text in FAKE_COMMANDS.items():
         (tmp_path / name).write_text(f"#!/bin/bash\n{text}\n")
         (tmp_path / name).chmod(stat.S_IRWXU)
     slurm = {"SLURM_JOB_NODELIST": "node-[1-2]", "SLURM_JOB_NUM_NODES": "2", "SLURM_JOB_ID": "7"}
     slurm |= {"SLURM_CPUS_PER_TASK": "16", "SLURM_GPUS_ON_NODE": "8"}
     environment = os.environ | slurm | {"HERE": str(tmp_path), "WORKER": worker, "TIME_IS_UP": time_is_up}
     environment["PATH"] = f"{tmp_path}:{environment['PATH']}"
-    words = ["bash", str(CLUSTER / "pretrain.sbatch"), "corpus", str(tmp_path / "run"), "paper-base", "train.seed=1"]
+    words = ["bash", str(CLUSTER / "pretrain.sbatch"), "corpus", str(tmp_path / "run"), "paper-base", "seed=1"]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == code, done.stderr
     assert (tmp_path / "requeued").exists() is requeued
     started = (tmp_path / "words").read_text()
     assert "--nnodes 2 --nproc-per-node 8" in started
     assert "--rdzv-endpoint node-1:29400" in started
-    assert f"litebert pretrain paper-base train.seed=1 --corpus corpus --out {tmp_path / 'run'}" in started
+    assert f"litebert pretrain paper-base seed=1 --corpus corpus --out {tmp_path / 'run'}" in started
 
 
 RAY_WORKER = """
@@ -84,7 +84,7 @@ assert reports and reports[0]["mlm_accuracy"] >= 0, reports
 """
 
 
-def test_rays_workers_train_as_one(corpus_directory, tmp_path):
+def test_ray_workers_train_like_one_process(corpus_directory, tmp_path):
     """Two processes as Ray starts them see the same losses as one process that sees the whole batch."""
     from litebert.commands.pretrain.pretrain import pretrain
 
@@ -106,11 +106,11 @@ def test_rays_workers_train_as_one(corpus_directory, tmp_path):
         assert one == pytest.approx(other, rel=1e-4)
 
 
-def test_rays_command_line_takes_settings_anywhere():
+def test_ray_command_line_takes_settings_anywhere():
     specification = importlib.util.spec_from_file_location("ray_train", CLUSTER / "ray_train.py")
     assert specification is not None
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
-    given = module.arguments(["c", "r", "train.seed=1", "--workers", "4", "batch_size=8"])
-    assert (given.workers, given.overrides, given.recipe) == (4, ["train.seed=1", "batch_size=8"], "paper-base")
+    given = module.arguments(["c", "r", "seed=1", "--workers", "4", "batch_size=8"])
+    assert (given.workers, given.overrides, given.recipe) == (4, ["seed=1", "batch_size=8"], "paper-base")

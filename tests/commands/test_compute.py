@@ -1,4 +1,4 @@
-"""How a model computes: settings that change what a step costs and none of its numbers."""
+"""Compute settings change what a step costs and none of its results."""
 
 import pytest
 
@@ -14,7 +14,7 @@ STEPS = ("train.duration=3 steps", "max_eval_examples=0")
 
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("every", [None, 2])
-def test_an_encoder_is_told(small_config, monkeypatch, compiled, every):
+def test_compute_configures_the_encoder(small_config, monkeypatch, compiled, every):
     calls = []
     monkeypatch.setattr(Encoder, "compile_blocks", lambda self: calls.append(self))
     model = SentenceEmbedder(small_config)
@@ -24,8 +24,8 @@ def test_an_encoder_is_told(small_config, monkeypatch, compiled, every):
 
 
 @pytest.mark.parametrize("every", [1, 2])
-def test_computing_activations_again_changes_no_loss(corpus_directory, tmp_path, every):
-    """Nor does dropout, which is drawn again as it was."""
+def test_activation_checkpointing_changes_no_loss(corpus_directory, tmp_path, every):
+    """With dropout, too: recomputation draws the same mask."""
     pretrain(plan(corpus_directory, *STEPS), tmp_path / "kept")
     again = plan(corpus_directory, *STEPS, f"compute.activation_checkpoint_interval={every}")
     pretrain(again, tmp_path / "again")
@@ -33,14 +33,14 @@ def test_computing_activations_again_changes_no_loss(corpus_directory, tmp_path,
     assert computed == pytest.approx(kept, rel=1e-6)
 
 
-def test_a_run_that_had_too_little_memory_goes_on_with_fewer_activations(corpus_directory, tmp_path):
+def test_run_resumes_with_other_compute_settings_and_microbatch_size(corpus_directory, tmp_path):
     pretrain(plan(corpus_directory, *STEPS, "train.schedule=constant"), tmp_path / "run")
     more = ("train.duration=5 steps", "train.schedule=constant", "train.allow_config_changes=[train.duration]")
     changed = plan(corpus_directory, *STEPS[1:], *more, "compute.activation_checkpoint_interval=1", "microbatch_size=2")
     assert pretrain(changed, tmp_path / "run").steps == 5
 
 
-def test_the_dry_run_counts_fewer_activations(corpus_directory, tmp_path):
+def test_dry_run_counts_fewer_activations_with_checkpointing(corpus_directory, tmp_path):
     all_kept, few = (
         dry_run(plan(corpus_directory, *STEPS, "model.num_hidden_layers=6", *more), tmp_path).activations
         for more in ((), ("compute.activation_checkpoint_interval=1",))

@@ -1,11 +1,11 @@
-"""The doctor: tells what is there, advises where something is amiss, changes nothing."""
+"""The doctor: reports what the machine offers, advises where something is wrong, changes nothing."""
 
-import os
+from dataclasses import replace
 
 import pytest
 
-from litebert.commands import doctor as room
-from litebert.commands.doctor import CORE, EXTRAS, Diagnosis, doctor
+from litebert.commands import doctor as module
+from litebert.commands.doctor import CORE, EXTRAS, Diagnosis, MatmulThroughput, doctor
 
 GIB = 1024**3
 
@@ -15,42 +15,47 @@ def diagnosis(tmp_path_factory):
     return doctor(tmp_path_factory.mktemp("disk"))
 
 
-def test_it_tells_versions_devices_and_sizes(diagnosis):
+def test_doctor_reports_versions_devices_and_sizes(diagnosis):
     assert set(diagnosis.versions) == set(CORE)
     assert set(diagnosis.extras) == set(EXTRAS)
     assert diagnosis.devices[-1] == "cpu"
     assert diagnosis.cores >= 1
     assert diagnosis.disk_free_bytes > 0
-    assert min(diagnosis.matmul_fp32, diagnosis.matmul_bf16) > 0
+    assert all(min(each.fp32, each.bf16) > 0 for each in diagnosis.matmul)
 
 
-def test_every_figure_is_shown(diagnosis):
+def test_diagnosis_text_shows_every_figure(diagnosis, tmp_path):
     text = diagnosis.to_text()
     for shown in (diagnosis.processor, diagnosis.python, f"torch {diagnosis.versions['torch']}", "GFLOP/s", "plot"):
         assert shown in text
-    assert Diagnosis(**diagnosis.to_dict()) == diagnosis
+    diagnosis.write(tmp_path / "diagnosis.json")
+    assert Diagnosis.read(tmp_path / "diagnosis.json") == diagnosis
 
 
-def test_unknown_memory_is_called_unknown(diagnosis, monkeypatch):
-    monkeypatch.setattr(os, "sysconf", lambda name: (_ for _ in ()).throw(ValueError(name)))
-    assert room._memory_bytes() is None
-    unknown = Diagnosis(**{**diagnosis.to_dict(), "memory_bytes": None, "advice": ["mind the step"]})
+def test_diagnosis_text_without_a_known_memory_size(diagnosis):
+    unknown = replace(diagnosis, memory_bytes=None, advice=["free some disk"])
     assert "memory     unknown" in unknown.to_text()
-    assert unknown.to_text().endswith("note       mind the step")
+    assert unknown.to_text().endswith("note       free some disk")
+
+
+def test_matmul_table_names_the_precision_that_is_faster(diagnosis):
+    rates = [MatmulThroughput("cuda", 100.0, 800.0), MatmulThroughput("cpu", 90.0, 40.0)]
+    lines = replace(diagnosis, matmul=rates).to_text().splitlines()
+    assert [line.split()[-1] for line in lines if line.startswith("           c")] == ["bf16", "fp32"]
 
 
 @pytest.mark.parametrize(
-    ("rates", "disk", "threads", "said"),
+    ("rates", "disk", "threads", "message"),
     [
-        ((2.0, 1.0), 9 * GIB, None, "bf16 is slower"),
+        ((2.0, 1.0), 9 * GIB, None, "bf16 is 2.0 times slower than fp32 on cpu"),
         ((1.0, 2.0), 1 * GIB, None, "less than 2 GiB"),
         ((1.0, 2.0), 9 * GIB, "3", "OMP_NUM_THREADS=3"),
         ((1.0, 2.0), 9 * GIB, None, None),
     ],
 )
-def test_advice_is_given_where_something_is_amiss(monkeypatch, rates, disk, threads, said):
+def test_doctor_advises_where_something_is_wrong(monkeypatch, rates, disk, threads, message):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     if threads:
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
-    advice = room._advice(*rates, disk)
-    assert [said in line for line in advice] == ([True] if said else [])
+    advice = module._advice([MatmulThroughput("cpu", *rates)], disk)
+    assert [message in line for line in advice] == ([True] if message else [])

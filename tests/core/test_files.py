@@ -31,14 +31,14 @@ def make(directory: Path, **files: str) -> Path:
     return directory
 
 
-def test_a_written_file_has_its_content_and_leaves_nothing_else(tmp_path):
+def test_write_text_leaves_no_other_file(tmp_path):
     write_text(tmp_path / "deep" / "a.txt", "one")
     write_json(tmp_path / "deep" / "a.txt", {"ä": 1})
     assert (tmp_path / "deep" / "a.txt").read_text(encoding="utf-8") == '{\n  "ä": 1\n}\n'
     assert contents(tmp_path / "deep") == {"a.txt"}
 
 
-def test_a_json_object_is_read_as_it_was_written(tmp_path):
+def test_json_object_round_trip(tmp_path):
     write_json(tmp_path / "a.json", {"ä": [1, None]})
     assert read_json_object(tmp_path / "a.json", if_missing="") == {"ä": [1, None]}
 
@@ -52,7 +52,7 @@ def test_a_json_object_is_read_as_it_was_written(tmp_path):
         ("[1]", "holds list, expected a JSON object; take a fresh copy"),
     ],
 )
-def test_what_is_no_json_object_is_said(tmp_path, content, message):
+def test_read_json_object_rejects_other_content(tmp_path, content, message):
     file = tmp_path / "a.json"
     if content is not None:
         file.write_text(content, errors="surrogateescape")
@@ -60,13 +60,13 @@ def test_what_is_no_json_object_is_said(tmp_path, content, message):
         read_json_object(file, if_missing="say where")
 
 
-def test_a_json_file_below_a_file_is_missing(tmp_path):
+def test_read_json_object_below_a_file_is_missing(tmp_path):
     (tmp_path / "a").touch()
     with pytest.raises(CheckpointError, match=r"b\.json: missing"):
         read_json_object(tmp_path / "a" / "b.json", if_missing="say where")
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     write_text(tmp_path / "a.txt", "old")
     monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
     with pytest.raises(CheckpointError, match="disk is full"):
@@ -75,14 +75,14 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert contents(tmp_path) == {"a.txt"}
 
 
-def test_a_directory_appears_whole_with_its_manifest(tmp_path):
+def test_atomic_directory_appears_completely_with_its_manifest(tmp_path):
     directory = make(tmp_path / "d", a="1", b="2")
     assert contents(directory) == {"a", "b", MANIFEST}
     assert set(read_manifest(directory)) == {"a", "b"}
     verify_manifest(directory)
 
 
-def test_a_directory_that_fails_leaves_the_old_one(tmp_path):
+def test_failed_atomic_directory_leaves_the_old_one(tmp_path):
     make(tmp_path / "d", a="old")
 
     def fail() -> None:
@@ -96,7 +96,7 @@ def test_a_directory_that_fails_leaves_the_old_one(tmp_path):
     assert contents(tmp_path) == {"d"}
 
 
-def test_a_directory_replaces_the_old_one(tmp_path):
+def test_atomic_directory_replaces_the_old_one(tmp_path):
     make(tmp_path / "d", a="old")
     make(tmp_path / "d", b="new")
     assert contents(tmp_path / "d") == {"b", MANIFEST}
@@ -105,7 +105,7 @@ def test_a_directory_replaces_the_old_one(tmp_path):
 
 @pytest.mark.parametrize("damage", ["flip", "truncate", "delete"])
 @pytest.mark.parametrize("error", [CheckpointError, DataError])
-def test_damage_is_found_and_named(tmp_path, damage, error):
+def test_verify_manifest_names_the_damaged_file(tmp_path, damage, error):
     directory = make(tmp_path / "d", weights="abc")
     if damage == "delete":
         (directory / "weights").unlink()
@@ -116,26 +116,26 @@ def test_damage_is_found_and_named(tmp_path, damage, error):
 
 
 @pytest.mark.parametrize("manifest", [b"nonsense\n", b"\xff\xff", b"0" * 64 + b"  ../outside\n"])
-def test_a_damaged_manifest_is_refused(tmp_path, manifest):
+def test_damaged_manifest_is_rejected(tmp_path, manifest):
     write_bytes(tmp_path / MANIFEST, manifest)
     with pytest.raises(CheckpointError, match=MANIFEST):
         verify_manifest(tmp_path)
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.EFBIG])
-def test_refusals_of_the_system_are_explained(number):
+def test_os_errors_become_checkpoint_errors(number):
     with pytest.raises(CheckpointError, match=r"place: could not be written"), translate_os_errors(Path("place")):
         raise OSError(number, "x")
 
 
-def test_other_system_errors_pass_unchanged():
+def test_other_os_errors_pass_unchanged():
     with pytest.raises(OSError, match="strange"), translate_os_errors(Path("place")):
         raise OSError(errno.ENOTTY, "strange")
 
 
-def test_refusals_that_a_library_in_rust_only_tells_in_words_are_explained():
+def test_os_errors_in_messages_of_rust_libraries_are_recognised():
     with (
-        pytest.raises(CheckpointError, match=r"place \(5 kB\): .*disk is full, .* left"),
+        pytest.raises(CheckpointError, match=r"place \(5 kB\): .*disk is full, .* free"),
         translate_os_errors(Path("place"), needed=5000),
     ):
         raise Exception("Error while serializing: I/O error: No space left on device (os error 28)")
@@ -143,15 +143,15 @@ def test_refusals_that_a_library_in_rust_only_tells_in_words_are_explained():
         raise Exception("strange (os error)")
 
 
-def test_a_disk_without_room_is_refused_before_anything_is_written(tmp_path):
+def test_require_space_rejects_a_full_disk(tmp_path):
     path = tmp_path / "not" / "yet"
     require_space(path, free_space(path) // 2)
-    with pytest.raises(CheckpointError, match=r"yet: needs 9,.* GB, but the disk has .* left"):
+    with pytest.raises(CheckpointError, match=r"yet: needs 9,.* GB, but the disk has .* free"):
         require_space(path, 9 * 10**18)
 
 
 @pytest.mark.parametrize(
     ("size", "text"), [(12, "12 bytes"), (1500, "1.5 kB"), (23_400_000, "23.4 MB"), (3e12, "3,000.0 GB")]
 )
-def test_sizes_are_written_for_people(size, text):
+def test_readable_bytes(size, text):
     assert readable_bytes(size) == text

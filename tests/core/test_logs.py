@@ -15,16 +15,16 @@ def _restored():
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_every_level_is_set(level):
+def test_log_to_stderr_sets_the_level(level):
     log_to_stderr(level)
     assert logging.getLogger("litebert").level == getattr(logging, level.upper())
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_records_go_to_stderr_only(monkeypatch, capsys, terminal):
+def test_log_records_go_to_stderr_only(monkeypatch, capsys, terminal):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
     log_to_stderr("info")
-    logging.getLogger("litebert.somewhere").info("a claim")
+    logging.getLogger("litebert.somewhere").info("a message")
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "a claim" in captured.err
+    assert "a message" in captured.err

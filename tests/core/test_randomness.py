@@ -12,20 +12,20 @@ KEYS = st.lists(st.integers() | st.text(max_size=5), min_size=1, max_size=4).map
 
 
 @given(KEYS)
-def test_the_same_key_gives_the_same_numbers(key):
+def test_rng_for_the_same_key_gives_the_same_numbers(key):
     assert np.array_equal(rng_for(*key).random(4), rng_for(*key).random(4))
     assert torch_seed_for(*key) == torch_seed_for(*key)
     assert 0 <= torch_seed_for(*key) < 2**63
 
 
 @given(KEYS, KEYS)
-def test_different_keys_give_different_streams(first, second):
+def test_rng_for_different_keys_gives_different_streams(first, second):
     typed = [[(type(part), part) for part in key] for key in (first, second)]
     if typed[0] != typed[1]:
         assert rng_for(*first).integers(2**63) != rng_for(*second).integers(2**63)
 
 
-def test_the_stream_does_not_depend_on_the_process():
+def test_rng_for_does_not_depend_on_the_process():
     code = "from litebert.randomness import rng_for; print(rng_for(1, 'masking', 2).integers(10**9))"
     command = [sys.executable, "-c", code]
     first, second = (
@@ -35,6 +35,6 @@ def test_the_stream_does_not_depend_on_the_process():
     assert first == second == f"{rng_for(1, 'masking', 2).integers(10**9)}\n"
 
 
-def test_an_empty_key_is_refused():
+def test_rng_for_rejects_an_empty_key():
     with pytest.raises(ValueError, match="empty key"):
         rng_for()

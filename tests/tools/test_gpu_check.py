@@ -1,4 +1,4 @@
-"""The command for borrowed GPUs, at toy size on the CPU: each part runs, and none is lost because another fails."""
+"""tools/gpu_check.py at toy size on the CPU: every part runs, and the result of each is kept if another fails."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ TOOLS = Path(__file__).parents[2] / "tools"
 
 @pytest.fixture
 def gpu_check(monkeypatch, tmp_path):
-    """The command, giving its exit status, the parts of its JSON, and its table."""
+    """Runs the command; returns its exit status, the parts of its JSON, and its table."""
     monkeypatch.syspath_prepend(TOOLS)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     from gpu_check import main
@@ -23,7 +23,7 @@ def gpu_check(monkeypatch, tmp_path):
     return run
 
 
-def test_every_part_leaves_its_figures(gpu_check, tmp_path):
+def test_gpu_check_writes_the_results_of_every_part(gpu_check, tmp_path):
     pytest.importorskip("transformers")
     pytest.importorskip("matplotlib")
     status, parts, table = gpu_check()
@@ -38,7 +38,7 @@ def test_every_part_leaves_its_figures(gpu_check, tmp_path):
     assert "best litebert / best transformers" in table
 
 
-def test_parts_that_run_out_of_time_are_stopped_and_recorded(gpu_check):
+def test_gpu_check_stops_and_records_parts_that_exceed_their_time(gpu_check):
     status, parts, table = gpu_check("--minutes", "0.0001")
     assert status == 1
     assert all(part["stopped"] and not part["ok"] for part in parts.values())

@@ -1,10 +1,10 @@
-"""`litebert doctor`: what this machine offers."""
+"""`litebert doctor`: a diagnosis of this machine."""
 
 from litebert.cli.arguments.common import Json, emit
 
 
 def doctor(json: Json = False) -> None:
-    """Versions, devices, threads, memory, disk and the measured matrix rate of this machine."""
+    """Versions, devices, threads, memory, disk and the measured matmul throughput of this machine."""
     from litebert.commands.doctor import doctor as run
 
     diagnosis = run()

@@ -1,12 +1,12 @@
-"""The command `litebert`: finds the verb, parses its arguments, turns errors into a sentence and an exit code.
+"""The program `litebert`: finds the command, parses its arguments, turns errors into a sentence and an exit code.
 
-Before: a shell. After: one module of this room for each verb. Nothing heavy is imported before the verb is known,
-so that `litebert --help` answers at once.
+The module of a command is imported only when the command is called, so `litebert --help` prints at once.
 """
 
 import os
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -15,13 +15,10 @@ from litebert.cli.arguments.common import is_first_process
 from litebert.errors import LitebertError
 from litebert.logs import log_to_stderr
 
-VERBS: dict[str, tuple[str, str]] = {
-    "quickstart": (
-        "quickstart:quickstart",
-        "the whole product in minutes, on text already on this machine or yours",
-    ),
+COMMANDS: dict[str, tuple[str, str]] = {
+    "quickstart": ("quickstart:quickstart", "every step in minutes, on text already on this machine or yours"),
     "tokenizer train": ("tokenizer:train", "learn a SentencePiece vocabulary from text"),
-    "tokenizer encode": ("tokenizer:encode", "show how text becomes pieces and ids"),
+    "tokenizer encode": ("tokenizer:encode", "show the subword tokens and ids of text"),
     "prepare wikipedia": ("prepare:wikipedia", "turn Wikipedia dumps into text for `corpus build`"),
     "prepare books": ("prepare:books", "turn a folder of books into text for `corpus build`"),
     "prepare reading-comprehension": (
@@ -30,20 +27,21 @@ VERBS: dict[str, tuple[str, str]] = {
     ),
     "corpus build": ("corpus.corpus:build", "turn text files into a corpus directory"),
     "corpus verify": ("corpus.corpus:verify", "check every byte and count of a corpus directory"),
-    "corpus show": ("corpus.corpus:show", "show training examples as a person reads them"),
+    "corpus show": ("corpus.corpus:show", "show training examples in readable form"),
     "corpus stats": ("corpus.corpus:stats", "statistics of a corpus and its examples, with plots"),
     "pretrain": ("pretrain:pretrain", "train an encoder on a corpus with a recipe"),
-    "evaluate": ("evaluate:evaluate", "score a model on held-out text or on a labelled file"),
+    "evaluate": ("evaluate:evaluate", "score a model on validation text or on a labelled file"),
     "finetune": ("finetune:finetune", "train a model on a labelled file"),
-    "sweep": ("sweep:sweep", "fine-tune with several seeds, or over a grid of settings, and compare"),
+    "sweep": ("sweep:sweep", "fine-tune with several seeds, or over a grid of settings, and compare the runs"),
     "ensemble": ("ensemble:ensemble", "average the predictions of several fine-tuned models"),
-    "predict": ("predict:predict", "answer for every row of a file: masked words, classes, values"),
-    "submit": ("glue_submission:submit", "answer the test files of GLUE and pack them for its leaderboard"),
+    "predict": ("predict:predict", "predict every example of a file: labels, values, answers, masked tokens"),
+    "submit": ("glue_submission:submit", "predict the test files of GLUE and pack them for its leaderboard"),
     "convert": ("convert:convert", "read and write transformers and TensorFlow checkpoints"),
-    "analyze curves": ("analyze:curves", "draw the curves of runs on one page"),
+    "analyze curves": ("analyze:curves", "plot the curves of runs on one page"),
     "info": ("info:info", "parameters, FLOPs and memory of a preset or a model directory"),
     "doctor": ("doctor:doctor", "versions, devices, threads and disk of this machine"),
 }
+"""Command → the function that runs it, as `module:function` below `litebert.cli`, and its summary."""
 EXIT_AFTER_INTERRUPT = 130
 
 
@@ -56,73 +54,74 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[0] == "--version":
         print(f"litebert {__version__}")
         return 0
-    verb, rest = _split(words)
-    if verb is None:
+    command, rest = _split(words)
+    if command is None:
         return _unknown(words)
-    # Started by torchrun, all processes do the work and the first one tells of it.
+    # Of several processes started by torchrun only the first one logs.
     log_to_stderr(os.environ.get("LITEBERT_LOG", "info") if is_first_process() else "error")
-    # Threads that wait for each other sleep soon instead of spinning: on a machine that does anything else besides,
-    # spinning made training steps several times slower (docs/log.md). Read by OpenMP when torch is imported.
+    # OpenMP threads that wait sleep soon instead of spinning: spinning made training steps several times slower on a
+    # machine with other load (docs/log.md). OpenMP reads the variable when torch is imported.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-    # Large tensors in large pages: a training step on a CPU asks the kernel for 20,000 small ones otherwise, 4 % of it.
+    # Huge pages for large tensors: without them a training step on a CPU takes 20,000 page faults, 4 % of its time.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
-    return _explained(lambda: _call(verb, rest))
+    return _exit_code(lambda: _call(command, rest))
 
 
 def overview() -> str:
     """The text of `litebert --help`."""
-    width = max(map(len, VERBS))
-    lines = [f"  litebert {verb.ljust(width)}  {summary}" for verb, (_, summary) in VERBS.items()]
+    width = max(map(len, COMMANDS))
+    lines = [f"  litebert {command.ljust(width)}  {summary}" for command, (_, summary) in COMMANDS.items()]
     return "\n".join(
         [
             f"litebert {__version__}: ALBERT, from raw text to a small, fast encoder.",
             "",
             *lines,
             "",
-            "`litebert VERB --help` explains one. Results go to stdout, messages to stderr.",
+            "`litebert COMMAND --help` describes one. Results go to stdout, messages to stderr.",
             "Exit codes: 0 done, 1 failed, 2 usage or settings, 3 data, 4 checkpoint or model,",
             "130/143 stopped by a signal with the state saved.",
-            "LITEBERT_LOG=debug|info|warning|error sets how much is said.",
+            "LITEBERT_LOG=debug|info|warning|error sets the log level.",
         ]
     )
 
 
 def _split(words: list[str]) -> tuple[str | None, list[str]]:
-    """The verb at the front, of two words or one, and what follows it."""
+    """The command at the front, of two words or one, and its arguments."""
     for length in (2, 1):
-        verb = " ".join(words[:length])
-        if len(words) >= length and verb in VERBS:
-            return verb, words[length:]
+        command = " ".join(words[:length])
+        if len(words) >= length and command in COMMANDS:
+            return command, words[length:]
     return None, words
 
 
 def _unknown(words: list[str]) -> int:
-    from difflib import get_close_matches
-
-    rooms = [verb for verb in VERBS if verb.split()[0] == words[0]]
-    if rooms and (len(words) == 1 or words[1] in ("-h", "--help")):
-        print("\n".join(f"litebert {verb}  {VERBS[verb][1]}" for verb in rooms))
+    groups = get_close_matches(words[0], {command.split()[0] for command in COMMANDS}, n=1)
+    members = [command for command in COMMANDS if command.split()[0] in groups]
+    if words[0] in groups and (len(words) == 1 or words[1] in ("-h", "--help")):
+        print("\n".join(f"litebert {command}  {COMMANDS[command][1]}" for command in members))
         return 0
-    close = rooms or get_close_matches(" ".join(words[:2]), VERBS, n=1) or get_close_matches(words[0], VERBS, n=1)
-    hint = f"did you mean {' or '.join(repr(verb) for verb in close)}?" if close else "see: litebert --help"
+    nearest = [
+        command for command in members if get_close_matches(" ".join(words[1:2]), [command.split()[-1]])
+    ] or members
+    hint = f"did you mean {' or '.join(map(repr, nearest))}?" if nearest else "see: litebert --help"
     print(f"litebert: unknown command {' '.join(words[:2])!r}; {hint}", file=sys.stderr)
     return 2
 
 
-def _call(verb: str, rest: list[str]) -> int:
+def _call(command: str, rest: list[str]) -> int:
     import tyro
 
-    module_name, _, function_name = VERBS[verb][0].partition(":")
+    module_name, _, function_name = COMMANDS[command][0].partition(":")
     module = import_module(f"litebert.cli.{module_name}")
     function: Callable[..., Any] = getattr(module, function_name)
     description = getattr(module, "description", lambda: None)()
     config = (tyro.conf.OmitArgPrefixes,)
-    tyro.cli(function, prog=f"litebert {verb}", args=rest, description=description, config=config)
+    tyro.cli(function, prog=f"litebert {command}", args=rest, description=description, config=config)
     return 0
 
 
-def _explained(call: Callable[[], int]) -> int:
-    """The exit code of `call`; an error the user can mend becomes one paragraph on stderr."""
+def _exit_code(call: Callable[[], int]) -> int:
+    """The exit code of `call`; an error that the user can correct is one paragraph on stderr."""
     try:
         return call()
     except LitebertError as error:
@@ -132,7 +131,7 @@ def _explained(call: Callable[[], int]) -> int:
         print("litebert: interrupted", file=sys.stderr)
         return EXIT_AFTER_INTERRUPT
     except BrokenPipeError:
-        # The reader of our output (head, less) left; closing quietly is what a Unix tool does.
+        # The reader of the output (head, less) has closed it: end quietly, as Unix tools do.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 

@@ -34,7 +34,7 @@ def sweep(
     out: Path,
     grid: Grid = (),
     seeds: Seeds = None,
-    restarts: int = 0,
+    retry_collapsed: int = 0,
     jobs: int = 1,
     rows: TrainingRows = NO_ROWS,
     columns: ColumnArguments = COLUMNS,
@@ -50,15 +50,15 @@ def sweep(
         out: directory of the sweep, to make or to resume
         grid: settings with the values to try; every combination is a run; a..b is a range of whole numbers
         seeds: how many seeds to try, from 0: short for --grid seed=0..N-1
-        restarts: how often a run that learned nothing is begun again with another seed
+        retry_collapsed: how often a trial that collapsed or diverged is replaced by one with another seed
         jobs: runs at once, each in a process with its part of the threads, and of the GPUs
         from_scratch: start from random weights; `model` is then a preset or a directory for its architecture
     """
     from litebert.commands.sweep.sweep import sweep as run
     from litebert.commands.sweep.sweep_settings import load_sweep_config
-    from litebert.training.monitoring.progress_display import progress_display
+    from litebert.training.callbacks.progress_display import progress_display
 
     given = {"model": model, "from_scratch": from_scratch, "data": rows.setting(recipe, columns)}
-    plan = load_sweep_config(recipe, settings, given=given, grid=grid, seeds=seeds, restarts=restarts)
-    result = run(plan, out, jobs=jobs, listeners=[progress_display()])
+    plan = load_sweep_config(recipe, settings, given=given, grid=grid, seeds=seeds, retry_collapsed=retry_collapsed)
+    result = run(plan, out, jobs=jobs, callbacks=[progress_display()])
     emit(result.to_dict(), result.to_text(), as_json=json)

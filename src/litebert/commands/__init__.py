@@ -1,1 +1,1 @@
-"""What each command does, as a function over a settings class. Before: all packages but cli. After: cli."""
+"""The commands of litebert as functions of a settings class. Before: all packages but cli. After: cli."""

@@ -1,26 +1,29 @@
-"""How a model computes, on which no number depends beyond rounding. Before: settings. After: how a run starts."""
+"""Settings that change what a step costs and, up to rounding, none of its results."""
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from pydantic import Field
-from torch import nn
 
-from litebert.model.encoder import Encoder
 from litebert.settings import Settings
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from litebert.model.encoder import Encoder
 
 
 class Compute(Settings):
-    """What is traded: time at the start against time for each step, time against memory."""
+    """Compilation and activation checkpointing."""
 
     compile: bool = False
     """Compile the block with torch.compile: a minute or more before the first step, faster steps on a GPU."""
     activation_checkpoint_interval: int | None = Field(default=None, gt=0)
-    """Keep activations at every so many layers and compute those between again in the backward: less memory, a third
-    more time. Null keeps all."""
+    """Keep the activations of every n-th layer only and recompute the others in the backward pass: less memory, a third
+    more time. Null keeps all of them."""
 
-    def apply(self, model: nn.Module) -> None:
-        """Make the encoder of `model` compute so."""
-        encoder = cast(Encoder, model.encoder)
+    def apply(self, model: "nn.Module") -> None:
+        """Configure the encoder of `model` accordingly."""
+        encoder = cast("Encoder", model.encoder)
         encoder.checkpoint_every = self.activation_checkpoint_interval
         if self.compile:
             encoder.compile_blocks()

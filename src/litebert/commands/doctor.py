@@ -1,12 +1,8 @@
-"""What this machine offers and what is amiss: versions, devices, threads, memory, disk, a measured matrix rate.
-
-Before: nothing. After: a person who asks why something is slow or missing.
-"""
+"""Diagnosis of this machine: versions, devices, threads, memory, disk, measured matmul throughput."""
 
 import importlib.util
 import os
 import platform
-import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +10,8 @@ from pathlib import Path
 import torch
 
 from litebert.commands.result import Result
-from litebert.commands.run_directory import package_version, processor_name
+from litebert.files import free_space, readable_bytes
+from litebert.machine import num_cores, package_version, processor_name, total_memory
 
 CORE = ("litebert", "torch", "numpy", "sentencepiece", "safetensors", "huggingface-hub", "pydantic", "tyro")
 EXTRAS = {
@@ -25,12 +22,27 @@ EXTRAS = {
     "wandb": ("wandb",),
 }
 LOW_DISK_BYTES = 2 * 1024**3
-MATRIX_SIZE = 1024
+MATRIX_SIZES = {"cpu": 1024, "cuda": 4096}
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+
+
+@dataclass(frozen=True)
+class MatmulThroughput:
+    """Measured throughput of square matrix products on one device, in GFLOP/s."""
+
+    device: str
+    fp32: float
+    bf16: float
+
+    @property
+    def fastest_precision(self) -> str:
+        """Value of `train.precision` that trains fastest here, as far as matrix products decide."""
+        return "bf16" if self.bf16 > self.fp32 else "fp32"
 
 
 @dataclass(frozen=True)
 class Diagnosis(Result):
-    """What `litebert doctor` found; rates in GFLOP/s, sizes in bytes."""
+    """The result of `litebert doctor`; sizes in bytes."""
 
     python: str
     platform: str
@@ -42,45 +54,46 @@ class Diagnosis(Result):
     memory_bytes: int | None
     disk_free_bytes: int
     devices: list[str]
-    matmul_fp32: float
-    matmul_bf16: float
+    matmul: list[MatmulThroughput]
     advice: list[str]
 
     def to_text(self) -> str:
         """The diagnosis for a person."""
-        gib = 1024**3
-        memory = f"{self.memory_bytes / gib:.1f} GiB" if self.memory_bytes else "unknown"
+        memory = readable_bytes(self.memory_bytes) if self.memory_bytes else "unknown"
         lines = [
             f"python     {self.python} on {self.platform}",
             f"processor  {self.processor}: {self.cores} cores, torch uses {self.threads} threads",
             f"memory     {memory}",
-            f"disk       {self.disk_free_bytes / gib:.1f} GiB free here",
+            f"disk       {readable_bytes(self.disk_free_bytes)} free here",
             f"devices    {', '.join(self.devices)}",
-            f"matmul     {self.matmul_fp32:.0f} GFLOP/s in fp32, {self.matmul_bf16:.0f} in bf16",
             "versions   " + ", ".join(f"{name} {number}" for name, number in self.versions.items()),
-            "extras     " + ", ".join(f"{name} {'yes' if there else 'no'}" for name, there in self.extras.items()),
+            "extras     " + ", ".join(f"{name} {'yes' if found else 'no'}" for name, found in self.extras.items()),
+            "matmul     device      fp32 GFLOP/s  bf16 GFLOP/s  use train.precision",
+            *(
+                f"           {each.device:<10}{each.fp32:>14,.0f}{each.bf16:>14,.0f}  {each.fastest_precision}"
+                for each in self.matmul
+            ),
         ]
         return "\n".join([*lines, *(f"note       {line}" for line in self.advice)])
 
 
 def doctor(directory: Path = Path()) -> Diagnosis:
-    """Look at this machine; `directory` is the place whose disk counts. Takes a few seconds, changes nothing."""
-    fp32, bf16 = (_matmul_rate(dtype) for dtype in (torch.float32, torch.bfloat16))
-    free = shutil.disk_usage(directory).free
+    """Examine this machine, and the disk of `directory`; takes a few seconds and changes nothing."""
+    free = free_space(directory)
+    matmul = [_matmul_throughput(device) for device in (["cuda", "cpu"] if torch.cuda.is_available() else ["cpu"])]
     return Diagnosis(
         python=platform.python_version(),
         platform=platform.platform(),
         processor=processor_name(),
         versions={name: package_version(name) for name in CORE},
         extras={name: all(importlib.util.find_spec(module) for module in modules) for name, modules in EXTRAS.items()},
-        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        cores=num_cores(),
         threads=torch.get_num_threads(),
-        memory_bytes=_memory_bytes(),
+        memory_bytes=total_memory(),
         disk_free_bytes=free,
         devices=_devices(),
-        matmul_fp32=fp32,
-        matmul_bf16=bf16,
-        advice=_advice(fp32, bf16, free),
+        matmul=matmul,
+        advice=_advice(matmul, free),
     )
 
 
@@ -89,28 +102,31 @@ def _devices() -> list[str]:
     return [*gpus, "cpu"]
 
 
-def _memory_bytes() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return None
+def _matmul_throughput(device: str) -> MatmulThroughput:
+    return MatmulThroughput(device, **{name: _gflops(dtype, device) for name, dtype in DTYPES.items()})
 
 
-def _matmul_rate(dtype: torch.dtype, *, seconds: float = 0.3) -> float:
-    """GFLOP/s of square matrix products on the CPU, the best of the products that fit into `seconds`."""
-    matrix = torch.ones(MATRIX_SIZE, MATRIX_SIZE, dtype=dtype)
+def _gflops(dtype: torch.dtype, device: str, *, seconds: float = 0.3) -> float:
+    """GFLOP/s of the fastest of the products that fit into `seconds`."""
+    size = MATRIX_SIZES[device]
+    matrix = torch.ones(size, size, dtype=dtype, device=device)
     best, start = float("inf"), time.perf_counter()
     while time.perf_counter() - start < seconds:
         before = time.perf_counter()
         matrix @ matrix
+        if device == "cuda":
+            torch.cuda.synchronize()
         best = min(best, time.perf_counter() - before)
-    return 2 * MATRIX_SIZE**3 / best / 1e9
+    return 2 * size**3 / best / 1e9
 
 
-def _advice(fp32: float, bf16: float, disk_free: int) -> list[str]:
-    advice = []
-    if bf16 < fp32:
-        advice.append("bf16 is slower than fp32 on this processor: use train.precision=fp32")
+def _advice(matmul: list[MatmulThroughput], disk_free: int) -> list[str]:
+    slow = [each for each in matmul if each.bf16 < each.fp32]
+    advice = [
+        f"bf16 is {each.fp32 / each.bf16:.1f} times slower than fp32 on {each.device}: add train.precision=fp32 to "
+        "commands whose recipe says bf16"
+        for each in slow
+    ]
     if disk_free < LOW_DISK_BYTES:
         advice.append("less than 2 GiB of disk free: checkpoints and corpora may not fit")
     if "OMP_NUM_THREADS" in os.environ:

@@ -1,6 +1,6 @@
-"""Recipes: settings files with command, cost and expected figure. Before: package data, the user's file. After: runs.
+"""Recipes: YAML files of settings with a command, its cost and its expected result.
 
-A recipe of the package is named without its folder and ending (`tiny`); anything that ends in .yaml is a user's file.
+A recipe of the package is named without folder and suffix (`tiny`); a name that ends in .yaml is a file of the user.
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, suggestion
 from litebert.model.presets import preset
 from litebert.settings import read_yaml, with_overrides
 
@@ -18,7 +18,7 @@ ABOUT = ("about", "command", "cost", "expected")
 
 @dataclass(frozen=True)
 class Recipe:
-    """One settings file: what it says of itself, and the settings."""
+    """One recipe: its description and its settings."""
 
     name: str
     about: dict[str, str]
@@ -29,24 +29,24 @@ class Recipe:
         return with_overrides(self.settings, overrides)
 
     def to_text(self) -> str:
-        """Name, purpose, command, cost and expected figure, for a person."""
+        """Name, purpose, command, cost and expected result, for a person."""
         return "\n".join([self.name, *(f"  {key.ljust(8)}  {self.about[key]}" for key in ABOUT if key in self.about)])
 
 
-def recipe_names(kind: str) -> list[str]:
-    """Names of the recipes that come with the package for a verb."""
-    return sorted(Path(str(entry)).stem for entry in _folder(kind).iterdir() if str(entry).endswith(".yaml"))
+def recipe_names(command: str) -> list[str]:
+    """Names of the package's recipes for `command`: "pretrain" or "finetune"."""
+    return sorted(Path(str(entry)).stem for entry in _folder(command).iterdir() if str(entry).endswith(".yaml"))
 
 
-def load_recipe(name: str, *, kind: str) -> Recipe:
-    """A recipe of the package, or the user's own file."""
+def load_recipe(name: str, *, command: str) -> Recipe:
+    """A recipe of the package by its name, or a file of the user by its path."""
     if name.endswith((".yaml", ".yml")):
         path = Path(name)
-    elif name in recipe_names(kind):
-        path = Path(str(_folder(kind) / f"{name}.yaml"))
+    elif name in recipe_names(command):
+        path = Path(str(_folder(command) / f"{name}.yaml"))
     else:
         raise ConfigError(
-            f"{name!r}: no such recipe; expected {', '.join(recipe_names(kind))} or a path of a .yaml file"
+            f"{name!r}: no such recipe; {suggestion(name, recipe_names(command))} (or give the path of a .yaml file)"
         )
     values = read_yaml(path)
     about = {key: " ".join(str(values.pop(key)).split()) for key in ABOUT if key in values}
@@ -54,12 +54,12 @@ def load_recipe(name: str, *, kind: str) -> Recipe:
 
 
 def resolved_model(values: dict[str, Any], *, vocab_size: int) -> dict[str, Any]:
-    """The fields of a model whose settings may name a `preset` to start from; the vocabulary is the corpus's."""
+    """Settings of a model with its `preset`, if any, filled in; `vocab_size` is the corpus's unless given."""
     rest = dict(values)
-    named = rest.pop("preset", None)
-    base = preset(str(named)).to_dict() if named is not None else {}
+    name = rest.pop("preset", None)
+    base = preset(str(name)).to_dict() if name is not None else {}
     return {**base, "vocab_size": vocab_size, **rest}
 
 
-def _folder(kind: str) -> Any:
-    return files("litebert") / "recipes" / kind
+def _folder(command: str) -> Any:
+    return files("litebert") / "recipes" / command

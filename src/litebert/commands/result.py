@@ -1,4 +1,4 @@
-"""What every verb reports. Before: a finished verb. After: `result.json`, `--json` and a person who reads text."""
+"""The result of a command: as `result.json`, as `--json` output, and as text."""
 
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -11,7 +11,7 @@ from litebert.files import write_json
 
 
 class Result(ABC):
-    """Base of results, which are frozen dataclasses: as plain values, back from them, and as text."""
+    """Base of result classes, which are frozen dataclasses."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -23,11 +23,11 @@ class Result(ABC):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The inverse of `write`; a file that holds something else is a CheckpointError."""
+        """The result that `write` wrote; raises CheckpointError for any other content."""
         try:
             return TypeAdapter(cls).validate_json(path.read_bytes())
         except ValidationError:
-            raise CheckpointError(f"{path}: damaged: not a {cls.__name__}; remove it to make it anew") from None
+            raise CheckpointError(f"{path}: not a {cls.__name__}; remove the file and run the command again") from None
 
     @abstractmethod
     def to_text(self) -> str:

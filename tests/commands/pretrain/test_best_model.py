@@ -1,4 +1,4 @@
-"""The best model so far: kept when it is better, remembered over a restart, exported at the end."""
+"""The best model so far: saved when it is better, known after a resume, exported at the end."""
 
 import json
 import math
@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from litebert.commands.pretrain.best_model import SCORE, BestModel
+from litebert.commands.pretrain.best_model import METRIC_FILE, BestModel
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.errors import ConfigError
@@ -21,7 +21,7 @@ CONFIG = ModelConfig(
 )
 
 
-def keeper(directory, values, *, metric_for_best_model="mlm_accuracy"):
+def best_model_of(directory, values, *, metric_for_best_model="mlm_accuracy"):
     measured = iter(values)
     return BestModel(
         lambda model: {metric_for_best_model: next(measured)},
@@ -33,8 +33,8 @@ def keeper(directory, values, *, metric_for_best_model="mlm_accuracy"):
     )
 
 
-def kept(directory):
-    return json.loads((directory / SCORE).read_text())["value"]
+def saved_value(directory):
+    return json.loads((directory / METRIC_FILE).read_text())["value"]
 
 
 @pytest.mark.parametrize(
@@ -47,25 +47,25 @@ def kept(directory):
         ("loss", [math.nan, 7.0], 7.0),
     ],
 )
-def test_the_best_of_all_evaluations_is_kept(tmp_path, metric_for_best_model, values, best):
-    best_model = keeper(tmp_path / "best", values, metric_for_best_model=metric_for_best_model)
+def test_best_model_of_all_evaluations_is_saved(tmp_path, metric_for_best_model, values, best):
+    best_model = best_model_of(tmp_path / "best", values, metric_for_best_model=metric_for_best_model)
     for value in values:
         model = ForPretraining(CONFIG)
         torch.nn.init.constant_(model.sop.bias, 0.0 if math.isnan(value) else value)
         assert best_model(model)[metric_for_best_model] is value
-    assert kept(tmp_path / "best") == best
+    assert saved_value(tmp_path / "best") == best
     assert load_model(tmp_path / "best").sop.bias[0].item() == pytest.approx(best)
     assert (tmp_path / "best" / "note.txt").read_bytes() == b"beside it"
 
 
-def test_a_run_that_goes_on_remembers_its_best(tmp_path):
-    keeper(tmp_path / "best", [0.3])(ForPretraining(CONFIG))
-    keeper(tmp_path / "best", [0.2])(ForPretraining(CONFIG))
-    assert kept(tmp_path / "best") == 0.3
+def test_best_model_is_known_after_a_resume(tmp_path):
+    best_model_of(tmp_path / "best", [0.3])(ForPretraining(CONFIG))
+    best_model_of(tmp_path / "best", [0.2])(ForPretraining(CONFIG))
+    assert saved_value(tmp_path / "best") == 0.3
 
 
-def test_the_best_is_exported_and_the_last_stands_beside_it(corpus_directory, tmp_path):
-    """A rate that ruins what the first steps learned: the model of an early evaluation is the better one."""
+def test_best_model_is_exported_and_the_last_model_is_saved_too(corpus_directory, tmp_path):
+    """A learning rate that is too high later in the run: the model of an early evaluation is the best."""
     more = [
         "metric_for_best_model=mlm_loss",
         "train.duration=6 steps",
@@ -84,18 +84,21 @@ def test_the_best_is_exported_and_the_last_stands_beside_it(corpus_directory, tm
     exported, last = load_model(out / "model").state_dict(), load_model(out / "last").state_dict()
     assert not torch.equal(exported["mlm.bias"], last["mlm.bias"])
     assert not (out / "best").exists()
-    assert "| selected by | mlm_loss |" in (out / "model" / "README.md").read_text()
+    assert "| metric_for_best_model | mlm_loss |" in (out / "model" / "README.md").read_text()
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (["metric_for_best_model=mlm_accuracy", "max_eval_examples=0"], "nothing is measured"),
+        (
+            ["metric_for_best_model=mlm_accuracy", "max_eval_examples=0"],
+            "needs evaluations",
+        ),
         (["metric_for_best_model=nsp_accuracy"], "add nsp to eval_pair_objectives"),
         (["metric_for_best_model=sop_accuracy", "sampling.pairing=none"], "add sop to eval_pair_objectives"),
         (["metric_for_best_model=beauty"], "metric_for_best_model"),
     ],
 )
-def test_a_measure_that_is_not_taken_is_refused(corpus_directory, settings, message):
+def test_metric_for_best_model_that_is_not_evaluated_is_rejected(corpus_directory, settings, message):
     with pytest.raises(ConfigError, match=message):
         load_pretrain_config("quickstart", [*ONE_BLOCK, *settings], corpus=corpus_directory)

@@ -1,4 +1,4 @@
-"""A dry run tells what the run would need and leaves nothing."""
+"""A dry run reports what the run would need and writes nothing."""
 
 import json
 
@@ -29,33 +29,33 @@ def report(corpus_directory, tmp_path_factory):
     return dry_run(plan(corpus_directory), tmp_path_factory.mktemp("dry") / "run")
 
 
-def test_it_counts_what_the_run_is_made_of(report, corpus_directory):
+def test_dry_run_counts_parameters_memory_and_steps(report, corpus_directory):
     parameters = sum(parameter.numel() for parameter in ForPretraining(plan(corpus_directory).model).parameters())
     assert report.parameters == parameters
     assert (report.weights, report.optimizer, report.checkpoint) == (4 * parameters, 8 * parameters, 12 * parameters)
     assert (report.batch_size, report.microbatches, report.microbatch_size, report.processes) == (8, 2, 4, 1)
     assert (report.steps, report.seconds) == (120, pytest.approx(120 * report.step_seconds))
-    assert report.disk_needed == report.checkpoint * (report.kept_checkpoints + 1) < report.disk_left
+    assert report.disk_needed == report.checkpoint * (report.kept_checkpoints + 1) < report.disk_free
 
 
-def test_a_person_reads_it_on_six_lines(report):
+def test_dry_run_report_has_six_lines(report):
     text = report.to_text()
     assert len(text.splitlines()) == 6
-    assert "learning rate: 0.0015; warm-up to step 12, then straight down to 0 at step 120" in text
+    assert "learning rate: 0.0015; warm-up to step 12, then linear decay to 0 at step 120" in text
     assert "batch of 8: 1 process(es) x 2 microbatch(es) of 4" in text
     assert "120 steps in" in text
     assert "NOT ENOUGH" not in text
 
 
-@pytest.mark.parametrize(("duration", "check"), [("7200 seconds", "2.0 hours"), ("1M tokens", "steps in")])
-def test_every_length_is_told_in_steps_and_time(corpus_directory, tmp_path, duration, check):
+@pytest.mark.parametrize(("duration", "check"), [("7200 seconds", "2 h, without"), ("1M tokens", "steps in")])
+def test_dry_run_reports_steps_and_time_for_any_unit_of_duration(corpus_directory, tmp_path, duration, check):
     report = dry_run(plan(corpus_directory, f"train.duration={duration}"), tmp_path)
     assert check in report.to_text()
     assert report.steps == pytest.approx(report.seconds / report.step_seconds, rel=0.01)
 
 
 @pytest.mark.parametrize("setting", [None, "init_checkpoint", "data_mixture"])
-def test_its_loss_is_that_of_the_runs_first_step(corpus_directory, second_corpus, tmp_path, setting):
+def test_dry_run_loss_is_that_of_the_first_step_of_the_run(corpus_directory, second_corpus, tmp_path, setting):
     changes = ["train.duration=1 step", "max_eval_examples=0", "model.hidden_dropout_prob=0"]
     if setting == "init_checkpoint":
         source = ForPretraining(plan(corpus_directory).model.replace(initializer_range=1.0), seed=9)
@@ -63,15 +63,15 @@ def test_its_loss_is_that_of_the_runs_first_step(corpus_directory, second_corpus
     if setting == "data_mixture":
         changes.append(f"data_mixture={{{second_corpus}: 3}}")
     run = plan(corpus_directory, *changes)
-    rehearsed = dry_run(run, tmp_path / "run")
+    report = dry_run(run, tmp_path / "run")
     assert not (tmp_path / "run").exists()
     pretrain(run, tmp_path / "run")
     first = json.loads((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[0])
-    assert rehearsed.loss == pytest.approx(first["train/loss"], rel=1e-6)
-    assert (rehearsed.loss == pytest.approx(dry_run(plan(corpus_directory), tmp_path).loss)) is (setting is None)
+    assert report.loss == pytest.approx(first["train/loss"], rel=1e-6)
+    assert (report.loss == pytest.approx(dry_run(plan(corpus_directory), tmp_path).loss)) is (setting is None)
 
 
-def test_an_epoch_of_a_mixture_is_as_long_as_in_the_run(corpus_directory, second_corpus, tmp_path):
+def test_dry_run_counts_the_epoch_of_a_mixture_as_the_run_does(corpus_directory, second_corpus, tmp_path):
     alone, mixed = (
         dry_run(plan(corpus_directory, "train.duration=1 epoch", *more), tmp_path).steps
         for more in ([], [f"data_mixture={{{second_corpus}: 1}}"])
@@ -87,36 +87,36 @@ def test_an_epoch_of_a_mixture_is_as_long_as_in_the_run(corpus_directory, second
         ("data_mixture={/no/such/corpus: 1}", LitebertError, "/no/such/corpus"),
         ("sampling.max_length=1024", ConfigError, "max_position_embeddings"),
         ("train.warmup='500 steps'", ConfigError, "warmup: 500 steps leaves nothing"),
-        ("train.sharded=true", ConfigError, "sharded: there is one process"),
+        ("train.fsdp=true", ConfigError, "fsdp: there is only one process"),
     ],
 )
-@pytest.mark.parametrize("verb", [pretrain, dry_run])
-def test_what_cannot_be_is_refused_before_anything_is_written(
-    corpus_directory, tmp_path, verb, override, error, message
+@pytest.mark.parametrize("command", [pretrain, dry_run])
+def test_wrong_settings_are_rejected_before_anything_is_written(
+    corpus_directory, tmp_path, command, override, error, message
 ):
     save_model(ForPretraining(plan(corpus_directory).model), tmp_path / "model")
     overrides = override.replace("MODEL", str(tmp_path / "model")).split(" model.")
     run = plan(corpus_directory, overrides[0], *(f"model.{more}" for more in overrides[1:]))
     with pytest.raises(error, match=message):
-        verb(run, tmp_path / "run")
+        command(run, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("verb", [pretrain, dry_run])
-def test_a_corpus_with_nothing_held_out_is_refused_unless_nobody_looks(second_corpus, tmp_path, verb):
-    with pytest.raises(DataError, match=r"validation split has no documents.*or train without looking: max_eval"):
-        verb(plan(second_corpus), tmp_path / "run")
+@pytest.mark.parametrize("command", [pretrain, dry_run])
+def test_corpus_without_validation_split_needs_max_eval_examples_0(second_corpus, tmp_path, command):
+    with pytest.raises(DataError, match=r"validation split has no documents.*or train without evaluation: max_eval"):
+        command(plan(second_corpus), tmp_path / "run")
     assert not (tmp_path / "run").exists()
-    verb(plan(second_corpus, "max_eval_examples=0", "train.duration=1 step"), tmp_path / "run")
+    command(plan(second_corpus, "max_eval_examples=0", "train.duration=1 step"), tmp_path / "run")
 
 
-def test_a_corrected_command_runs_where_the_wrong_one_was_refused(corpus_directory, tmp_path):
+def test_run_directory_can_be_used_after_a_rejected_command(corpus_directory, tmp_path):
     with pytest.raises(CheckpointError):
         pretrain(plan(corpus_directory, "init_checkpoint=/no/such/model"), tmp_path / "run")
     assert pretrain(plan(corpus_directory, "train.duration=1 step"), tmp_path / "run").steps == 1
 
 
-def test_the_largest_microbatch_that_fits_is_found(corpus_directory, tmp_path, monkeypatch, caplog):
+def test_dry_run_finds_the_largest_microbatch_that_fits(corpus_directory, tmp_path, monkeypatch, caplog):
     def profile_step(model, *, batches, **others):
         if batches.microbatch_size > 1:
             raise OutOfMemoryError("too much", examples=batches.microbatch_size)
@@ -128,7 +128,7 @@ def test_the_largest_microbatch_that_fits_is_found(corpus_directory, tmp_path, m
     assert caplog.text.count("too much") == 2
 
 
-def test_where_one_example_is_too_much_that_is_said(corpus_directory, tmp_path, monkeypatch):
+def test_dry_run_out_of_memory_with_one_example_is_an_error(corpus_directory, tmp_path, monkeypatch):
     def forward(self, *args, **kwargs):
         return torch.empty(10**15)
 
@@ -137,7 +137,7 @@ def test_where_one_example_is_too_much_that_is_said(corpus_directory, tmp_path, 
         dry_run(plan(corpus_directory, "microbatch_size=1"), tmp_path)
 
 
-def test_the_command_prints_it_and_writes_nothing(corpus_directory, tmp_path, capsys):
+def test_dry_run_command_prints_json_and_writes_nothing(corpus_directory, tmp_path, capsys):
     words = ["pretrain", "quickstart", *SMALL, "--corpus", str(corpus_directory), "--out", str(tmp_path / "run")]
     assert main([*words, "--dry-run", "--json"]) == 0
     values = json.loads(capsys.readouterr().out)

@@ -1,4 +1,4 @@
-"""Warm starts: another depth, a run, a checkpoint, anybody's model; another vocabulary is refused."""
+"""Initial weights from another depth, a run, a checkpoint, a published model; another vocabulary is rejected."""
 
 import logging
 import shutil
@@ -6,7 +6,7 @@ import shutil
 import pytest
 import torch
 
-from litebert.commands.pretrain.init_checkpoint import warm_started
+from litebert.commands.pretrain.init_checkpoint import load_init_checkpoint
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.corpus.format.shards import Corpus
@@ -52,92 +52,92 @@ def same(model, other, *, but=()):
 
 
 @pytest.mark.parametrize("layers", [1, 2, 24])
-def test_a_shared_model_of_any_depth_starts_with_the_very_weights(model, tokenizer, layers):
+def test_init_checkpoint_with_shared_layers_fits_any_depth(model, tokenizer, layers):
     """Source: ALBERT, appendix A.1."""
     source = model()
-    deeper = warm_started(str(source), config(layers), tokenizer, seed=0)
+    deeper = load_init_checkpoint(str(source), config(layers), tokenizer, seed=0)
     assert deeper.config.num_hidden_layers == layers
     assert same(deeper, load_model(source))
     assert deeper.training
 
 
-def test_layers_of_their_own_start_from_the_shared_one(model, tokenizer):
-    started = warm_started(str(model()), config(3, sharing="none"), tokenizer, seed=0).state_dict()
+def test_init_checkpoint_copies_the_shared_layer_to_unshared_ones(model, tokenizer):
+    started = load_init_checkpoint(str(model()), config(3, sharing="none"), tokenizer, seed=0).state_dict()
     kinds = [started[f"encoder.attentions.{layer}.query.weight"] for layer in range(3)]
     assert torch.equal(kinds[0], kinds[2])
 
 
-def test_a_run_gives_its_model_or_while_it_goes_on_its_newest_checkpoint(run, tokenizer, tmp_path):
-    from_model = warm_started(str(run), config(), tokenizer, seed=0)
+def test_init_checkpoint_of_a_run_is_its_model_or_newest_checkpoint(run, tokenizer, tmp_path):
+    from_model = load_init_checkpoint(str(run), config(), tokenizer, seed=0)
     unfinished = tmp_path / "unfinished"
     shutil.copytree(run, unfinished, ignore=shutil.ignore_patterns("model"))
-    from_checkpoint = warm_started(str(unfinished), config(), tokenizer, seed=0)
+    from_checkpoint = load_init_checkpoint(str(unfinished), config(), tokenizer, seed=0)
     assert same(from_model, from_checkpoint)
     shutil.rmtree(unfinished / "checkpoints")
     with pytest.raises(ConfigError, match="neither a model nor a checkpoint yet"):
-        warm_started(str(unfinished), config(), tokenizer, seed=0)
+        load_init_checkpoint(str(unfinished), config(), tokenizer, seed=0)
 
 
-def test_one_checkpoint_can_be_named(run, tokenizer, caplog, tmp_path):
+def test_init_checkpoint_can_be_one_checkpoint_of_a_run(run, tokenizer, caplog, tmp_path):
     checkpoint = next((run / "checkpoints").glob("step-*"))
-    assert same(warm_started(str(checkpoint), config(2), tokenizer, seed=0), load_model(run / "model"))
+    assert same(load_init_checkpoint(str(checkpoint), config(2), tokenizer, seed=0), load_model(run / "model"))
     moved = tmp_path / "moved"
     shutil.copytree(run, moved)
     values = read_yaml(moved / "settings.yaml")
     (moved / "settings.yaml").write_text(write_yaml({**values, "corpus": "gone"}))
-    warm_started(str(next((moved / "checkpoints").glob("step-*"))), config(), tokenizer, seed=0)
-    assert "cannot be compared, only counted" in caplog.text
+    load_init_checkpoint(str(next((moved / "checkpoints").glob("step-*"))), config(), tokenizer, seed=0)
+    assert "so only the number of tokens is compared" in caplog.text
 
 
 @pytest.mark.parametrize("to", ["transformers", "tensorflow"])
-def test_checkpoints_of_others_are_read(model, tokenizer, tmp_path, to):
+def test_init_checkpoint_reads_transformers_and_tensorflow_checkpoints(model, tokenizer, tmp_path, to):
     source = model()
     convert(source, tmp_path / "theirs", to=to)
-    assert same(warm_started(str(tmp_path / "theirs"), config(2), tokenizer, seed=0), load_model(source))
+    assert same(load_init_checkpoint(str(tmp_path / "theirs"), config(2), tokenizer, seed=0), load_model(source))
 
 
-def test_heads_that_the_source_lacks_start_new_and_are_named(model, tokenizer, caplog):
-    """The hub's checkpoints have no sentence-order head."""
+def test_init_checkpoint_without_heads_initializes_them_and_warns(model, tokenizer, caplog):
+    """The checkpoints on the hub have no SOP head."""
     caplog.set_level(logging.WARNING)
-    started = warm_started(str(model(ForMaskedLM)), config(), tokenizer, seed=3)
-    assert "lacks encoder.pooler.weight, encoder.pooler.bias, sop.weight, sop.bias; these start from new" in caplog.text
+    started = load_init_checkpoint(str(model(ForMaskedLM)), config(), tokenizer, seed=3)
+    assert "has no encoder.pooler.weight, encoder.pooler.bias, sop.weight, sop.bias; init" in caplog.text
     fresh = ForPretraining(config(), seed=3)
     assert torch.equal(started.sop.weight, fresh.sop.weight)
     assert not torch.equal(started.mlm.dense.weight, fresh.mlm.dense.weight)
 
 
-def test_an_encoder_is_enough(model, tokenizer):
-    assert warm_started(str(model(ForQuestionAnswering)), config(), tokenizer, seed=0)
+def test_init_checkpoint_with_an_encoder_only_is_accepted(model, tokenizer):
+    assert load_init_checkpoint(str(model(ForQuestionAnswering)), config(), tokenizer, seed=0)
 
 
-def test_another_vocabulary_is_refused(model, tokenizer, tiny_tokenizer):
-    with pytest.raises(ConfigError, match="another vocabulary than the corpus has; build the corpus with --tokenizer"):
-        warm_started(str(model(files=tiny_tokenizer.files())), config(), tokenizer, seed=0)
+def test_init_checkpoint_of_another_vocabulary_is_rejected(model, tokenizer, tiny_tokenizer):
+    with pytest.raises(ConfigError, match=r"another vocabulary than that of the corpus; build .* --tokenizer"):
+        load_init_checkpoint(str(model(files=tiny_tokenizer.files())), config(), tokenizer, seed=0)
 
 
-def test_another_number_of_tokens_is_refused_where_there_is_no_vocabulary(model, tokenizer):
+def test_init_checkpoint_of_another_vocab_size_is_rejected(model, tokenizer):
     with pytest.raises(ConfigError, match="has 64 tokens, the corpus's tokenizer has 60"):
-        warm_started(str(model(files={}, vocab_size=64)), config(), tokenizer, seed=0)
+        load_init_checkpoint(str(model(files={}, vocab_size=64)), config(), tokenizer, seed=0)
 
 
-def test_another_width_is_refused(model, tokenizer):
+def test_init_checkpoint_of_another_width_is_rejected(model, tokenizer):
     with pytest.raises(ConfigError, match="hidden_size"):
-        warm_started(str(model()), config(hidden_size=32), tokenizer, seed=0)
+        load_init_checkpoint(str(model()), config(hidden_size=32), tokenizer, seed=0)
 
 
-def test_what_is_not_there_is_named(tokenizer, tmp_path):
+def test_init_checkpoint_that_does_not_exist_is_named(tokenizer, tmp_path):
     with pytest.raises(CheckpointError, match="absent"):
-        warm_started(str(tmp_path / "absent"), config(), tokenizer, seed=0)
+        load_init_checkpoint(str(tmp_path / "absent"), config(), tokenizer, seed=0)
 
 
-def test_a_run_starts_from_another_deeper_and_with_its_own_schedule(run, corpus_directory, tmp_path):
-    """Table 11's chain, one link of it: what the shallow model knows, the deep one knows at its start."""
+def test_init_checkpoint_of_a_shallower_run_keeps_the_new_schedule(run, corpus_directory, tmp_path):
+    """One step of table 11: the deep model starts with the weights of the shallow one."""
     more = [f"init_checkpoint={run}", "model.num_hidden_layers=2", "train.learning_rate=0.000001"]
     result = pretrain(
         load_pretrain_config("quickstart", [*ONE_BLOCK, *more], corpus=corpus_directory), tmp_path / "deep"
     )
     assert result.steps == 2
     card = (tmp_path / "deep" / "model" / "README.md").read_text()
-    assert f"| started from | {run} |" in card
+    assert f"| init_checkpoint | {run} |" in card
     found, origin = load_model(result.model).state_dict(), load_model(run / "model").state_dict()
     assert all((found[name] - origin[name]).abs().max() < 1e-4 for name in found)

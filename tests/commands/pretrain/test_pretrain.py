@@ -1,4 +1,4 @@
-"""Pretraining as a verb: learns, resumes bit by bit after a kill, refuses what cannot work, leaves what it promises."""
+"""Pretraining runs: they learn, resume exactly after a kill, reject wrong settings, and write all their files."""
 
 import json
 import signal
@@ -33,16 +33,16 @@ def finished(corpus_directory, tmp_path_factory):
     return out, pretrain(plan(corpus_directory), out)
 
 
-def test_it_learns_masked_words_beyond_the_most_frequent_token(finished):
+def test_pretraining_beats_the_majority_token_baseline(finished):
     _, result = finished
     assert result.start is not None
     assert result.end is not None
     assert result.end.mlm_loss < result.start.mlm_loss
-    assert result.end.mlm_accuracy > result.end.baseline_accuracy
+    assert result.end.mlm_accuracy > result.end.majority_token_accuracy
     assert result.steps == 120
 
 
-def test_it_leaves_a_run_directory_and_a_model_directory(finished):
+def test_pretraining_writes_a_run_directory_and_a_model_directory(finished):
     out, result = finished
     assert {"settings.yaml", "environment.json", "metrics.jsonl", "checkpoints", "model", "result.json"} <= {
         path.name for path in out.iterdir()
@@ -55,20 +55,20 @@ def test_it_leaves_a_run_directory_and_a_model_directory(finished):
     assert "MLM accuracy" in result.to_text()
 
 
-def test_a_finished_run_is_given_back(finished, corpus_directory):
+def test_pretraining_a_finished_run_returns_its_result(finished, corpus_directory):
     out, result = finished
     before = (out / "metrics.jsonl").read_bytes()
     assert pretrain(plan(corpus_directory), out) == result
     assert (out / "metrics.jsonl").read_bytes() == before
 
 
-def test_other_settings_than_those_of_the_run_are_refused(finished, corpus_directory):
+def test_resume_with_other_settings_is_rejected(finished, corpus_directory):
     out, _ = finished
     with pytest.raises(ConfigError, match=r"train\.learning_rate"):
         pretrain(plan(corpus_directory, "train.learning_rate=0.001"), out)
 
 
-def test_a_killed_run_goes_on_bit_by_bit(finished, corpus_directory, tmp_path):
+def test_killed_run_resumes_bit_by_bit(finished, corpus_directory, tmp_path):
     """SIGKILL in the middle, the same command again: the same losses and weights as the run that was never stopped."""
     out, _ = finished
     again = tmp_path / "again"
@@ -90,7 +90,7 @@ def test_a_killed_run_goes_on_bit_by_bit(finished, corpus_directory, tmp_path):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("model.vocab_size=77", "tokenizer has 60 pieces"),
+        ("model.vocab_size=77", "tokenizer has 60 tokens"),
         ("sampling.max_length=1024", "max_position_embeddings"),
         ("model.preset=nonsense", "nonsense"),
         ("model=tiny", "must be a mapping"),
@@ -99,32 +99,33 @@ def test_a_killed_run_goes_on_bit_by_bit(finished, corpus_directory, tmp_path):
         ("model.num_attention_heads=5", "num_attention_heads"),
     ],
 )
-def test_a_wrong_setting_is_refused_before_anything_is_written(corpus_directory, tmp_path, override, message):
+def test_wrong_setting_is_rejected_before_anything_is_written(corpus_directory, tmp_path, override, message):
     with pytest.raises(ConfigError, match=message):
         pretrain(plan(corpus_directory, override), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
-def test_a_corpus_that_is_not_there_is_named(tmp_path):
+def test_missing_corpus_is_named(tmp_path):
     with pytest.raises(DataError, match="absent"):
         plan(tmp_path / "absent")
 
 
-def test_a_run_without_evaluation_has_no_scores(corpus_directory, tmp_path):
+def test_run_without_evaluation_has_no_scores(corpus_directory, tmp_path):
     result = pretrain(plan(corpus_directory, "max_eval_examples=0", "train.duration=2 steps"), tmp_path / "run")
     assert result.start is None
     assert result.end is None
     assert "validation" not in result.to_text()
 
 
-def test_pairs_without_a_label_give_no_order_score(corpus_directory, tmp_path):
+def test_pairing_none_is_absent_from_results_metrics_and_card(corpus_directory, tmp_path):
     result = pretrain(plan(corpus_directory, "sampling.pairing=none", "train.duration=2 steps"), tmp_path / "run")
     assert result.end is not None
-    assert result.end.sop_accuracy is None
-    assert "SOP" not in result.end.to_text()
+    assert result.end.sentence_pairs == {}
+    files = ("metrics.jsonl", "result.json", "curves.html", "model/README.md")
+    assert not [name for name in files if "sop" in (tmp_path / "run" / name).read_text().lower()]
 
 
-def test_packed_rows_give_the_losses_and_gradients_of_rows_of_their_own(corpus_directory):
+def test_packed_rows_give_the_losses_and_gradients_of_unpacked_ones(corpus_directory):
     packed, alone = (
         gradients(plan(corpus_directory, *WIDE, f"sampling.packing={packed}")) for packed in ("true", "false")
     )
@@ -149,24 +150,24 @@ def gradients(run):
     return found | {name: parameter.grad for name, parameter in model.named_parameters()}
 
 
-def test_corpora_are_mixed_by_weight(corpus_directory, second_corpus, tmp_path):
+def test_data_mixture_draws_from_both_corpora(corpus_directory, second_corpus, tmp_path):
     run = plan(corpus_directory, f"data_mixture={{{second_corpus}: 0.5}}", "train.duration=2 steps")
     result = pretrain(run, tmp_path / "run")
     assert run.data_mixture == {str(second_corpus): 0.5}
-    assert result.end is not None, "held-out text is that of the first corpus; the second has none"
+    assert result.end is not None, "the validation split is that of the first corpus; the second has none"
     alone = pretrain(plan(corpus_directory, "train.duration=2 steps"), tmp_path / "alone")
     assert losses(tmp_path / "run") != losses(tmp_path / "alone")
     assert alone.start == result.start
 
 
-def test_a_mixture_with_another_weight_is_another_run(corpus_directory, second_corpus, tmp_path):
+def test_data_mixture_with_another_weight_is_another_run(corpus_directory, second_corpus, tmp_path):
     two_steps = "train.duration=2 steps"
     pretrain(plan(corpus_directory, f"data_mixture={{{second_corpus}: 0.5}}", two_steps), tmp_path / "run")
     with pytest.raises(ConfigError, match="data_mixture"):
         pretrain(plan(corpus_directory, f"data_mixture={{{second_corpus}: 0.6}}", two_steps), tmp_path / "run")
 
 
-def test_a_corpus_of_another_tokenizer_is_refused_before_anything_is_written(corpus_directory, tmp_path):
+def test_data_mixture_with_another_tokenizer_is_rejected(corpus_directory, tmp_path):
     text = write_documents(tmp_path / "text.txt", documents=30, seed=6)
     train_tokenizer([text], TokenizerSettings(vocab_size=55, character_coverage=1.0), tmp_path / "tokenizer")
     other = Tokenizer.load(tmp_path / "tokenizer")
@@ -176,14 +177,14 @@ def test_a_corpus_of_another_tokenizer_is_refused_before_anything_is_written(cor
     assert not (tmp_path / "run").exists()
 
 
-def test_a_preset_and_a_changing_share_of_masks_train(corpus_directory, tmp_path):
+def test_sampling_preset_and_changing_mlm_probability_train(corpus_directory, tmp_path):
     changes = ("sampling.preset=google", "sampling.mlm_probability=0.3 to 0.15 in 2 steps", "train.duration=3 steps")
     run = plan(corpus_directory, *changes)
     assert (run.sampling.max_predictions_per_seq, run.sampling.max_length) == (20, 32)
     assert pretrain(run, tmp_path / "run").steps == 3
 
 
-def test_a_run_goes_on_with_another_corpus_where_that_is_allowed(corpus_directory, text_file, tmp_path):
+def test_allow_config_changes_permits_another_corpus(corpus_directory, text_file, tmp_path):
     """Weights, optimizer and step are kept."""
     out, more = tmp_path / "run", tmp_path / "more.txt"
     pretrain(plan(corpus_directory, "train.duration=2 steps"), out)
@@ -201,7 +202,7 @@ def test_a_run_goes_on_with_another_corpus_where_that_is_allowed(corpus_director
     assert pretrain(plan(tmp_path / "corpus", *changes), out) == result
 
 
-def test_a_corpus_of_another_vocabulary_is_never_gone_on_with(corpus_directory, tiny_tokenizer, text_file, tmp_path):
+def test_corpus_of_another_vocabulary_is_rejected_on_resume(corpus_directory, tiny_tokenizer, text_file, tmp_path):
     out = tmp_path / "run"
     pretrain(plan(corpus_directory, "train.duration=2 steps"), out)
     build_corpus([text_file], tiny_tokenizer, CorpusSettings(validation_fraction=0.2), tmp_path / "corpus")
@@ -210,18 +211,18 @@ def test_a_corpus_of_another_vocabulary_is_never_gone_on_with(corpus_directory, 
         pretrain(plan(tmp_path / "corpus", *changes), out)
 
 
-def test_curves_are_drawn_at_the_end(finished):
+def test_curves_page_is_written_at_the_end(finished):
     out, _ = finished
     assert "Masked tokens right" in (out / "curves.html").read_text()
 
 
-def test_next_sentences_are_trained_and_scored_under_their_own_name(corpus_directory, tmp_path):
+def test_nsp_is_trained_and_evaluated_under_its_own_name(corpus_directory, tmp_path):
     settings = ["sampling.pairing=nsp", "eval_pair_objectives=[sop]", "train.duration=2 steps"]
     result = pretrain(plan(corpus_directory, *settings), tmp_path / "run")
     assert result.end is not None
-    assert min(result.end.sop_count, result.end.nsp_count) > 0
+    assert set(result.end.sentence_pairs) == {"sop", "nsp"}
     records = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     names = {name for record in records for name in record}
-    evaluated = {f"evaluation/{name}_accuracy" for name in ("nsp", "sop", "mlm_1_word")}
+    evaluated = {f"evaluation/{name}_accuracy" for name in ("nsp", "sop", "mlm_span_1")}
     assert {"train/nsp_loss", *evaluated} < names
     assert "train/sop_loss" not in names

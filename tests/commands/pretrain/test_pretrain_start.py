@@ -1,4 +1,4 @@
-"""What a pretraining run starts from; what is refused of it is in `test_pretrain.py` and `test_dry_run.py`."""
+"""What a pretraining run starts from; rejected settings are in `test_pretrain.py` and `test_dry_run.py`."""
 
 import pytest
 import torch
@@ -17,15 +17,15 @@ def first_weights(start: PretrainStart, directory) -> torch.Tensor:
     return start.model(RunDirectory(directory), DistributedContext.current("cpu")).encoder.embeddings.word.weight
 
 
-def test_new_weights_are_those_of_the_seed(corpus_directory, tmp_path):
+def test_initial_weights_are_those_of_the_seed(corpus_directory, tmp_path):
     run = plan(corpus_directory, "seed=3")
     expected = ForPretraining(run.model, seed=3).encoder.embeddings.word.weight
     assert torch.equal(first_weights(PretrainStart.of(run), tmp_path), expected)
 
 
 @pytest.mark.parametrize("resumed", [False, True])
-def test_weights_to_start_from_are_read_for_the_first_step_only(corpus_directory, tmp_path, resumed):
-    """A run that has a checkpoint goes on where these have been moved away."""
+def test_init_checkpoint_is_read_only_before_the_first_step(corpus_directory, tmp_path, resumed):
+    """A run that has a checkpoint can be resumed without its init_checkpoint."""
     source = ForPretraining(plan(corpus_directory).model, seed=9)
     save_model(source, tmp_path / "source")
     start = PretrainStart.of(plan(corpus_directory, f"init_checkpoint={tmp_path / 'source'}"))
@@ -35,25 +35,25 @@ def test_weights_to_start_from_are_read_for_the_first_step_only(corpus_directory
     assert torch.equal(found, source.encoder.embeddings.word.weight) is not resumed
 
 
-def test_batches_are_drawn_from_all_corpora_by_their_weights(corpus_directory, second_corpus):
+def test_batches_come_from_all_corpora_by_their_weights(corpus_directory, second_corpus):
     start = PretrainStart.of(plan(corpus_directory, f"data_mixture={{{second_corpus}: 0.5}}"))
     fingerprints = [start.corpus.fingerprint, start.data_mixture[0][0].fingerprint]
     mixture = start.batches(DistributedContext.current("cpu")).mixture
     assert mixture.identity == [[fingerprints[0], 1.0], [fingerprints[1], 0.5]]
 
 
-def test_each_process_computes_its_part(corpus_directory):
+def test_batches_are_divided_among_processes(corpus_directory):
     start = PretrainStart.of(plan(corpus_directory))
     ranks = [start.batches(DistributedContext(rank, 2, torch.device("cpu"))) for rank in range(2)]
     assert [sum(batch.num_examples for batch in part.microbatches(0)) for part in ranks] == [4, 4]
     assert ranks[0].fingerprint == ranks[1].fingerprint
 
 
-NEIGHBOURS = "init=neighbours"
+STRUCTURED = "init=neighbours"
 
 
-def test_new_weights_may_begin_with_the_neighbours_of_tokens(corpus_directory, tmp_path):
-    run = plan(corpus_directory, NEIGHBOURS)
+def test_structured_init_changes_embeddings_query_and_key(corpus_directory, tmp_path):
+    run = plan(corpus_directory, STRUCTURED)
     found, fresh = (
         PretrainStart.of(run).model(RunDirectory(tmp_path), DistributedContext.current("cpu")),
         ForPretraining(run.model),
@@ -66,27 +66,29 @@ def test_new_weights_may_begin_with_the_neighbours_of_tokens(corpus_directory, t
     }
 
 
-def test_a_run_that_begins_with_neighbours_beats_frequencies_before_its_first_step(corpus_directory, tmp_path):
+def test_structured_init_has_a_lower_loss_before_the_first_step(corpus_directory, tmp_path):
     more = ("train.duration=2 steps", "max_eval_examples=64")
     plain, informed = (
         pretrain(plan(corpus_directory, *more, *settings), tmp_path / str(len(settings)))
-        for settings in ((), (NEIGHBOURS,))
+        for settings in ((), (STRUCTURED,))
     )
     assert informed.start.mlm_loss < plain.start.mlm_loss
 
 
-def test_weights_to_start_from_leave_nothing_to_begin_with(corpus_directory, tmp_path):
+def test_init_checkpoint_takes_precedence_over_structured_init(corpus_directory, tmp_path):
     source = ForPretraining(plan(corpus_directory).model, seed=9)
     save_model(source, tmp_path / "source")
-    start = PretrainStart.of(plan(corpus_directory, f"init_checkpoint={tmp_path / 'source'}", NEIGHBOURS))
+    start = PretrainStart.of(plan(corpus_directory, f"init_checkpoint={tmp_path / 'source'}", STRUCTURED))
     assert torch.equal(first_weights(start, tmp_path), source.encoder.embeddings.word.weight)
 
 
-HELD = (NEIGHBOURS, "freeze_duplicate_token_heads=true", "model.num_attention_heads=4")
+FROZEN = (STRUCTURED, "freeze_duplicate_token_heads=true", "model.num_attention_heads=4")
 
 
-def test_heads_at_equal_words_stay_as_they_began_while_others_learn(corpus_directory, tmp_path):
-    run = plan(corpus_directory, *HELD, "train.exclude=[norm,bias,query,key]", "train.duration=3 steps")
+def test_frozen_duplicate_token_heads_do_not_change_while_others_learn(corpus_directory, tmp_path):
+    run = plan(
+        corpus_directory, *FROZEN, "train.exclude_from_weight_decay=[norm,bias,query,key]", "train.duration=3 steps"
+    )
     begun = PretrainStart.of(run).model(RunDirectory(tmp_path / "begun"), DistributedContext.current("cpu"))
     pretrain(run, tmp_path / "run")
     learnt, half = load_model(tmp_path / "run" / "model"), run.model.hidden_size // 2
@@ -97,23 +99,23 @@ def test_heads_at_equal_words_stay_as_they_began_while_others_learn(corpus_direc
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
-        (HELD[1:], "freeze_duplicate_token_heads: random weights look at nothing"),
+        (FROZEN[1:], "freeze_duplicate_token_heads: with random weights there are no"),
         (
-            (*HELD[:2], "model.num_attention_heads=2"),
-            "freeze_duplicate_token_heads: of 2 heads none begins at equal words",
+            (*FROZEN[:2], "model.num_attention_heads=2"),
+            "freeze_duplicate_token_heads: a model of 2 heads has no duplicate-token heads",
         ),
     ],
     ids=["random weights", "two heads"],
 )
-def test_heads_that_do_not_look_at_equal_words_are_not_held(corpus_directory, settings, said):
-    with pytest.raises(ConfigError, match=said):
+def test_freezing_without_duplicate_token_heads_is_rejected(corpus_directory, settings, message):
+    with pytest.raises(ConfigError, match=message):
         plan(corpus_directory, *settings)
 
 
-def test_heads_of_a_model_that_began_with_neighbours_are_held_further(corpus_directory, tmp_path):
-    save_model(ForPretraining(plan(corpus_directory, *HELD).model, seed=9), tmp_path / "source")
-    start = PretrainStart.of(plan(corpus_directory, *HELD[1:], f"init_checkpoint={tmp_path / 'source'}"))
+def test_duplicate_token_heads_of_an_init_checkpoint_can_be_frozen(corpus_directory, tmp_path):
+    save_model(ForPretraining(plan(corpus_directory, *FROZEN).model, seed=9), tmp_path / "source")
+    start = PretrainStart.of(plan(corpus_directory, *FROZEN[1:], f"init_checkpoint={tmp_path / 'source'}"))
     attention = start.model(RunDirectory(tmp_path), DistributedContext.current("cpu")).encoder.attentions[0]
     assert attention.num_frozen_heads == 2

@@ -1,4 +1,4 @@
-"""Sweeps over runs of a few steps."""
+"""Sweeps over trials of a few steps."""
 
 import pytest
 
@@ -13,10 +13,10 @@ def pretrained(tiny_tokenizer, tmp_path_factory):
 
 @pytest.fixture
 def planned(pretrained, tmp_path):
-    """A sweep over a grid, of runs of a few steps."""
+    """The settings of a sweep over a grid, with trials of a few steps."""
 
-    def planned(grid, *, restarts=0, **train):
+    def planned(grid, *, retry_collapsed=0, **train):
         base = opinions_run(pretrained, tmp_path / "train.csv", **train)
-        return SweepRun.parse({"base": base, "grid": grid, "restarts": restarts}, where="test")
+        return SweepRun.parse({"base": base, "grid": grid, "retry_collapsed": retry_collapsed}, where="test")
 
     return planned

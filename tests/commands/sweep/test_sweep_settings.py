@@ -1,4 +1,4 @@
-"""Grids as they are written."""
+"""Sweep settings and the syntax of grids."""
 
 import pytest
 
@@ -8,13 +8,18 @@ from litebert.errors import ConfigError
 GIVEN = {"model": "m", "data": {"train": "t.csv"}}
 
 
-def test_values_are_written_as_in_a_recipe():
-    words = ["batch_size=16,32", "seed=0..3,7", "train.duration=2 epochs,5 epochs", "train.exclude=[norm],[norm, bias]"]
+def test_grid_values_are_yaml_and_ranges():
+    words = [
+        "batch_size=16,32",
+        "seed=0..3,7",
+        "train.duration=2 epochs,5 epochs",
+        "train.exclude_from_weight_decay=[norm],[norm, bias]",
+    ]
     assert parse_grid(words) == {
         "batch_size": [16, 32],
         "seed": [0, 1, 2, 3, 7],
         "train.duration": ["2 epochs", "5 epochs"],
-        "train.exclude": [["norm"], ["norm", "bias"]],
+        "train.exclude_from_weight_decay": [["norm"], ["norm", "bias"]],
     }
 
 
@@ -24,18 +29,18 @@ def test_values_are_written_as_in_a_recipe():
         (["seed"], "expected setting=value,value"),
         (["=1"], "expected setting=value,value"),
         (["seed=0", "seed=1"], "each setting once"),
-        (["seed=4..0"], "'4..0': a range goes up"),
-        (["seed=0..99999999"], "by less than 10,000"),
-        (["train.exclude=[a"], "not a list with commas"),
+        (["seed=4..0"], "'4..0': expected an ascending range"),
+        (["seed=0..99999999"], "at most 10,000 values"),
+        (["train.exclude_from_weight_decay=[a"], "not a comma-separated list"),
     ],
 )
-def test_what_is_no_grid_is_refused(words, message):
+def test_wrong_grid_is_rejected(words, message):
     with pytest.raises(ConfigError, match=message):
         parse_grid(words)
 
 
-def test_several_seeds_are_short_for_a_grid():
-    assert load_sweep_config("classification", given=GIVEN, seeds=3, restarts=1).grid == {"seed": (0, 1, 2)}
+def test_seeds_are_short_for_a_grid():
+    assert load_sweep_config("classification", given=GIVEN, seeds=3, retry_collapsed=1).grid == {"seed": (0, 1, 2)}
 
 
 @pytest.mark.parametrize(
@@ -44,15 +49,15 @@ def test_several_seeds_are_short_for_a_grid():
         ({}, "nothing to compare; give --seeds 5"),
         ({"seeds": 0}, "give a number from 1"),
         ({"seeds": 2, "grid": ["seed=0..4"]}, "or the seeds themselves"),
-        ({"grid": ["seed="]}, "seed: has no values"),
-        ({"seeds": 2, "restarts": -1}, "restarts: .*greater than or equal to 0"),
+        ({"grid": ["seed="]}, "seed: needs at least one value"),
+        ({"seeds": 2, "retry_collapsed": -1}, "retry_collapsed: .*greater than or equal to 0"),
     ],
 )
-def test_what_compares_nothing_is_refused(values, message):
+def test_sweep_without_a_valid_grid_is_rejected(values, message):
     with pytest.raises(ConfigError, match=message):
         load_sweep_config("classification", given=GIVEN, **values)
 
 
-def test_settings_are_read_back_as_they_were_written():
+def test_sweep_settings_round_trip():
     run = load_sweep_config("classification", given=GIVEN, grid=["train.learning_rate=1e-5,2e-5", "seed=0..1"])
     assert SweepRun.parse(run.to_dict(), where="test") == run

@@ -6,16 +6,17 @@ Before: a model directory and a corpus or a labelled file. After: a person, or a
 from collections.abc import Sequence
 from pathlib import Path
 
-from litebert.commands.pretrain.held_out import HeldOut, PairTask
-from litebert.commands.pretrain.held_out_scores import HeldOutScores
+from litebert.commands.pretrain.pretrain_settings import PairObjective
+from litebert.commands.pretrain.validation import ValidationSet
+from litebert.commands.pretrain.validation_scores import ValidationScores
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
+from litebert.settings import Precision
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
-from litebert.training.train_settings import Precision
 
 
 def evaluate_held_out(
@@ -24,9 +25,9 @@ def evaluate_held_out(
     examples: SamplingSettings,
     *,
     max_eval_examples: int,
-    eval_pair_objectives: Sequence[PairTask] = (),
+    eval_pair_objectives: Sequence[PairObjective] = (),
     precision: Precision = "fp32",
-) -> HeldOutScores:
+) -> ValidationScores:
     """Masked-token and pair accuracy of a pretrained model on the held-out part of a corpus.
 
     Args:
@@ -44,5 +45,5 @@ def evaluate_held_out(
     if found.fingerprint != expected.fingerprint:
         raise ConfigError(f"{corpus}: was built with another tokenizer than {model}; build it with the model's")
     world = DistributedContext.current()
-    held_out = HeldOut(corpus, examples, max_eval_examples, precision, world, eval_pair_objectives)
+    held_out = ValidationSet(corpus, examples, max_eval_examples, precision, world, eval_pair_objectives)
     return held_out.score(load_model(model).to(world.device))

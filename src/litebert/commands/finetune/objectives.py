@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from litebert.commands.finetune.span_objectives import QuestionAnsweringWithNoAnswerObjective, SpanObjective
-from litebert.commands.pretrain.pretraining_objective import right_answers
+from litebert.commands.pretrain.pretraining_objective import num_correct
 from litebert.model.losses import NO_LABEL, classification_loss, regression_loss
 from litebert.tasks.features import LabelledBatch
 from litebert.tasks.task_type import Kind
@@ -41,7 +41,7 @@ class ClassificationObjective:
             if weights is None
             else F.cross_entropy(logits.float(), batch.labels, weights, reduction="sum")
         )
-        return LossSums({"label": loss}, {"label": right_answers(logits, batch.labels)})
+        return LossSums({"label": loss}, {"label": num_correct(logits, batch.labels)})
 
 
 class MultiLabelObjective:
@@ -72,7 +72,7 @@ class TokenObjective:
     def __call__(self, model: nn.Module, batch: LabelledBatch) -> LossSums:
         """Summed cross-entropy and number of right labels of one microbatch."""
         logits, labels = _logits(model, batch).flatten(0, 1), batch.labels.flatten()
-        return LossSums({"word": classification_loss(logits, labels)}, {"word": right_answers(logits, labels)})
+        return LossSums({"word": classification_loss(logits, labels)}, {"word": num_correct(logits, labels)})
 
 
 class RegressionObjective:

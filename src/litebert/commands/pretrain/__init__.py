@@ -1,1 +1,1 @@
-"""Pretraining. Before: a corpus directory. After: a run directory with a model directory."""
+"""Pretraining. Before: a corpus directory. After: a run directory with a model."""

@@ -1,8 +1,9 @@
-"""What a pretraining run would need, found by doing a step of it. Before: a plan. After: nothing but a report."""
+"""A dry run: one step of a pretraining run, and from it the memory, time and disk that the whole run needs."""
 
 import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
@@ -10,6 +11,7 @@ from litebert.commands.pretrain.pretraining_objective import PretrainingObjectiv
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.sampling.mlm_probability import LinearSchedule
+from litebert.durations import readable_seconds
 from litebert.files import free_space, readable_bytes
 from litebert.model.model_stats import Memory, memory, parameter_counts
 from litebert.training.distributed.context import DistributedContext, distributed_context
@@ -20,88 +22,93 @@ from litebert.training.loop.run_schedule import RunSchedule
 logger = logging.getLogger(__name__)
 
 _STATES = 3
-"""Tensors of a parameter's size in a checkpoint: the weight and both moments."""
+"""Tensors per parameter in a checkpoint: the weight and both moments of the optimizer."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DryRun(Result):
-    """Memory in bytes of each process, time in seconds, disk in bytes."""
+    """Memory in bytes per process, time in seconds, disk in bytes."""
 
     parameters: int
     weights: int
+    """By formula, as `gradients`, `optimizer` and `activations`."""
     gradients: int
     optimizer: int
     activations: int
-    """By formula, as are the three before it."""
     peak: int
-    """Measured during two steps, beyond what the process held before; 0 where the system does not say."""
+    """Measured during two steps, beyond the memory held before; 0 if the system does not report it."""
     memory_left: int | None
-    """What the device had left before them."""
+    """Memory of the device that was available before them."""
     processes: int
     device: str
     batch_size: int
     microbatch_size: int
-    """The largest that fits of the one asked for, its half, its quarter and so on."""
+    """The largest that fits in memory among the configured one, its half, its quarter, …"""
     microbatches: int
-    """In one step of each process."""
+    """Per step and process."""
     step_seconds: float
     batch_seconds: float
-    """To make the examples of a step, which is done while the step before is computed."""
+    """To draw the examples of a step, which a run does during the step before."""
     tokens_per_step: int
     learning_rate: str
-    """Its peak, warm-up and what follows, in words."""
+    """Peak, warm-up and decay, in words."""
     steps: int
-    """Of the whole run; an estimate where its length is given in tokens or time."""
+    """Of the whole run; an estimate if its duration is in tokens or time."""
     seconds: float
-    """Of all steps; evaluations come on top."""
+    """Of all steps, without evaluations."""
     checkpoint: int
+    """Size of one checkpoint."""
     kept_checkpoints: int
-    disk_left: int
+    disk_free: int
     loss: float
-    """Of the first step: from new weights about the logarithm of the vocabulary's size, and that of 2 for the pairs."""
+    """Of the first step; from random weights about ln(vocab_size), plus ln(2) for the sentence pairs."""
 
     @property
     def disk_needed(self) -> int:
-        """The checkpoints kept, and the one that is being written."""
+        """The kept checkpoints and the one being written."""
         return self.checkpoint * (self.kept_checkpoints + 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**super().to_dict(), "disk_needed": self.disk_needed}
 
     def to_text(self) -> str:
         """The report for a person."""
         size = readable_bytes
-        left = "" if self.memory_left is None else f" ({size(self.memory_left)} left on {self.device})"
-        enough = "" if self.disk_left >= self.disk_needed else ": NOT ENOUGH"
+        available = "" if self.memory_left is None else f" ({size(self.memory_left)} available on {self.device})"
+        enough = "" if self.disk_free >= self.disk_needed else ": NOT ENOUGH"
         slow = " (slower than the step: the device will wait)" if self.batch_seconds > self.step_seconds else ""
         return "\n".join(
             [
                 f"batch of {self.batch_size}: {self.processes} process(es) x {self.microbatches} microbatch(es) of "
                 f"{self.microbatch_size}",
-                f"memory: {size(self.peak)} measured at the peak{left}; by formula {size(self.weights)} weights, "
+                f"memory: {size(self.peak)} measured at the peak{available}; by formula {size(self.weights)} weights, "
                 f"{size(self.gradients)} gradients, {size(self.optimizer)} optimizer, {size(self.activations)} "
                 f"activations, for {self.parameters:,} parameters",
-                f"time: {self.step_seconds:.3g} s a step ({self.tokens_per_step / self.step_seconds:,.0f} tokens/s), "
-                f"about {self.steps:,} steps in {_readable_time(self.seconds)}, evaluations left out; "
-                f"a step's examples take {self.batch_seconds:.3g} s{slow}",
+                f"time: {self.step_seconds:.3g} s per step ({self.tokens_per_step / self.step_seconds:,.0f} tokens/s), "
+                f"about {self.steps:,} steps in {readable_seconds(self.seconds)}, without evaluations; "
+                f"drawing a step's examples takes {self.batch_seconds:.3g} s{slow}",
                 f"learning rate: {self.learning_rate}",
-                f"disk: {size(self.checkpoint)} a checkpoint, {size(self.disk_needed)} for {self.kept_checkpoints} and "
-                f"one being written; {size(self.disk_left)} left{enough}",
+                f"disk: {size(self.checkpoint)} per checkpoint, {size(self.disk_needed)} for {self.kept_checkpoints} "
+                f"and one being written; {size(self.disk_free)} free{enough}",
                 f"first loss: {self.loss:.3f}; nothing was written",
             ]
         )
 
 
 def dry_run(run: PretrainRun, out: Path) -> DryRun:
-    """Do a step of `run` on a model that is thrown away, and tell what the whole run needs; `out` is not made.
+    """Train a throw-away model for a step and report what the whole run needs; `out` is not created.
 
-    What the run itself would refuse of corpora, model and `init_checkpoint` is refused here. Where the step needs too much
-    memory, the microbatch is halved until it fits.
+    Corpora, model and `init_checkpoint` are validated as in the run. If the step needs too much memory, the microbatch
+    is halved until it fits.
     """
     start = PretrainStart.of(run)
     with distributed_context(run.train) as world:
-        left = memory_left(world.device)
-        start, rehearsal, peak = _fitting(start, RunDirectory(out), world)
+        available = memory_left(world.device)
+        start, profile, peak = _largest_fitting(start, RunDirectory(out), world)
         run = start.run
-        plan = RunSchedule.of(run.train, start.batches(world))
-        steps, seconds = _length(plan, rehearsal)
+        schedule = RunSchedule.of(run.train, start.batches(world))
+        steps, seconds = _length(schedule, profile)
         expected = _memory(run)
         parameters = parameter_counts(run.model).pretraining
         return DryRun(
@@ -111,33 +118,33 @@ def dry_run(run: PretrainRun, out: Path) -> DryRun:
             optimizer=expected.optimizer,
             activations=expected.activations,
             peak=peak,
-            memory_left=left,
+            memory_left=available,
             processes=world.size,
             device=str(world.device),
             batch_size=run.batch_size,
             microbatch_size=run.microbatch_size,
-            microbatches=rehearsal.microbatches,
-            step_seconds=rehearsal.step_seconds,
-            batch_seconds=rehearsal.batch_seconds,
-            tokens_per_step=rehearsal.tokens,
-            learning_rate=plan.told(),
+            microbatches=profile.microbatches,
+            step_seconds=profile.step_seconds,
+            batch_seconds=profile.batch_seconds,
+            tokens_per_step=profile.tokens,
+            learning_rate=schedule.to_text(),
             steps=steps,
             seconds=seconds,
             checkpoint=_STATES * 4 * parameters,
             kept_checkpoints=run.train.keep_checkpoints,
-            disk_left=free_space(out),
-            loss=rehearsal.loss,
+            disk_free=free_space(out),
+            loss=profile.loss,
         )
 
 
-def _fitting(
+def _largest_fitting(
     start: PretrainStart, directory: RunDirectory, world: DistributedContext
 ) -> tuple[PretrainStart, StepProfile, int]:
-    """`start` with the largest microbatch that fits, what its step costs, and the memory at its peak."""
+    """`start` with the largest microbatch that fits in memory, the profile of its step, and its peak memory."""
     run = start.run
     try:
         with PeakMemory(world.device) as peak:
-            rehearsal = profile_step(
+            profile = profile_step(
                 start.model(directory, world),
                 objective=PretrainingObjective(run.sampling.pairing),
                 batches=start.batches(world),
@@ -145,22 +152,22 @@ def _fitting(
                 world=world,
             )
     except OutOfMemoryError as error:
-        # Of several processes some may have had enough; they would wait for those that begin again.
+        # With several processes, those that had enough memory would wait for those that start again.
         if run.microbatch_size == 1 or world.size > 1:
             raise
         logger.warning("%s", error)
         smaller = replace(start, run=run.replace(microbatch_size=run.microbatch_size // 2))
-        return _fitting(smaller, directory, world)
-    return start, rehearsal, peak.bytes
+        return _largest_fitting(smaller, directory, world)
+    return start, profile, peak.bytes
 
 
-def _length(plan: RunSchedule, rehearsal: StepProfile) -> tuple[int, float]:
-    """Steps of the whole run and the seconds they take."""
-    duration = plan.settings.duration
+def _length(schedule: RunSchedule, profile: StepProfile) -> tuple[int, float]:
+    """Number of steps of the whole run and the seconds they take."""
+    duration = schedule.settings.duration
     if duration.unit == "seconds":
-        return int(duration.amount / rehearsal.step_seconds), duration.amount
-    steps = plan.total_steps or int(duration.amount / rehearsal.tokens)
-    return steps, steps * rehearsal.step_seconds
+        return int(duration.amount / profile.step_seconds), duration.amount
+    steps = schedule.total_steps or int(duration.amount / profile.tokens)
+    return steps, steps * profile.step_seconds
 
 
 def _memory(run: PretrainRun) -> Memory:
@@ -169,13 +176,6 @@ def _memory(run: PretrainRun) -> Memory:
         batch_size=run.microbatch_size,
         length=run.sampling.max_length,
         predicted=LinearSchedule.parse(run.sampling.mlm_probability).end,
-        precision="fp32" if run.train.precision == "fp32" else "bf16",
+        precision=run.train.precision,
         checkpoint_every=run.compute.activation_checkpoint_interval,
     )
-
-
-def _readable_time(seconds: float) -> str:
-    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.1f} {unit}"
-    return f"{seconds:.0f} seconds"

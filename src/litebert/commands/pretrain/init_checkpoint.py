@@ -1,7 +1,7 @@
-"""Weights to pretrain from: another depth, an earlier run, anybody's model. Before: settings. After: `pretrain`.
+"""Initial weights from a checkpoint: of an earlier run, of another depth, or of a published model.
 
-Only weights are taken over: steps, schedule, optimizer and data begin anew. Source: ALBERT, appendix A.1: each depth
-starts from the one before, and xxlarge from a net of six layers.
+Only weights are loaded: steps, schedule, optimizer and data start from the beginning. Source: ALBERT, appendix A.1:
+each deeper model starts from the one before, and xxlarge from a model of six layers.
 """
 
 import logging
@@ -24,81 +24,81 @@ from litebert.settings import read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.checkpointing.checkpoint import Checkpoints, read_tensors, verified
 
-MAY_BE_NEW = ("encoder.pooler.", "mlm.", "sop.")
-"""What a checkpoint may lack: the hub's have no sentence-order head, other models none for masked tokens."""
+OPTIONAL_PREFIXES = ("encoder.pooler.", "mlm.", "sop.")
+"""Tensors that a checkpoint may lack: those on the hub have no SOP head, fine-tuned models no MLM head."""
 
 logger = logging.getLogger(__name__)
 
 
-class Weights(NamedTuple):
-    """What a source holds."""
+class SourceWeights(NamedTuple):
+    """The weights of a checkpoint, and its tokenizer."""
 
     config: ModelConfig
     tensors: Mapping[str, Tensor]
     tokenizer: Path | None
-    """Where its vocabulary is, as far as known."""
+    """Directory of its vocabulary, if known."""
 
 
-def warm_started(source: str, config: ModelConfig, tokenizer: Tokenizer, *, seed: int) -> ForPretraining:
-    """A model of `config` with the weights of `source`, over another depth or sharing if the two differ in that.
+def load_init_checkpoint(source: str, config: ModelConfig, tokenizer: Tokenizer, *, seed: int) -> ForPretraining:
+    """A model of `config` with the weights of `source`, remapped where depth or sharing differ.
 
     Args:
         source: a model directory, a run directory, a checkpoint of one, a name on the hub or a TensorFlow checkpoint.
         config: the model to train.
         tokenizer: of the corpus to train on; must be the source's.
-        seed: of the weights that the source lacks.
+        seed: for the weights that the source lacks.
 
     Raises:
-        ConfigError: the vocabularies differ, or the architectures in what no bridge crosses.
+        ConfigError: the vocabularies differ, or the architectures differ in more than depth and sharing.
         CheckpointError: the source is missing or damaged, or lacks a part of the encoder.
     """
-    found = _read(source)
-    _validate_vocabulary(source, found, tokenizer)
-    tensors = remap_weights(found.tensors, source=found.config, target=config)
-    description = ModelSpec.parse({"model": "ForPretraining", "config": config.to_dict()}, where="model")
-    names = build(description, device="meta").state_dict()
-    new = [name for name in names if name not in tensors and name.startswith(MAY_BE_NEW)]
-    model = load_weights(description, tensors, where=source, fresh=new, seed=seed)
-    logger.info("%s: %d of %d tensors start from there", source, len(names) - len(new), len(names))
+    weights = _read(source)
+    _validate_vocabulary(source, weights, tokenizer)
+    tensors = remap_weights(weights.tensors, source=weights.config, target=config)
+    spec = ModelSpec.parse({"model": "ForPretraining", "config": config.to_dict()}, where="model")
+    names = build(spec, device="meta").state_dict()
+    new = [name for name in names if name not in tensors and name.startswith(OPTIONAL_PREFIXES)]
+    model = load_weights(spec, tensors, where=source, fresh=new, seed=seed)
+    logger.info("%s: loaded %d of %d tensors", source, len(names) - len(new), len(names))
     if new:
-        logger.warning("%s: lacks %s; these start from new weights", source, ", ".join(new))
+        logger.warning("%s: has no %s; initialized randomly", source, ", ".join(new))
     assert isinstance(model, ForPretraining)
     return model.train()
 
 
-def _read(source: str) -> Weights:
+def _read(source: str) -> SourceWeights:
     path = Path(source)
     if (path / "settings.yaml").is_file():
-        path = _newest(path)
+        path = _newest_in_run(path)
     if (path / "trainer_state.json").is_file():
-        return _of_checkpoint(path)
+        return _read_checkpoint(path)
     if is_original(path):
         original = read_tf_checkpoint(path)
-        return Weights(original.description.config, original.renamed.tensors, _vocabulary(path))
+        return SourceWeights(original.description.config, original.renamed.tensors, _vocabulary(path))
     stored = read_directory(path if path.exists() else source)
-    return Weights(stored.description.config, stored.renamed.tensors, _vocabulary(stored.directory))
+    return SourceWeights(stored.description.config, stored.renamed.tensors, _vocabulary(stored.directory))
 
 
-def _newest(run: Path) -> Path:
-    """The model that a run left, or its newest checkpoint while it is unfinished."""
+def _newest_in_run(run: Path) -> Path:
+    """The model of a finished run, or the newest checkpoint of an unfinished one."""
     if (run / "model" / CONFIG).is_file():
         return run / "model"
     newest = Checkpoints(run / "checkpoints", keep=1).newest_valid()
     if newest is None:
-        raise ConfigError(f"init_checkpoint: {run} has neither a model nor a checkpoint yet; let it run first")
+        raise ConfigError(f"init_checkpoint: {run} has neither a model nor a checkpoint yet; train it first")
     return newest
 
 
-def _of_checkpoint(path: Path) -> Weights:
-    """A checkpoint says nothing of its architecture; the settings of its run do."""
+def _read_checkpoint(path: Path) -> SourceWeights:
+    """A checkpoint of a run; its architecture is in the settings of the run."""
     settings = read_yaml(path.parent.parent / "settings.yaml")
     config = ModelConfig.parse(settings["model"], where=str(path))
     try:
         tokenizer = Corpus.open(Path(settings["corpus"])).tokenizer_directory
     except LitebertError as error:
-        logger.warning("%s: its vocabulary cannot be compared, only counted: %s", path, error)
+        logger.warning("%s: its vocabulary is not available, so only the number of tokens is compared: %s", path, error)
         tokenizer = None
-    return Weights(config, read_tensors(verified(path))[0], tokenizer)
+    return SourceWeights(config, read_tensors(verified(path))[0], tokenizer)
 
 
 def _vocabulary(path: Path) -> Path | None:
@@ -106,17 +106,17 @@ def _vocabulary(path: Path) -> Path | None:
     return directory if any(directory.glob("*.model")) or any(directory.glob("vocab.txt")) else None
 
 
-def _validate_vocabulary(source: str, found: Weights, tokenizer: Tokenizer) -> None:
-    """A row of the embedding table must mean the same token, which its number alone does not say."""
-    if found.tokenizer is None:
-        logger.info("%s: has no vocabulary beside it; only the number of tokens is compared", source)
-    elif Tokenizer.load(found.tokenizer).fingerprint != tokenizer.fingerprint:
+def _validate_vocabulary(source: str, weights: SourceWeights, tokenizer: Tokenizer) -> None:
+    """Token ids must mean the same tokens; without a vocabulary only their number can be compared."""
+    if weights.tokenizer is None:
+        logger.info("%s: has no vocabulary, so only the number of tokens is compared", source)
+    elif Tokenizer.load(weights.tokenizer).fingerprint != tokenizer.fingerprint:
         raise ConfigError(
-            f"init_checkpoint: {source} was trained with another vocabulary than the corpus has; build the corpus with "
-            f"--tokenizer {found.tokenizer}"
+            f"init_checkpoint: {source} was trained with another vocabulary than that of the corpus; build the corpus "
+            f"with --tokenizer {weights.tokenizer}"
         )
-    if found.config.vocab_size != tokenizer.vocab_size:
+    if weights.config.vocab_size != tokenizer.vocab_size:
         raise ConfigError(
-            f"init_checkpoint: {source} has {found.config.vocab_size} tokens, the corpus's tokenizer has "
+            f"init_checkpoint: {source} has {weights.config.vocab_size} tokens, the corpus's tokenizer has "
             f"{tokenizer.vocab_size}; build the corpus with the tokenizer of the model"
         )

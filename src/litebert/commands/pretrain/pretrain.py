@@ -1,4 +1,4 @@
-"""Pretraining, start to finish. Before: a corpus from `corpus build`. After: a run directory with a model in it."""
+"""Pretraining from start to finish: from a corpus directory to a run directory with a model."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -6,70 +6,79 @@ from pathlib import Path
 
 from torch import nn
 
-from litebert.commands.pretrain.best_model import BestModel, whole_model
-from litebert.commands.pretrain.export import export
-from litebert.commands.pretrain.held_out import HeldOut
-from litebert.commands.pretrain.held_out_scores import HeldOutScores
-from litebert.commands.pretrain.pretrain_result import PretrainResult
+from litebert.commands.pretrain.best_model import BestModel, full_model
+from litebert.commands.pretrain.pretrain_result import PretrainResult, export
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
+from litebert.commands.pretrain.validation import ValidationSet
+from litebert.commands.pretrain.validation_scores import ValidationScores
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.sampling.mlm_probability import LinearSchedule
 from litebert.corpus.statistics.token_frequency import unigram_entropy
 from litebert.model.io.model_directory import load_model
 from litebert.model.model_stats import flops_per_token
 from litebert.tokenization.tokenizer import Tokenizer
+from litebert.training.callbacks.callback import Callback
+from litebert.training.callbacks.plateau_detector import PlateauDetector
 from litebert.training.distributed.context import DistributedContext, distributed_context
-from litebert.training.monitoring.events import Listener
 from litebert.training.protocols import Number
-from litebert.training.trainer import Trainer
+from litebert.training.trainer import RunInfo, Trainer
 
 logger = logging.getLogger(__name__)
 
 
-def pretrain(run: PretrainRun, out: Path, *, listeners: Sequence[Listener] = ()) -> PretrainResult:
-    """Train on `run.corpus` for `run.train.duration`; a run that `out` holds goes on, a finished one is given back."""
+def pretrain(run: PretrainRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> PretrainResult:
+    """Train on `run.corpus` for `run.train.duration`; an unfinished run in `out` is resumed."""
     start = PretrainStart.of(run)
     with distributed_context(run.train) as world:
         allowed = run.train.allow_config_changes
-        directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, kind="pretrain", allowed=allowed))
-        if done := directory.result(PretrainResult):
-            logger.info("%s: this run is finished; nothing is trained again", out)
-            return done
-        return _train(start, directory, world, listeners)
+        directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, command="pretrain", allowed=allowed))
+        if result := directory.result(PretrainResult):
+            logger.info("%s: the run is finished; returning its result", out)
+            return result
+        return _train(start, directory, world, callbacks)
 
 
 def _train(
-    start: PretrainStart, directory: RunDirectory, world: DistributedContext, listeners: Sequence[Listener]
+    start: PretrainStart, directory: RunDirectory, world: DistributedContext, callbacks: Sequence[Callback]
 ) -> PretrainResult:
     run, tokenizer = start.run, start.tokenizer
     model = start.model(directory, world).to(world.device)
-    held_out = _held_out(run, world)
-    before = _start_scores(directory, model, held_out) if held_out else None
+    validation = _validation_set(run, world)
+    initial_scores = _initial_scores(directory, model, validation) if validation else None
     trainer = Trainer(
         model,
         objective=PretrainingObjective(run.sampling.pairing),
         batches=start.batches(world),
         settings=run.train,
-        directory=directory.path,
-        fingerprint={
-            "model": run.model,
-            "corpus": start.corpus.fingerprint,
-            "tokenizer": tokenizer.fingerprint,
-        },
-        evaluate=_evaluation(run, held_out, directory, tokenizer) if held_out else None,
-        baselines={"mlm": unigram_entropy(start.corpus)},
-        listeners=listeners,
-        flops_per_token=_training_flops(run),
+        run=RunInfo(
+            directory=directory.path,
+            seed=run.seed,
+            fingerprint={
+                "model": run.model,
+                "corpus": start.corpus.fingerprint,
+                "tokenizer": tokenizer.fingerprint,
+            },
+            flops_per_token=_training_flops(run),
+        ),
+        evaluate=_evaluation(run, validation, directory, tokenizer) if validation else None,
+        callbacks=[PlateauDetector({"mlm": unigram_entropy(start.corpus)}), *callbacks],
     )
-    # All that the settings name is open now and fits together; so far nothing was written.
-    world.on_rank_zero(lambda: _begin(directory, run, before))
+    # Everything that the settings name has been opened and validated; nothing was written until here.
+    world.on_rank_zero(lambda: _begin(directory, run, initial_scores))
     trained = trainer.fit()
-    last = whole_model(model, run.model)
+    last = full_model(model, run.model)
     exported = load_model(directory.best) if run.metric_for_best_model else last
-    after = held_out.score(exported.to(world.device)) if held_out else None
-    result = PretrainResult(directory.model, trained.steps, trained.tokens, trained.elapsed_seconds, before, after)
+    scores = validation.score(exported.to(world.device)) if validation else None
+    result = PretrainResult(
+        model=directory.model,
+        steps=trained.steps,
+        tokens=trained.tokens,
+        elapsed_seconds=trained.elapsed_seconds,
+        start=initial_scores,
+        end=scores,
+    )
     world.on_rank_zero(
         lambda: export(result, run, exported=exported, last=last, tokenizer=tokenizer, directory=directory)
     )
@@ -77,17 +86,17 @@ def _train(
 
 
 def _evaluation(
-    run: PretrainRun, held_out: HeldOut, directory: RunDirectory, tokenizer: Tokenizer
+    run: PretrainRun, validation: ValidationSet, directory: RunDirectory, tokenizer: Tokenizer
 ) -> Callable[[nn.Module], Mapping[str, Number]]:
-    """What the trainer calls: the measurements, with the best model kept where one is to be selected."""
+    """The trainer's evaluation; it also saves the best model if `metric_for_best_model` is set."""
     if run.metric_for_best_model is None:
-        return held_out.measure
+        return validation.evaluate
     return BestModel(
-        held_out.measure,
+        validation.evaluate,
         metric_for_best_model=run.metric_for_best_model,
         directory=directory.best,
         config=run.model,
-        world=held_out.world,
+        world=validation.world,
         extra_files=tokenizer.files(),
     )
 
@@ -97,23 +106,28 @@ def _training_flops(run: PretrainRun) -> float:
     return float(flops_per_token(run.model, length=run.sampling.max_length, predicted=predicted).training)
 
 
-def _held_out(run: PretrainRun, world: DistributedContext) -> HeldOut | None:
+def _validation_set(run: PretrainRun, world: DistributedContext) -> ValidationSet | None:
     if not run.max_eval_examples:
         return None
-    return HeldOut(
-        run.corpus, run.sampling, run.max_eval_examples, run.train.precision, world, run.eval_pair_objectives
+    return ValidationSet(
+        corpus=run.corpus,
+        sampling=run.sampling,
+        max_eval_examples=run.max_eval_examples,
+        precision=run.train.precision,
+        world=world,
+        eval_pair_objectives=run.eval_pair_objectives,
     )
 
 
-def _start_scores(directory: RunDirectory, model: nn.Module, held_out: HeldOut) -> HeldOutScores:
-    """Scores before the first step; a run that is resumed has kept them."""
-    file = directory.start_scores
-    if found := held_out.world.on_rank_zero(lambda: HeldOutScores.read(file) if file.exists() else None):
-        return found
-    return held_out.score(model)
+def _initial_scores(directory: RunDirectory, model: nn.Module, validation: ValidationSet) -> ValidationScores:
+    """Scores before the first step; a resumed run reads them from its directory."""
+    file = directory.initial_scores
+    if saved := validation.world.on_rank_zero(lambda: ValidationScores.read(file) if file.exists() else None):
+        return saved
+    return validation.score(model)
 
 
-def _begin(directory: RunDirectory, run: PretrainRun, before: HeldOutScores | None) -> None:
-    directory.begin(run, kind="pretrain")
-    if before and not directory.start_scores.exists():
-        before.write(directory.start_scores)
+def _begin(directory: RunDirectory, run: PretrainRun, initial_scores: ValidationScores | None) -> None:
+    directory.begin(run, command="pretrain")
+    if initial_scores and not directory.initial_scores.exists():
+        initial_scores.write(directory.initial_scores)

@@ -1,4 +1,7 @@
-"""What a pretraining run is: its settings, from a recipe and a corpus. Before: recipes. After: `pretrain`."""
+"""The settings of a pretraining run, from a recipe, overrides and a corpus.
+
+Imports no torch, so that wrong settings are refused at once.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,29 +10,29 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from litebert.commands.compute import Compute
-from litebert.commands.pretrain.best_model import SelectBy
-from litebert.commands.pretrain.held_out import PairTask
 from litebert.commands.recipes import load_recipe, resolved_model
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
-from litebert.model.initialization.structured_init import num_duplicate_token_heads
 from litebert.settings import Settings
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.train_settings import TrainSettings
 
+BestModelMetric = Literal["loss", "mlm_accuracy", "mlm_loss", "sop_accuracy", "nsp_accuracy"]
+PairObjective = Literal["sop", "nsp"]
 Weight = Annotated[float, Field(gt=0)]
 
 
 class PretrainRun(Settings):
-    """Everything that decides a pretraining run."""
+    """All settings of a pretraining run."""
 
     corpus: Path
     """Corpus directory from `litebert corpus build`."""
     data_mixture: dict[str, Weight] = Field(default={})
-    """Further corpus directories made with the same tokenizer, and their weights beside `corpus`, which has 1:
-    `{wiki: 0.5}` draws one example from `wiki` for two from `corpus`. An epoch, and what is held out, is `corpus`'s."""
+    """Further corpus directories built with the same tokenizer, and their sampling weights; `corpus` has weight 1.
+    `{wiki: 0.5}` draws one example from `wiki` for every two from `corpus`. The epoch length and the validation split
+    are those of `corpus`."""
     model: ModelConfig
     """Architecture; its vocab_size is the tokenizer's."""
     sampling: SamplingSettings = SamplingSettings()
@@ -37,65 +40,70 @@ class PretrainRun(Settings):
     train: TrainSettings
     """Optimizer, schedule, length of the run, precision."""
     batch_size: int = Field(default=64, gt=0)
-    """Examples in one step, over all processes."""
+    """Examples per step, over all processes."""
     microbatch_size: int = Field(default=64, gt=0)
-    """Examples, or rows if they are packed, in one forward and backward; smaller needs less memory and gives the same
-    gradient."""
+    """Examples (or rows of packed examples) per forward and backward pass; a smaller number needs less memory and gives
+    the same gradient."""
     compute: Compute = Compute()
-    """Compiling, and how many activations are kept: what a step costs, not what it gives."""
+    """Compilation and activation checkpointing: they change the cost of a step, not its result."""
     max_eval_examples: int = Field(default=2048, ge=0)
-    """Most examples of the corpus's held-out part to score at an evaluation; 0 trains without looking."""
+    """Maximum number of validation examples per evaluation; 0 trains without evaluation."""
     init_checkpoint: str | None = None
-    """Weights to start from: a model or run directory, a checkpoint, a name on the hub or a TensorFlow checkpoint; its
-    depth and sharing may differ from the model's. Optimizer, schedule and data begin anew."""
+    """Weights to start from: a model or run directory, a checkpoint, a name on the hub or a TensorFlow checkpoint.
+    Depth and sharing may differ from the model's. Optimizer, schedule and data start from the beginning."""
     init: Literal["random", "neighbours"] = "random"
-    """Of a new model: random, as the original's, or from which tokens of the corpus stand near each other, counted
-    before the first step, with heads that look at the tokens beside theirs and, from four heads on, at equal words.
-    With `init_checkpoint` there is no new model."""
+    """Initialization of a new model: `random` as in google-research/albert, or `neighbours` from token co-occurrences
+    in the corpus, with previous-token and next-token heads and, from four heads on, duplicate-token heads. Not used
+    with `init_checkpoint`."""
     freeze_duplicate_token_heads: bool = False
-    """Keep query and key of the heads that began at equal words as they are, so that a text can be compared with
-    another when it comes to that: nothing in pretraining asks for it. Weight decay still reaches them unless
-    `train.exclude` names query and key."""
-    metric_for_best_model: SelectBy | None = None
-    """Held-out measure by which the exported model is chosen among those evaluated; null exports the last one."""
-    eval_pair_objectives: tuple[PairTask, ...] = ()
-    """Pair tasks to score at an evaluation besides the one that is trained: `nsp`, `sop`."""
+    """Do not train query and key of the heads initialized as duplicate-token heads, so that fine-tuning on pairs of
+    texts still finds them: nothing in pretraining needs them. Weight decay still applies unless
+    `train.exclude_from_weight_decay` names query and key."""
+    metric_for_best_model: BestModelMetric | None = None
+    """Validation metric by which the exported model is chosen among the evaluated ones; null exports the last model."""
+    eval_pair_objectives: tuple[PairObjective, ...] = ()
+    """Sentence-pair objectives to evaluate besides the trained one: `nsp`, `sop`."""
     seed: int = Field(default=0, ge=0)
-    """Seed of the initial weights, of the order of the examples and of their masks."""
+    """Seed of the initial weights, of dropout, of the order of the examples and of their masks."""
 
     @model_validator(mode="after")
-    def _held_heads_exist(self) -> "PretrainRun":
+    def _validate_frozen_heads(self) -> "PretrainRun":
         if not self.freeze_duplicate_token_heads:
             return self
+        from litebert.model.initialization.structured_init import num_duplicate_token_heads
+
         if not num_duplicate_token_heads(self.model.num_attention_heads):
             raise ValueError(
-                f"freeze_duplicate_token_heads: of {self.model.num_attention_heads} heads none begins at equal words; "
-                "give model.num_attention_heads 4 or more, or leave this setting out"
+                f"freeze_duplicate_token_heads: a model of {self.model.num_attention_heads} heads has no "
+                "duplicate-token heads; set model.num_attention_heads to 4 or more, or leave this setting out"
             )
         if self.init == "random" and self.init_checkpoint is None:
             raise ValueError(
-                "freeze_duplicate_token_heads: random weights look at nothing that is worth holding; "
-                "set init=neighbours, or init_checkpoint a model that began so"
+                "freeze_duplicate_token_heads: with random weights there are no duplicate-token heads to freeze; "
+                "set init=neighbours, or init_checkpoint to a model that was initialized so"
             )
         return self
 
     @model_validator(mode="after")
-    def _selection_is_measured(self) -> "PretrainRun":
+    def _validate_best_model_metric(self) -> "PretrainRun":
         if self.metric_for_best_model is None:
             return self
-        task = self.metric_for_best_model.partition("_")[0]
         if not self.max_eval_examples:
-            raise ValueError(
-                "metric_for_best_model: nothing is measured, since max_eval_examples is 0; set one of the two"
-            )
-        if task in ("sop", "nsp") and task not in (self.sampling.pairing, *self.eval_pair_objectives):
-            raise ValueError(f"metric_for_best_model: {task} pairs are not scored; add {task} to eval_pair_objectives")
+            raise ValueError("metric_for_best_model: needs evaluations, but max_eval_examples is 0; change one of them")
+        name = self.metric_for_best_model.partition("_")[0]
+        if name in ("sop", "nsp") and name not in (self.sampling.pairing, *self.eval_pair_objectives):
+            raise ValueError(f"metric_for_best_model: {name} is not evaluated; add {name} to eval_pair_objectives")
         return self
 
 
 def load_pretrain_config(recipe: str, overrides: Sequence[str], *, corpus: Path) -> PretrainRun:
-    """The run that a recipe, changed by `key.path=value` overrides, means for a corpus."""
-    values = load_recipe(recipe, kind="pretrain").with_overrides(overrides)
+    """The settings of `recipe` with `key.path=value` overrides, for a corpus.
+
+    Raises:
+        ConfigError: the recipe does not exist or a setting is wrong.
+        DataError: `corpus` is not a corpus directory.
+    """
+    values = load_recipe(recipe, command="pretrain").with_overrides(overrides)
     vocab_size = Tokenizer.load(Corpus.open(corpus, "train").tokenizer_directory).vocab_size
     if not isinstance(values.get("model"), dict):
         raise ConfigError(f"{recipe}: setting 'model' must be a mapping, such as model.preset=tiny")

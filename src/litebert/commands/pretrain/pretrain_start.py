@@ -1,6 +1,6 @@
-"""What pretraining starts from: corpora, tokenizer, first weights. Before: settings. After: `pretrain`, `dry_run`.
+"""What a pretraining run starts from: corpora, tokenizer, initial weights.
 
-The same for a run and for its rehearsal, which therefore refuses what the run would refuse.
+`pretrain` and `dry_run` share it, so a dry run fails wherever the run would.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Self
 
 import torch
 
-from litebert.commands.pretrain.init_checkpoint import warm_started
+from litebert.commands.pretrain.init_checkpoint import load_init_checkpoint
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.format.shards import Corpus
@@ -27,7 +27,7 @@ from litebert.training.distributed.context import DistributedContext
 
 @dataclass(frozen=True)
 class PretrainStart:
-    """What the settings of a run name, opened and found to fit together."""
+    """The corpora and tokenizer that the settings of a run name, opened and validated."""
 
     run: PretrainRun
     corpus: Corpus
@@ -37,7 +37,7 @@ class PretrainStart:
 
     @classmethod
     def of(cls, run: PretrainRun) -> Self:
-        """Open the corpora of `run`; a ConfigError where they, the tokenizer and the model do not fit together."""
+        """Open the corpora of `run`; raises ConfigError if corpora, tokenizer and model do not match."""
         corpus = Corpus.open(run.corpus, "train")
         data_mixture = [(Corpus.open(directory, "train"), weight) for directory, weight in run.data_mixture.items()]
         validate_mixture([(corpus, 1.0), *data_mixture])
@@ -48,19 +48,19 @@ class PretrainStart:
         return cls(run, corpus, data_mixture, tokenizer)
 
     def model(self, directory: RunDirectory, world: DistributedContext) -> ForPretraining:
-        """New weights, or those of `init_checkpoint`; a run that has a checkpoint takes its weights from there anyway."""
-        model = self._first_model(directory, world)
+        """New weights or those of `init_checkpoint`; a run with a checkpoint loads its weights from there later."""
+        model = self._initial_model(directory, world)
         self.run.compute.apply(model)
         if self.run.freeze_duplicate_token_heads:
             freeze_duplicate_token_heads(model.encoder)
         return model
 
-    def _first_model(self, directory: RunDirectory, world: DistributedContext) -> ForPretraining:
+    def _initial_model(self, directory: RunDirectory, world: DistributedContext) -> ForPretraining:
         run = self.run
         if directory.has_checkpoint:
             return ForPretraining(run.model, seed=run.seed)
         if run.init_checkpoint is not None:
-            return warm_started(run.init_checkpoint, run.model, self.tokenizer, seed=run.seed)
+            return load_init_checkpoint(run.init_checkpoint, run.model, self.tokenizer, seed=run.seed)
         return self._new_model(world)
 
     def _new_model(self, world: DistributedContext) -> ForPretraining:
@@ -68,13 +68,13 @@ class PretrainStart:
         model = ForPretraining(config, seed=run.seed)
         if run.init == "neighbours":
             counts, width = token_counts(self.corpus), Columns.of(config).words
-            # Counted once: on other processors the factors might differ in their last bits.
-            found = world.on_rank_zero(lambda: ppmi_svd_embeddings(self.corpus, width, seed=run.seed, counts=counts))
-            structured_init_(model, torch.from_numpy(found), torch.from_numpy(counts).float(), seed=run.seed)
+            # Computed on one process: on different processors the factors may differ in the last bits.
+            vectors = world.on_rank_zero(lambda: ppmi_svd_embeddings(self.corpus, width, seed=run.seed, counts=counts))
+            structured_init_(model, torch.from_numpy(vectors), torch.from_numpy(counts).float(), seed=run.seed)
         return model
 
     def batches(self, world: DistributedContext) -> PretrainBatches:
-        """The part of every batch that this process of `world` computes."""
+        """This process's part of every batch."""
         run = self.run
         return PretrainBatches(
             self.corpus,
@@ -92,14 +92,14 @@ def _validate_validation_split(corpus: Path) -> None:
     try:
         Corpus.open(corpus, "validation")
     except DataError as error:
-        raise DataError(f"{error}; or train without looking: max_eval_examples=0") from None
+        raise DataError(f"{error}; or train without evaluation: max_eval_examples=0") from None
 
 
 def _validate_model(config: ModelConfig, tokenizer: Tokenizer, max_length: int) -> None:
     if config.vocab_size != tokenizer.vocab_size:
         raise ConfigError(
-            f"model.vocab_size: {config.vocab_size}, but the corpus's tokenizer has {tokenizer.vocab_size} pieces; "
-            "leave the setting out and it follows the corpus"
+            f"model.vocab_size: {config.vocab_size}, but the corpus's tokenizer has {tokenizer.vocab_size} tokens; "
+            "leave the setting out to use that number"
         )
     if max_length > config.max_position_embeddings:
         raise ConfigError(

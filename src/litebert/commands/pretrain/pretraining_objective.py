@@ -1,4 +1,4 @@
-"""What pretraining minimises: `training`'s Objective for masked tokens and pairs. Before: batches. After: training."""
+"""The pretraining loss: masked language modelling and sentence-pair classification, as the trainer's `Objective`."""
 
 from torch import Tensor, nn
 
@@ -10,53 +10,54 @@ from litebert.training.protocols import LossSums
 
 
 class PretrainingObjective:
-    """Masked language modelling ("mlm") and the pair task ("sop", or "nsp" for next sentences), weighted equally.
+    """Masked language modelling ("mlm") plus the sentence-pair objective ("sop" or "nsp"), weighted equally.
 
-    A pair without a label (pairing "none") adds nothing to the sum and nothing to the count of "sop".
-    Source: ALBERT section 3.1.
+    With pairing "none" there is no pair loss and no pair metric. Source: ALBERT section 3.1.
     """
 
     def __init__(self, pairing: Pairing = "sop") -> None:
-        self._pairs = "nsp" if pairing == "nsp" else "sop"
+        self._pair_name = None if pairing == "none" else pairing
 
     def counts(self, batch: PretrainBatch) -> dict[str, int]:
-        """Masked tokens and pairs that carry a label."""
-        return {"mlm": _labelled(batch.mlm_labels), self._pairs: _labelled(batch.sentence_pair_labels)}
+        """Number of labels of each loss."""
+        counts = {"mlm": _num_labels(batch.mlm_labels)}
+        return counts | ({self._pair_name: _num_labels(batch.sentence_pair_labels)} if self._pair_name else {})
 
     def __call__(self, model: nn.Module, batch: PretrainBatch) -> LossSums:
-        """Summed cross-entropies and numbers of right answers of one microbatch."""
+        """Summed cross-entropies and numbers of correct predictions of one microbatch."""
         return self.sums(pretraining_output(model, batch), batch)
 
     def sums(self, output: PretrainingOutput, batch: PretrainBatch) -> LossSums:
-        """The same of predictions already made."""
+        """As `__call__`, for an output already computed."""
+        mlm_loss = masked_lm_loss(output.mlm_logits, batch.mlm_labels)
+        correct = {"mlm": num_correct(output.mlm_logits, batch.mlm_labels)}
+        pair_logits, pair_labels = output.sentence_pair_logits, batch.sentence_pair_labels
+        pair_loss = classification_loss(pair_logits, pair_labels)
+        if self._pair_name is None:
+            # No pair has a label, so this adds 0; it gives the head a zero gradient on every rank instead of none.
+            return LossSums({"mlm": mlm_loss + pair_loss}, correct)
         return LossSums(
-            losses={
-                "mlm": masked_lm_loss(output.mlm_logits, batch.mlm_labels),
-                self._pairs: classification_loss(output.sentence_pair_logits, batch.sentence_pair_labels),
-            },
-            correct={
-                "mlm": right_answers(output.mlm_logits, batch.mlm_labels),
-                self._pairs: right_answers(output.sentence_pair_logits, batch.sentence_pair_labels),
-            },
+            {"mlm": mlm_loss, self._pair_name: pair_loss},
+            correct | {self._pair_name: num_correct(pair_logits, pair_labels)},
         )
 
 
 def pretraining_output(model: nn.Module, batch: PretrainBatch) -> PretrainingOutput:
-    """The predictions of both heads for a batch."""
+    """The logits of both heads for a batch."""
     inputs = batch.input_ids, batch.attention_mask, batch.token_type_ids
     return model(*inputs, batch.masked_positions, batch.sequence_starts)
 
 
-def _labelled(labels: Tensor) -> int:
+def _num_labels(labels: Tensor) -> int:
     return int((labels != NO_LABEL).sum())
 
 
-def right_answers(logits: Tensor, labels: Tensor) -> Tensor:
-    """Number of rows that `is_right`."""
-    return is_right(logits, labels).sum()
+def num_correct(logits: Tensor, labels: Tensor) -> Tensor:
+    """Number of predictions for which `is_correct` holds."""
+    return is_correct(logits, labels).sum()
 
 
-def is_right(logits: Tensor, labels: Tensor) -> Tensor:
-    """For each row whether its largest logit is the label; never without a label, since no index is NO_LABEL."""
-    # The index that argmax gives; on a CPU argmax takes four times as long where logits have 16 bits.
+def is_correct(logits: Tensor, labels: Tensor) -> Tensor:
+    """Whether the largest logit of each row is that of its label; False without a label (no index is NO_LABEL)."""
+    # The index that argmax gives; on a CPU argmax takes four times as long for 16-bit logits.
     return logits.detach().max(-1).indices == labels

@@ -18,8 +18,8 @@ from litebert.analysis.curves import read_curves
 from litebert.analysis.plots import check_plotting, pretraining_curve
 from litebert.commands.finetune import finetune, finetune_settings
 from litebert.commands.pretrain import pretrain, pretrain_settings
-from litebert.commands.pretrain.held_out_scores import HeldOutScores
 from litebert.commands.pretrain.pretrain_result import PretrainResult
+from litebert.commands.pretrain.validation_scores import ValidationScores
 from litebert.commands.quickstart.quickstart_text import TextFiles, split_text
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
@@ -30,7 +30,7 @@ from litebert.randomness import rng_for
 from litebert.settings import Settings, read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings, VocabularyTooLargeError, train_tokenizer
-from litebert.training.monitoring.events import Listener
+from litebert.training.callbacks.callback import Callback
 
 logger = logging.getLogger(__name__)
 
@@ -71,8 +71,8 @@ class QuickstartResult(Result):
 
     model: Path
     curve: Path
-    start: HeldOutScores
-    end: HeldOutScores
+    start: ValidationScores
+    end: ValidationScores
     masks: tuple[FilledMask, ...]
     pretrained_accuracy: float
     random_accuracy: float
@@ -82,7 +82,7 @@ class QuickstartResult(Result):
 
     def to_text(self) -> str:
         """A report of several lines."""
-        ratio = self.end.mlm_accuracy / self.end.baseline_accuracy
+        ratio = self.end.mlm_accuracy / self.end.majority_token_accuracy
         lines = [
             "Validation text (documents that are not in the training text)",
             f"  at the start  {self.start.to_text()}",
@@ -106,7 +106,7 @@ class QuickstartResult(Result):
         return "\n".join(lines)
 
 
-def quickstart(run: QuickstartRun, out: Path, *, listeners: Sequence[Listener] = ()) -> QuickstartResult:
+def quickstart(run: QuickstartRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> QuickstartResult:
     """Run every stage that is not finished."""
     started = time.monotonic()
     check_plotting()
@@ -114,11 +114,11 @@ def quickstart(run: QuickstartRun, out: Path, *, listeners: Sequence[Listener] =
     text = TextFiles(out / "text")
     # Read before anything is written, so that an invalid path or file leaves no directory behind.
     documents = None if text.directory.exists() else split_text(run.text)
-    directory = RunDirectory.open(out, run, kind="quickstart")
+    directory = RunDirectory.open(out, run, command="quickstart")
     if finished := directory.result(QuickstartResult):
         logger.info("%s: already finished; returning its result", out)
         return finished
-    directory.begin(run, kind="quickstart")
+    directory.begin(run, command="quickstart")
     if documents:
         text.write(documents, seed=run.seed)
     logger.info("2/6 tokenizer: %d pieces", run.vocab_size)
@@ -126,13 +126,13 @@ def quickstart(run: QuickstartRun, out: Path, *, listeners: Sequence[Listener] =
     logger.info("3/6 corpus")
     corpus = _corpus(text, tokenizer, out / "corpus")
     pretrain_run = _pretrain_run(run, corpus, out / "pretrain", spent=time.monotonic() - started)
-    logger.info("4/6 pretraining for %s", pretrain_run.train.duration)
-    pretrained = pretrain.pretrain(pretrain_run, out / "pretrain", listeners=listeners)
+    logger.info("4/6 pretraining for %s", pretrain_run.train.duration.to_text())
+    pretrained = pretrain.pretrain(pretrain_run, out / "pretrain", callbacks=callbacks)
     curve = _draw(out, pretrained)
     logger.info("5/6 fine-tuning from pretrained weights, then from random weights")
-    tuned = finetune.finetune(_finetune_run(run, text, pretrained.model), out / "finetune", listeners=listeners)
+    tuned = finetune.finetune(_finetune_run(run, text, pretrained.model), out / "finetune", callbacks=callbacks)
     scratch = finetune.finetune(
-        _finetune_run(run, text, pretrained.model, from_scratch=True), out / "from-scratch", listeners=listeners
+        _finetune_run(run, text, pretrained.model, from_scratch=True), out / "from-scratch", callbacks=callbacks
     )
     logger.info("6/6 masked words")
     result = _result(run, text, pretrained, tuned, scratch, curve)
@@ -184,7 +184,7 @@ def _finetune_run(
 def _draw(out: Path, pretrained: PretrainResult) -> Path:
     assert pretrained.end is not None, "the recipe evaluates"
     path = out / "curve.png"
-    baselines = {"mlm": pretrained.end.baseline_accuracy, "sop": 0.5}
+    baselines = {"mlm": pretrained.end.majority_token_accuracy, "sop": 0.5}
     title = f"{pretrained.steps:,} steps, {pretrained.tokens / 1e6:.1f} million tokens"
     pretraining_curve(read_curves(out / "pretrain" / "metrics.jsonl"), baselines, path, title=title)
     return path

@@ -1,1 +1,1 @@
-"""Many fine-tuning runs compared. Before: settings and a grid. After: one table."""
+"""Comparison of many fine-tuning runs. Before: settings and a grid. After: tables and the best trial's recipe."""

@@ -1,11 +1,13 @@
-"""The runs of a sweep, one after the other or several at once. Before: `sweep_grid`. After: their run directories.
+"""Training the trials of a sweep, one after the other or several at once.
 
-Several at once are processes of their own with a part of the threads each, so that one that dies takes nothing along.
+Several at once are separate processes with a share of the threads each (`python -m` this module), so that one that
+crashes does not stop the others.
 """
 
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -20,105 +22,115 @@ from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.sweep.trial_results import State, SweepPaths, result_of
 from litebert.commands.sweep.trials import Trial
-from litebert.errors import LitebertError, StoppedBySignalError
+from litebert.errors import DivergedError, LitebertError, StoppedBySignalError
 from litebert.files import write_json
+from litebert.logs import log_to_stderr
+from litebert.training.callbacks.callback import Callback, RunState, StepRecord
+from litebert.training.callbacks.progress_display import LogDisplay
 from litebert.training.loop.signals import StopSignals
-from litebert.training.monitoring.events import Listener
 
 logger = logging.getLogger(__name__)
 
 _POLL_SECONDS: Final = 0.2
 
 
-def train_all(cells: Sequence[Trial], places: SweepPaths, *, jobs: int, listeners: Sequence[Listener] = ()) -> None:
-    """Train what is not finished yet; a run that fails is noted and does not stop the others.
+def train_all(trials: Sequence[Trial], paths: SweepPaths, *, jobs: int, callbacks: Sequence[Callback] = ()) -> None:
+    """Train the unfinished trials; the failure of one is recorded and does not stop the others.
 
-    Raises StoppedBySignalError when a signal asks to stop; every run has then saved its state.
+    Raises StoppedBySignalError after a signal, once every running trial has saved its state.
     """
-    # What diverged would do so again.
-    waiting = [cell for cell in cells if result_of(cell, places).state in ("failed", "unfinished")]
-    logger.info("%d of %d runs are to be trained", len(waiting), len(cells))
+    # Diverged trials are left out: they would diverge again.
+    waiting = [trial for trial in trials if result_of(trial, paths).state in ("failed", "unfinished")]
+    logger.info("training %d of %d trials", len(waiting), len(trials))
     if jobs > 1 and len(waiting) > 1:
-        _side_by_side(waiting, places, jobs=min(jobs, len(waiting)))
+        _train_in_parallel(waiting, paths, jobs=min(jobs, len(waiting)))
         return
-    for number, cell in enumerate(waiting, start=1):
-        logger.info("run %d of %d: %s", number, len(waiting), cell.name)
-        train_one(cell.run, places.run(cell.name), places.failure(cell.name), listeners=listeners)
-        _tell(cell, places)
+    for number, trial in enumerate(waiting, start=1):
+        logger.info("trial %d of %d: %s", number, len(waiting), trial.name)
+        train_one(trial.run, paths.run(trial.name), paths.failure(trial.name), callbacks=callbacks)
+        _log_result(trial, paths)
 
 
-def train_one(run: FinetuneRun, out: Path, failure: Path, *, listeners: Sequence[Listener] = ()) -> None:
-    """Train one run; what goes wrong with it is written to `failure`, but for a signal to stop."""
+def train_one(run: FinetuneRun, out: Path, failure: Path, *, callbacks: Sequence[Callback] = ()) -> None:
+    """Train one trial; an error is written to `failure`, except StoppedBySignalError, which is raised."""
     failure.unlink(missing_ok=True)
     try:
-        finetune(run, out, listeners=listeners)
+        finetune(run, out, callbacks=callbacks)
     except StoppedBySignalError:
         raise
     except LitebertError as error:
-        # The one that has no class of its own is the trainer's, of a loss that does not stay finite.
-        _note(failure, "diverged" if type(error) is LitebertError else "failed", str(error))
+        _write_failure(failure, "diverged" if isinstance(error, DivergedError) else "failed", str(error))
     except Exception as error:
         logger.exception("%s: failed", out)
-        _note(failure, "failed", f"{type(error).__name__}: {error}")
+        _write_failure(failure, "failed", f"{type(error).__name__}: {error}")
 
 
-def _note(failure: Path, state: State, reason: str) -> None:
-    write_json(failure, {"state": state, "reason": reason})
+def _write_failure(file: Path, state: State, reason: str) -> None:
+    write_json(file, {"state": state, "reason": reason})
+
+
+def _log_result(trial: Trial, paths: SweepPaths) -> None:
+    result = result_of(trial, paths)
+    if result.state in ("done", "collapsed"):
+        metrics = ", ".join(f"{name} {value:.4f}" for name, value in (result.metrics or {}).items())
+        logger.info("%s: %s", trial.name, metrics)
+    if result.reason:
+        logger.warning("%s: %s: %s", trial.name, result.state, result.reason)
 
 
 @dataclass(frozen=True)
-class _Running:
-    cell: Trial
+class _Worker:
+    trial: Trial
     process: "subprocess.Popen[bytes]"
     slot: int
 
 
-def _side_by_side(waiting: Sequence[Trial], places: SweepPaths, *, jobs: int) -> None:
-    queue, running = list(waiting), []
+def _train_in_parallel(waiting: Sequence[Trial], paths: SweepPaths, *, jobs: int) -> None:
+    queue, workers = list(waiting), []
     threads = max(1, torch.get_num_threads() // jobs)
     try:
         with StopSignals() as signals:
-            while queue or running:
-                running = [each for each in running if not _has_ended(each, places)]
-                free = sorted(set(range(jobs)) - {each.slot for each in running})
+            while queue or workers:
+                workers = [worker for worker in workers if not _has_ended(worker, paths)]
+                free = sorted(set(range(jobs)) - {worker.slot for worker in workers})
                 while queue and free and not signals.number:
-                    running.append(_start(queue.pop(0), places, slot=free.pop(0), threads=threads))
+                    workers.append(_start(queue.pop(0), paths, slot=free.pop(0), threads=threads))
                 if signals.number:
-                    _stop(running)
+                    _stop(workers)
                     raise StoppedBySignalError(
-                        f"{places.path}: stopped, with every run saved; the same command goes on from there",
+                        f"{paths.path}: stopped; every trial has saved its state, the same command resumes them",
                         signal_number=signals.number,
                     )
                 time.sleep(_POLL_SECONDS)
     finally:
-        _stop(running)
+        _stop(workers)
 
 
-def _start(cell: Trial, places: SweepPaths, *, slot: int, threads: int) -> _Running:
-    log = places.log(cell.name)
+def _start(trial: Trial, paths: SweepPaths, *, slot: int, threads: int) -> _Worker:
+    log = paths.log(trial.name)
     log.parent.mkdir(parents=True, exist_ok=True)
-    places.failure(cell.name).unlink(missing_ok=True)
-    order = {
-        "settings": cell.run.to_dict(),
-        "out": str(places.run(cell.name)),
-        "failure": str(places.failure(cell.name)),
+    paths.failure(trial.name).unlink(missing_ok=True)
+    arguments = {
+        "settings": trial.run.to_dict(),
+        "out": str(paths.run(trial.name)),
+        "failure": str(paths.failure(trial.name)),
     }
     with log.open("a", encoding="utf-8") as stream:
         process = subprocess.Popen(
-            [sys.executable, "-m", "litebert.commands.sweep.worker", json.dumps(order)],
+            [sys.executable, "-m", "litebert.commands.sweep.run_trials", json.dumps(arguments)],
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=stream,
             env={**os.environ, **worker_env(slot, threads, os.environ, devices=torch.cuda.device_count())},
-            # A signal of the terminal comes to this process, which passes it on once.
+            # A signal of the terminal reaches only this process, which passes it on once.
             start_new_session=True,
         )
-    logger.info("%s: started, log in %s", cell.name, log)
-    return _Running(cell, process, slot)
+    logger.info("%s: started, log in %s", trial.name, log)
+    return _Worker(trial, process, slot)
 
 
 def worker_env(slot: int, threads: int, environment: Mapping[str, str], *, devices: int) -> dict[str, str]:
-    """Variables of the process in place `slot` of those at work: its threads, and a GPU where there are any."""
+    """Environment variables of the worker in `slot`: its number of threads, and its GPU if there are any."""
     variables = {"OMP_NUM_THREADS": str(threads)}
     if devices:
         visible = environment.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(devices)))
@@ -126,30 +138,51 @@ def worker_env(slot: int, threads: int, environment: Mapping[str, str], *, devic
     return variables
 
 
-def _has_ended(each: _Running, places: SweepPaths) -> bool:
-    code = each.process.poll()
+def _has_ended(worker: _Worker, paths: SweepPaths) -> bool:
+    code = worker.process.poll()
     if code is None:
         return False
-    if result_of(each.cell, places).state == "unfinished":
-        log = places.log(each.cell.name)
-        _note(places.failure(each.cell.name), "failed", f"its process ended with code {code}; see {log}")
-    _tell(each.cell, places)
+    trial = worker.trial
+    if result_of(trial, paths).state == "unfinished":
+        reason = f"its process ended with code {code}; see {paths.log(trial.name)}"
+        _write_failure(paths.failure(trial.name), "failed", reason)
+    _log_result(trial, paths)
     return True
 
 
-def _stop(running: Sequence[_Running]) -> None:
-    """Ask every process to save and leave, and wait until they have."""
-    for each in running:
-        if each.process.poll() is None:
-            each.process.terminate()
-    for each in running:
-        each.process.wait()
+def _stop(workers: Sequence[_Worker]) -> None:
+    """Ask every worker to save its state and end, and wait for them."""
+    for worker in workers:
+        if worker.process.poll() is None:
+            worker.process.terminate()
+    for worker in workers:
+        worker.process.wait()
 
 
-def _tell(cell: Trial, places: SweepPaths) -> None:
-    outcome = result_of(cell, places)
-    if outcome.state in ("done", "collapsed"):
-        figures = ", ".join(f"{name} {value:.4f}" for name, value in (outcome.metrics or {}).items())
-        logger.info("%s: %s", cell.name, figures)
-    if outcome.reason:
-        logger.warning("%s: %s: %s", cell.name, outcome.state, outcome.reason)
+class StopWithParent(Callback):
+    """Ends the run, with its state saved, when the process that started it has ended."""
+
+    def __init__(self) -> None:
+        self._parent = os.getppid()
+
+    def on_step(self, run: RunState, record: StepRecord) -> None:
+        """Check after every step."""
+        if os.getppid() != self._parent:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def main() -> int:
+    """Train the trial whose settings are the first argument, as JSON; the exit code is 0 unless a signal stopped it."""
+    arguments = json.loads(sys.argv[1])
+    log_to_stderr(os.environ.get("LITEBERT_LOG", "info"))
+    run = FinetuneRun.parse(arguments["settings"], where="sweep")
+    out, failure = Path(arguments["out"]), Path(arguments["failure"])
+    try:
+        train_one(run, out, failure, callbacks=[LogDisplay(), StopWithParent()])
+    except StoppedBySignalError as stopped:
+        return stopped.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

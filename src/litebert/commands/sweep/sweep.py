@@ -1,7 +1,7 @@
-"""A sweep, start to finish: several seeds, or a grid of settings. Before: `sweep_settings`. After: one table, a recipe.
+"""A sweep from start to finish: fine-tuning with several seeds, or over a grid of settings.
 
-SWEEP/settings.yaml   what was asked
-SWEEP/runs/NAME/      a run directory each
+SWEEP/settings.yaml   the settings of the sweep
+SWEEP/runs/NAME/      the run directory of each trial
 SWEEP/sweep.json, table.md, table.csv, best.yaml
 """
 
@@ -16,106 +16,109 @@ from typing import Any
 from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
 from litebert.commands.run_directory import RunDirectory
 from litebert.commands.sweep.run_trials import train_all
-from litebert.commands.sweep.sweep_result import SweepResult
+from litebert.commands.sweep.sweep_result import SweepResult, as_csv
 from litebert.commands.sweep.sweep_settings import SweepRun
-from litebert.commands.sweep.sweep_tables import as_csv
 from litebert.commands.sweep.trial_results import SweepPaths, TrialResult, configurations_of, result_of
-from litebert.commands.sweep.trials import Trial, restarted, trials_of
+from litebert.commands.sweep.trials import Trial, replacement, trials_of
 from litebert.errors import ConfigError
 from litebert.files import write_text
 from litebert.settings import write_yaml
+from litebert.training.callbacks.callback import Callback
 from litebert.training.checkpointing.run_lock import locked
-from litebert.training.monitoring.events import Listener
 
 logger = logging.getLogger(__name__)
 
 
-def sweep(run: SweepRun, out: Path, *, jobs: int = 1, listeners: Sequence[Listener] = ()) -> SweepResult:
-    """Train every run of the grid, `jobs` at once, and compare them.
+def sweep(run: SweepRun, out: Path, *, jobs: int = 1, callbacks: Sequence[Callback] = ()) -> SweepResult:
+    """Train every trial of the grid, `jobs` at once, and compare them.
 
-    The same call goes on where an earlier one was stopped, tries again what failed, and may have a larger grid;
-    finished runs are left alone.
+    The same call resumes a sweep that was stopped and trains failed trials again; its grid may be larger. Finished
+    trials are not trained again.
     """
     if jobs < 1:
-        raise ConfigError(f"jobs: {jobs}, but at least one run must be trained at a time")
+        raise ConfigError(f"jobs: {jobs}, expected at least 1")
     if os.environ.get("WORLD_SIZE", "1") != "1":
-        raise ConfigError("sweep: starts its own processes (--jobs); start it without torchrun")
-    cells = trials_of(run)
-    directory = RunDirectory.open(out, run, kind="sweep", allowed=("grid", "restarts"))
-    directory.begin(run, kind="sweep")
+        raise ConfigError("sweep: starts its own processes (--jobs); run it without torchrun")
+    trials = trials_of(run)
+    directory = RunDirectory.open(out, run, command="sweep", allowed=("grid", "retry_collapsed"))
+    directory.begin(run, command="sweep")
     with locked(directory.path):
-        places = SweepPaths(directory.path)
-        trained = _train(run, cells, places, jobs=jobs, listeners=listeners)
-        result = _result(trained, [result_of(cell, places) for cell in trained], places)
-        write_text(places.path / "table.md", result.to_markdown())
-        write_text(places.path / "table.csv", as_csv(result.runs))
-        result.write(places.path / "sweep.json")
+        paths = SweepPaths(directory.path)
+        trained = _train(run, trials, paths, jobs=jobs, callbacks=callbacks)
+        result = _result(trained, [result_of(trial, paths) for trial in trained], paths)
+        write_text(paths.path / "table.md", result.to_markdown())
+        write_text(paths.path / "table.csv", as_csv(result.trials))
+        result.write(paths.path / "sweep.json")
     return result
 
 
 def _train(
-    run: SweepRun, cells: Sequence[Trial], places: SweepPaths, *, jobs: int, listeners: Sequence[Listener]
+    run: SweepRun, trials: Sequence[Trial], paths: SweepPaths, *, jobs: int, callbacks: Sequence[Callback]
 ) -> list[Trial]:
-    """All cells, and those that stand in for collapsed ones."""
+    """All trials, and the replacements of those that collapsed or diverged."""
     trained: list[Trial] = []
-    wave = list(cells)
-    for attempt in range(run.restarts + 1):
-        train_all(wave, places, jobs=jobs, listeners=listeners)
-        trained += wave
-        collapsed = [cell for cell in wave if result_of(cell, places).state in ("collapsed", "diverged")]
-        if not collapsed or attempt == run.restarts:
+    waiting = list(trials)
+    for attempt in range(run.retry_collapsed + 1):
+        train_all(waiting, paths, jobs=jobs, callbacks=callbacks)
+        trained += waiting
+        collapsed = [trial for trial in waiting if result_of(trial, paths).state in ("collapsed", "diverged")]
+        if not collapsed or attempt == run.retry_collapsed:
             break
-        wave = []
-        for cell in collapsed:
-            wave.append(restarted(run.base, cell, taken=[each.name for each in (*trained, *wave)]))
-            logger.warning("%s: is trained to stand in for %s", wave[-1].name, cell.name)
+        waiting = []
+        for trial in collapsed:
+            waiting.append(replacement(run.base, trial, taken=[each.name for each in (*trained, *waiting)]))
+            logger.warning("%s: replaces the collapsed trial %s", waiting[-1].name, trial.name)
     return trained
 
 
-def _result(cells: Sequence[Trial], outcomes: Sequence[TrialResult], places: SweepPaths) -> SweepResult:
-    rows = configurations_of(outcomes)
-    measure = next((each.selected_by for each in outcomes if each.selected_by), None)
-    values: dict[str, Any] = {"configurations": rows, "runs": tuple(outcomes), "selected_by": measure}
-    if measure is None:
-        return SweepResult(**values, examples=None, tied=0, best_run=None, recipe=None, command=None)
-    medians = [row.statistics[measure].median for row in rows if row.statistics]
-    by_name = {each.name: each for each in outcomes}
-    best = max((by_name[name] for name in rows[0].runs), key=lambda each: (each.metrics or {})[measure])
-    winner = next(cell.run for cell in cells if cell.name == best.name)
-    recipe = places.path / "best.yaml"
-    write_text(recipe, _recipe(winner, best, places.path))
+def _result(trials: Sequence[Trial], results: Sequence[TrialResult], paths: SweepPaths) -> SweepResult:
+    configurations = configurations_of(results)
+    metric = next((each.metric_for_best_model for each in results if each.metric_for_best_model), None)
+    values: dict[str, Any] = {
+        "configurations": configurations,
+        "trials": tuple(results),
+        "metric_for_best_model": metric,
+    }
+    if metric is None:
+        return SweepResult(**values, examples=None, tied=0, best_trial=None, recipe=None, command=None)
+    medians = [each.statistics[metric].median for each in configurations if each.statistics]
+    by_name = {each.name: each for each in results}
+    best = max((by_name[name] for name in configurations[0].trials), key=lambda each: (each.metrics or {})[metric])
+    best_run = next(trial.run for trial in trials if trial.name == best.name)
+    recipe = paths.path / "best.yaml"
+    write_text(recipe, _recipe(best_run, best, paths.path))
     return SweepResult(
         **values,
         examples=best.examples,
         tied=medians.count(medians[0]),
-        best_run=best.name,
+        best_trial=best.name,
         recipe=recipe,
-        command=_command(winner, recipe),
+        command=_command(best_run, recipe),
     )
 
 
 def _recipe(run: FinetuneRun, best: TrialResult, path: Path) -> str:
-    """A file that `litebert finetune` takes; model and data are given to the command, as with every recipe."""
+    """A recipe for `litebert finetune`; like every recipe, it has neither model nor data."""
     figures = ", ".join(f"{name} {value:.4f}" for name, value in (best.metrics or {}).items())
     about = {
-        "about": f"the best run of the sweep {path.name}, {best.name}",
-        "cost": f"{best.minutes:.1f} minutes where it was found",
-        "expected": f"{figures} on the development rows",
+        "about": f"the best trial of the sweep {path.name}: {best.name}",
+        "cost": f"{best.minutes:.1f} minutes in the sweep",
+        "expected": f"{figures} on the development examples",
     }
     settings = {name: value for name, value in run.to_dict().items() if name not in ("model", "data")}
     return write_yaml({**about, **settings})
 
 
 def _command(run: FinetuneRun, recipe: Path) -> str:
-    """The command line that trains a run again."""
+    """The command line that trains the same run again."""
     data = run.data.to_dict()
     words = ["litebert", "finetune", str(recipe), "--model", run.model]
     if isinstance(run.data, LabelledFiles):
         words += ["--train", data.pop("train")]
         words += ["--dev", data.pop("dev")] if isinstance(data["dev"], str) else []
-        usual = LabelledFiles(train=run.data.train).to_dict()
+        defaults = LabelledFiles(train=run.data.train).to_dict()
     else:
         words += ["--task", data.pop("task"), "--data", data.pop("directory")]
-        usual = {"dev": "dev", "files": {}}
-    words += [f"data.{name}={json.dumps(value)}" for name, value in data.items() if value != usual[name]]
+        defaults = {"dev": "dev", "files": {}}
+    words += [f"data.{name}={json.dumps(value)}" for name, value in data.items() if value != defaults[name]]
     return shlex.join([*words, "--out", "RUN"])

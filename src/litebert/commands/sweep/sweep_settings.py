@@ -1,4 +1,4 @@
-"""Everything that decides a sweep. Before: a recipe and a grid on the command line. After: `sweep_grid`, `sweep`."""
+"""The settings of a sweep, from a recipe and a grid."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,29 +12,29 @@ from litebert.errors import ConfigError
 from litebert.settings import Settings
 
 SEED: Final = "seed"
-"""The axis whose values are repetitions; along every other one the configuration changes."""
+"""The axis of repetitions; trials that differ along any other axis are different configurations."""
 _RANGE: Final = re.compile(r"(\d+)\.\.(\d+)")
-_MOST_RUNS: Final = 10_000
+_MAX_RANGE: Final = 10_000
 
 Value = bool | int | float | str | None | list[Any]
 
 
 class SweepRun(Settings):
-    """Everything that decides a sweep."""
+    """All settings of a sweep."""
 
     base: FinetuneRun
-    """What all runs have in common."""
+    """The settings that all trials share."""
     grid: dict[str, tuple[Value, ...]] = Field(min_length=1)
-    """For each setting its values; every combination is a run."""
-    restarts: int = Field(default=0, ge=0)
-    """How often a run that collapsed is begun again with another seed."""
+    """Setting → values; every combination is a trial."""
+    retry_collapsed: int = Field(default=0, ge=0)
+    """How often a collapsed or diverged trial is replaced by one with another seed."""
 
     @field_validator("grid")
     @classmethod
-    def _some_values(cls, grid: dict[str, tuple[Value, ...]]) -> dict[str, tuple[Value, ...]]:
+    def _validate_grid(cls, grid: dict[str, tuple[Value, ...]]) -> dict[str, tuple[Value, ...]]:
         for path, values in grid.items():
             if not values:
-                raise ValueError(f"{path}: has no values")
+                raise ValueError(f"{path}: needs at least one value")
         return grid
 
 
@@ -45,9 +45,9 @@ def load_sweep_config(
     given: Mapping[str, Any],
     grid: Iterable[str] = (),
     seeds: int | None = None,
-    restarts: int = 0,
+    retry_collapsed: int = 0,
 ) -> SweepRun:
-    """A recipe with the values `given` and overrides, and a grid of `setting=value,value` words or of seeds alone."""
+    """The settings of a sweep: a recipe with overrides, and a grid of `setting=value,value` texts or some seeds."""
     axes = parse_grid(grid)
     if seeds is not None:
         if SEED in axes or seeds < 1:
@@ -56,17 +56,17 @@ def load_sweep_config(
     if not axes:
         raise ConfigError("grid: nothing to compare; give --seeds 5, or settings with their values (--grid)")
     base = load_finetune_config(recipe, overrides, given=given)
-    return SweepRun.parse({"base": base.to_dict(), "grid": axes, "restarts": restarts}, where="sweep")
+    return SweepRun.parse({"base": base.to_dict(), "grid": axes, "retry_collapsed": retry_collapsed}, where="sweep")
 
 
 def parse_grid(words: Iterable[str]) -> dict[str, list[Value]]:
-    """`["batch_size=16,32", "seed=0..4"]` → values by setting; a value is written as in a recipe, `a..b` is a range."""
+    """`["batch_size=16,32", "seed=0..4"]` → values by setting; values as in YAML; `a..b` is a range."""
     axes: dict[str, list[Value]] = {}
     for word in words:
         path, equals, text = word.partition("=")
         if not equals or not path or path in axes:
             raise ConfigError(f"grid: {word!r}: expected setting=value,value,…, each setting once, such as seed=0..4")
-        axes[path] = [value for given in _listed(text, word) for value in _ranged(given)]
+        axes[path] = [value for item in _listed(text, word) for value in _ranged(item)]
     return axes
 
 
@@ -74,7 +74,9 @@ def _listed(text: str, word: str) -> list[Value]:
     try:
         return yaml.safe_load(f"[{text}]")
     except yaml.YAMLError:
-        raise ConfigError(f"grid: {word!r}: the values are not a list with commas; quote what holds signs") from None
+        raise ConfigError(
+            f"grid: {word!r}: the values are not a comma-separated list; quote values with special characters"
+        ) from None
 
 
 def _ranged(value: Value) -> list[Value]:
@@ -82,6 +84,6 @@ def _ranged(value: Value) -> list[Value]:
     if match is None:
         return [value]
     first, last = int(match[1]), int(match[2])
-    if not first <= last < first + _MOST_RUNS:
-        raise ConfigError(f"grid: {value!r}: a range goes up, by less than {_MOST_RUNS:,}")
+    if not first <= last < first + _MAX_RANGE:
+        raise ConfigError(f"grid: {value!r}: expected an ascending range of at most {_MAX_RANGE:,} values")
     return list(range(first, last + 1))

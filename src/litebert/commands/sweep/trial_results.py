@@ -1,6 +1,6 @@
-"""What has become of each run of a sweep. Before: run directories. After: `sweep_tables`, `sweep_result`.
+"""The results of the trials of a sweep, read from their run directories.
 
-Everything is read from the directories of the runs, so the order in which they were trained leaves no trace.
+They do not depend on the order in which the trials were trained.
 """
 
 import json
@@ -18,107 +18,109 @@ from litebert.commands.sweep.trials import Trial
 from litebert.tasks.metrics.metrics import METRICS
 
 State = Literal["done", "collapsed", "diverged", "failed", "unfinished"]
-"""Collapsed: trained, but learned nothing. Diverged: its loss did not stay finite."""
+"""Collapsed: trained, but learned nothing. Diverged: its loss became infinite or NaN."""
 
 
 @dataclass(frozen=True)
 class SweepPaths:
-    """Where a sweep keeps what."""
+    """Paths of a sweep."""
 
     path: Path
 
     def run(self, name: str) -> Path:
-        """Run directory."""
+        """Run directory of a trial."""
         return self.path / "runs" / name
 
     def failure(self, name: str) -> Path:
-        """Why a run failed, while it has."""
+        """JSON file with the reason why a trial failed; absent if it did not."""
         return self.path / "failures" / f"{name}.json"
 
     def log(self, name: str) -> Path:
-        """What a run in a process of its own said."""
+        """Log of a trial that was trained in a process of its own."""
         return self.path / "logs" / f"{name}.log"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrialResult:
-    """One run of a sweep."""
+    """The result of one trial."""
 
     name: str
     settings: dict[str, Any]
     """Its values along the axes of the grid."""
     state: State
     reason: str | None = None
-    """Why it is not simply done."""
+    """Why its state is not `done`."""
     replaces: str | None = None
-    """The collapsed run that it stands in for."""
+    """Name of the collapsed trial that it replaces."""
     model: Path | None = None
     metrics: dict[str, float] | None = None
-    """Of its best model, on the development rows; without thresholds and the like."""
-    selected_by: str | None = None
+    """Of its best model, on the development examples."""
+    metric_for_best_model: str | None = None
     examples: int | None = None
-    """Development rows."""
+    """Number of development examples."""
     step: int | None = None
     minutes: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
-    """Runs that differ in their seed alone."""
+    """The trials that differ only in their seed."""
 
     settings: dict[str, Any]
-    runs: tuple[str, ...]
-    """Those that count: a collapsed one counts, too, unless another one stands in for it."""
+    trials: tuple[str, ...]
+    """Names of those in the statistics: all finished ones, collapsed ones only without a replacement."""
     statistics: dict[str, SeedStatistics]
-    """By metric; empty while no run is done."""
+    """By metric; empty while no trial is finished."""
 
 
-def result_of(cell: Trial, places: SweepPaths) -> TrialResult:
-    """What has become of a run."""
-    about: dict[str, Any] = {"name": cell.name, "settings": cell.settings, "replaces": cell.replaces}
-    directory = RunDirectory(places.run(cell.name))
+def result_of(trial: Trial, paths: SweepPaths) -> TrialResult:
+    """The result of a trial."""
+    common: dict[str, Any] = {"name": trial.name, "settings": trial.settings, "replaces": trial.replaces}
+    directory = RunDirectory(paths.run(trial.name))
     result = directory.result(FinetuneResult)
     if result is None:
-        failure = places.failure(cell.name)
+        failure = paths.failure(trial.name)
         if not failure.exists():
-            return TrialResult(**about, state="unfinished")
-        return TrialResult(**about, **json.loads(failure.read_bytes()))
+            return TrialResult(**common, state="unfinished")
+        return TrialResult(**common, **json.loads(failure.read_bytes()))
     reason = collapse(result.kind, result.best)
     return TrialResult(
-        **about,
+        **common,
         state="collapsed" if reason else "done",
         reason=reason,
         model=result.model,
         metrics={name: value for name, value in result.best["metrics"].items() if name in METRICS},
-        selected_by=result.best["selected_by"],
+        metric_for_best_model=result.best["selected_by"],
         examples=result.best["examples"],
         step=result.best["step"],
         minutes=result.elapsed_seconds / 60,
     )
 
 
-def configurations_of(outcomes: Sequence[TrialResult]) -> tuple[Configuration, ...]:
-    """The runs by configuration, the best median first."""
-    replaced = {each.replaces for each in outcomes if each.metrics is not None}
+def configurations_of(results: Sequence[TrialResult]) -> tuple[Configuration, ...]:
+    """The trials by configuration, the best median first."""
+    replaced = {each.replaces for each in results if each.metrics is not None}
     groups: dict[str, list[TrialResult]] = {}
-    for each in outcomes:
+    for each in results:
         groups.setdefault(json.dumps(without_seed(each.settings)), []).append(each)
-    rows = [_configuration(group, replaced) for group in groups.values()]
-    measure = next((each.selected_by for each in outcomes if each.selected_by), "")
-    return tuple(sorted(rows, key=lambda row: -row.statistics[measure].median if row.statistics else float("inf")))
+    configurations = [_configuration(group, replaced) for group in groups.values()]
+    metric = next((each.metric_for_best_model for each in results if each.metric_for_best_model), "")
+    return tuple(
+        sorted(configurations, key=lambda each: -each.statistics[metric].median if each.statistics else float("inf"))
+    )
 
 
 def without_seed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What other seeds of the same have in common."""
+    """The settings without the seed."""
     return {path: value for path, value in settings.items() if path != SEED}
 
 
 def _configuration(group: Sequence[TrialResult], replaced: Collection[str | None]) -> Configuration:
-    counting = [each for each in group if each.metrics is not None and each.name not in replaced]
-    scores = [each.metrics or {} for each in counting]
+    counted = [each for each in group if each.metrics is not None and each.name not in replaced]
+    scores = [each.metrics or {} for each in counted]
     names = scores[0] if scores else ()
     return Configuration(
         settings=without_seed(group[0].settings),
-        runs=tuple(each.name for each in counting),
-        statistics={name: statistics_of([given[name] for given in scores]) for name in names},
+        trials=tuple(each.name for each in counted),
+        statistics={name: statistics_of([metrics[name] for metrics in scores]) for name in names},
     )

@@ -1,6 +1,6 @@
-"""A grid → runs with names of their own. Before: `sweep_settings`. After: `sweep`.
+"""The trials of a sweep: a grid of settings as fine-tuning runs with names.
 
-A run's name says its values and nothing else, so a grid may grow and its finished runs stay where they are.
+The name of a trial depends on its settings alone, so the grid of a finished sweep can be extended.
 """
 
 import hashlib
@@ -16,71 +16,67 @@ from litebert.commands.sweep.sweep_settings import SEED, SweepRun
 from litebert.errors import ConfigError
 from litebert.settings import with_overrides
 
-RESTART_STEP: Final = 1000
-"""A restarted run takes its seed plus this."""
-_DROPOUT_SEED: Final = "train.seed"
-_LONGEST: Final = 40
+REPLACEMENT_SEED_STEP: Final = 1000
+"""The replacement of a collapsed trial has its seed plus this."""
+_MAX_NAME_CHARS: Final = 40
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One run of a sweep."""
+    """One fine-tuning run of a sweep."""
 
     settings: dict[str, Any]
     """Its values along the axes of the grid."""
     run: FinetuneRun
     replaces: str | None = None
-    """Name of the run that collapsed, if this one stands in for it."""
+    """Name of the collapsed trial that this one replaces, if any."""
 
     @property
     def name(self) -> str:
-        """Its directory: `learning_rate=2e-05,seed=0`."""
+        """Name of its run directory, such as `learning_rate=2e-05,seed=0`."""
         short = [path.rpartition(".")[2] for path in self.settings]
         names = short if len(set(short)) == len(short) else list(self.settings)
         return ",".join(f"{name}={_readable(value)}" for name, value in zip(names, self.settings.values(), strict=True))
 
 
 def trials_of(sweep: SweepRun) -> list[Trial]:
-    """Every combination, the last axis fastest; ConfigError for values that cannot be, or that cannot be compared."""
-    cells = [
+    """Every combination, the last axis fastest; raises ConfigError for wrong values and incomparable trials."""
+    trials = [
         trial_of(sweep.base, dict(zip(sweep.grid, values, strict=True))) for values in product(*sweep.grid.values())
     ]
-    names = [cell.name for cell in cells]
+    names = [trial.name for trial in trials]
     for name in names:
         if names.count(name) > 1:
-            raise ConfigError(f"grid: holds {name} twice; give each value once")
-    if any(_scored_by(cell.run) != _scored_by(sweep.base) for cell in cells):
+            raise ConfigError(f"grid: {name} occurs twice; give each value once")
+    if any(_evaluation_settings(trial.run) != _evaluation_settings(sweep.base) for trial in trials):
         raise ConfigError(
-            "grid: its runs would be scored on different rows or by different metrics, so none could be called better; "
-            "make a sweep for each"
+            "grid: its trials would be evaluated on different examples or by different metrics, so they cannot be "
+            "compared; run one sweep for each"
         )
-    return cells
+    return trials
 
 
 def trial_of(base: FinetuneRun, settings: Mapping[str, Any], *, replaces: str | None = None) -> Trial:
-    """The run at one point; a seed is that of the head, the order of the rows and the dropout alike."""
-    chosen = dict(settings)
-    if SEED in chosen:
-        chosen = {_DROPOUT_SEED: chosen[SEED], **chosen}
-    overrides = [f"{path}={json.dumps(value)}" for path, value in chosen.items()]
+    """The trial at one point of the grid; its seed is that of the head, the order of the examples and the dropout."""
+    overrides = [f"{path}={json.dumps(value)}" for path, value in settings.items()]
     run = FinetuneRun.parse(with_overrides(base.to_dict(), overrides), where="grid")
-    # As the run understands them: 1e-5 and 0.00001 are one value.
+    # As parsed: 1e-5 and 0.00001 are one value.
     resolved = {path: _at(run.to_dict(), path) for path in settings}
     return Trial(resolved, run, replaces)
 
 
-def restarted(base: FinetuneRun, cell: Trial, *, taken: Collection[str]) -> Trial:
-    """The run that stands in for one that collapsed, with a seed that is not `taken`."""
-    seed = cell.run.seed
+def replacement(base: FinetuneRun, trial: Trial, *, taken: Collection[str]) -> Trial:
+    """The trial that replaces a collapsed one: the same settings with a new seed, under a name that is not `taken`."""
+    seed = trial.run.seed
     while True:
-        seed += RESTART_STEP
-        other = trial_of(base, {**cell.settings, SEED: seed}, replaces=cell.name)
+        seed += REPLACEMENT_SEED_STEP
+        other = trial_of(base, {**trial.settings, SEED: seed}, replaces=trial.name)
         if other.name not in taken:
             return other
 
 
-def _scored_by(run: FinetuneRun) -> tuple[Any, ...]:
-    """What decides on which rows, and by what, a run is scored."""
+def _evaluation_settings(run: FinetuneRun) -> tuple[Any, ...]:
+    """The settings that decide on which examples and by which metrics a run is evaluated."""
     data = run.data.to_dict()
     if isinstance(run.data, LabelledFiles) and not isinstance(run.data.dev, HeldOutRows):
         del data["train"]
@@ -95,7 +91,7 @@ def _at(values: Mapping[str, Any], path: str) -> Any:
 
 
 def _readable(value: Any) -> str:
-    """A value as part of a file name; what had to be changed gets a digest, so that names differ as values do."""
+    """A value as part of a file name; a digest is added where characters were replaced, so that names stay distinct."""
     text = value if isinstance(value, str) else json.dumps(value)
-    safe = re.sub(r"[^\w.+-]+", "-", text)[:_LONGEST]
+    safe = re.sub(r"[^\w.+-]+", "-", text)[:_MAX_NAME_CHARS]
     return safe if safe == text else f"{safe}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"

@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import cast
 
-from litebert.corpus.build.build_progress import BuildTracker, LogProgress, ProgressCallback, clock
+from litebert.corpus.build.build_progress import BuildTracker, LogProgress, ProgressCallback
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.parallel_map import run_in_order
 from litebert.corpus.build.publish import entries_of, publish
@@ -24,6 +24,7 @@ from litebert.corpus.dedup.filters import DocumentWithSplit, filter_documents
 from litebert.corpus.format.shards import FORMAT_VERSION, ShardEntry, Split
 from litebert.corpus.readers.decompression import ByteCounter
 from litebert.corpus.readers.documents import Document, find_files, read_documents, total_bytes
+from litebert.durations import readable_seconds
 from litebert.errors import ConfigError
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -63,7 +64,7 @@ class CorpusReport:
         ]
         counts = [f"{name}: {count:,}" for name, count in self.counts.items()]
         reused = [f"{self.reused_shards:,} shards reused from an interrupted build"] if self.reused_shards else []
-        rate = f"{self.text_bytes / 1e6:,.1f} MB of text in {clock(self.seconds)}"
+        rate = f"{self.text_bytes / 1e6:,.1f} MB of text in {readable_seconds(self.seconds)}"
         return "\n".join([f"{self.directory}: {rate}", *sizes, *counts, *reused])
 
 

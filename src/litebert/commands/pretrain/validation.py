@@ -1,0 +1,104 @@
+"""Evaluation on the validation split of a corpus.
+
+Examples and masks depend on the seed of the evaluation, not on that of the training, so that scores of different runs
+on the same corpus are comparable.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from litebert.commands.pretrain.pretrain_settings import PairObjective
+from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
+from litebert.commands.pretrain.validation_objective import ValidationObjective
+from litebert.commands.pretrain.validation_scores import ValidationScores, perplexity
+from litebert.corpus.format.shards import Corpus
+from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.corpus.statistics.token_frequency import most_frequent_token
+from litebert.training.distributed.context import DistributedContext
+from litebert.training.loop.evaluation_loop import evaluate
+from litebert.training.protocols import Number
+from litebert.training.train_settings import Precision
+
+EVALUATION_SEED = 0
+BATCH_SIZE = 64
+
+
+@dataclass(frozen=True)
+class ValidationSet:
+    """The validation split of a corpus as fixed batches, divided among the processes of `world`.
+
+    Masked tokens are evaluated under the pairing of `sampling`; sentence pairs under that and under each of
+    `eval_pair_objectives`, so that a model trained on sentence order is also evaluated on next sentences.
+    Source: ALBERT, table 5.
+    """
+
+    corpus: Path
+    sampling: SamplingSettings
+    max_eval_examples: int
+    precision: Precision
+    world: DistributedContext
+    eval_pair_objectives: Sequence[PairObjective] = ()
+
+    def evaluate(self, model: nn.Module) -> dict[str, Number]:
+        """The metrics that a training run logs: losses, accuracies and counts by name; every process must call."""
+        values = self._evaluate(model, self._objective, self.batches())
+        values["mlm_perplexity"] = perplexity(values["mlm_loss"])
+        for name in self.eval_pair_objectives:
+            if name != self.sampling.pairing:
+                values |= self._evaluate_pairs(model, name)
+        return values
+
+    def score(self, model: nn.Module) -> ValidationScores:
+        """The metrics of `evaluate` as a result."""
+        return ValidationScores.of(self.evaluate(model))
+
+    def batches(self) -> Iterator[PretrainBatch]:
+        """This process's part of each batch, in the same order every time."""
+        return self._batches(self.sampling)
+
+    @cached_property
+    def _objective(self) -> ValidationObjective:
+        train = Corpus.open(self.corpus, "train")
+        starts = torch.from_numpy(train.vocabulary.word_starts.copy())
+        return ValidationObjective(self.sampling.pairing, word_starts=starts, most_frequent=most_frequent_token(train))
+
+    def _evaluate_pairs(self, model: nn.Module, name: PairObjective) -> Mapping[str, Number]:
+        """Metrics of sentence pairs drawn for another objective from the same text."""
+        batches = (without_masked_tokens(batch) for batch in self._batches(self.sampling.replace(pairing=name)))
+        values = self._evaluate(model, PretrainingObjective(name), batches)
+        return {metric: value for metric, value in values.items() if metric.startswith(name)}
+
+    def _evaluate(
+        self, model: nn.Module, objective: ValidationObjective | PretrainingObjective, batches: Iterable[PretrainBatch]
+    ) -> dict[str, Number]:
+        return evaluate(model, objective, batches, device=self.world.device, precision=self.precision)
+
+    def _batches(self, sampling: SamplingSettings) -> Iterator[PretrainBatch]:
+        size = max(BATCH_SIZE, self.world.size)
+        sampling = sampling.replace(packing=False)  # `example_lengths` needs one example in each row
+        source = PretrainBatches(
+            Corpus.open(self.corpus, "validation"),
+            sampling,
+            batch_size=size,
+            microbatch_size=size,
+            rank=self.world.rank,
+            world_size=self.world.size,
+            seed=EVALUATION_SEED,
+        )
+        full, rest = divmod(source.epoch_size(), size)
+        # Every process gets a part of each batch: the forward of a sharded model waits for all of them.
+        batches = full + (rest >= self.world.size)
+        return islice(source.one_epoch(), min(batches, math.ceil(self.max_eval_examples / size)))
+
+
+def without_masked_tokens(batch: PretrainBatch) -> PretrainBatch:
+    """The same examples with nothing to predict, which saves the computation of the MLM head."""
+    return replace(batch, masked_positions=batch.masked_positions[:0], mlm_labels=batch.mlm_labels[:0])

@@ -1,0 +1,101 @@
+"""What the operating system reports about this machine and process: processor, memory, versions, source commit."""
+
+import os
+import platform
+import subprocess
+import sys
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("litebert", "torch", "numpy", "sentencepiece", "safetensors")
+
+
+def environment() -> dict[str, Any]:
+    """Versions, machine, commit and command line: what is needed to reproduce a result."""
+    return {
+        "command": " ".join(sys.argv),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "processor": processor_name(),
+        "packages": {name: package_version(name) for name in PACKAGES},
+        "commit": source_commit(),
+    }
+
+
+def package_version(name: str) -> str:
+    """Version of an installed package, or "missing" (also for litebert if it runs from a source tree)."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "missing"
+
+
+def processor_name() -> str:
+    """The processor's model name, or its architecture if the system does not report a name."""
+    name = _proc_field(Path("/proc/cpuinfo"), "model name")
+    return name or platform.processor() or platform.machine()
+
+
+def num_cores() -> int:
+    """Number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def total_memory() -> int | None:
+    """Bytes of main memory, or None if the system does not report it."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return None
+
+
+def available_memory() -> int | None:
+    """Bytes of main memory that are available, or None if the system does not report it."""
+    return _proc_bytes(Path("/proc/meminfo"), "MemAvailable")
+
+
+def process_memory() -> int:
+    """Bytes of main memory that this process holds; 0 if the system does not report it."""
+    return _proc_bytes(Path("/proc/self/status"), "VmRSS") or 0
+
+
+def peak_process_memory() -> int:
+    """The largest `process_memory` since `reset_peak_process_memory`; 0 if the system does not report it."""
+    return _proc_bytes(Path("/proc/self/status"), "VmHWM") or 0
+
+
+def reset_peak_process_memory() -> None:
+    """Start the measurement of `peak_process_memory` again, where the system can."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def source_commit(package: Path = Path(__file__).parent) -> str | None:
+    """Commit of litebert's own git checkout; None if it is installed, even inside another project's checkout."""
+    checkout = package.parent.parent  # CHECKOUT/src/litebert
+    if package.parent.name != "src" or not (checkout / ".git").exists():
+        return None
+    command = ["git", "-C", str(checkout), "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None
+
+
+def _proc_bytes(file: Path, field: str) -> int | None:
+    """Bytes in a line such as `MemAvailable:  123 kB`."""
+    value = _proc_field(file, field)
+    return int(value.split()[0]) * 1024 if value else None
+
+
+def _proc_field(file: Path, field: str) -> str | None:
+    """The value of the first line `field: value`."""
+    with suppress(OSError):
+        for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == field:
+                return value.strip()
+    return None

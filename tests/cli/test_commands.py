@@ -1,0 +1,118 @@
+"""Each command once: results on stdout as text and as JSON, messages on stderr."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from litebert import __version__
+from litebert.cli.main import COMMANDS, main
+from support.pretrain_runs import TOY
+
+RESULTS = {
+    "tokenizer encode": ["{tokenizer}", "the baker"],
+    "corpus verify": ["{corpus}"],
+    "corpus show": ["{corpus}", "--number", "1", "--max-length", "32"],
+    "corpus stats": ["{corpus}", "--examples", "20", "--max-length", "32"],
+    "pretrain": [],
+    "evaluate held-out": ["{run}/model", "--corpus", "{corpus}", "--max-length", "32"],
+    "evaluate labelled": ["{tuned}/model", "--data", "{labelled.csv}"],
+    "predict": ["{tuned}/model", "{labelled.csv}", "{answers.csv}"],
+    "analyze curves": ["{run}", "--over", "tokens"],
+    "info": ["{run}/model"],
+    "doctor": [],
+}
+
+
+def words_of(name, made):
+    command = name if name in COMMANDS else name.split()[0]
+    paths = [word.replace("{", f"{made}/").replace("}", "") for word in RESULTS[name]]
+    return [*command.split(), *paths]
+
+
+@pytest.mark.parametrize("name", [name for name in RESULTS if name != "pretrain"])
+def test_command_prints_its_result_as_text_and_as_json(made, capsys, name):
+    words = words_of(name, made)
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    assert text.strip()
+    assert main([*words, "--json"]) == 0
+    for line in capsys.readouterr().out.splitlines():
+        assert isinstance(json.loads(line), dict)
+
+
+def test_pretrain_prints_the_result_of_a_finished_run(made, capsys):
+    words = ["pretrain", "quickstart", *TOY, "--corpus", str(made / "corpus"), "--out", str(made / "run"), "--json"]
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out)["steps"] == 4
+
+
+def test_print_settings_prints_a_recipe(made, capsys, tmp_path):
+    words = ["--corpus", str(made / "corpus"), "--out", str(tmp_path / "run"), "--print-settings"]
+    assert main(["pretrain", "tiny", "seed=5", *words]) == 0
+    printed = capsys.readouterr().out
+    recipe = tmp_path / "own.yaml"
+    recipe.write_text(printed.replace(f"corpus: {made / 'corpus'}\n", ""))
+    assert "seed: 5" in printed
+    assert main(["pretrain", str(recipe), *words]) == 0
+    assert capsys.readouterr().out == printed
+
+
+def test_predictions_have_a_row_for_each_text(made, tmp_path):
+    answers = tmp_path / "answers.jsonl"
+    assert main(["predict", str(made / "tuned" / "model"), str(made / "labelled.csv"), str(answers)]) == 0
+    rows = [json.loads(line) for line in answers.read_text().splitlines()]
+    assert len(rows) == len((made / "labelled.csv").read_text().splitlines()) - 1
+    assert {row["prediction"] for row in rows} <= {"bad", "good"}
+
+
+def test_relative_paths_work(made, monkeypatch, capsys):
+    monkeypatch.chdir(made)
+    assert main(["corpus", "verify", "corpus"]) == 0
+    assert capsys.readouterr().out.startswith("corpus: verified")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_a_help_text(capsys, command):
+    with pytest.raises(SystemExit) as left:
+        main([*command.split(), "--help"])
+    assert left.value.code == 0
+    assert f"usage: litebert {command}" in capsys.readouterr().out
+
+
+def test_overview_names_every_command(capsys):
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"litebert {command}" in shown for command in COMMANDS)
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"litebert {__version__}\n"
+
+
+def test_command_group_lists_its_members(capsys):
+    assert main(["corpus"]) == 0
+    assert capsys.readouterr().out.count("litebert corpus ") == 4
+
+
+@pytest.mark.parametrize("words", [["--help"], ["info", "albert-xxlarge-v2"]])
+def test_help_and_info_do_not_import_torch(words):
+    code = f"import sys; from litebert.cli.main import main; main({words!r}); sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    "override", ["train.lr=1", "train.learning_rate=fast", "model.preset=albert-base", "model.num_attention_heads=3"]
+)
+def test_pretrain_rejects_wrong_settings_without_importing_torch(made, tmp_path, override):
+    """Importing torch takes seconds."""
+    words = ["pretrain", "tiny", override, "--corpus", str(made / "corpus"), "--out", str(tmp_path / "run")]
+    code = f"import sys; from litebert.cli.main import main; print(main({words!r}), 'torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "2 False\n", done.stderr
+
+
+@pytest.mark.parametrize(("rank", "lines"), [("0", 1), ("1", 0)])
+def test_only_the_first_of_several_processes_prints(made, monkeypatch, capsys, rank, lines):
+    monkeypatch.setenv("RANK", rank)
+    assert main(["corpus", "verify", str(made / "corpus")]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == lines

@@ -1,0 +1,100 @@
+"""Evaluation on the validation split: the same examples in every run, and the majority-token baseline."""
+
+from typing import get_args
+
+import pytest
+import torch
+
+from litebert.commands.pretrain.validation import ValidationSet
+from litebert.corpus.format.shards import Corpus
+from litebert.corpus.sampling.sampling_settings import Pairing, SamplingSettings
+from litebert.model.config import ModelConfig
+from litebert.model.models import ForPretraining
+from litebert.training.distributed.context import DistributedContext
+
+CONFIG = ModelConfig(
+    vocab_size=60,
+    embedding_size=8,
+    hidden_size=16,
+    num_hidden_layers=1,
+    num_attention_heads=2,
+    intermediate_size=32,
+    max_position_embeddings=64,
+)
+
+
+@pytest.fixture
+def validation_set(corpus_directory):
+    def make(*, most=1000, rank=0, size=1, eval_pair_objectives=(), **examples):
+        settings = SamplingSettings(max_length=32, **examples)
+        world = DistributedContext(rank, size, torch.device("cpu"))
+        return ValidationSet(corpus_directory, settings, most, "fp32", world, eval_pair_objectives)
+
+    return make
+
+
+def test_validation_examples_are_the_same_in_every_evaluation(validation_set):
+    first, second = (list(validation_set().batches()) for _ in range(2))
+    assert len(first) == len(second) >= 1
+    for one, other in zip(first, second, strict=True):
+        assert torch.equal(one.input_ids, other.input_ids)
+        assert torch.equal(one.mlm_labels, other.mlm_labels)
+
+
+def test_max_eval_examples_limits_the_number_of_batches(validation_set):
+    everything = sum(batch.num_examples for batch in validation_set().batches())
+    assert everything > 1
+    assert len(list(validation_set(most=1).batches())) == 1
+
+
+def test_validation_batches_are_divided_among_processes(validation_set):
+    alone = [row for batch in validation_set().batches() for row in batch.input_ids.tolist()]
+    parts = [list(validation_set(rank=rank, size=3).batches()) for rank in range(3)]
+    assert len({len(part) for part in parts}) == 1
+    assert sum(batch.num_examples for part in parts for batch in part) in (len(alone), len(alone) // 64 * 64)
+
+
+def test_validation_works_with_more_processes_than_examples_in_a_batch(validation_set):
+    assert len(list(validation_set(rank=69, size=70).batches())) == len(list(validation_set(size=70).batches()))
+
+
+def test_majority_token_baseline_is_the_accuracy_of_always_predicting_that_token(validation_set, corpus_directory):
+    counts = torch.bincount(torch.from_numpy(Corpus.open(corpus_directory).read(0, 10**9)[0].astype("int64")))
+    model = ForPretraining(CONFIG)
+    with torch.no_grad():
+        model.mlm.bias[counts.argmax()] = 1000.0
+    scores = validation_set().score(model)
+    assert scores.mlm_accuracy == pytest.approx(scores.majority_token_accuracy)
+    assert scores.majority_token_accuracy > 1 / CONFIG.vocab_size
+
+
+@pytest.mark.parametrize("groups", ["mlm_by_span_length", "mlm_by_example_length"])
+def test_mlm_accuracy_groups_add_up_to_the_whole(validation_set, groups):
+    scores = validation_set().score(ForPretraining(CONFIG))
+    shares = getattr(scores, groups).values()
+    assert sum(share.count for share in shares) == scores.mlm_count
+    right = sum(share.accuracy * share.count for share in shares)
+    assert right / scores.mlm_count == pytest.approx(scores.mlm_accuracy)
+
+
+def test_pairing_none_has_no_sop_metrics(validation_set):
+    validation = validation_set(pairing="none")
+    assert not [name for name in validation.evaluate(ForPretraining(CONFIG)) if "sop" in name or "nsp" in name]
+    scores = validation.score(ForPretraining(CONFIG))
+    assert scores.sentence_pairs == {}
+    assert "SOP" not in scores.to_text()
+
+
+@pytest.mark.parametrize("pairing", get_args(Pairing))
+def test_eval_pair_objectives_evaluate_both_objectives_whatever_was_trained(validation_set, pairing):
+    """Source: ALBERT, table 5: each head on both tasks, and on none."""
+    scores = validation_set(pairing=pairing, eval_pair_objectives=("sop", "nsp")).score(ForPretraining(CONFIG))
+    assert set(scores.sentence_pairs) == {"sop", "nsp"}
+    assert all(pairs.count > 0 for pairs in scores.sentence_pairs.values())
+    assert scores == validation_set(pairing=pairing, eval_pair_objectives=("nsp", "sop")).score(ForPretraining(CONFIG))
+
+
+def test_eval_pair_objectives_do_not_change_the_other_metrics(validation_set):
+    model = ForPretraining(CONFIG)
+    alone, both = validation_set().evaluate(model), validation_set(eval_pair_objectives=("nsp",)).evaluate(model)
+    assert {name: value for name, value in both.items() if not name.startswith("nsp")} == alone
