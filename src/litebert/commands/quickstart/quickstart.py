@@ -95,7 +95,7 @@ class QuickstartResult(Result):
                 for mask in self.masks
             ),
             "",
-            f"Classification of paragraphs by source: {len(self.labels)} labels, {self.dev_rows} paragraphs of validation documents",
+            f"Classification of paragraphs by source: {len(self.labels)} labels, {self.dev_rows} validation paragraphs",
             f"  fine-tuned from pretrained weights  {self.pretrained_accuracy:.1%}",
             f"  fine-tuned from random weights      {self.random_accuracy:.1%}",
             f"  majority-class baseline             {self.majority_accuracy:.1%}",
