@@ -293,7 +293,7 @@ def compare(arguments: Namespace) -> None:
             next((point["seconds"] for point in curve if point["accuracy"] >= wanted), None) for curve in (ours, theirs)
         )
         ratio = f"{first / second:.2f}" if first and second else "never"
-        print(f"{wanted:>10.2%}{first or float('nan'):>12.0f}{second or float("nan"):>14.0f}{ratio:>8}")
+        print(f"{wanted:>10.2%}{first or float('nan'):>12.0f}{second or float('nan'):>14.0f}{ratio:>8}")
 
 
 if __name__ == "__main__":

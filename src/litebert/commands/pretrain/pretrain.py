@@ -7,7 +7,7 @@ from pathlib import Path
 from torch import nn
 
 from litebert.commands.pretrain.best_model import BestModel, full_model
-from litebert.commands.pretrain.pretrain_result import PretrainResult, export
+from litebert.commands.pretrain.pretrain_result import PretrainResult, export, provenance
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
@@ -31,7 +31,9 @@ def pretrain(run: PretrainRun, out: Path, *, listeners: Sequence[Listener] = ())
     """Train on `run.corpus` for `run.train.duration`; an unfinished run in `out` is resumed."""
     start = PretrainStart.of(run)
     with distributed_context(run.train) as world:
-        allowed = run.train.allow_config_changes
+        # No weight depends on `evaluate_every`, but the choice of the best model does.
+        no_effect = ("card",) if run.metric_for_best_model else ("card", "train.evaluate_every")
+        allowed = (*run.train.allow_config_changes, *no_effect)
         directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, command="pretrain", allowed=allowed))
         if result := directory.result(PretrainResult):
             logger.info("%s: the run is finished; returning its result", out)
@@ -125,6 +127,6 @@ def _initial_scores(directory: RunDirectory, model: nn.Module, validation: Valid
 
 
 def _begin(directory: RunDirectory, run: PretrainRun, initial_scores: ValidationScores | None) -> None:
-    directory.begin(run, command="pretrain")
+    directory.begin(run, command="pretrain", provenance=provenance(run))
     if initial_scores and not directory.initial_scores.exists():
         initial_scores.write(directory.initial_scores)
