@@ -6,6 +6,7 @@ from pathlib import Path
 
 from torch import nn
 
+from litebert.commands.compute import warn_slow_bf16
 from litebert.commands.pretrain.best_model import BestModel, full_model
 from litebert.commands.pretrain.pretrain_result import PretrainResult, export, provenance
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
@@ -38,6 +39,7 @@ def pretrain(run: PretrainRun, out: Path, *, listeners: Sequence[Listener] = ())
         if result := directory.result(PretrainResult):
             logger.info("%s: the run is finished; returning its result", out)
             return result
+        world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
         return _train(start, directory, world, listeners)
 
 
