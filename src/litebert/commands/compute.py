@@ -38,6 +38,6 @@ def warn_slow_bf16(precision: str, device: "torch.device") -> None:
     """Warn of bf16 on a processor that has to emulate it."""
     if precision == "bf16" and device.type == "cpu" and has_bf16_instructions() is False:
         logger.warning(
-            "train.precision=bf16, but this processor has no bf16 instructions: train.precision=fp32 is probably faster "
+            "train.precision=bf16, but this processor has no bf16 instructions: train.precision=fp32 is likely faster "
             "(`litebert doctor` measures both)"
         )
