@@ -34,10 +34,10 @@ SAMPLE = 100_000
 WAYS = {
     "as they come": {"group_by_length": False},
     "by length (default)": {},
-    "packed": {"pack": True},
-    "packed spans": {"pack": True, "preset": "spans"},
+    "packed": {"packing": True},
+    "packed spans": {"packing": True, "preset": "spanbert"},
     "next sentences": {"pairing": "nsp"},
-    "the original's": {"preset": "original"},
+    "the original's": {"preset": "google"},
 }
 
 

@@ -79,7 +79,7 @@ class Curve:
     """Accuracy over training time, written during the run; the time of evaluations is not counted."""
 
     def __init__(self, corpus: Path, out: Path, *, length: int, every: float) -> None:
-        self._inputs, self._targets, self._chosen = evaluation_set(Corpus.open(corpus, "held_out"), length)
+        self._inputs, self._targets, self._chosen = evaluation_set(Corpus.open(corpus, "validation"), length)
         self._out, self._every = out, every
         self._began, self._not_counted, self._last = time.perf_counter(), 0.0, 0.0
         out.write_text("")

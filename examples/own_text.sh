@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From your own text to a pretrained encoder, verb by verb. Usage: own_text.sh OUT TEXT_FILE...
+# From your own text to a pretrained encoder, command by command. Usage: own_text.sh OUT TEXT_FILE...
 set -euo pipefail
 out=${1:?usage: own_text.sh OUT TEXT_FILE...}
 shift

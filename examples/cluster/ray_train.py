@@ -1,10 +1,10 @@
-"""Pretraining on a Ray cluster: Ray starts the processes and starts them again, litebert does the rest.
+"""Pretraining on a Ray cluster: Ray starts the processes and restarts them after failures.
 
     pip install 'ray[train]'
     python examples/cluster/ray_train.py CORPUS RUN --workers 16 --recipe paper-base train.log_every=50
 
-CORPUS and RUN lie where every worker sees them. Each worker gets its rank from Ray; litebert finds its place among them
-by the variables that torchrun would set. A run that Ray starts again after a failure goes on from its checkpoint.
+CORPUS and RUN must be on a file system that all workers share. Each worker gets its rank from Ray and passes it to
+litebert in the variables that torchrun would set. After a failure the run resumes from its checkpoint.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def work(settings: dict) -> None:
-    """What every worker does."""
+    """The function that every worker runs."""
     from ray import train
 
     context = train.get_context()
@@ -27,18 +27,18 @@ def work(settings: dict) -> None:
 
 
 def become_a_torchrun_process(rank: int, local_rank: int, size: int) -> None:
-    """Leave the group that Ray has made, so that litebert makes its own, of the same processes."""
+    """Leave the process group of Ray, so that litebert can create its own with the same processes."""
     import torch.distributed
 
     if torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(local_rank), "WORLD_SIZE": str(size)}
-    # Ray's own port is taken by the group it made.
+    # The port of Ray is still in use by its group.
     os.environ["MASTER_PORT"] = str(int(os.environ["MASTER_PORT"]) + 1)
 
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("corpus")
     parser.add_argument("out")

@@ -70,7 +70,7 @@ def test_predictions_have_a_row_for_each_text(made, tmp_path):
 def test_relative_paths_work(made, monkeypatch, capsys):
     monkeypatch.chdir(made)
     assert main(["corpus", "verify", "corpus"]) == 0
-    assert capsys.readouterr().out.startswith("corpus: whole")
+    assert capsys.readouterr().out.startswith("corpus: verified")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,4 +1,4 @@
-"""`litebert corpus build` and `verify` as a person meets them."""
+"""`litebert corpus build` and `litebert corpus verify` on the command line."""
 
 import json
 
@@ -13,7 +13,7 @@ def words(made, tmp_path):
     return ["corpus", "build", text, "--tokenizer", tokenizer, "--shard-bytes", "4000", "--validation-fraction", "0.2"]
 
 
-def test_the_report_says_what_was_read_and_what_is_there(words, tmp_path, capsys):
+def test_corpus_build_reports_sizes_and_counts(words, tmp_path, capsys):
     assert main([*words, "--out", str(tmp_path / "corpus"), "--min-document-chars", "100"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"{tmp_path / 'corpus'}: ")
@@ -23,7 +23,7 @@ def test_the_report_says_what_was_read_and_what_is_there(words, tmp_path, capsys
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_an_executor_builds_the_same_corpus(words, tmp_path, capsys):
+def test_corpus_build_with_an_executor_gives_the_same_corpus(words, tmp_path, capsys):
     pytest.importorskip("datatrove", reason="the extra [datatrove] is not installed")
     assert main([*words, "--out", str(tmp_path / "a")]) == 0
     capsys.readouterr()
@@ -33,15 +33,15 @@ def test_an_executor_builds_the_same_corpus(words, tmp_path, capsys):
     assert (tmp_path / "a/SHA256SUMS").read_bytes() == (tmp_path / "b/SHA256SUMS").read_bytes()
 
 
-def test_options_without_their_executor_are_refused(words, tmp_path, capsys):
+def test_corpus_build_refuses_executor_options_without_an_executor(words, tmp_path, capsys):
     assert main([*words, "--out", str(tmp_path / "corpus"), "--executor-options", "partition=cpu"]) == 2
-    assert "mean nothing to processes" in capsys.readouterr().err
+    assert "executor processes has no options" in capsys.readouterr().err
 
 
-def test_a_damaged_file_is_named(words, tmp_path, capsys):
+def test_corpus_verify_names_a_damaged_file(words, tmp_path, capsys):
     assert main([*words, "--out", str(tmp_path / "corpus")]) == 0
     assert main(["corpus", "verify", str(tmp_path / "corpus")]) == 0
-    assert "whole: " in capsys.readouterr().out
+    assert "verified: " in capsys.readouterr().out
     path = tmp_path / "corpus/train/00000/tokens.npy"
     content = bytearray(path.read_bytes())
     content[-1] ^= 1

@@ -1,4 +1,4 @@
-"""The verbs that turn collections into text, and what they say of it."""
+"""`litebert prepare`: collections as text files."""
 
 import json
 
@@ -26,15 +26,15 @@ def sources(tmp_path):
         (["reading-comprehension", "--squad", "dev.json"], "A passage.\n"),
     ],
 )
-def test_a_source_becomes_text(sources, capsys, monkeypatch, words, text):
+def test_prepare_writes_text(sources, capsys, monkeypatch, words, text):
     monkeypatch.chdir(sources)
-    assert main(["source", *words, "--out", "out.txt"]) == 0
+    assert main(["prepare", *words, "--out", "out.txt"]) == 0
     assert capsys.readouterr().out.startswith("out.txt: ")
     assert (sources / "out.txt").read_text() == text
-    assert main(["source", *words, "--out", "again.txt", "--json"]) == 0
+    assert main(["prepare", *words, "--out", "again.txt", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["documents"] == text.count("\n\n") + 1
 
 
-def test_a_source_that_is_none_is_a_data_error(sources, capsys):
-    assert main(["source", "wikipedia", str(sources / "none.xml"), "--out", str(sources / "out.txt")]) == 3
+def test_prepare_of_a_missing_file_is_a_data_error(sources, capsys):
+    assert main(["prepare", "wikipedia", str(sources / "none.xml"), "--out", str(sources / "out.txt")]) == 3
     assert "no such file" in capsys.readouterr().err

@@ -43,7 +43,7 @@ def test_recipe_parses_into_the_settings_of_its_command(command, name):
     settings = load_recipe(name, command=command).settings
     model = resolved_model(settings["model"], vocab_size=1000)
     run = PretrainRun.parse({**settings, "model": model, "corpus": "c"}, where=name)
-    assert run.examples.max_length <= run.model.max_position_embeddings
+    assert run.sampling.max_length <= run.model.max_position_embeddings
     assert run.batch_size % run.microbatch_size == 0
 
 
@@ -79,7 +79,7 @@ def test_pretrain_recipe_microbatch_fits_its_intended_machine(name):
     """8 GiB for recipes for two cores, 40 GiB for those for a GPU; by formula, with space for the kernels' buffers."""
     run = pretraining(name)
     memory_gib = 8 if name in ("quickstart", "tiny", "small") else 40
-    length, rows = run.examples.max_length, run.microbatch_size
+    length, rows = run.sampling.max_length, run.microbatch_size
     assert memory(run.model, batch_size=rows, length=length, precision="bf16").training < 0.8 * memory_gib * 2**30
 
 
@@ -89,7 +89,7 @@ def test_paper_recipes_match_the_paper(name):
     run, schedule = pretraining(name), schedule_of(pretraining(name))
     assert parameter_counts(run.model).pretraining == PAPER[name]
     assert (schedule.total_steps, schedule.warmup, schedule.peak) == (125_000, pytest.approx(3125 / 125_000), 0.00176)
-    assert (run.examples.max_length, run.examples.max_predictions_per_seq, run.batch_size) == (512, 20, 4096)
+    assert (run.sampling.max_length, run.sampling.max_predictions_per_seq, run.batch_size) == (512, 20, 4096)
     assert (run.train.optimizer, run.train.weight_decay, run.train.max_grad_norm) == ("lamb", 0.01, 1.0)
     assert run.model.hidden_dropout_prob == run.model.attention_probs_dropout_prob == 0.1
     assert run.metric_for_best_model is None, "the paper exports the last model"

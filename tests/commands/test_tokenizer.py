@@ -15,27 +15,27 @@ from support.texts import write_documents
 SMALL = TokenizerSettings(vocab_size=50, character_coverage=1.0)
 
 
-def test_a_tokenizer_directory_is_made_from_files(tmp_path):
+def test_tokenizer_train_writes_a_directory(tmp_path):
     files = [write_documents(tmp_path / f"{n}.txt", documents=5, seed=n) for n in range(2)]
     result = train(files, SMALL, tmp_path / "tokenizer", validation_fraction=0)
-    assert (result.vocab_size, result.documents, result.lines, result.held_out_lines) == (50, 10, 80, 0)
+    assert (result.vocab_size, result.documents, result.lines, result.validation_lines) == (50, 10, 80, 0)
     assert "tokenizer: 50 pieces from 80 lines of 10 documents\nno report" in result.to_text()
     assert Tokenizer.load(tmp_path / "tokenizer").vocab_size == 50
 
 
-def test_held_out_lines_are_measured_and_not_trained_on(tmp_path):
+def test_tokenizer_train_reports_on_validation_lines(tmp_path):
     text = write_documents(tmp_path / "a.txt", documents=20)
     marked = [line + " жж" if number % 2 else line for number, line in enumerate(text.read_text().splitlines()) if line]
     text.write_text("\n".join(marked))
     result = train([text], SMALL, tmp_path / "tokenizer", validation_fraction=0.3)
-    assert result.lines + result.held_out_lines == len(marked)
-    assert 0 < result.held_out_lines < result.lines
+    assert result.lines + result.validation_lines == len(marked)
+    assert 0 < result.validation_lines < result.lines
     again = Tokenizer.load(tmp_path / "tokenizer")
     assert result.report.pieces > 0
     assert result.report.vocab_size == again.vocab_size
 
 
-def test_the_report_lies_beside_the_tokenizer(tmp_path):
+def test_tokenizer_train_writes_the_report(tmp_path):
     result = train([write_documents(tmp_path / "a.txt", documents=20)], SMALL, tmp_path / "t", validation_fraction=0.2)
     report = json.loads((tmp_path / "t" / "report.json").read_text())
     assert report == result.to_dict()
@@ -43,7 +43,7 @@ def test_the_report_lies_beside_the_tokenizer(tmp_path):
     assert TokenizerResult.read(tmp_path / "t" / "report.json") == result
 
 
-def test_equal_lines_are_on_one_side(tmp_path, monkeypatch):
+def test_tokenizer_train_puts_equal_lines_on_one_side(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(tokenizer_run, "train_tokenizer", lambda lines, *rest: seen.extend(lines) or 1 / 0)
     text = tmp_path / "a.txt"
@@ -55,24 +55,24 @@ def test_equal_lines_are_on_one_side(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("fraction", [-0.1, 1.0])
-def test_a_fraction_that_is_none_is_refused(tmp_path, fraction):
+def test_tokenizer_train_refuses_an_invalid_fraction(tmp_path, fraction):
     with pytest.raises(ConfigError, match="validation_fraction"):
         train([write_documents(tmp_path / "a.txt", documents=5)], SMALL, tmp_path / "t", validation_fraction=fraction)
 
 
-def test_what_is_there_is_not_replaced(tmp_path):
+def test_write_documents_does_not_replace_files(tmp_path):
     with pytest.raises(ConfigError, match="exists already"):
         train([write_documents(tmp_path / "a.txt", documents=5)], SMALL, tmp_path)
 
 
-def test_files_without_text_are_refused_and_nothing_left(tmp_path):
+def test_tokenizer_train_refuses_files_without_text(tmp_path):
     (tmp_path / "a.txt").write_text("\n\n")
     with pytest.raises(DataError, match="hold no words"):
         train([tmp_path / "a.txt"], SMALL, tmp_path / "tokenizer")
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
-def test_offsets_slice_the_text_into_its_pieces(tmp_path):
+def test_tokenizer_encode_offsets_slice_the_text(tmp_path):
     train([write_documents(tmp_path / "a.txt", documents=5)], SMALL, tmp_path / "t")
     text = "The Baker finds a red boat."
     (row,) = encode(tmp_path / "t", [text])

@@ -1,4 +1,4 @@
-"""One tiny tokenizer and one corpus made with it for the whole room."""
+"""A tiny tokenizer and a corpus for all tests of this package."""
 
 from pathlib import Path
 

@@ -35,9 +35,9 @@ example_settings = st.builds(
     max_length=st.sampled_from([8, 24, 64]),
     pairing=st.sampled_from(["sop", "nsp", "none"]),
     single_sentence_policy=st.sampled_from(["no_label", "random_document"]),
-    mask_unit=st.sampled_from(["words", "tokens"]),
+    mask_unit=st.sampled_from(["whole_word", "token"]),
     max_ngram=st.integers(1, 4),
-    pack=st.booleans(),
+    packing=st.booleans(),
     ngrams_cross_segments=st.booleans(),
     mlm_probability=st.sampled_from([0.15, 0.5]),
 )
@@ -58,31 +58,31 @@ def corpus_of(directory: Path, texts: list[list[str]], tokenizer: Tokenizer) -> 
     entries = [ShardEntry("train/00000", len(texts), len(ids), len(flat))]
     vocab = Vocabulary.of(tokenizer)
     write_description(
-        directory, vocab, {"train": entries, "held_out": []}, fingerprint="0f", tokenizer_fingerprint="f0"
+        directory, vocab, {"train": entries, "validation": []}, fingerprint="0f", tokenizer_fingerprint="f0"
     )
     return Corpus.open(directory)
 
 
-def answers_put_back(batch: PretrainBatch) -> list[int]:
+def restore_labels(batch: PretrainBatch) -> list[int]:
     """The ids of all rows, as they were before masking."""
-    told = batch.input_ids.flatten().clone()
-    told[batch.masked_positions] = batch.mlm_labels
-    return told.tolist()
+    restored = batch.input_ids.flatten().clone()
+    restored[batch.masked_positions] = batch.mlm_labels
+    return restored.tolist()
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(documents, example_settings, st.integers(0, 99))
-def test_the_laws_hold_in_every_script(tokenizer, texts, chosen, seed):
+def test_batches_obey_their_laws_in_every_script(tokenizer, texts, chosen, seed):
     with tempfile.TemporaryDirectory() as directory:
         corpus = corpus_of(Path(directory), texts, tokenizer)
         batches = PretrainBatches(corpus, chosen, batch_size=6, microbatch_size=4, seed=seed)
         drawn = list(batches.one_epoch())
         assert sum(batch.num_examples for batch in drawn) == batches.epoch_size()
         for batch in drawn:
-            told = answers_put_back(batch)
+            restored = restore_labels(batch)
             assert not SPECIAL & set(batch.mlm_labels.tolist())
-            assert told.count(CLS) == batch.num_examples
-            assert MASK not in told
+            assert restored.count(CLS) == batch.num_examples
+            assert MASK not in restored
             assert batch.input_ids.shape[1] <= chosen.max_length
             # The budget of an example is rounded, and is at least one token; a single long word may not fit into it.
             most = batch.num_tokens * chosen.mlm_probability + batch.num_examples
@@ -90,16 +90,16 @@ def test_the_laws_hold_in_every_script(tokenizer, texts, chosen, seed):
 
 
 @pytest.mark.parametrize("pairing", Pairing.__args__)
-def test_text_that_fits_comes_out_as_it_went_in(tokenizer, tmp_path, pairing):
+def test_batches_of_text_that_fits_contain_all_of_it(tokenizer, tmp_path, pairing):
     corpus = corpus_of(tmp_path, [[sentence] * 2 for sentence in SENTENCES], tokenizer)
-    chosen = SamplingSettings(max_length=512, pairing=pairing, short_every=0)
+    chosen = SamplingSettings(max_length=512, pairing=pairing, short_seq_prob=0)
     batches = PretrainBatches(corpus, chosen, batch_size=9, microbatch_size=9, seed=1)
     found = []
     for batch in batches.one_epoch():
-        told = batch.input_ids.flatten().clone()
-        told[batch.masked_positions] = batch.mlm_labels
+        restored = batch.input_ids.flatten().clone()
+        restored[batch.masked_positions] = batch.mlm_labels
         found += [
-            token for token in told.tolist() if token not in (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id)
+            token for token in restored.tolist() if token not in (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id)
         ]
     expected = [token for sentence in SENTENCES for token in tokenizer.encode(sentence) * 2]
     assert sorted(found) == sorted(expected)

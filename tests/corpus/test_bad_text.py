@@ -1,4 +1,4 @@
-"""The table of bad text of docs/corpus.md: what a build makes of it, what it says and what it counts."""
+"""The table of bad text of docs/guides/corpus.md: what a build does with it, its messages and its counts."""
 
 import gzip
 import json
@@ -10,14 +10,14 @@ import zstandard
 
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
-from litebert.corpus.format.verify import verify_corpus
+from litebert.corpus.format.verification import verify_corpus
 from litebert.errors import DataError
 
 GOOD = "Bado kilu.\nMera noti.\n"
 ROWS = "".join(json.dumps({"text": text}) + "\n" for text in ("Bado kilu.", "Mera noti."))
 CUT_GZ = gzip.compress(GOOD.encode() * 9000)[:-9]
 CUT_ZST = zstandard.compress(GOOD.encode() * 9000)[:-9]
-DOCS = Path(__file__).parents[2] / "docs/corpus.md"
+DOCS = Path(__file__).parents[2] / "docs/guides/corpus.md"
 
 
 def built(tmp_path, tokenizer, name, content, **settings):
@@ -55,7 +55,7 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("case", TAKEN)
-def test_text_is_taken_and_what_is_odd_about_it_is_counted(tmp_path, tokenizer, case):
+def test_build_corpus_accepts_and_counts_unusual_text(tmp_path, tokenizer, case):
     name, content, documents, counts = TAKEN[case]
     assert built(tmp_path, tokenizer, name, content) == (documents, counts)
 
@@ -65,26 +65,26 @@ REFUSED = {
     "UTF-16 without a mark": (
         "a.txt",
         GOOD.encode("utf-16-le"),
-        r"a\.txt:1: holds NUL bytes, so it is binary or UTF-16",
+        r"a\.txt:1: has NUL bytes, so it is binary or UTF-16",
     ),
-    "NUL": ("a.txt", b"Ba do.\nKi\0lu.\n", r"a\.txt:2: holds NUL bytes"),
-    "cut-off gz": ("a.txt.gz", CUT_GZ, r"a\.txt\.gz:\d+: damaged or cut-off"),
-    "cut-off zst": ("a.txt.zst", CUT_ZST, r"a\.txt\.zst:\d+: damaged or cut-off"),
-    "not compressed at all": ("a.txt.gz", GOOD.encode(), r"a\.txt\.gz:1: damaged or cut-off"),
+    "NUL": ("a.txt", b"Ba do.\nKi\0lu.\n", r"a\.txt:2: has NUL bytes"),
+    "cut-off gz": ("a.txt.gz", CUT_GZ, r"a\.txt\.gz:\d+: damaged or truncated"),
+    "cut-off zst": ("a.txt.zst", CUT_ZST, r"a\.txt\.zst:\d+: damaged or truncated"),
+    "not compressed at all": ("a.txt.gz", GOOD.encode(), r"a\.txt\.gz:1: damaged or truncated"),
     "not JSON": (
         "a.jsonl",
         ROWS.encode() + b"{text: no}\n",
-        r"a\.jsonl:3: not JSON .*; mend the row or set invalid_rows=skip",
+        r"a\.jsonl:3: not JSON .*; correct the row or set invalid_rows=skip",
     ),
     "wrong JSON key": ("a.jsonl", b'{"story": "Ba do."}\n', r"a\.jsonl:1: expected text under 'text', found NoneType"),
     "no text under the key": ("a.jsonl", ROWS.encode() + b'{"text": 5}', r"a\.jsonl:3: expected text .* found int"),
     "UTF-16 rows": ("a.jsonl", ROWS.encode("utf-16"), r"a\.jsonl:1: is UTF-16"),
-    "unknown ending": ("a.doc", b"Ba do.", r"a\.doc: unknown kind of file"),
+    "unknown ending": ("a.doc", b"Ba do.", r"a\.doc: unknown file format"),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_text_is_refused_with_file_and_line(tmp_path, tokenizer, case):
+def test_build_corpus_refuses_invalid_text_with_file_and_line(tmp_path, tokenizer, case):
     name, content, message = REFUSED[case]
     with pytest.raises(DataError, match=message):
         built(tmp_path, tokenizer, name, content)
@@ -97,7 +97,7 @@ CHOSEN = {
         "a.jsonl",
         b'{"text": "\\ud83d"}',
         {"invalid_utf8": "error"},
-        r"a\.jsonl:1: holds half of a surrogate",
+        r"a\.jsonl:1: has half of a surrogate",
     ),
     "wrong JSON key": (
         "a.jsonl",
@@ -110,7 +110,7 @@ CHOSEN = {
 
 
 @pytest.mark.parametrize("case", CHOSEN)
-def test_a_setting_turns_an_error_into_a_count_and_back(tmp_path, tokenizer, case, caplog):
+def test_invalid_utf8_and_invalid_rows_settings_choose_error_or_count(tmp_path, tokenizer, case, caplog):
     name, content, settings, outcome = CHOSEN[case]
     if isinstance(outcome, str):
         with pytest.raises(DataError, match=outcome):
@@ -119,20 +119,20 @@ def test_a_setting_turns_an_error_into_a_count_and_back(tmp_path, tokenizer, cas
     with caplog.at_level(logging.WARNING):
         _, counts = built(tmp_path, tokenizer, name, content, **settings)
     assert {key: counts[key] for key in outcome} == outcome
-    assert f"{tmp_path / name}:1: rows skipped ({outcome['rows skipped']} of this file in all)" in caplog.text
+    assert f"{tmp_path / name}:1: rows skipped ({outcome['rows skipped']} in this file)" in caplog.text
 
 
-def test_a_million_empty_documents_are_counted(tmp_path, tokenizer):
+def test_build_corpus_counts_a_million_empty_documents(tmp_path, tokenizer):
     content = gzip.compress(b'{"text": ""}\n' * 10**6 + ROWS.encode(), compresslevel=1)
     assert built(tmp_path, tokenizer, "a.jsonl.gz", content) == (2, {"empty documents": 10**6})
 
 
 @pytest.mark.parametrize("case", sorted({*TAKEN, *REFUSED, *CHOSEN, "a million empty documents"}))
-def test_the_documentation_has_a_row_for_each_case(case):
+def test_corpus_guide_has_a_row_for_each_kind_of_unusual_text(case):
     assert f"| {case} |" in DOCS.read_text(encoding="utf-8")
 
 
-def test_every_document_read_is_in_the_corpus_or_counted(tmp_path, tokenizer):
+def test_build_corpus_counts_every_document_that_is_left_out(tmp_path, tokenizer):
     texts = ["Ba do. Ki lu.", "Ba do. Ki lu.", "ba DO ki lu!", "x", "\u0301\u0301", "No ti. Ra lu. " * 40, "Lu me."]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts * 5))
     settings = CorpusSettings(

@@ -13,7 +13,7 @@ import pytest
 
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
-from litebert.corpus.format.verify import verify_corpus
+from litebert.corpus.format.verification import verify_corpus
 from support.directories import content
 
 KILLS = 10
@@ -47,7 +47,7 @@ def finished(building):
     return {path.parent: path.stat().st_mtime_ns for path in building.glob("*/0*/shard.json")}
 
 
-def test_after_ten_kills_the_corpus_is_the_same_and_no_shard_was_written_twice(tmp_path, tokenizer, text):
+def test_build_corpus_after_ten_kills_is_the_same_and_writes_no_shard_twice(tmp_path, tokenizer, text):
     tokenizer.save(tmp_path / "tokenizer")
     command = [sys.executable, "-c", SLOW_BUILD, text, tmp_path / "tokenizer", tmp_path / "corpus"]
     building, moments, kept = tmp_path / ".corpus.building", random.Random(1), {}
@@ -69,7 +69,7 @@ def test_after_ten_kills_the_corpus_is_the_same_and_no_shard_was_written_twice(t
     assert content(tmp_path / "corpus") == content(tmp_path / "other")
 
 
-def test_without_room_a_build_says_so_leaves_no_corpus_and_goes_on_later(tmp_path, tokenizer, text):
+def test_build_corpus_without_disk_space_reports_it_and_resumes_later(tmp_path, tokenizer, text):
     tokenizer.save(tmp_path / "tokenizer")
     command = [sys.executable, "-m", "litebert", "corpus", "build", text, "--tokenizer", tmp_path / "tokenizer"]
     command += ["--out", tmp_path / "corpus", "--shard-bytes", "2000", "--sentences", "line"]
@@ -86,12 +86,12 @@ def test_without_room_a_build_says_so_leaves_no_corpus_and_goes_on_later(tmp_pat
     assert not (tmp_path / "corpus").exists()
     again = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     assert again.returncode == 0
-    assert "shards kept from an interrupted build" in again.stdout
+    assert "shards reused from an interrupted build" in again.stdout
     verify_corpus(tmp_path / "corpus")
 
 
 @pytest.mark.skipif(shutil.which("mount") is None or os.geteuid() != 0, reason="needs root to mount a small disk")
-def test_a_full_disk_is_told_from_a_large_file(tmp_path, tokenizer, text):
+def test_build_corpus_distinguishes_a_full_disk_from_a_file_size_limit(tmp_path, tokenizer, text):
     disk = tmp_path / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], capture_output=True).returncode:

@@ -8,7 +8,7 @@ import pytest
 from litebert.corpus.build import shard_writer
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
-from litebert.corpus.readers import decompression as opening
+from litebert.corpus.readers import decompression
 
 UNIT = 2**15
 """Bytes that a shard, a piece of a line and a chunk of sentences hold here."""
@@ -29,9 +29,9 @@ def peak(text, tokenizer, out) -> int:
     ["ba do. Ki! ", "bado" * 64, "Ba do ki lu me.\n", "Ba do ki lu me.\n\n"],
     ids=["one line", "one word", "one document", "many documents"],
 )
-def test_memory_does_not_grow_with_the_text(tmp_path, tokenizer, monkeypatch, repeated):
-    monkeypatch.setattr(opening, "LONGEST_PIECE", UNIT)
-    monkeypatch.setattr(shard_writer, "CHUNK_CHARACTERS", UNIT)
+def test_build_corpus_memory_does_not_grow_with_the_text(tmp_path, tokenizer, monkeypatch, repeated):
+    monkeypatch.setattr(decompression, "MAX_PIECE_BYTES", UNIT)
+    monkeypatch.setattr(shard_writer, "CHUNK_CHARS", UNIT)
     peaks = []
     for units in (4, 16):
         path = tmp_path / f"{units}.txt"

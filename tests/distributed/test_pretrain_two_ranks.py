@@ -19,7 +19,7 @@ from support.texts import write_documents
 
 SMALL = (
     *("model.num_hidden_layers=2", "model.hidden_size=32", "model.num_attention_heads=2", "model.embedding_size=16"),
-    *("model.intermediate_size=64", "model.initializer_range=0.1", "examples.max_length=32"),
+    *("model.intermediate_size=64", "model.initializer_range=0.1", "sampling.max_length=32"),
     # Larger weights would make more of the noise that AdamW makes of the biases of keys, whose gradient is zero.
     "init=random",
     # Each rank draws dropout of its own.

@@ -1,4 +1,4 @@
-"""Small corpora by hand: the text of a document is chosen so that any token tells which sentence it is from."""
+"""Small corpora: all tokens of a sentence have the id of the sentence."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ VOCAB_SIZE = 5000
 
 
 def vocabulary(*, word_starts: np.ndarray | None = None) -> Vocabulary:
-    """Special ids 0 to 4; every token begins a word unless told otherwise."""
+    """Special ids 0 to 4; every token starts a word by default."""
     starts = np.ones(VOCAB_SIZE, dtype=bool) if word_starts is None else word_starts
     return Vocabulary(pad_id=0, unk_id=1, cls_id=2, sep_id=3, mask_id=4, word_starts=starts)
 
@@ -40,7 +40,7 @@ def make_corpus(
         Shard(ids, edges(lengths), edges(sizes)).save(path)
         entries.append(ShardEntry(f"train/{number:05d}", len(documents), len(lengths), len(ids)))
         sentence += len(lengths)
-    splits = {"train": entries, "held_out": []}
+    splits = {"train": entries, "validation": []}
     write_description(
         directory, vocab or vocabulary(), splits, fingerprint=fingerprint, tokenizer_fingerprint=tokenizer
     )

@@ -1,4 +1,4 @@
-"""`litebert source wikipedia`, `litebert source books` and `litebert source reading-comprehension`."""
+"""`litebert prepare wikipedia`, `books` and `reading-comprehension`."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -15,9 +15,9 @@ BOOKS = BookSettings()
 
 
 def wikipedia(dumps: Dumps, *, out: Path, json: Json = False) -> None:
-    """Write the prose of Wikipedia's articles to a text file: a paragraph a line, a blank line between articles.
+    """Write the prose of Wikipedia articles to a text file: one paragraph per line, a blank line between articles.
 
-    Redirects, disambiguation pages, tables, lists, headings, references and most templates are left out, and counted.
+    Redirects, disambiguation pages, tables, lists, headings, references and most templates are left out.
 
     Args:
         dumps: …-pages-articles.xml.bz2 files (also multistream, .xml, .xml.gz), or the JSON output of WikiExtractor
@@ -29,10 +29,10 @@ def wikipedia(dumps: Dumps, *, out: Path, json: Json = False) -> None:
 
 
 def books(files: Files, *, out: Path, settings: BookSettings = BOOKS, json: Json = False) -> None:
-    """Write a folder of books, one a file, to a text file: a paragraph a line, a blank line between documents.
+    """Write a folder of books, one per file, to a text file: one paragraph per line, a blank line between documents.
 
     Args:
-        files: text files, globs or directories, such as the folder of the BookCorpus
+        files: text files, globs or directories, such as the folder of BookCorpus
         out: the file to write, ending in .txt or .txt.gz
     """
     from litebert.corpus.sources.books import write_books
@@ -41,7 +41,9 @@ def books(files: Files, *, out: Path, settings: BookSettings = BOOKS, json: Json
 
 
 def reading_comprehension(*, out: Path, squad: Several = (), race: Several = (), json: Json = False) -> None:
-    """Write the passages of SQuAD and RACE to a text file, each once; of their development sets, the paper's own.
+    """Write the passages of SQuAD and RACE to a text file, each once.
+
+    The passages of their development sets are the intrinsic development set of the paper.
 
     Args:
         squad: JSON files of SQuAD 1.1 or 2.0, such as dev-v1.1.json dev-v2.0.json

@@ -14,16 +14,16 @@ def quickstart(
     seed: int = 0,
     json: Json = False,
 ) -> None:
-    """The whole product in minutes: tokenizer, corpus, pretraining, masked words, fine-tuning.
+    """Run every stage in a few minutes: tokenizer, corpus, pretraining, masked words, fine-tuning.
 
-    The same command again resumes what was interrupted, or shows the result.
+    After an interruption the same command resumes; after the end it prints the result again.
 
     Args:
-        text: your own text files, globs or directories; without any, the documentation on this machine
-        out: directory for everything that is made
-        minutes: about how long it takes on two cores
-        vocab_size: pieces of the vocabulary
-        seed: seed of everything that is drawn by chance
+        text: text files, globs or directories; default: the documentation of the installed Python libraries
+        out: output directory
+        minutes: approximate duration on two cores
+        vocab_size: size of the vocabulary
+        seed: seed of all random numbers
     """
     from litebert.commands.quickstart.quickstart import QuickstartRun
     from litebert.commands.quickstart.quickstart import quickstart as run

@@ -9,28 +9,28 @@ from tyro.conf import Positional, arg
 from litebert.cli.arguments.common import Files, Json, emit
 from litebert.tokenization.vocabulary_training import TokenizerSettings
 
-RECIPE = TokenizerSettings()
+DEFAULTS = TokenizerSettings()
 
 
 def train(
     files: Files,
     out: Path,
-    settings: TokenizerSettings = RECIPE,
+    settings: TokenizerSettings = DEFAULTS,
     validation_fraction: float = 0.01,
     json: Json = False,
 ) -> None:
-    """Learn a SentencePiece vocabulary from text files, with the original's recipe unless told otherwise.
+    """Train a SentencePiece vocabulary on text files, by default with the settings of google-research/albert.
 
-    Prints how well it fits lines that it was not trained on; report.json in the tokenizer directory keeps that.
+    Prints a report on validation lines, which is also written to report.json in the tokenizer directory.
 
     Args:
         files: text files, globs or directories (.txt, .jsonl, each also compressed)
         out: the tokenizer directory to write
-        validation_fraction: share of the lines, at most 10,000, to measure the vocabulary on instead of training on them
+        validation_fraction: share of the lines, at most 10,000, that are used for the report instead of training
     """
-    from litebert.commands import tokenizer
+    from litebert.commands.tokenizer import train as run
 
-    result = tokenizer.train(files, settings, out, validation_fraction=validation_fraction)
+    result = run(files, settings, out, validation_fraction=validation_fraction)
     emit(result.to_dict(), result.to_text(), as_json=json)
 
 
@@ -39,15 +39,15 @@ def encode(
     text: Annotated[tuple[str, ...], Positional, arg(metavar="[TEXTS …]", help_behavior_hint="")] = (),
     json: Json = False,
 ) -> None:
-    """Show the pieces and ids of texts.
+    """Print the pieces and ids of texts.
 
     Args:
         tokenizer: a tokenizer directory, a model directory or a .model file
-        text: the texts; none reads lines from standard input
+        text: the texts; without texts, lines are read from standard input
     """
-    from litebert.commands import tokenizer as runs
+    from litebert.commands.tokenizer import encode as run
 
     texts = text or tuple(line.rstrip("\n") for line in sys.stdin)
-    for row in runs.encode(tokenizer, texts):
+    for row in run(tokenizer, texts):
         pieces = " ".join(f"{piece}/{index}" for piece, index in zip(row["pieces"], row["ids"], strict=True))
         emit(row, pieces, as_json=json)

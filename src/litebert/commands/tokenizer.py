@@ -1,4 +1,4 @@
-"""Training a vocabulary, start to finish. Before: text files. After: a tokenizer directory for `corpus build`."""
+"""`tokenizer train` and `tokenizer encode`: train a vocabulary on text files; pieces and ids of texts."""
 
 import hashlib
 import logging
@@ -20,50 +20,50 @@ logger = logging.getLogger(__name__)
 
 REPORT = "report.json"
 """Name of the report in the tokenizer directory."""
-MOST_HELD_OUT = 10_000
-"""Lines kept to measure the vocabulary; more would change no figure."""
+MAX_VALIDATION_LINES = 10_000
+"""Maximum number of lines for the report; more would not change its figures."""
 
 
 @dataclass(frozen=True)
 class TokenizerResult(Result):
-    """What `tokenizer train` made."""
+    """Result of `tokenizer train`."""
 
     tokenizer: Path
     vocab_size: int
     documents: int
     lines: int
     """Lines trained on."""
-    held_out_lines: int
-    """Lines that were kept out of training, on which the report counts."""
+    validation_lines: int
+    """Lines that were not used for training, but for the report."""
     report: VocabularyReport
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, with the figures that follow from the counts of the report."""
+        """Plain values for JSON, with the figures that are derived from the counts of the report."""
         values = super().to_dict()
         return {**values, "report": {**self.report.figures(), **values["report"]}}
 
     def to_text(self) -> str:
-        """What was made, and how well it fits."""
-        made = f"{self.vocab_size:,} pieces from {self.lines:,} lines of {self.documents:,} documents"
-        if not self.held_out_lines:
-            return f"{self.tokenizer}: {made}\nno report: no line was held out"
-        measured = f"on {self.held_out_lines:,} lines that were held out:"
-        return "\n".join([f"{self.tokenizer}: {made}", measured, *_indented(self.report.to_text())])
+        """Sizes and report."""
+        sizes = f"{self.vocab_size:,} pieces from {self.lines:,} lines of {self.documents:,} documents"
+        if not self.validation_lines:
+            return f"{self.tokenizer}: {sizes}\nno report, because there are no validation lines"
+        heading = f"on {self.validation_lines:,} validation lines:"
+        return "\n".join([f"{self.tokenizer}: {sizes}", heading, *_indented(self.report.to_text())])
 
 
 class _Lines:
-    """The lines of some files to train on, and on the way those that are kept out."""
+    """Iterates over the training lines of files and collects the validation lines."""
 
     def __init__(self, files: Sequence[str | Path], validation_fraction: float) -> None:
         self.files, self.validation_fraction = files, validation_fraction
         self.counts: Counter[str] = Counter()
-        self.held_out: list[str] = []
+        self.validation: list[str] = []
 
     def __iter__(self) -> Iterator[str]:
         for document in read_documents(find_files(self.files), CorpusSettings(), self.counts):
             for line in document.sentences:
-                if len(self.held_out) < MOST_HELD_OUT and _draws_below(self.validation_fraction, line):
-                    self.held_out.append(line)
+                if len(self.validation) < MAX_VALIDATION_LINES and _hash_is_below(self.validation_fraction, line):
+                    self.validation.append(line)
                 else:
                     self.counts["lines"] += 1
                     yield line
@@ -72,10 +72,10 @@ class _Lines:
 def train(
     files: Sequence[str | Path], settings: TokenizerSettings, out: Path, *, validation_fraction: float = 0.01
 ) -> TokenizerResult:
-    """Learn a vocabulary from the lines of `files` (paths, globs, directories) and write the tokenizer directory.
+    """Train a vocabulary on the lines of `files` (paths, globs, directories) and write the tokenizer directory.
 
-    A share of the lines, chosen by a hash of their content so that equal lines stay together, is not trained on but
-    measured: `report.json` in the directory holds what `to_dict` gives.
+    A share of the lines is used for the report instead of training. It is chosen by a hash of their content, so equal
+    lines are on the same side. The result is also written to `report.json` in the directory.
     """
     if out.exists():
         raise ConfigError(f"{out}: exists already; choose another --out or remove it")
@@ -88,15 +88,15 @@ def train(
         vocab_size=tokenizer.vocab_size,
         documents=lines.counts["documents read"],
         lines=lines.counts["lines"],
-        held_out_lines=len(lines.held_out),
-        report=report_on(tokenizer, lines.held_out),
+        validation_lines=len(lines.validation),
+        report=report_on(tokenizer, lines.validation),
     )
     result.write(out / REPORT)
     return result
 
 
 def encode(path: Path, texts: Sequence[str]) -> list[dict[str, Any]]:
-    """For each text its pieces, ids and the characters each piece stands for."""
+    """Pieces, ids and character offsets of each text."""
     tokenizer = Tokenizer.load(path)
     rows = []
     for text, (ids, offsets) in zip(texts, tokenizer.encode_batch_with_offsets(texts), strict=True):
@@ -104,7 +104,7 @@ def encode(path: Path, texts: Sequence[str]) -> list[dict[str, Any]]:
     return rows
 
 
-def _draws_below(share: float, line: str) -> bool:
+def _hash_is_below(share: float, line: str) -> bool:
     digest = hashlib.blake2b(line.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") < share * 2**64
 

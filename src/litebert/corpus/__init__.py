@@ -1,1 +1,1 @@
-"""Text to training examples. Before: tokenization. After: training, through batches drawn on reading."""
+"""Pretraining data: from text files to batches of masked examples. Before: tokenization. After: training."""

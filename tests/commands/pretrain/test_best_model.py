@@ -96,7 +96,7 @@ def test_best_model_is_exported_and_the_last_model_is_saved_too(corpus_directory
             "needs evaluations",
         ),
         (["metric_for_best_model=nsp_accuracy"], "add nsp to eval_pair_objectives"),
-        (["metric_for_best_model=sop_accuracy", "examples.pairing=none"], "add sop to eval_pair_objectives"),
+        (["metric_for_best_model=sop_accuracy", "sampling.pairing=none"], "add sop to eval_pair_objectives"),
         (["metric_for_best_model=beauty"], "metric_for_best_model"),
     ],
 )

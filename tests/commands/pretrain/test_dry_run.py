@@ -16,7 +16,7 @@ from litebert.training.loop.memory import OutOfMemoryError
 
 SMALL = (
     *("model.num_hidden_layers=2", "model.hidden_size=32", "model.num_attention_heads=2", "model.embedding_size=16"),
-    *("model.intermediate_size=64", "examples.max_length=32", "batch_size=8", "microbatch_size=4", "train.device=cpu"),
+    *("model.intermediate_size=64", "sampling.max_length=32", "batch_size=8", "microbatch_size=4", "train.device=cpu"),
 )
 
 
@@ -85,7 +85,7 @@ def test_dry_run_counts_the_epoch_of_a_mixture_as_the_run_does(corpus_directory,
         ("init_checkpoint=/no/such/model", CheckpointError, "/no/such/model: no such directory"),
         ("init_checkpoint=MODEL model.hidden_size=64", ConfigError, "hidden_size"),
         ("data_mixture={/no/such/corpus: 1}", LitebertError, "/no/such/corpus"),
-        ("examples.max_length=1024", ConfigError, "max_position_embeddings"),
+        ("sampling.max_length=1024", ConfigError, "max_position_embeddings"),
         ("train.warmup='500 steps'", ConfigError, "warmup: 500 steps leaves nothing"),
         ("train.sharded=true", ConfigError, "sharded: there is one process"),
     ],
@@ -104,7 +104,7 @@ def test_wrong_settings_are_rejected_before_anything_is_written(
 
 @pytest.mark.parametrize("command", [pretrain, dry_run])
 def test_corpus_without_validation_split_needs_max_eval_examples_0(second_corpus, tmp_path, command):
-    with pytest.raises(DataError, match=r"held_out part holds no document.*or train without evaluation: max_eval"):
+    with pytest.raises(DataError, match=r"validation split has no documents.*or train without evaluation: max_eval"):
         command(plan(second_corpus), tmp_path / "run")
     assert not (tmp_path / "run").exists()
     command(plan(second_corpus, "max_eval_examples=0", "train.duration=1 step"), tmp_path / "run")

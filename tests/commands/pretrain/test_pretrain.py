@@ -91,7 +91,7 @@ def test_killed_run_resumes_bit_by_bit(finished, corpus_directory, tmp_path):
     ("override", "message"),
     [
         ("model.vocab_size=77", "tokenizer has 60 tokens"),
-        ("examples.max_length=1024", "max_position_embeddings"),
+        ("sampling.max_length=1024", "max_position_embeddings"),
         ("model.preset=nonsense", "nonsense"),
         ("model=tiny", "must be a mapping"),
         ("trian.seed=1", "did you mean 'train'"),
@@ -118,7 +118,7 @@ def test_run_without_evaluation_has_no_scores(corpus_directory, tmp_path):
 
 
 def test_pairing_none_is_absent_from_results_metrics_and_card(corpus_directory, tmp_path):
-    result = pretrain(plan(corpus_directory, "examples.pairing=none", "train.duration=2 steps"), tmp_path / "run")
+    result = pretrain(plan(corpus_directory, "sampling.pairing=none", "train.duration=2 steps"), tmp_path / "run")
     assert result.end is not None
     assert result.end.sentence_pairs == {}
     files = ("metrics.jsonl", "result.json", "curves.html", "model/README.md")
@@ -127,14 +127,14 @@ def test_pairing_none_is_absent_from_results_metrics_and_card(corpus_directory, 
 
 def test_packed_rows_give_the_losses_and_gradients_of_unpacked_ones(corpus_directory):
     packed, alone = (
-        gradients(plan(corpus_directory, *WIDE, f"examples.pack={packed}")) for packed in ("true", "false")
+        gradients(plan(corpus_directory, *WIDE, f"sampling.packing={packed}")) for packed in ("true", "false")
     )
     assert packed.pop("rows") < alone.pop("rows")
     for name in alone:
         torch.testing.assert_close(packed[name], alone[name], rtol=1e-9, atol=1e-12)
 
 
-WIDE = ("batch_size=32", "microbatch_size=32", "examples.max_length=64", "model.hidden_dropout_prob=0.0")
+WIDE = ("batch_size=32", "microbatch_size=32", "sampling.max_length=64", "model.hidden_dropout_prob=0.0")
 
 
 def gradients(run):
@@ -142,7 +142,7 @@ def gradients(run):
     model = ForPretraining(run.model, seed=1).double()
     settings = {"batch_size": run.batch_size, "microbatch_size": run.microbatch_size, "seed": run.seed}
     found = {"rows": 0}
-    for batch in PretrainBatches(Corpus.open(run.corpus), run.examples, **settings).microbatches(0):
+    for batch in PretrainBatches(Corpus.open(run.corpus), run.sampling, **settings).microbatches(0):
         losses = PretrainingObjective()(model, batch).losses
         sum(losses.values()).backward()
         found["rows"] += len(batch.input_ids)
@@ -178,9 +178,9 @@ def test_data_mixture_with_another_tokenizer_is_rejected(corpus_directory, tmp_p
 
 
 def test_sampling_preset_and_changing_mlm_probability_train(corpus_directory, tmp_path):
-    changes = ("examples.preset=original", "examples.mlm_probability=0.3 to 0.15 in 2 steps", "train.duration=3 steps")
+    changes = ("sampling.preset=google", "sampling.mlm_probability=0.3 to 0.15 in 2 steps", "train.duration=3 steps")
     run = plan(corpus_directory, *changes)
-    assert (run.examples.max_predictions_per_seq, run.examples.max_length) == (20, 32)
+    assert (run.sampling.max_predictions_per_seq, run.sampling.max_length) == (20, 32)
     assert pretrain(run, tmp_path / "run").steps == 3
 
 
@@ -217,7 +217,7 @@ def test_curves_page_is_written_at_the_end(finished):
 
 
 def test_nsp_is_trained_and_evaluated_under_its_own_name(corpus_directory, tmp_path):
-    settings = ["examples.pairing=nsp", "eval_pair_objectives=[sop]", "train.duration=2 steps"]
+    settings = ["sampling.pairing=nsp", "eval_pair_objectives=[sop]", "train.duration=2 steps"]
     result = pretrain(plan(corpus_directory, *settings), tmp_path / "run")
     assert result.end is not None
     assert set(result.end.sentence_pairs) == {"sop", "nsp"}

@@ -38,7 +38,7 @@ def pages():
     return {page.name: page for page in python_pages()}
 
 
-def test_docstrings_become_pages_in_the_order_of_the_file(machine):
+def test_python_pages_have_docstrings_in_the_order_of_the_file(machine):
     source = f'''
         """{PROSE} one."""
         def function():
@@ -51,55 +51,55 @@ def test_docstrings_become_pages_in_the_order_of_the_file(machine):
     machine("torch/nn/modules/linear.py", source)
     (page,) = python_pages()
     assert page.name == "torch/nn/modules/linear"
-    assert page.family == "torch.nn"
+    assert page.label == "torch.nn"
     assert [text.split()[-1] for text in page.paragraphs] == ["one.", "two.", "three.", "four."]
 
 
-def test_the_topics_of_the_reference_are_pages(machine):
+def test_python_pages_include_the_reference_topics(machine):
     machine("stdlib/pydoc_data/topics.py", f"topics = {{'if': '{PROSE}.', 'nothing': ''}}\n")
-    assert pages()["topics/if"].family == "python reference"
+    assert pages()["topics/if"].label == "python reference"
     assert set(pages()) == {"topics/if"}
 
 
-def test_a_python_without_topics_is_told_and_does(machine, caplog):
+def test_python_pages_without_topics_logs_a_warning(machine, caplog):
     machine("numpy/a.py", f'"""{PROSE}."""')
     with caplog.at_level(logging.WARNING):
         assert set(pages()) == {"numpy/a"}
-    assert "goes without Python's reference topics" in caplog.text
+    assert "will not have Python's reference topics" in caplog.text
 
 
-def test_a_paragraph_is_given_once_wherever_it_is(machine):
+def test_python_pages_have_every_paragraph_once(machine):
     for path in ("numpy/a.py", "numpy/b.py", "torch/c.py"):
         machine(path, f'"""{PROSE}."""\ndef function():\n    """{PROSE}."""\n')
     assert [(page.name, len(page.paragraphs)) for page in python_pages()] == [("numpy/a", 1)]
 
 
 @pytest.mark.parametrize("folder", sorted(python_docs.SKIPPED_FOLDERS))
-def test_tests_and_caches_are_left_out(machine, folder):
+def test_python_pages_leave_out_tests_and_caches(machine, folder):
     machine(f"numpy/{folder}/a.py", f'"""{PROSE}."""')
     assert pages() == {}
 
 
 @pytest.mark.parametrize("content", ["def broken(:\n", "a = '\x00'\n"])
-def test_source_of_another_python_is_skipped(machine, content):
+def test_python_pages_skip_source_of_another_python(machine, content):
     machine("numpy/bad.py", content)
     machine("numpy/good.py", f'"""{PROSE}."""')
     assert set(pages()) == {"numpy/good"}
 
 
-def test_nothing_is_run_or_imported(machine):
+def test_python_pages_do_not_execute_or_import(machine):
     machine("torch/_dangerous.py", f'"""{PROSE}."""\nraise SystemExit("was run")\n')
     page = pages()["torch/_dangerous"]
-    assert page.family == "torch.dangerous"
+    assert page.label == "torch.dangerous"
     assert "torch._dangerous" not in sys.modules
 
 
-def test_escape_sequences_of_others_do_not_warn(machine):
+def test_python_pages_do_not_warn_about_escape_sequences(machine):
     machine("numpy/a.py", f'"""{PROSE}."""\nx = "\\d"\n')
     assert set(pages()) == {"numpy/a"}
 
 
-def test_only_prose_is_kept():
+def test_prose_paragraphs_are_prose_only():
     docstring = f"""{PROSE},
         on two lines.
 
@@ -119,7 +119,7 @@ def test_only_prose_is_kept():
     assert prose_paragraphs(docstring) == [f"{PROSE}, on two lines.", f"{PROSE} before code."]
 
 
-def test_this_machine_has_a_documentation():
+def test_python_pages_of_this_installation():
     page = next(python_pages())
     assert page.name.startswith(("topics/", "python/"))
     assert page.paragraphs

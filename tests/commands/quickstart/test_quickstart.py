@@ -1,4 +1,4 @@
-"""The quickstart end to end on the user's own files, stopped wherever it may be, started again by the same command."""
+"""The quickstart end to end on text files, interrupted at several places and resumed by the same command."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ FILES = {"north.txt": 1, "south.txt": 2}
 
 
 class StoppedError(Exception):
-    """What a test throws to end a run where it wants."""
+    """Raised by a test to end a run."""
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def stages(out):
     return {path.name for path in out.iterdir() if not path.name.startswith(".")}
 
 
-def test_own_files_become_a_model_with_its_figures(text, tmp_path):
+def test_quickstart_trains_a_model_and_reports_its_scores(text, tmp_path):
     out = tmp_path / "out"
     result = quickstart(plan(text), out)
     assert {
@@ -60,13 +60,13 @@ def test_own_files_become_a_model_with_its_figures(text, tmp_path):
     for mask in result.masks:
         assert mask.sentence.count("[MASK]") == 1
         assert len(mask.candidates) == 5
-        assert mask.sentence.replace("[MASK]", mask.answer) in (out / "text" / "held-out.jsonl").read_text()
+        assert mask.sentence.replace("[MASK]", mask.answer) in (out / "text" / "validation.jsonl").read_text()
     shown = result.to_text()
     assert f"{result.pretrained_accuracy:.1%}" in shown
     assert str(result.model) in shown
 
     before = (out / "pretrain" / "metrics.jsonl").read_bytes()
-    assert quickstart(plan(text), out) == result, "a finished one is given back"
+    assert quickstart(plan(text), out) == result, "a finished quickstart returns its result"
     assert (out / "pretrain" / "metrics.jsonl").read_bytes() == before
     with pytest.raises(ConfigError, match=r"other settings \(seed\)"):
         quickstart(plan(text, seed=1), out)
@@ -85,7 +85,7 @@ def stopping_at(kind, *, count):
     return listen
 
 
-def test_stopped_in_the_middle_of_pretraining_it_goes_on(text, tmp_path):
+def test_quickstart_resumes_after_a_stop_during_pretraining(text, tmp_path):
     out = tmp_path / "out"
     with pytest.raises(StoppedError):
         quickstart(plan(text), out, listeners=[stopping_at(StepDone, count=3)])
@@ -95,10 +95,10 @@ def test_stopped_in_the_middle_of_pretraining_it_goes_on(text, tmp_path):
         path: path.stat().st_mtime_ns for name in ("text", "tokenizer", "corpus") for path in (out / name).rglob("*")
     }
     quickstart(plan(text), out)
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept, "what is done is not done again"
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept, "finished stages are not repeated"
 
 
-def test_stopped_between_stages_it_goes_on(text, tmp_path):
+def test_quickstart_resumes_between_stages(text, tmp_path):
     out = tmp_path / "out"
     result = quickstart(plan(text), out)
     for name in ("result.json", "from-scratch", "finetune", "curve.png"):
@@ -110,7 +110,7 @@ def test_stopped_between_stages_it_goes_on(text, tmp_path):
     assert again.masks == result.masks
 
 
-def test_one_file_is_enough(text, tmp_path):
+def test_quickstart_works_with_one_file(text, tmp_path):
     result = quickstart(plan(text[:1]), tmp_path / "out")
     assert set(result.labels) <= {"part 1", "part 2", "part 3", "part 4"}
 
@@ -124,7 +124,7 @@ def test_one_file_is_enough(text, tmp_path):
         (("binary.txt",), "NUL"),
     ],
 )
-def test_text_that_will_not_do_is_refused_and_nothing_left(text, tmp_path, files, message):
+def test_quickstart_refuses_unsuitable_text_and_leaves_no_files(text, tmp_path, files, message):
     (tmp_path / "short.txt").write_text("A single line.\n")
     (tmp_path / "empty.txt").write_text("")
     (tmp_path / "binary.txt").write_bytes(bytes(range(256)))
@@ -134,6 +134,6 @@ def test_text_that_will_not_do_is_refused_and_nothing_left(text, tmp_path, files
     assert stages(tmp_path) == before
 
 
-def test_a_text_with_few_pieces_gets_a_smaller_vocabulary(text, tmp_path):
+def test_quickstart_reduces_the_vocabulary_for_a_small_text(text, tmp_path):
     result = quickstart(plan(text, vocab_size=4000), tmp_path / "out")
     assert Tokenizer.load(result.model).vocab_size < 100

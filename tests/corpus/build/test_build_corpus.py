@@ -1,17 +1,15 @@
-import hashlib
 import logging
-from pathlib import Path
 
 import pytest
 
-from support.directories import content
-from support.corpus_builders import prose
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.readers.documents import Document
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus
+from litebert.corpus.readers.documents import Document
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.tokenization.tokenizer import Tokenizer
+from support.corpus_builders import prose
+from support.directories import content
 
 SETTINGS = CorpusSettings(sentences="line", validation_fraction=0.2, shard_bytes=2000)
 
@@ -23,25 +21,25 @@ def text_file(tmp_path, documents):
     return path
 
 
-def test_a_corpus_holds_every_document_in_one_of_its_splits(corpus_directory, documents):
-    splits = [Corpus.open(corpus_directory, split) for split in ("train", "held_out")]
+def test_corpus_has_every_document_in_one_split(corpus_directory, documents):
+    splits = [Corpus.open(corpus_directory, split) for split in ("train", "validation")]
     assert sum(corpus.num_documents for corpus in splits) == len(documents)
     assert sum(corpus.num_sentences for corpus in splits) == sum(len(d.sentences) for d in documents)
     assert len(splits[0].entries) > 2
 
 
-def test_a_corpus_says_which_text_it_holds(corpus_directory, documents, tokenizer):
+def test_corpus_tokens_decode_to_the_text(corpus_directory, documents, tokenizer):
     corpus = Corpus.open(corpus_directory)
     first = next(d for d in documents if len(d.sentences) > 2)
     texts = [tokenizer.decode(corpus.read(i, i + 1)[0].tolist()) for i in range(corpus.num_sentences)]
     assert first.sentences[1].lower() in texts
 
 
-def test_a_corpus_holds_its_tokenizer(corpus_directory, tokenizer):
+def test_corpus_contains_its_tokenizer(corpus_directory, tokenizer):
     assert Tokenizer.load(corpus_directory / "tokenizer").fingerprint == tokenizer.fingerprint
 
 
-def test_the_report_counts_what_was_done(tmp_path, tokenizer, text_file):
+def test_build_corpus_report_counts(tmp_path, tokenizer, text_file):
     text_file.write_text(text_file.read_text() + "\n\n\u0301\n")
     report = build_corpus(text_file, tokenizer, SETTINGS, tmp_path / "corpus")
     assert report.counts == {
@@ -50,38 +48,40 @@ def test_the_report_counts_what_was_done(tmp_path, tokenizer, text_file):
         "files read": 1,
         "sentences without tokens": 1,
     }
-    assert report.splits["train"].documents + report.splits["held_out"].documents == 60
+    assert report.splits["train"].documents + report.splits["validation"].documents == 60
     assert report.splits["train"].tokens == Corpus.open(tmp_path / "corpus").num_tokens
     assert report.reused_shards == 0
 
 
-def test_a_corpus_names_its_sources(tmp_path, tokenizer, text_file):
+def test_corpus_records_its_sources(tmp_path, tokenizer, text_file):
     build_corpus(text_file, tokenizer, SETTINGS, tmp_path / "corpus")
     assert Corpus.open(tmp_path / "corpus").description["sources"] == [str(text_file)]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_the_bytes_do_not_depend_on_the_number_of_workers(tmp_path, tokenizer, documents, corpus_directory, workers):
+def test_build_corpus_bytes_do_not_depend_on_the_number_of_workers(
+    tmp_path, tokenizer, documents, corpus_directory, workers
+):
     build_corpus(iter(documents), tokenizer, SETTINGS, tmp_path / "corpus", workers=workers)
     assert content(tmp_path / "corpus") == content(corpus_directory)
 
 
-def test_files_of_their_own_can_be_held_out(tmp_path, tokenizer, text_file):
-    (tmp_path / "held_out.txt").write_text("Kilu bado.\n\nMera.")
+def test_build_corpus_uses_validation_files_for_the_validation_split(tmp_path, tokenizer, text_file):
+    (tmp_path / "validation.txt").write_text("Kilu bado.\n\nMera.")
     settings = SETTINGS.replace(validation_fraction=0)
-    build_corpus([text_file], tokenizer, settings, tmp_path / "corpus", held_out=[tmp_path / "held_out.txt"])
-    assert Corpus.open(tmp_path / "corpus", "held_out").num_documents == 2
+    build_corpus([text_file], tokenizer, settings, tmp_path / "corpus", validation=[tmp_path / "validation.txt"])
+    assert Corpus.open(tmp_path / "corpus", "validation").num_documents == 2
     assert Corpus.open(tmp_path / "corpus").num_documents == 60
 
 
-def test_a_failed_build_leaves_nothing_under_the_name_of_the_corpus(tmp_path, tokenizer, text_file):
+def test_build_corpus_failure_leaves_no_corpus(tmp_path, tokenizer, text_file):
     (tmp_path / "z.txt").write_bytes(b"\0")
     with pytest.raises(DataError, match="NUL"):
         build_corpus(tmp_path, tokenizer, SETTINGS, tmp_path / "corpus")
     assert not (tmp_path / "corpus").exists()
 
 
-def test_the_next_build_keeps_what_was_finished_and_ends_the_same(tmp_path, tokenizer, text_file, documents):
+def test_build_corpus_after_a_failure_reuses_finished_shards(tmp_path, tokenizer, text_file, documents):
     (tmp_path / "z.txt").write_bytes(b"\0")
     with pytest.raises(DataError):
         build_corpus(tmp_path, tokenizer, SETTINGS, tmp_path / "corpus")
@@ -92,7 +92,7 @@ def test_the_next_build_keeps_what_was_finished_and_ends_the_same(tmp_path, toke
     assert content(tmp_path / "corpus") == content(tmp_path / "other")
 
 
-def test_what_a_build_of_other_text_left_is_not_kept(tmp_path, tokenizer, text_file):
+def test_build_corpus_removes_files_of_a_build_of_other_text(tmp_path, tokenizer, text_file):
     building = tmp_path / ".corpus.building"
     (building / "train/00099").mkdir(parents=True)
     (building / "train/.00001.77.tmp").mkdir()
@@ -102,29 +102,29 @@ def test_what_a_build_of_other_text_left_is_not_kept(tmp_path, tokenizer, text_f
     assert content(tmp_path / "corpus") == content(tmp_path / "other")
 
 
-def test_other_settings_make_another_corpus(tmp_path, tokenizer, documents, corpus_directory):
+def test_corpus_fingerprint_depends_on_the_settings(tmp_path, tokenizer, documents, corpus_directory):
     build_corpus(documents, tokenizer, SETTINGS.replace(validation_fraction=0.1), tmp_path / "corpus")
     assert Corpus.open(tmp_path / "corpus").fingerprint != Corpus.open(corpus_directory).fingerprint
 
 
 @pytest.mark.parametrize("source", [[], [Document("empty", ("\u0301",))]])
-def test_a_corpus_without_text_is_not_built(tmp_path, tokenizer, source):
-    with pytest.raises(DataError, match="the files hold no text"):
+def test_build_corpus_refuses_files_without_text(tmp_path, tokenizer, source):
+    with pytest.raises(DataError, match="the files have no text"):
         build_corpus(source, tokenizer, SETTINGS, tmp_path / "corpus")
     assert not (tmp_path / "corpus").exists()
 
 
-def test_an_existing_corpus_is_not_overwritten(tokenizer, documents, corpus_directory):
+def test_build_corpus_refuses_an_existing_directory(tokenizer, documents, corpus_directory):
     with pytest.raises(ConfigError, match="exists already"):
         build_corpus(documents, tokenizer, SETTINGS, corpus_directory)
 
 
-def test_there_must_be_a_worker(tmp_path, tokenizer, documents):
+def test_build_corpus_refuses_zero_workers(tmp_path, tokenizer, documents):
     with pytest.raises(ConfigError, match="workers: must be at least 1, found 0"):
         build_corpus(documents, tokenizer, SETTINGS, tmp_path / "corpus", workers=0)
 
 
-def test_a_full_disk_is_an_error_in_words(tmp_path, tokenizer, documents, monkeypatch):
+def test_build_corpus_reports_a_full_disk(tmp_path, tokenizer, documents, monkeypatch):
     def no_space(*arguments, **settings):
         raise OSError(28, "No space left on device")
 
@@ -133,13 +133,13 @@ def test_a_full_disk_is_an_error_in_words(tmp_path, tokenizer, documents, monkey
         build_corpus(documents, tokenizer, SETTINGS, tmp_path / "corpus")
 
 
-def test_progress_is_logged(tmp_path, tokenizer, documents, caplog):
+def test_build_corpus_logs_progress(tmp_path, tokenizer, documents, caplog):
     with caplog.at_level(logging.INFO):
         build_corpus(documents, tokenizer, SETTINGS, tmp_path / "corpus")
     assert "corpus: 1 shards" in caplog.text
 
 
-def test_a_document_larger_than_a_shard_is_cut_into_several(tmp_path, tokenizer):
+def test_build_corpus_cuts_documents_larger_than_a_shard(tmp_path, tokenizer):
     (tmp_path / "text.txt").write_text("\n".join(prose(200, seed=5)))
     report = build_corpus(tmp_path / "text.txt", tokenizer, SETTINGS, tmp_path / "corpus")
-    assert report.counts["documents cut"] == 2
+    assert report.counts["document parts"] == 2

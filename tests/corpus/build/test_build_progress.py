@@ -4,7 +4,7 @@ import pytest
 
 from litebert.corpus.build import build_progress as progress
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.build.build_progress import BuildProgress, LogProgress, BuildTracker, clock
+from litebert.corpus.build.build_progress import BuildProgress, BuildTracker, LogProgress, clock
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.shard_writer import ShardRecord
 from litebert.corpus.format.shards import ShardEntry
@@ -12,7 +12,7 @@ from litebert.corpus.format.shards import ShardEntry
 
 @pytest.fixture
 def time(monkeypatch):
-    """A clock that is set by hand."""
+    """A clock that the test sets."""
     now = [100.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     return now
@@ -22,7 +22,7 @@ def record(*, text_bytes=1_000_000, reused=False) -> ShardRecord:
     return ShardRecord(ShardEntry("train/00000", 10, 100, 1000), "source", "content", {}, text_bytes, reused)
 
 
-def test_rate_and_time_left_follow_from_what_was_read(time):
+def test_build_tracker_computes_rate_and_time_left(time):
     track = BuildTracker(4_000_000)
     time[0] += 2
     now = track.add(record(), 1_000_000)
@@ -32,7 +32,7 @@ def test_rate_and_time_left_follow_from_what_was_read(time):
     assert str(now) == "25.0%, 1 shards, 10 documents, 1,000 tokens, 0.5 MB/s, 0:06 left"
 
 
-def test_shards_kept_from_before_do_not_flatter_the_rate(time):
+def test_build_tracker_ignores_reused_shards_in_the_rate(time):
     track = BuildTracker(4_000_000)
     time[0] += 0.01
     assert track.add(record(reused=True), 2_000_000).seconds_left is None
@@ -43,12 +43,12 @@ def test_shards_kept_from_before_do_not_flatter_the_rate(time):
     assert now.seconds_left == pytest.approx(1)
 
 
-def test_documents_that_come_from_no_file_have_no_share_and_no_time_left(time):
+def test_build_tracker_without_files_has_no_share_and_no_time_left(time):
     time[0] += 1
     assert str(BuildTracker(0).add(record(), 0)).startswith("1 shards, 10 documents")
 
 
-def test_log_lines_come_no_more_often_than_asked(time, caplog):
+def test_log_progress_logs_at_most_every_so_many_seconds(time, caplog):
     log = LogProgress(seconds=10)
     now = BuildProgress(1, 2, 3, None, 4.0, None)
     with caplog.at_level(logging.INFO):
@@ -59,17 +59,17 @@ def test_log_lines_come_no_more_often_than_asked(time, caplog):
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(5.4, "0:05"), (185, "3:05"), (7385, "2:03:05")])
-def test_clocks_are_read_like_clocks(seconds, text):
+def test_clock_formats_seconds(seconds, text):
     assert clock(seconds) == text
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_listener_is_told_after_each_shard_and_reaches_the_end(tmp_path, tokenizer, documents, workers):
+def test_build_corpus_calls_progress_after_each_shard(tmp_path, tokenizer, documents, workers):
     (tmp_path / "text.txt").write_text("\n\n".join("\n".join(document.sentences) for document in documents))
     seen: list[BuildProgress] = []
     settings = CorpusSettings(shard_bytes=2000)
     report = build_corpus(
-        tmp_path / "text.txt", tokenizer, settings, tmp_path / "corpus", workers=workers, listener=seen.append
+        tmp_path / "text.txt", tokenizer, settings, tmp_path / "corpus", workers=workers, progress=seen.append
     )
     assert [progress.shards for progress in seen] == list(range(1, sum(s.shards for s in report.splits.values()) + 1))
     assert seen[-1].share_read == 1

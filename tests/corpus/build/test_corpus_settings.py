@@ -4,7 +4,7 @@ from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.errors import ConfigError
 
 
-def test_settings_survive_a_round_trip():
+def test_corpus_settings_survive_a_round_trip():
     assert CorpusSettings.parse(CorpusSettings().to_dict(), where="test") == CorpusSettings()
 
 
@@ -18,12 +18,12 @@ def test_settings_survive_a_round_trip():
         ("dedup_minhash_threshold", 0.4),
     ],
 )
-def test_values_out_of_range_are_refused_by_name(field, value):
+def test_corpus_settings_out_of_range_are_refused_by_name(field, value):
     with pytest.raises(ConfigError, match=field):
         CorpusSettings.parse({field: value}, where="test")
 
 
-def test_the_longest_document_must_fit_into_a_shard_in_any_script():
+def test_max_document_chars_must_be_below_a_quarter_of_shard_bytes():
     assert CorpusSettings(max_document_chars=249, shard_bytes=1000)
     with pytest.raises(ConfigError, match="max_document_chars 250 must be less than a quarter of shard_bytes 1000"):
         CorpusSettings.parse({"max_document_chars": 250, "shard_bytes": 1000}, where="test")

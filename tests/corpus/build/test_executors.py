@@ -5,19 +5,19 @@ import types
 
 import pytest
 
+from litebert.corpus.build.build_corpus import CorpusBuild, build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.build.executors import build_with_datatrove, plan_to_files, publish_written, write_planned
+from litebert.corpus.readers.documents import Document
+from litebert.errors import ConfigError, LitebertError, MissingExtraError
 from support.directories import content
 
 SETTINGS = CorpusSettings(sentences="line", validation_fraction=0.2, shard_bytes=2000)
-from litebert.corpus.build.build_corpus import CorpusBuild, build_corpus
-from litebert.corpus.readers.documents import Document
-from litebert.corpus.build.executors import build_with_datatrove, plan_to_files, publish_written, write_planned
-from litebert.errors import ConfigError, LitebertError, MissingExtraError
 
 
 @pytest.fixture
 def build(tmp_path, tokenizer, documents):
-    """A build of one file, which the process pool has done as well."""
+    """A build of one file, and the same corpus built in one process."""
     path = tmp_path / "text.txt"
     path.write_text("\n\n".join("\n".join(document.sentences) for document in documents))
     settings = SETTINGS.replace(dedup_minhash_threshold=0.8)
@@ -30,7 +30,7 @@ def datatrove():
     pytest.importorskip("datatrove", reason="the extra [datatrove] is not installed")
 
 
-def test_the_steps_give_the_bytes_of_the_process_pool_in_any_order(build, tmp_path):
+def test_executor_stages_give_the_bytes_of_a_build_in_one_process(build, tmp_path):
     plan_to_files(build)
     for rank in (2, 0, 1):
         write_planned(build, rank, 3)
@@ -39,17 +39,17 @@ def test_the_steps_give_the_bytes_of_the_process_pool_in_any_order(build, tmp_pa
     assert not build.directory.exists()
 
 
-def test_nothing_is_published_before_all_shards_are_written(build, tmp_path):
-    with pytest.raises(LitebertError, match="the text was not read to its end"):
+def test_executor_publishes_only_after_all_shards_are_written(build, tmp_path):
+    with pytest.raises(LitebertError, match="the planning stage did not finish"):
         write_planned(build, 0, 1)
     plan_to_files(build)
     write_planned(build, 0, 2)
-    with pytest.raises(LitebertError, match=r"\d+ shards are not written; run the same command again"):
+    with pytest.raises(LitebertError, match=r"\d+ shards are missing; run the same command again"):
         publish_written(build)
     assert not (tmp_path / "corpus").exists()
 
 
-def test_lone_surrogates_survive_the_way_through_files(tmp_path, tokenizer):
+def test_executor_plan_files_preserve_lone_surrogates(tmp_path, tokenizer):
     documents = [Document("d", ("Ba \ud800 do.", "Kilu."))]
     build_corpus(documents, tokenizer, SETTINGS, tmp_path / "expected")
     build = CorpusBuild(documents, tokenizer, SETTINGS, tmp_path / "corpus")
@@ -61,7 +61,7 @@ def test_lone_surrogates_survive_the_way_through_files(tmp_path, tokenizer):
 
 @pytest.mark.usefixtures("datatrove")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_the_local_executor_gives_the_bytes_of_the_process_pool(build, tmp_path):
+def test_executor_local_gives_the_bytes_of_a_build_in_one_process(build, tmp_path):
     logs = build_with_datatrove(build, "local", tasks=3, options={"workers": 1})
     assert content(tmp_path / "corpus") == content(tmp_path / "expected")
     assert (logs / "write/completions/00002").is_file()
@@ -86,8 +86,8 @@ print("Submitted batch job 7")
 
 
 @pytest.mark.usefixtures("datatrove")
-def test_slurm_jobs_give_the_bytes_of_the_process_pool(build, tmp_path, monkeypatch):
-    """A stand-in for sbatch runs each task of the script that it is given; what Slurm itself does is not tested."""
+def test_executor_slurm_gives_the_bytes_of_a_build_in_one_process(build, tmp_path, monkeypatch):
+    """A mock of sbatch runs each task of the submitted script; Slurm itself is not tested."""
     (tmp_path / "bin").mkdir()
     for name, text in (("sbatch", SBATCH.format(python=sys.executable)), ("scontrol", "#!/bin/sh\necho node1\n")):
         (tmp_path / "bin" / name).write_text(text)
@@ -99,7 +99,7 @@ def test_slurm_jobs_give_the_bytes_of_the_process_pool(build, tmp_path, monkeypa
 
 
 @pytest.mark.usefixtures("datatrove")
-def test_options_that_do_not_suit_the_executor_are_refused(build):
+def test_executor_options_of_another_executor_are_refused(build):
     with pytest.raises(ConfigError, match=r"executor slurm: .*partition"):
         build_with_datatrove(build, "slurm", tasks=2, options={})
     with pytest.raises(ConfigError, match=r"executor local: .*colour"):
@@ -107,7 +107,7 @@ def test_options_that_do_not_suit_the_executor_are_refused(build):
 
 
 @pytest.mark.parametrize("module", ["datatrove.executor.local", "datatrove.executor.slurm", "ray"])
-def test_a_missing_package_is_named(build, monkeypatch, module):
+def test_executor_names_a_missing_package(build, monkeypatch, module):
     monkeypatch.setitem(sys.modules, module, None)
     package = module.partition(".")[0]
     with pytest.raises(MissingExtraError, match=rf"'{package}'; install it with: pip install 'litebert\[{package}\]'"):
@@ -115,8 +115,8 @@ def test_a_missing_package_is_named(build, monkeypatch, module):
 
 
 @pytest.mark.usefixtures("datatrove")
-def test_ray_is_given_the_three_stages_one_after_the_other(build, monkeypatch):
-    """A stand-in for datatrove's executor notes how it is made, since ray is too large for the tests."""
+def test_executor_ray_gets_the_three_stages_in_order(build, monkeypatch):
+    """A mock of the datatrove executor records its arguments, because ray is too large for the tests."""
     made = []
 
     class RayPipelineExecutor:

@@ -16,11 +16,11 @@ def die(number):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_results_come_in_the_order_of_the_tasks(workers):
+def test_run_in_order_yields_results_in_order(workers):
     assert list(run_in_order(operator.neg, range(20), workers=workers)) == [-number for number in range(20)]
 
 
-def test_tasks_are_taken_only_as_they_are_needed():
+def test_run_in_order_reads_tasks_only_as_needed():
     taken = []
     tasks = (taken.append(number) or number for number in range(100))
     results = run_in_order(operator.neg, tasks, workers=2)
@@ -29,11 +29,11 @@ def test_tasks_are_taken_only_as_they_are_needed():
     assert len(taken) == 3
 
 
-def test_an_error_in_a_worker_is_the_same_error_here():
+def test_run_in_order_raises_the_error_of_a_worker():
     with pytest.raises(DataError, match="file 0: cannot be read"):
         list(run_in_order(refuse, range(3), workers=2))
 
 
-def test_a_worker_that_dies_is_an_error_in_words():
+def test_run_in_order_reports_a_worker_that_died():
     with pytest.raises(LitebertError, match="finished shards are kept"):
         list(run_in_order(die, range(3), workers=2))

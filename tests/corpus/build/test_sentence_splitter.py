@@ -27,35 +27,35 @@ CASES = [
 
 
 @pytest.mark.parametrize(("paragraph", "sentences"), CASES)
-def test_sentences_end_where_a_reader_says_so(paragraph, sentences):
+def test_split_sentences_ends_sentences_as_a_reader_does(paragraph, sentences):
     assert split_sentences(paragraph) == sentences
 
 
 @given(st.text(alphabet='aB1.!?。」") \n', max_size=80))
-def test_splitting_loses_nothing_but_spaces(paragraph):
+def test_split_sentences_loses_only_spaces(paragraph):
     assert "".join("".join(split_sentences(paragraph)).split()) == "".join(paragraph.split())
 
 
 @given(st.text(alphabet='aB1.!?") ', max_size=60))
-def test_the_quick_pattern_for_ascii_cuts_like_the_one_for_all_scripts(paragraph):
+def test_split_sentences_ascii_pattern_agrees_with_the_general_one(paragraph):
     ascii_sentences = split_sentences(paragraph + " x")
     assert split_sentences(paragraph + " é") == [sentence.replace("x", "é") for sentence in ascii_sentences]
 
 
 @given(st.text(alphabet="ab  ", max_size=60), st.integers(1, 12))
-def test_cutting_loses_nothing_but_spaces_and_obeys_the_limit(sentence, longest):
+def test_split_long_sentence_loses_only_spaces_and_keeps_the_limit(sentence, longest):
     pieces = list(cut_long(sentence.strip(), longest=longest))
     assert all(0 < len(piece) <= longest for piece in pieces)
     assert "".join("".join(pieces).split()) == "".join(sentence.split())
 
 
-def test_long_sentences_are_cut_at_spaces_where_there_are_any():
+def test_split_long_sentence_cuts_at_spaces():
     assert list(cut_long("aaa bbb ccccccccc d", longest=7)) == ["aaa bbb", "ccccccc", "cc d"]
 
 
-def test_a_line_of_a_megabyte_is_no_trouble():
+def test_split_sentences_handles_a_line_of_a_megabyte():
     assert len(split_sentences("Word. " * 200_000)) == 200_000
 
 
-def test_a_line_without_any_end_is_cut_in_time_that_grows_with_its_length():
+def test_split_long_sentence_handles_text_without_spaces():
     assert sum(map(len, cut_long("x" * 20_000_000, longest=1000))) == 20_000_000

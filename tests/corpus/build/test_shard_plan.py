@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.corpus.readers.documents import Document
-from litebert.corpus.build.shard_plan import plan_shards
 from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.build.shard_plan import plan_shards
+from litebert.corpus.readers.documents import Document
 
 TEXTS = [f"text number {number}" for number in range(200)]
 
@@ -22,32 +22,32 @@ def texts_of(tasks, split):
 
 
 @given(st.lists(st.text(max_size=30), max_size=30), st.integers(1, 200))
-def test_every_document_goes_into_one_shard_in_its_order(texts, shard_bytes):
+def test_shard_plan_puts_every_document_into_one_shard_in_order(texts, shard_bytes):
     tasks = plan(texts, shard_bytes=shard_bytes, validation_fraction=0)
     assert texts_of(tasks, "train") == texts
     assert [task.path for task in tasks] == [f"train/{number:05d}" for number in range(len(tasks))]
 
 
-def test_shards_are_closed_when_they_are_full():
+def test_shard_plan_ends_a_shard_when_it_is_full():
     sizes = [task.text_bytes for task in plan(TEXTS, validation_fraction=0)]
     assert all(100 <= size < 120 for size in sizes[:-1])
 
 
-def test_about_the_fraction_is_held_out():
-    assert 20 <= len(texts_of(plan(TEXTS, validation_fraction=0.2), "held_out")) <= 60
+def test_shard_plan_puts_about_the_fraction_into_validation():
+    assert 20 <= len(texts_of(plan(TEXTS, validation_fraction=0.2), "validation")) <= 60
 
 
-def test_which_documents_are_held_out_depends_on_their_content_alone():
-    held_out = set(texts_of(plan(TEXTS, validation_fraction=0.2), "held_out"))
-    assert set(texts_of(plan(TEXTS[::-2], validation_fraction=0.2), "held_out")) == held_out & set(TEXTS[::-2])
+def test_shard_plan_chooses_validation_documents_by_content_alone():
+    validation = set(texts_of(plan(TEXTS, validation_fraction=0.2), "validation"))
+    assert set(texts_of(plan(TEXTS[::-2], validation_fraction=0.2), "validation")) == validation & set(TEXTS[::-2])
 
 
-def test_documents_can_be_sent_to_a_split():
-    assert texts_of(plan(TEXTS, split="held_out"), "held_out") == TEXTS
+def test_shard_plan_uses_a_given_split():
+    assert texts_of(plan(TEXTS, split="validation"), "validation") == TEXTS
 
 
 @pytest.mark.parametrize("change", [{"texts": TEXTS[1:]}, {"key": "other"}, {"shard_bytes": 150}])
-def test_the_digest_changes_with_all_that_decides_the_shard(change):
+def test_shard_plan_digest_depends_on_text_key_and_settings(change):
     usual = {"texts": TEXTS, "key": "key", "validation_fraction": 0}
     first, again, other = (plan(**settings)[0] for settings in (usual, usual, usual | change))
     assert first == again

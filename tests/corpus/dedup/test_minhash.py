@@ -10,7 +10,7 @@ from support.corpus_builders import words
 from support.shingles import changed, shingles
 
 
-def test_the_share_of_equal_numbers_is_the_share_of_common_shingles():
+def test_signature_estimates_the_jaccard_index():
     errors = []
     for number in range(200):
         rng = rng_for(number)
@@ -30,42 +30,42 @@ def test_the_share_of_equal_numbers_is_the_share_of_common_shingles():
         ("สวัสดีครับ", "สวัสดีครับ!"),
     ],
 )
-def test_case_spaces_and_punctuation_do_not_count(first, second):
+def test_signature_ignores_case_spaces_and_punctuation(first, second):
     assert np.array_equal(signature(first), signature(second))
 
 
 @pytest.mark.parametrize("script", ["今天天气很好我们去公园吧然后回家吃饭睡觉", "กขคงจฉชซฌญฎฏฐฑฒณดตถท"])
-def test_scripts_without_spaces_are_compared_character_by_character(script):
+def test_signature_of_scripts_without_spaces_uses_characters(script):
     share = np.mean(signature(script) == signature(script[:-1] + "x"))
     assert 0.6 < share < 1
 
 
-def test_texts_shorter_than_a_shingle_are_equal_only_if_they_are_the_same():
+def test_signature_of_short_texts_is_equal_only_for_equal_texts():
     assert np.array_equal(signature("a b"), signature("A b."))
     assert not np.any(signature("a b") == signature("a c"))
 
 
 @pytest.mark.parametrize("text", ["", " ", "...", "😀", "_"])
-def test_text_without_words_has_no_signature(text):
+def test_signature_of_text_without_words_is_none(text):
     assert signature(text) is None
 
 
 @given(st.text(max_size=50))
-def test_every_text_is_taken(text):
+def test_sentence_splitter_accepts_every_text(text):
     assert signature(text) is None or signature(text).shape == (HASHES,)
 
 
-def test_lone_surrogates_are_no_trouble():
+def test_signature_accepts_lone_surrogates():
     assert signature("a\ud800b c") is not None
 
 
-def test_a_long_text_is_taken_in_blocks_that_hardly_show(monkeypatch):
+def test_signature_of_a_long_text_hardly_depends_on_blocks(monkeypatch):
     text = " ".join(changed(words(3000, rng_for(1)), 1, rng_for(2)))
     whole = signature(text)
-    monkeypatch.setattr(minhash, "BLOCK_CHARACTERS", 10_000)
+    monkeypatch.setattr(minhash, "BLOCK_CHARS", 10_000)
     monkeypatch.setattr(minhash, "BLOCK_SHINGLES", 100)
     assert np.mean(signature(text) == whole) > 0.97
 
 
-def test_signatures_are_the_same_on_every_machine():
+def test_signature_is_the_same_on_every_machine():
     assert signature("the quick brown fox jumps over the lazy dog")[:3].tolist() == [1666642891, 153174683, 319944884]

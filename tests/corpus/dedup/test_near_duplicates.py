@@ -3,7 +3,12 @@ import pytest
 
 from litebert.corpus.dedup import near_duplicates
 from litebert.corpus.dedup.minhash import HASHES, signature
-from litebert.corpus.dedup.near_duplicates import FOUND, NearDuplicates, lsh_band_size, lsh_collision_probability
+from litebert.corpus.dedup.near_duplicates import (
+    MIN_RECALL,
+    NearDuplicateIndex,
+    lsh_band_size,
+    lsh_collision_probability,
+)
 from litebert.randomness import rng_for
 from support.corpus_builders import words
 from support.shingles import changed, shingles
@@ -14,7 +19,7 @@ def random_signature(number: int) -> np.ndarray:
 
 
 def similar(original: np.ndarray, share: float, number: int) -> np.ndarray:
-    """A signature of which that share of numbers is the original's."""
+    """A signature that shares this part of its numbers with the original."""
     other = random_signature(number)
     other[rng_for(number, "kept").random(HASHES) < share] = 0
     return np.where(other == 0, original, other)
@@ -27,40 +32,40 @@ def block(request, monkeypatch):
 
 
 @pytest.mark.usefixtures("block")
-def test_copies_are_found_and_others_are_not():
-    index = NearDuplicates(0.8)
-    assert all(index.is_new(random_signature(number)) for number in range(100))
-    assert not any(index.is_new(random_signature(number)) for number in range(100))
+def test_near_duplicate_index_finds_copies_only():
+    index = NearDuplicateIndex(0.8)
+    assert all(index.add_if_new(random_signature(number)) for number in range(100))
+    assert not any(index.add_if_new(random_signature(number)) for number in range(100))
     assert index.documents == 100
 
 
 @pytest.mark.usefixtures("block")
 @pytest.mark.parametrize(("share", "least", "most"), [(0.95, 0.99, 1), (0.65, 0, 0.01), (0.4, 0, 0)])
-def test_far_from_the_threshold_the_answer_is_sure(share, least, most):
-    index = NearDuplicates(0.8)
+def test_near_duplicate_index_is_certain_far_from_the_threshold(share, least, most):
+    index = NearDuplicateIndex(0.8)
     originals = [random_signature(number) for number in range(300)]
-    assert all(index.is_new(original) for original in originals)
+    assert all(index.add_if_new(original) for original in originals)
     copies = [similar(original, share, 1000 + number) for number, original in enumerate(originals)]
-    found = np.mean([not index.is_new(copy) for copy in copies])
+    found = np.mean([not index.add_if_new(copy) for copy in copies])
     assert least <= found <= most
 
 
-def test_a_template_shared_by_many_is_compared_with_some_only(monkeypatch):
-    monkeypatch.setattr(near_duplicates, "MOST_CANDIDATES", 2)
-    index = NearDuplicates(0.8)
+def test_near_duplicate_index_limits_candidates_per_band(monkeypatch):
+    monkeypatch.setattr(near_duplicates, "MAX_CANDIDATES", 2)
+    index = NearDuplicateIndex(0.8)
     template = random_signature(0)
-    assert all(index.is_new(similar(template, 0.5, number)) for number in range(1, 200))
+    assert all(index.add_if_new(similar(template, 0.5, number)) for number in range(1, 200))
     assert len(index._candidates(index._band_keys(template))) <= 2 * HASHES // lsh_band_size(0.8)
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
-def test_pairs_at_the_threshold_become_candidates(threshold):
+def test_lsh_band_size_reaches_the_minimum_recall(threshold):
     rows = lsh_band_size(threshold)
-    assert lsh_collision_probability(threshold, rows) >= FOUND
-    assert rows == HASHES or lsh_collision_probability(threshold, rows + 1) < FOUND
+    assert lsh_collision_probability(threshold, rows) >= MIN_RECALL
+    assert rows == HASHES or lsh_collision_probability(threshold, rows + 1) < MIN_RECALL
 
 
-def test_copies_of_real_length_are_told_by_the_share_of_their_shingles():
+def test_near_duplicate_index_separates_real_texts_by_jaccard_index():
     """Precision and recall on generated copies, against the exact share; between 0.7 and 0.9 either answer is right."""
     found: dict[bool, list[bool]] = {True: [], False: []}
     for number in range(300):
@@ -68,10 +73,10 @@ def test_copies_of_real_length_are_told_by_the_share_of_their_shingles():
         original = changed(words(150, rng), 0.5, rng)
         copy = changed(original, rng.uniform(0, 0.12), rng)
         share = len(shingles(original) & shingles(copy)) / len(shingles(original) | shingles(copy))
-        index = NearDuplicates(0.8)
-        index.is_new(signature(" ".join(original)))
+        index = NearDuplicateIndex(0.8)
+        index.add_if_new(signature(" ".join(original)))
         if not 0.7 < share < 0.9:
-            found[share >= 0.9].append(not index.is_new(signature(" ".join(copy))))
+            found[share >= 0.9].append(not index.add_if_new(signature(" ".join(copy))))
     assert len(found[True]) > 30
     assert len(found[False]) > 50
     assert np.mean(found[True]) > 0.97

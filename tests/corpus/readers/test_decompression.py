@@ -25,7 +25,7 @@ def read(path, content):
 
 @pytest.mark.parametrize("ending", COMPRESS)
 @pytest.mark.parametrize("content", [b"", b"\n", b"a\r\nb\n", b"a\rb\x0cc\x85d", CONTENT])
-def test_lines_end_only_at_line_feeds(tmp_path, ending, content):
+def test_text_reader_ends_lines_only_at_line_feeds(tmp_path, ending, content):
     lines = read(tmp_path / f"a{ending}", COMPRESS[ending](content))
     assert b"".join(lines) == content
     assert [line.count(b"\n") for line in lines[:-1]] == [1] * (len(lines) - 1)
@@ -33,7 +33,7 @@ def test_lines_end_only_at_line_feeds(tmp_path, ending, content):
 
 @pytest.mark.parametrize("ending", [".gz", ".zst"])
 @pytest.mark.parametrize("chunk_bytes", [7, 2**20])
-def test_several_compressed_parts_in_one_file_are_one_text(tmp_path, monkeypatch, ending, chunk_bytes):
+def test_raw_lines_reads_concatenated_compressed_parts(tmp_path, monkeypatch, ending, chunk_bytes):
     monkeypatch.setattr(opening, "ZSTANDARD_CHUNK", chunk_bytes)
     parts = COMPRESS[ending](b"a\nb") + COMPRESS[ending](b"c\nd\n")
     assert read(tmp_path / f"a{ending}", parts) == [b"a\n", b"bc\n", b"d\n"]
@@ -48,25 +48,25 @@ DAMAGE = {
 
 @pytest.mark.parametrize("ending", [".gz", ".zst"])
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_damaged_compressed_files_are_refused(tmp_path, ending, damage):
-    with pytest.raises(DataError, match=r"a\.\w+:\d+: damaged or cut-off compressed file"):
+def test_raw_lines_refuses_damaged_compressed_files(tmp_path, ending, damage):
+    with pytest.raises(DataError, match=r"a\.\w+:\d+: damaged or truncated compressed file"):
         read(tmp_path / f"a{ending}", DAMAGE[damage](COMPRESS[ending](CONTENT)))
 
 
-def test_what_is_no_file_is_an_error_in_words(tmp_path):
+def test_raw_lines_refuses_a_directory(tmp_path):
     with pytest.raises(DataError, match="could not be read: Is a directory"):
         list(raw_lines(tmp_path, ByteCounter()))
 
 
-def test_zst_needs_a_package_and_says_which(tmp_path, monkeypatch):
+def test_zst_without_zstandard_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(MissingExtraError, match="zstandard"):
         read(tmp_path / "a.zst", b"")
 
 
 @pytest.mark.parametrize("ending", COMPRESS)
-def test_a_long_line_comes_in_pieces_cut_at_spaces_and_between_characters(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr(opening, "LONGEST_PIECE", 8)
+def test_raw_lines_cuts_long_lines_at_spaces_or_between_characters(tmp_path, monkeypatch, ending):
+    monkeypatch.setattr(opening, "MAX_PIECE_BYTES", 8)
     path = tmp_path / f"a{ending}"
     path.write_bytes(COMPRESS[ending]("ab cd ef gh\nééééééé\nx".encode()))
     pieces = [(number, piece.decode()) for number, piece in raw_lines(path, ByteCounter())]
@@ -75,8 +75,8 @@ def test_a_long_line_comes_in_pieces_cut_at_spaces_and_between_characters(tmp_pa
 
 @given(st.binary(max_size=200), st.integers(4, 30))
 @example(b"\0\x80\x80\x80", 4)
-def test_pieces_make_up_the_file_and_are_numbered_by_its_lines(content, longest):
-    with tempfile.TemporaryDirectory() as directory, mock.patch.object(opening, "LONGEST_PIECE", longest):
+def test_raw_lines_pieces_add_up_to_the_file(content, longest):
+    with tempfile.TemporaryDirectory() as directory, mock.patch.object(opening, "MAX_PIECE_BYTES", longest):
         (path := Path(directory) / "a.txt").write_bytes(content)
         pieces = list(raw_lines(path, ByteCounter()))
     assert b"".join(piece for _, piece in pieces) == content
@@ -87,7 +87,7 @@ def test_pieces_make_up_the_file_and_are_numbered_by_its_lines(content, longest)
     assert list(joined.values()) == list(io.BytesIO(content))
 
 
-def test_the_meter_says_how_much_has_been_read(tmp_path):
+def test_byte_counter_counts_bytes_read(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"line\n" * 10_000)
     meter = ByteCounter(total=50_000)

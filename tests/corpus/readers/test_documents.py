@@ -31,42 +31,42 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_gives_the_same_documents(tmp_path, name):
+def test_read_documents_is_the_same_for_every_format(tmp_path, name):
     (tmp_path / name).write_bytes(FORMATS[name])
     assert read(tmp_path / name)[0] == [("One.", "Two."), ("Three.",)]
 
 
-def test_a_file_can_be_one_document(tmp_path):
+def test_read_documents_can_take_a_file_as_one_document(tmp_path):
     (tmp_path / "a.txt").write_bytes(TEXT)
     assert read(tmp_path / "a.txt", documents="file")[0] == [("One.", "Two.", "Three.")]
 
 
-def test_the_key_of_the_text_is_a_setting(tmp_path):
+def test_text_key_selects_the_text(tmp_path):
     (tmp_path / "a.jsonl").write_text(json.dumps({"body": "One."}))
     assert read(tmp_path / "a.jsonl", text_key="body")[0] == [("One.",)]
 
 
-def test_documents_are_named_by_file_and_line(tmp_path):
+def test_read_documents_names_documents_by_file_and_line(tmp_path):
     (tmp_path / "a.txt").write_bytes(TEXT)
     documents = read_documents([tmp_path / "a.txt"], CorpusSettings(), Counter())
     assert [document.name for document in documents] == [f"{tmp_path}/a.txt:1", f"{tmp_path}/a.txt:4"]
 
 
-def test_a_document_that_would_overfill_a_shard_is_cut_and_counted(tmp_path):
+def test_read_documents_cuts_and_counts_documents_larger_than_a_shard(tmp_path):
     (tmp_path / "a.txt").write_text("abcd\n" * 10)
     documents, counts = read(tmp_path / "a.txt", shard_bytes=16)
     assert [len(document) for document in documents] == [4, 4, 2]
-    assert counts["documents cut"] == 2
+    assert counts["document parts"] == 2
 
 
-def test_a_document_that_just_fills_a_shard_is_not_cut(tmp_path):
+def test_read_documents_does_not_cut_a_document_that_fits_exactly(tmp_path):
     (tmp_path / "a.txt").write_text("abcd\n" * 4 + "\nabcd")
     documents, counts = read(tmp_path / "a.txt", shard_bytes=16)
     assert [len(document) for document in documents] == [4, 1]
-    assert counts["documents cut"] == 0
+    assert counts["document parts"] == 0
 
 
-def test_files_are_found_once_and_in_the_order_of_their_paths(tmp_path):
+def test_find_files_returns_files_once_in_the_order_of_paths(tmp_path):
     (tmp_path / "deep").mkdir()
     for name in ("b.txt", "a.txt", "deep/c.jsonl", "notes.pdf", ".hidden.txt"):
         (tmp_path / name).write_text("x")
@@ -75,45 +75,45 @@ def test_files_are_found_once_and_in_the_order_of_their_paths(tmp_path):
     assert [path.name for path in find_files([tmp_path])] == ["a.txt", "b.txt", "c.jsonl"]
 
 
-def test_files_of_other_kinds_in_a_directory_are_counted_and_said(tmp_path, caplog):
+def test_find_files_counts_and_logs_files_of_unknown_format(tmp_path, caplog):
     for name in ("a.txt", "notes.pdf", ".hidden"):
         (tmp_path / name).write_text("x")
     counts: Counter[str] = Counter()
     with caplog.at_level(logging.WARNING):
         assert [path.name for path in find_files([tmp_path], counts)] == ["a.txt"]
-    assert counts == {"files of other kinds": 1}
-    assert "1 files of other kinds are not read" in caplog.text
+    assert counts == {"files of unknown format": 1}
+    assert "1 files of unknown format are not read" in caplog.text
 
 
-def test_a_file_named_in_two_ways_is_read_once(tmp_path, monkeypatch):
+def test_find_files_returns_a_file_given_twice_once(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("x")
     monkeypatch.chdir(tmp_path)
     assert len(find_files(["a.txt", tmp_path / "a.txt", f"../{tmp_path.name}/*.txt"])) == 1
 
 
 @pytest.mark.parametrize("name", ["missing.txt", "*.txt"])
-def test_a_path_that_names_nothing_is_an_error(tmp_path, name):
+def test_find_files_refuses_a_path_that_matches_nothing(tmp_path, name):
     with pytest.raises(DataError, match="no such file"):
         find_files([tmp_path / name])
 
 
-def test_a_directory_without_text_is_an_error(tmp_path):
-    with pytest.raises(DataError, match="no text in this directory"):
+def test_find_files_refuses_a_directory_without_text(tmp_path):
+    with pytest.raises(DataError, match="no text files in this directory"):
         find_files([tmp_path])
 
 
 @pytest.mark.parametrize("pattern", ["a.pdf", "*.pdf"])
-def test_a_file_of_unknown_kind_is_an_error(tmp_path, pattern):
+def test_find_files_refuses_an_unknown_format(tmp_path, pattern):
     (tmp_path / "a.pdf").write_text("x")
-    with pytest.raises(DataError, match="unknown kind of file"):
+    with pytest.raises(DataError, match="unknown file format"):
         find_files([tmp_path / pattern])
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n\n", b"\xef\xbb\xbf"])
-def test_a_file_without_text_is_counted_and_said(tmp_path, caplog, content):
+def test_read_documents_counts_and_logs_files_without_text(tmp_path, caplog, content):
     (tmp_path / "a.txt").write_bytes(content)
     with caplog.at_level(logging.WARNING):
         documents, counts = read(tmp_path / "a.txt")
     assert documents == []
     assert counts["files without text"] == 1
-    assert "holds no text" in caplog.text
+    assert "no text in this file" in caplog.text

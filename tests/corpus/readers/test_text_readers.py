@@ -6,14 +6,14 @@ from collections import Counter
 import pytest
 
 from litebert.corpus.build.corpus_settings import CorpusSettings
-from litebert.corpus.readers.text_readers import TextFile, format_of
+from litebert.corpus.readers.text_readers import TextReader, format_of
 from litebert.errors import DataError, MissingExtraError
 
 
 def read(path, content: bytes, **settings):
     path.write_bytes(content)
     counts: Counter[str] = Counter()
-    file = TextFile(path, CorpusSettings(**settings), counts)
+    file = TextReader(path, CorpusSettings(**settings), counts)
     lines = [line for _, line in file.lines()]
     file.warn()
     return lines, +counts
@@ -31,46 +31,46 @@ def read(path, content: bytes, **settings):
         (b"a\x0cb\xe2\x80\xa8c", ["a\x0cb\u2028c", None]),
     ],
 )
-def test_text_is_read_line_by_line(tmp_path, content, lines):
+def test_text_reader_reads_line_by_line(tmp_path, content, lines):
     assert read(tmp_path / "a.txt", content) == (lines, {})
 
 
-def test_many_empty_documents_are_nothing(tmp_path):
+def test_text_reader_ignores_many_blank_lines(tmp_path):
     lines, counts = read(tmp_path / "a.txt.gz", gzip.compress(b"\n" * 300_000))
     assert not any(lines)
     assert counts == {}
 
 
 @pytest.mark.parametrize("content", [b"a\0b", "text".encode("utf-16-le"), b"ok\n\x7fELF\0\0"])
-def test_binary_files_are_refused(tmp_path, content):
-    with pytest.raises(DataError, match=r"a.txt:\d: holds NUL bytes"):
+def test_text_reader_refuses_binary_files(tmp_path, content):
+    with pytest.raises(DataError, match=r"a.txt:\d: has NUL bytes"):
         read(tmp_path / "a.txt", content)
 
 
-def test_bytes_that_are_not_utf8_are_replaced_counted_and_said_once(tmp_path, caplog):
+def test_text_reader_replaces_counts_and_logs_invalid_utf8(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         lines, counts = read(tmp_path / "a.txt", b"ok\ncaf\xe9\n\xff\n")
     assert lines == ["ok", "caf\ufffd", "\ufffd", None]
     assert counts == {"lines repaired": 2}
     assert [record.getMessage() for record in caplog.records] == [
-        f"{tmp_path}/a.txt:2: lines repaired (2 of this file in all)"
+        f"{tmp_path}/a.txt:2: lines repaired (2 in this file)"
     ]
 
 
-def test_bytes_that_are_not_utf8_can_be_refused(tmp_path):
+def test_text_reader_can_refuse_invalid_utf8(tmp_path):
     with pytest.raises(DataError, match=r"a.txt:2: byte 4 is not UTF-8"):
         read(tmp_path / "a.txt", b"ok\ncaf\xe9\n", invalid_utf8="error")
 
 
-def test_half_a_surrogate_pair_is_repaired(tmp_path):
+def test_json_lone_surrogate_is_replaced(tmp_path):
     assert read(tmp_path / "a.jsonl", b'{"text": "a\\ud800b"}') == (["a\ufffdb", None], {"lines repaired": 1})
 
 
-def test_a_row_may_hold_many_lines_and_escaped_nul(tmp_path):
+def test_json_row_may_have_several_lines_and_escaped_nul(tmp_path):
     assert read(tmp_path / "a.jsonl", b'{"text": "a\\n b\\u0000 "}') == (["a", "b", None], {})
 
 
-def test_an_empty_row_is_counted(tmp_path):
+def test_json_row_with_empty_text_is_counted(tmp_path):
     assert read(tmp_path / "a.jsonl", b'{"text": " "}\n')[1] == {"empty documents": 1}
 
 
@@ -84,36 +84,36 @@ BAD_ROWS = [
 
 
 @pytest.mark.parametrize(("row", "problem"), BAD_ROWS)
-def test_a_row_without_text_is_refused_with_its_line(tmp_path, row, problem):
+def test_json_row_without_text_is_refused_with_its_line(tmp_path, row, problem):
     with pytest.raises(DataError, match=r"a.jsonl:2: .*" + problem):
         read(tmp_path / "a.jsonl", b'{"text": "a"}\n' + row)
 
 
-def test_rows_without_text_can_be_skipped_counted_and_said_once(tmp_path, caplog):
+def test_invalid_rows_can_be_skipped_counted_and_logged(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         lines, counts = read(tmp_path / "a.jsonl", b'{"text": "a"}\n{\n{}\n', invalid_rows="skip")
     assert lines == ["a", None]
     assert counts == {"rows skipped": 2}
-    assert "a.jsonl:2: rows skipped (2 of this file in all)" in caplog.text
+    assert "a.jsonl:2: rows skipped (2 in this file)" in caplog.text
 
 
-def test_parquet_needs_a_package_and_says_which(tmp_path, monkeypatch):
+def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match="pyarrow"):
         read(tmp_path / "a.parquet", b"")
 
 
-def test_parquet_gives_the_rows_of_the_text_column(tmp_path):
+def test_parquet_rows_become_documents(tmp_path):
     pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     parquet = pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pyarrow.table({"text": ["a\nb", "c"], "n": [1, 2]}), tmp_path / "a.parquet")
-    file = TextFile(tmp_path / "a.parquet", CorpusSettings(), Counter())
+    file = TextReader(tmp_path / "a.parquet", CorpusSettings(), Counter())
     assert [line for _, line in file.lines()] == ["a", "b", None, "c", None]
     with pytest.raises(DataError, match="not a readable Parquet file"):
         read(tmp_path / "b.parquet", b"no parquet file")
 
 
-def test_the_longest_known_ending_decides_the_format(tmp_path):
+def test_format_of_uses_the_longest_known_ending(tmp_path):
     assert format_of(tmp_path / "x.jsonl.gz") == ".jsonl.gz"
-    with pytest.raises(DataError, match="unknown kind of file"):
+    with pytest.raises(DataError, match="unknown file format"):
         format_of(tmp_path / "x.gz")

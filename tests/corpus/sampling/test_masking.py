@@ -5,15 +5,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.corpus.sampling.example_grid import DRAWS, ExampleGrid
-from litebert.corpus.sampling.masking import budgets, choose_ngrams, find_words, mask, ngram_probabilities
+from litebert.corpus.sampling.example_grid import NUM_DRAWS, ExampleGrid, MaskingDraws
+from litebert.corpus.sampling.masking import (
+    choose_ngrams,
+    find_mask_units,
+    mask_tokens,
+    ngram_probabilities,
+    prediction_budgets,
+)
 from litebert.corpus.sampling.mlm_probability import LinearSchedule
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from support.corpus_builders import VOCAB_SIZE, vocabulary
 
-CLS, SEP, MASK, ORDINARY = 2, 3, 4, 100
+CLS, SEP, MASK, FIRST_REGULAR_ID = 2, 3, 4, 100
 STARTS = np.arange(VOCAB_SIZE) % 3 != 0
-"""Ids divisible by three go on a word."""
+"""Ids divisible by three continue a word."""
 
 
 def grid_of(segment_lengths, *, seed=0):
@@ -22,10 +28,10 @@ def grid_of(segment_lengths, *, seed=0):
     lengths = np.array([a + b + (3 if b else 2) for a, b in segment_lengths])
     input_ids = np.zeros((len(lengths), int(lengths.max())), np.int64)
     for row, (first, _) in enumerate(segment_lengths):
-        input_ids[row, : lengths[row]] = rng.integers(ORDINARY, VOCAB_SIZE, lengths[row])
+        input_ids[row, : lengths[row]] = rng.integers(FIRST_REGULAR_ID, VOCAB_SIZE, lengths[row])
         input_ids[row, 0] = CLS
         input_ids[row, [first + 1, lengths[row] - 1]] = SEP
-    draws = rng.random((DRAWS, *input_ids.shape))
+    draws = MaskingDraws(*rng.random((NUM_DRAWS, *input_ids.shape)))
     return ExampleGrid(input_ids, lengths, np.array([first for first, _ in segment_lengths]), draws)
 
 
@@ -37,7 +43,7 @@ def masked(grid, starts=STARTS, **settings):
 def masks_of(grid, starts=STARTS, **settings):
     examples = SamplingSettings(**settings)
     share = LinearSchedule.parse(examples.mlm_probability).end
-    return mask(grid, vocabulary(word_starts=starts), examples, mlm_probability=share)
+    return mask_tokens(grid, vocabulary(word_starts=starts), examples, mlm_probability=share)
 
 
 def runs(values):
@@ -63,42 +69,41 @@ settings_of = st.fixed_dictionaries(
 
 
 @given(pairs, settings_of, st.integers(0, 2**32))
-def test_budgets_hold_and_special_tokens_and_padding_are_left_alone(lengths, settings, seed):
+def test_masking_keeps_to_the_budget_and_never_masks_special_tokens_or_padding(lengths, settings, seed):
     grid = grid_of(lengths, seed=seed)
     shown, predicted = masked(grid, **settings)
-    most = budgets(grid.lengths, settings["mlm_probability"], settings["max_predictions_per_seq"])
+    most = prediction_budgets(grid.lengths, settings["mlm_probability"], settings["max_predictions_per_seq"])
     assert np.all(predicted.sum(axis=1) <= most)
-    assert np.all(grid.input_ids[predicted] >= ORDINARY)
+    assert np.all(grid.input_ids[predicted] >= FIRST_REGULAR_ID)
     assert np.array_equal(shown[~predicted], grid.input_ids[~predicted])
 
 
 @given(pairs, st.integers(1, 4), st.integers(0, 2**32))
-def test_words_are_predicted_whole_or_not_at_all(lengths, max_ngram, seed):
+def test_masking_predicts_whole_words(lengths, max_ngram, seed):
     grid = grid_of(lengths, seed=seed)
     _, predicted = masked(grid, max_ngram=max_ngram, mlm_probability=0.5)
-    words = find_words(grid, vocabulary(word_starts=STARTS), SamplingSettings())
+    words = find_mask_units(grid, vocabulary(word_starts=STARTS), SamplingSettings())
     for row in range(len(lengths)):
-        for word in range(words.sizes.shape[1]):
-            inside = predicted[row, grid.ordinary[row] & (words.of_token[row] == word)]
+        for word in range(words.lengths.shape[1]):
+            inside = predicted[row, grid.maskable[row] & (words.word_of_token[row] == word)]
             assert inside.all() or not inside.any()
 
 
 @given(pairs, settings_of, st.integers(0, 2**32))
-def test_an_example_is_masked_the_same_whatever_stands_beside_it(lengths, settings, seed):
+def test_masking_of_an_example_does_not_depend_on_other_examples(lengths, settings, seed):
     grid = grid_of(lengths, seed=seed)
     shown, predicted = masked(grid, **settings)
     for row, length in enumerate(grid.lengths):
         part = slice(row, row + 1)
-        alone = ExampleGrid(
-            grid.input_ids[part, :length], grid.lengths[part], grid.first_lengths[part], grid.draws[:, part, :length]
-        )
+        draws = MaskingDraws(*(array[part, :length] for array in vars(grid.draws).values()))
+        alone = ExampleGrid(grid.input_ids[part, :length], grid.lengths[part], grid.first_lengths[part], draws)
         shown_alone, predicted_alone = masked(alone, **settings)
         assert np.array_equal(shown[part, :length], shown_alone)
         assert np.array_equal(predicted[part, :length], predicted_alone)
 
 
-def choose_by_the_book(sizes, reach, order, budget):
-    """The original's loop over one example."""
+def choose_as_google_albert(sizes, reach, order, budget):
+    """The loop of google-research/albert over one example."""
     chosen: set[int] = set()
     used = 0
     for word in order:
@@ -115,43 +120,52 @@ def choose_by_the_book(sizes, reach, order, budget):
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=20), st.integers(1, 4), st.integers(1, 20), st.integers(0, 999))
-def test_ngrams_are_chosen_as_in_the_originals_loop(sizes, max_ngram, budget, seed):
+def test_ngrams_are_chosen_as_in_google_albert(sizes, max_ngram, budget, seed):
     rng = np.random.default_rng(seed)
     reach = np.minimum(rng.integers(1, max_ngram + 1, len(sizes)), len(sizes) - np.arange(len(sizes)))
     order = rng.permutation(len(sizes))
     chosen = choose_ngrams(np.array([sizes]), reach[None], order[None], np.array([budget]), max_ngram=max_ngram)
-    assert np.flatnonzero(chosen[0] >= 0).tolist() == choose_by_the_book(sizes, reach, order, budget)
+    assert np.flatnonzero(chosen[0] >= 0).tolist() == choose_as_google_albert(sizes, reach, order, budget)
+
+
+def test_ngrams_of_the_worked_example_in_the_docstring():
+    lengths, max_words, order = np.array([[1, 2, 1, 1]]), np.array([[2, 1, 2, 1]]), np.array([[2, 0, 1, 3]])
+    assert choose_ngrams(lengths, max_words, order, np.array([3]), max_ngram=3).tolist() == [[0, -1, 2, 2]]
 
 
 @pytest.mark.parametrize(("across", "limits"), [(False, [2, 2, 5, 5, 5]), (True, [5] * 5)])
-def test_ngrams_stay_in_a_segment_unless_told_otherwise(across, limits):
+def test_ngrams_cross_segments_only_if_the_setting_allows_it(across, limits):
     grid, all_start = grid_of([(2, 3)]), vocabulary(word_starts=np.ones(VOCAB_SIZE, bool))
-    assert find_words(grid, all_start, SamplingSettings(ngrams_cross_segments=across)).limits.tolist() == [limits]
+    assert find_mask_units(grid, all_start, SamplingSettings(ngrams_cross_segments=across)).ngram_limits.tolist() == [
+        limits
+    ]
 
 
-def test_a_continuation_at_the_beginning_of_a_segment_is_a_word_of_its_own():
+def test_mask_units_start_a_word_at_the_start_of_a_segment():
     grid = grid_of([(3, 3)])
-    words = find_words(grid, vocabulary(word_starts=np.zeros(VOCAB_SIZE, bool)), SamplingSettings())
-    assert words.sizes.tolist() == [[3, 3]]
-    assert words.limits.tolist() == [[1, 2]]
+    words = find_mask_units(grid, vocabulary(word_starts=np.zeros(VOCAB_SIZE, bool)), SamplingSettings())
+    assert words.lengths.tolist() == [[3, 3]]
+    assert words.ngram_limits.tolist() == [[1, 2]]
 
 
-def test_tokens_can_be_the_units():
+def test_mask_unit_token_makes_every_token_a_unit():
     grid = grid_of([(3, 3)])
-    words = find_words(grid, vocabulary(word_starts=np.zeros(VOCAB_SIZE, bool)), SamplingSettings(mask_unit="tokens"))
-    assert words.sizes.tolist() == [[1] * 6]
+    words = find_mask_units(
+        grid, vocabulary(word_starts=np.zeros(VOCAB_SIZE, bool)), SamplingSettings(mask_unit="token")
+    )
+    assert words.lengths.tolist() == [[1] * 6]
 
 
 @pytest.mark.parametrize(
     ("length", "fraction", "most", "budget"),
     [(512, 0.15, None, 77), (512, 0.15, 20, 20), (128, 0.15, None, 19), (3, 0.15, None, 1), (10, 0.25, None, 2)],
 )
-def test_budgets_are_those_of_the_original(length, fraction, most, budget):
-    assert budgets(np.array([length]), fraction, most).tolist() == [budget]
+def test_prediction_budgets_are_those_of_google_albert(length, fraction, most, budget):
+    assert prediction_budgets(np.array([length]), fraction, most).tolist() == [budget]
 
 
-@pytest.mark.parametrize(("weights", "share"), [("shorter", 2 / 11), ("equal", 1 / 3), ("longer", 6 / 11)])
-def test_lengths_of_ngrams_are_distributed_as_asked(weights, share):
+@pytest.mark.parametrize(("weights", "share"), [("inverse", 2 / 11), ("uniform", 1 / 3), ("reversed", 6 / 11)])
+def test_ngram_lengths_have_the_requested_distribution(weights, share):
     """A budget of three tokens is one run of three if the first n-gram is a trigram, and seldom otherwise."""
     grid = grid_of([(198, 0)] * 4000, seed=2)
     all_start = np.ones(VOCAB_SIZE, bool)
@@ -160,13 +174,13 @@ def test_lengths_of_ngrams_are_distributed_as_asked(weights, share):
     assert np.mean([len(runs(row)) == 1 for row in predicted]) == pytest.approx(share, abs=0.03)
 
 
-def test_without_ngrams_masked_words_are_seldom_neighbours():
+def test_masked_words_are_rarely_adjacent_without_ngrams():
     grid = grid_of([(198, 0)] * 500, seed=2)
     _, predicted = masked(grid, np.ones(VOCAB_SIZE, bool), max_ngram=1, max_predictions_per_seq=2)
     assert np.mean([len(runs(row)) == 2 for row in predicted]) > 0.97
 
 
-def test_tokens_are_shown_masked_random_and_unchanged_eighty_ten_ten():
+def test_replacements_are_80_percent_mask_10_random_10_unchanged():
     grid = grid_of([(250, 250)] * 200, seed=1)
     shown, predicted = masked(grid)
     masks = shown[predicted] == MASK
@@ -175,8 +189,8 @@ def test_tokens_are_shown_masked_random_and_unchanged_eighty_ten_ten():
     assert kept.mean() == pytest.approx(0.1, abs=0.01)
 
 
-@pytest.mark.parametrize(("random_tokens", "least"), [("ordinary", 5), ("include_special", 0)])
-def test_random_tokens_are_uniform_over_what_they_may_be(random_tokens, least):
+@pytest.mark.parametrize(("random_tokens", "least"), [("exclude_special", 5), ("all", 0)])
+def test_random_tokens_are_uniform_over_the_allowed_ids(random_tokens, least):
     grid = grid_of([(250, 250)] * 400, seed=1)
     shown, predicted = masked(grid, mask_token_prob=0.0, random_token_prob=1.0, random_tokens=random_tokens)
     counts = np.bincount(shown[predicted], minlength=VOCAB_SIZE)
@@ -185,66 +199,67 @@ def test_random_tokens_are_uniform_over_what_they_may_be(random_tokens, least):
     assert np.count_nonzero(counts) > 0.99 * (VOCAB_SIZE - least)
 
 
-def test_nothing_is_changed_when_all_is_shown_unchanged():
+def test_replacements_change_nothing_with_probabilities_of_zero():
     grid = grid_of([(20, 20)])
     shown, predicted = masked(grid, mask_token_prob=0.0, random_token_prob=0.0)
     assert predicted.any()
     assert np.array_equal(shown, grid.input_ids)
 
 
-def group_by_the_book(example, starts):
-    """The original's candidate groups: every place but [CLS] and [SEP]; a continuation joins the group before it."""
+def group_as_google_albert(example, starts):
+    """The candidate groups of google-research/albert: a continuation belongs to the group before it."""
     groups: list[list[int]] = []
-    for place, token in enumerate(example):
+    for position, token in enumerate(example):
         if token in (CLS, SEP):
             continue
         if groups and not starts[token]:
-            groups[-1].append(place)
+            groups[-1].append(position)
         else:
-            groups.append([place])
+            groups.append([position])
     return groups
 
 
 @given(pairs, st.integers(0, 2**32))
-def test_words_are_grouped_as_in_the_original_when_they_may_cross_segments(lengths, seed):
+def test_mask_units_equal_google_albert_if_they_may_cross_segments(lengths, seed):
     grid = grid_of(lengths, seed=seed)
-    words = find_words(grid, vocabulary(word_starts=STARTS), SamplingSettings(ngrams_cross_segments=True))
+    words = find_mask_units(grid, vocabulary(word_starts=STARTS), SamplingSettings(ngrams_cross_segments=True))
     for row, length in enumerate(grid.lengths):
-        groups = group_by_the_book(grid.input_ids[row, :length].tolist(), STARTS)
+        groups = group_as_google_albert(grid.input_ids[row, :length].tolist(), STARTS)
         found = [
-            np.flatnonzero(grid.ordinary[row] & (words.of_token[row] == word)).tolist() for word in range(len(groups))
+            np.flatnonzero(grid.maskable[row] & (words.word_of_token[row] == word)).tolist()
+            for word in range(len(groups))
         ]
         assert found == groups
-        assert words.sizes[row][: len(groups)].tolist() == [len(group) for group in groups]
+        assert words.lengths[row][: len(groups)].tolist() == [len(group) for group in groups]
 
 
 @given(pairs, settings_of, st.integers(0, 2**32))
-def test_an_ngram_is_a_run_of_at_most_so_many_words(lengths, settings, seed):
+def test_ngrams_are_adjacent_words_up_to_max_ngram(lengths, settings, seed):
     grid = grid_of(lengths, seed=seed)
     masks = masks_of(grid, **settings)
-    words = find_words(grid, vocabulary(word_starts=STARTS), SamplingSettings(**settings))
+    words = find_mask_units(grid, vocabulary(word_starts=STARTS), SamplingSettings(**settings))
     for row in range(len(lengths)):
         for ngram in np.unique(masks.ngrams[row][masks.ngrams[row] >= 0]):
-            inside = np.unique(words.of_token[row][masks.ngrams[row] == ngram])
+            inside = np.unique(words.word_of_token[row][masks.ngrams[row] == ngram])
             assert inside[0] == ngram
             assert np.array_equal(inside, np.arange(ngram, ngram + len(inside)))
             assert len(inside) <= settings["max_ngram"]
 
 
-def test_spans_have_geometric_lengths_cut_off_at_ten():
+def test_spanbert_preset_has_geometric_lengths_up_to_ten():
     """SpanBERT, section 3.1: Geo(0.2) of at most 10 words, 3.8 in the mean."""
-    probabilities = ngram_probabilities(SamplingSettings.parse({"preset": "spans"}, where="test"))
+    probabilities = ngram_probabilities(SamplingSettings.parse({"preset": "spanbert"}, where="test"))
     lengths = np.arange(1, 11)
     assert probabilities == pytest.approx(0.2 * 0.8 ** (lengths - 1) / (1 - 0.8**10))
     assert probabilities @ lengths == pytest.approx(3.8, abs=0.01)
 
 
-def test_the_original_takes_one_word_in_six_of_eleven_draws():
+def test_ngram_probabilities_of_the_paper_are_6_3_2_of_11():
     assert ngram_probabilities(SamplingSettings()) == pytest.approx([6 / 11, 3 / 11, 2 / 11])
 
 
 @pytest.mark.parametrize(("together", "alike"), [("ngram", True), ("token", False)])
-def test_an_ngram_is_replaced_as_one_or_token_by_token(together, alike):
+def test_replacement_unit_is_a_token_or_an_ngram(together, alike):
     grid = grid_of([(250, 250)] * 20, seed=3)
     masks = masks_of(grid, replacement_unit=together, max_ngram=10, ngram_weights="geometric")
     kinds = np.where(masks.input_ids == MASK, 0, np.where(masks.input_ids == grid.input_ids, 1, 2))
@@ -255,7 +270,7 @@ def test_an_ngram_is_replaced_as_one_or_token_by_token(together, alike):
     assert (mixed == 0) == alike
 
 
-def test_spans_replaced_as_one_keep_eighty_ten_ten():
+def test_replacement_unit_ngram_keeps_80_10_10():
     grid = grid_of([(250, 250)] * 400, seed=1)
     masks = masks_of(grid, replacement_unit="ngram", max_ngram=10, ngram_weights="geometric")
     shown = masks.input_ids[masks.predicted]
@@ -263,7 +278,7 @@ def test_spans_replaced_as_one_keep_eighty_ten_ten():
     assert (shown == grid.input_ids[masks.predicted]).mean() == pytest.approx(0.1, abs=0.02)
 
 
-def test_a_larger_share_masks_what_a_smaller_one_masks_and_more():
+def test_masking_with_a_larger_probability_includes_the_smaller_mask():
     """The same draws under a share that changes over a run: the order of the words stays."""
     grid = grid_of([(60, 60)], seed=4)
     all_start = np.ones(VOCAB_SIZE, bool)

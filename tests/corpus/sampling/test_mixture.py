@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.corpus.sampling.mixture import ExampleRef, Mixture, counts, shares_of
+from litebert.corpus.sampling.mixture import ExampleRef, Mixture, examples_by_corpus, remaining_shares
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from support.corpus_builders import make_corpus
 
-SETTINGS = SamplingSettings(max_length=40, short_every=3)
+SETTINGS = SamplingSettings(max_length=40, short_seq_prob=1 / 3)
 WEIGHTS = (1.0, 0.5, 0.3)
 
 
@@ -31,13 +31,13 @@ def mixture(corpora, weights=WEIGHTS, *, seed=7):
     return Mixture(list(zip(corpora, weights, strict=True)), SETTINGS, seed=seed)
 
 
-def key(place: ExampleRef):
+def key(ref: ExampleRef):
     """Which example it is, and what is drawn for it."""
-    example = place.draw()
+    example = ref.draw()
     return (
-        place.source.corpus.fingerprint,
-        place.epoch.number,
-        place.index,
+        ref.source.corpus.fingerprint,
+        ref.epoch.number,
+        ref.index,
         example.label,
         tuple(example.first),
         tuple(example.second),
@@ -49,8 +49,8 @@ weights_of = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=5)
 
 
 @given(weights_of, st.integers(0, 10**12))
-def test_at_any_position_each_corpus_has_had_its_share(weights, position):
-    found = counts(position, shares_of(weights))
+def test_mixture_has_the_shares_of_the_corpora_at_any_position(weights, position):
+    found = examples_by_corpus(position, remaining_shares(weights))
     total = sum(map(Fraction, map(str, weights)))
     assert sum(found) == position
     for count, weight in zip(found, weights, strict=True):
@@ -58,59 +58,59 @@ def test_at_any_position_each_corpus_has_had_its_share(weights, position):
 
 
 @given(weights_of, st.integers(0, 10**12))
-def test_each_position_belongs_to_one_corpus(weights, position):
-    before, after = (counts(p, shares_of(weights)) for p in (position, position + 1))
+def test_mixture_position_belongs_to_one_corpus(weights, position):
+    before, after = (examples_by_corpus(p, remaining_shares(weights)) for p in (position, position + 1))
     assert sorted(b - a for a, b in zip(before, after, strict=True)) == [0] * (len(weights) - 1) + [1]
 
 
-def test_shares_that_have_no_end_in_binary_come_out_exactly():
-    assert counts(10_000, shares_of([0.1, 0.2, 0.7])) == [1000, 2000, 7000]
+def test_mixture_shares_are_exact_for_decimal_weights():
+    assert examples_by_corpus(10_000, remaining_shares([0.1, 0.2, 0.7])) == [1000, 2000, 7000]
 
 
-def test_each_corpus_goes_through_its_own_epochs(corpora):
+def test_mixture_has_separate_epochs_for_each_corpus(corpora):
     mixed = mixture(corpora)
     sizes = [len(source.stream.epoch(0).order) for source in mixed.sources]
     first_epochs: dict[str, Counter] = {}
     for position in range(2 * sum(sizes)):
-        place = mixed.at(position)
-        if place.epoch.number == 0:
-            first_epochs.setdefault(place.source.corpus.fingerprint, Counter())[place.index] += 1
+        ref = mixed.at(position)
+        if ref.epoch.number == 0:
+            first_epochs.setdefault(ref.source.corpus.fingerprint, Counter())[ref.index] += 1
     assert {len(seen) for seen in first_epochs.values()} == set(sizes)
     assert all(set(seen.values()) == {1} for seen in first_epochs.values())
 
 
-def test_a_corpus_alone_is_drawn_as_without_a_mixture(corpora):
+def test_mixture_of_one_corpus_equals_that_corpus(corpora):
     alone, first = mixture(corpora[:1], (1.0,)), mixture(corpora[:1], (0.2,))
     assert [key(alone.at(p)) for p in range(50)] == [key(first.at(p)) for p in range(50)]
 
 
-def test_the_first_corpus_is_drawn_the_same_whatever_is_mixed_with_it(corpora):
+def test_mixture_draws_the_first_corpus_independently_of_the_others(corpora):
     mixed, alone = mixture(corpora), mixture(corpora[:1], (1.0,))
-    own = [place for place in map(mixed.at, range(100)) if place.source is mixed.sources[0]]
-    assert [key(place) for place in own] == [key(alone.at(position)) for position in range(len(own))]
+    own = [ref for ref in map(mixed.at, range(100)) if ref.source is mixed.sources[0]]
+    assert [key(ref) for ref in own] == [key(alone.at(position)) for position in range(len(own))]
 
 
-def test_an_epoch_is_that_of_the_first_corpus(corpora):
+def test_mixture_epoch_is_that_of_the_first_corpus(corpora):
     mixed = mixture(corpora)
     own = mixed.sources[0].stream.examples_per_epoch
     assert mixed.examples_per_epoch == round(own * sum(WEIGHTS))
 
 
-def test_one_epoch_holds_every_example_of_every_corpus(corpora):
+def test_one_epoch_of_a_mixture_has_every_example_of_every_corpus(corpora):
     mixed = mixture(corpora)
-    found = Counter(place.source.corpus.fingerprint for place in mixed.one_epoch(1))
+    found = Counter(ref.source.corpus.fingerprint for ref in mixed.one_epoch(1))
     assert found == {s.corpus.fingerprint: len(s.stream.epoch(1).order) for s in mixed.sources}
 
 
-def test_corpora_of_other_tokenizers_are_refused(corpora, tmp_path):
+def test_mixture_refuses_corpora_of_different_tokenizers(corpora, tmp_path):
     other = make_corpus(tmp_path / "other", [[[3, 4]]], tokenizer="aa")
     with pytest.raises(ConfigError, match="other: was built with another tokenizer than"):
         mixture([corpora[0], other], (1, 1))
 
 
 @pytest.mark.parametrize("weight", [0, -1.0, float("nan"), float("inf")])
-def test_a_weight_that_gives_nothing_is_refused(corpora, weight):
-    with pytest.raises(ConfigError, match="needs one above 0"):
+def test_mixture_refuses_weights_that_are_not_positive_and_finite(corpora, weight):
+    with pytest.raises(ConfigError, match="expected a positive finite number"):
         mixture(corpora[:2], (1, weight))
 
 
@@ -130,7 +130,7 @@ def tokens(parts):
 
 
 @pytest.mark.parametrize("world_size", [1, 2, 4])
-def test_ranks_share_the_batch_of_a_mixture_also_late(corpora, world_size):
+def test_ranks_share_the_batch_of_a_mixture(corpora, world_size):
     late = 1_000_000
     whole = batches(corpora).microbatches(late)
     parts = [
@@ -141,7 +141,7 @@ def test_ranks_share_the_batch_of_a_mixture_also_late(corpora, world_size):
     assert strip[0] == strip[1]
 
 
-def test_the_fingerprint_names_corpora_and_weights(corpora):
+def test_mixture_fingerprint_depends_on_corpora_and_weights(corpora):
     found = {
         batches(corpora).fingerprint,
         batches(corpora, (1, 0.5, 0.4)).fingerprint,

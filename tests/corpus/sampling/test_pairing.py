@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.corpus.sampling.pairing import IN_ORDER, NO_LABEL, SWAPPED, ExampleSource, halves, truncate
+from litebert.corpus.sampling.pairing import (
+    IN_ORDER,
+    NO_LABEL,
+    SWAPPED,
+    ExampleSource,
+    split_sentences_at_random,
+    truncate_pair,
+)
 from litebert.corpus.sampling.sampling_settings import Pairing, SamplingSettings
 from litebert.corpus.sampling.stream import ExampleStream
 from support.corpus_builders import FIRST_ID, make_corpus
@@ -44,45 +51,45 @@ def documents_in(corpus, example):
 
 
 @pytest.mark.parametrize("pairing", get_args(Pairing))
-def test_every_sentence_that_fits_is_in_one_example_an_epoch(corpus, pairing):
+def test_examples_have_every_sentence_that_fits_once_per_epoch(corpus, pairing):
     seen = Counter()
-    for example in examples_of(corpus, pairing=pairing, max_length=512, short_every=0)[1]:
+    for example in examples_of(corpus, pairing=pairing, max_length=512, short_seq_prob=0)[1]:
         seen.update(sentences(example.first) + sentences(example.second))
     assert seen == Counter(range(corpus.num_sentences))
 
 
 @pytest.mark.parametrize("number", [0, 5])
-def test_no_order_is_asked_across_documents(corpus, number):
+def test_sop_pairs_never_cross_documents(corpus, number):
     for example in examples_of(corpus, number=number)[1]:
         assert len(documents_in(corpus, example)) == 1
         assert (example.label == NO_LABEL) == (len(example.second) == 0)
 
 
-def test_labels_say_whether_the_segments_are_in_order(corpus):
+def test_sop_labels_agree_with_the_order_of_segments(corpus):
     for example in examples_of(corpus)[1]:
         if example.label != NO_LABEL:
             assert (sentences(example.second)[0] < sentences(example.first)[0]) == (example.label == SWAPPED)
 
 
 @pytest.mark.parametrize("pairing", ["sop", "nsp"])
-def test_half_of_the_labels_are_of_each_kind(corpus, pairing):
+def test_sop_labels_are_balanced(corpus, pairing):
     labels = Counter(e.label for number in range(6) for e in examples_of(corpus, number=number, pairing=pairing)[1])
     share = labels[SWAPPED] / (labels[SWAPPED] + labels[IN_ORDER])
     assert share == pytest.approx(0.5, abs=0.03)
 
 
-def test_false_next_sentences_are_from_another_document(corpus):
+def test_nsp_negatives_come_from_another_document(corpus):
     for example in examples_of(corpus, pairing="nsp")[1]:
         if example.label != NO_LABEL:
             assert len(documents_in(corpus, example)) == (2 if example.label == SWAPPED else 1)
 
 
-def test_false_next_sentences_change_from_epoch_to_epoch(corpus):
-    first, second = (examples_of(corpus, pairing="nsp", number=n, short_every=0)[1] for n in (0, 1))
+def test_nsp_negatives_change_from_epoch_to_epoch(corpus):
+    first, second = (examples_of(corpus, pairing="nsp", number=n, short_seq_prob=0)[1] for n in (0, 1))
     assert [e.label for e in first] != [e.label for e in second]
 
 
-def test_without_a_second_task_segments_stand_in_order_without_a_label(corpus):
+def test_pairing_none_keeps_segments_in_order_without_a_label(corpus):
     for example in examples_of(corpus, pairing="none", single_sentence_policy="random_document")[1]:
         assert example.label == NO_LABEL
         assert sentences(example.first) + sentences(example.second) == sorted(
@@ -91,7 +98,7 @@ def test_without_a_second_task_segments_stand_in_order_without_a_label(corpus):
 
 
 @pytest.mark.parametrize("pairing", ["sop", "nsp"])
-def test_the_original_pairs_a_single_sentence_with_another_document(corpus, pairing):
+def test_random_document_policy_pairs_a_single_sentence(corpus, pairing):
     epoch, examples = examples_of(corpus, pairing=pairing, single_sentence_policy="random_document")
     single = np.diff(epoch.starts) == 1
     assert single.sum() > 30
@@ -101,7 +108,7 @@ def test_the_original_pairs_a_single_sentence_with_another_document(corpus, pair
         assert example.length <= 48
 
 
-def test_a_corpus_of_one_document_has_no_other_to_pair_with(tmp_path):
+def test_random_document_pairing_of_one_document_has_no_label(tmp_path):
     corpus = make_corpus(tmp_path, [[[60]]])
     example = examples_of(corpus, single_sentence_policy="random_document")[1][0]
     assert (example.label, len(example.first), len(example.second)) == (NO_LABEL, 46, 0)
@@ -112,7 +119,7 @@ def views(corpus, **settings):
     return [examples_of(corpus, pairing=pairing, **settings)[1] for pairing in get_args(Pairing)]
 
 
-def test_pairings_ask_their_questions_about_the_same_text(corpus):
+def test_pairings_draw_the_same_text(corpus):
     """So a model can be asked for sentence order and for next sentences on the same examples (ALBERT, table 5)."""
     for sop, nsp, none in zip(*views(corpus, max_length=512), strict=True):
         whole = np.concatenate([none.first, none.second])
@@ -124,7 +131,7 @@ def test_pairings_ask_their_questions_about_the_same_text(corpus):
             assert np.array_equal(nsp.second, none.second)
 
 
-def test_the_same_pair_is_shortened_and_masked_the_same_under_each_pairing(corpus):
+def test_pairings_truncate_and_mask_equal_pairs_alike(corpus):
     same = 0
     for sop, nsp, none in zip(*views(corpus, max_length=24), strict=True):
         if sop.label == nsp.label == IN_ORDER:
@@ -135,7 +142,7 @@ def test_the_same_pair_is_shortened_and_masked_the_same_under_each_pairing(corpu
     assert same > 50
 
 
-def test_which_pairs_are_swapped_says_nothing_about_which_are_exchanged(corpus):
+def test_sop_swaps_are_independent_of_nsp_exchanges(corpus):
     both = [
         (sop.label, nsp.label)
         for number in range(4)
@@ -146,9 +153,9 @@ def test_which_pairs_are_swapped_says_nothing_about_which_are_exchanged(corpus):
     assert share == pytest.approx(0.5, abs=3 * 0.5 / np.sqrt(len(both)))
 
 
-def test_the_originals_second_segment_is_long_enough_or_goes_to_the_end_of_its_document(corpus):
+def test_random_document_policy_fills_the_target_or_reaches_the_end(corpus):
     """Source: `target_b_length = target_seq_length - len(tokens_a)` and the loop behind it."""
-    epoch, examples = examples_of(corpus, single_sentence_policy="random_document", max_length=48, short_every=0)
+    epoch, examples = examples_of(corpus, single_sentence_policy="random_document", max_length=48, short_seq_prob=0)
     single = np.flatnonzero(np.diff(epoch.starts) == 1)
     starts, ends = set(), 0
     for index in single.tolist():
@@ -164,8 +171,8 @@ def test_the_originals_second_segment_is_long_enough_or_goes_to_the_end_of_its_d
     assert len(starts) > 0.6 * len(single), "anywhere in the corpus"
 
 
-def test_the_originals_second_segment_fills_only_what_a_short_pass_leaves(corpus):
-    settings = SamplingSettings(max_length=48, short_every=1, single_sentence_policy="random_document")
+def test_random_document_policy_respects_short_targets(corpus):
+    settings = SamplingSettings(max_length=48, short_seq_prob=1, single_sentence_policy="random_document")
     stream = ExampleStream(corpus, settings, seed=1)
     epoch, source = stream.epoch(0), ExampleSource(stream)
     targets = stream.targets(0)
@@ -176,14 +183,14 @@ def test_the_originals_second_segment_fills_only_what_a_short_pass_leaves(corpus
 
 
 @pytest.mark.parametrize(("repeat", "same"), [(0, False), (1, True), (2, False), (3, True)])
-def test_draws_repeat_after_as_many_epochs_as_asked(corpus, repeat, same):
+def test_dupe_factor_repeats_labels_after_so_many_epochs(corpus, repeat, same):
     first, later = (
-        [e.label for e in examples_of(corpus, number=n, short_every=0, dupe_factor=repeat)[1]] for n in (0, 3)
+        [e.label for e in examples_of(corpus, number=n, short_seq_prob=0, dupe_factor=repeat)[1]] for n in (0, 3)
     )
     assert (first == later) == same
 
 
-def test_an_example_is_the_same_whoever_draws_it_and_when(corpus):
+def test_example_does_not_depend_on_who_draws_it_and_when(corpus):
     settings = SamplingSettings(max_length=48)
     stream = ExampleStream(corpus, settings, seed=1)
     alone = ExampleSource(stream).draw(stream.epoch(4), 17)
@@ -193,8 +200,8 @@ def test_an_example_is_the_same_whoever_draws_it_and_when(corpus):
     assert alone.rng.random() == among.rng.random()
 
 
-def truncate_by_the_book(first, second, room):
-    """Lengths that the original's loop leaves."""
+def truncate_as_google_albert(first, second, room):
+    """Lengths after the loop of google-research/albert."""
     while first + second > room:
         if first > second:
             first -= 1
@@ -204,23 +211,25 @@ def truncate_by_the_book(first, second, room):
 
 
 @given(st.integers(0, 40), st.integers(0, 40), st.integers(5, 50), st.integers(0, 99))
-def test_truncation_leaves_the_lengths_of_the_originals_loop(first, second, room, seed):
-    kept = truncate(np.arange(first), np.arange(100, 100 + second), room=room, rng=np.random.default_rng(seed))
-    assert (len(kept[0]), len(kept[1])) == truncate_by_the_book(first, second, room)
+def test_truncate_pair_equals_google_albert(first, second, room, seed):
+    kept = truncate_pair(
+        np.arange(first), np.arange(100, 100 + second), max_tokens=room, rng=np.random.default_rng(seed)
+    )
+    assert (len(kept[0]), len(kept[1])) == truncate_as_google_albert(first, second, room)
     for segment in kept:
         assert np.all(np.diff(segment) == 1)
 
 
-def test_truncation_drops_from_both_ends():
+def test_truncate_pair_drops_from_both_ends():
     rng = np.random.default_rng(0)
-    fronts = [truncate(np.arange(100), np.arange(0), room=60, rng=rng)[0][0] for _ in range(500)]
+    fronts = [truncate_pair(np.arange(100), np.arange(0), max_tokens=60, rng=rng)[0][0] for _ in range(500)]
     assert np.mean(fronts) == pytest.approx(20, abs=0.5)
     assert np.std(fronts) == pytest.approx(np.sqrt(40 / 4), abs=0.4)
 
 
-def test_the_cut_between_segments_is_at_any_edge_alike():
+def test_split_sentences_at_random_is_uniform():
     rng = np.random.default_rng(0)
     edges = np.array([0, 5, 6, 20, 21])
-    cuts = Counter(len(halves(np.arange(21), edges, rng)[0]) for _ in range(3000))
+    cuts = Counter(len(split_sentences_at_random(np.arange(21), edges, rng)[0]) for _ in range(3000))
     assert set(cuts) == {5, 6, 20}
     assert min(cuts.values()) > 900

@@ -10,7 +10,7 @@ from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from support.corpus_builders import VOCAB_SIZE, make_corpus, vocabulary
 
-SETTINGS = SamplingSettings(max_length=40, short_every=3)
+SETTINGS = SamplingSettings(max_length=40, short_seq_prob=1 / 3)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def source(corpus, settings=SETTINGS, *, batch_size=12, microbatch_size=5, seed=
 
 
 def rows(batches):
-    """What each example of some batches is; padding, company and place in a packed row forgotten."""
+    """The examples of batches as plain values, without padding and layout."""
     found = []
     for batch in batches:
         size, width = batch.input_ids.shape
@@ -40,7 +40,7 @@ def rows(batches):
     return found
 
 
-def test_a_batch_has_the_shapes_and_types_that_models_take(corpus):
+def test_batch_has_the_shapes_and_dtypes_of_model_inputs(corpus):
     batches = source(corpus).microbatches(0)
     assert [batch.num_examples for batch in batches] == [5, 5, 2]
     for batch in batches:
@@ -56,7 +56,7 @@ def test_a_batch_has_the_shapes_and_types_that_models_take(corpus):
         assert bool(batch.attention_mask.flatten()[batch.masked_positions].all())
 
 
-def test_examples_are_wrapped_in_special_tokens(corpus):
+def test_batch_has_special_tokens_around_segments(corpus):
     for batch in source(corpus).microbatches(3):
         assert batch.input_ids[:, 0].tolist() == [2] * batch.num_examples
         assert batch.input_ids[~batch.attention_mask].unique().tolist() in ([], [0])
@@ -68,7 +68,7 @@ def test_examples_are_wrapped_in_special_tokens(corpus):
             assert types == [0] * (separators[0] + 1) + [1] * (len(real) - separators[0] - 1)
 
 
-def test_putting_the_answers_back_gives_the_text(corpus):
+def test_batch_with_labels_restored_is_the_text(corpus):
     for batch in source(corpus).microbatches(5):
         ids = batch.input_ids.flatten().clone()
         ids[batch.masked_positions] = batch.mlm_labels
@@ -77,7 +77,7 @@ def test_putting_the_answers_back_gives_the_text(corpus):
         assert bool((text != 1).all())
 
 
-def test_padding_never_exceeds_the_longest_example_allowed(corpus):
+def test_batch_width_never_exceeds_max_length(corpus):
     settings = SETTINGS.replace(max_length=37)
     assert max(batch.input_ids.shape[1] for batch in source(corpus, settings).microbatches(0)) == 37
 
@@ -95,11 +95,11 @@ def test_ranks_share_the_batch_of_a_single_process(corpus, world_size, grouped):
 
 
 @pytest.mark.parametrize("change", [{"microbatch_size": 1}, {"microbatch_size": 100}])
-def test_the_size_of_microbatches_changes_no_example(corpus, change):
+def test_microbatch_size_changes_no_example(corpus, change):
     assert Counter(rows(source(corpus, **change).microbatches(2))) == Counter(rows(source(corpus).microbatches(2)))
 
 
-def test_grouping_by_length_changes_no_example_and_pads_less(corpus):
+def test_group_by_length_changes_no_example_and_reduces_padding(corpus):
     grouped, mixed = (
         source(corpus, SETTINGS.replace(group_by_length=on), batch_size=60).microbatches(2) for on in (True, False)
     )
@@ -109,7 +109,7 @@ def test_grouping_by_length_changes_no_example_and_pads_less(corpus):
 
 @pytest.mark.parametrize("world_size", [1, 3])
 def test_packing_changes_no_example(corpus, world_size):
-    packed = SETTINGS.replace(pack=True)
+    packed = SETTINGS.replace(packing=True)
     parts = [
         batch
         for rank in range(world_size)
@@ -121,8 +121,8 @@ def test_packing_changes_no_example(corpus, world_size):
     assert any(batch.sequence_starts is not None for batch in parts)
 
 
-def test_packed_examples_begin_where_the_batch_says(corpus):
-    for batch in source(corpus, SETTINGS.replace(pack=True), batch_size=60).microbatches(0):
+def test_packed_examples_start_at_sequence_starts(corpus):
+    for batch in source(corpus, SETTINGS.replace(packing=True), batch_size=60).microbatches(0):
         if batch.sequence_starts is not None:
             assert batch.input_ids.flatten()[batch.sequence_starts].tolist() == [2] * batch.num_examples
             assert int((batch.input_ids == 2).sum()) == batch.num_examples
@@ -130,18 +130,18 @@ def test_packed_examples_begin_where_the_batch_says(corpus):
             assert bool((batch.masked_positions.diff() > 0).all())
 
 
-def test_packed_rows_are_full(corpus):
+def test_packed_rows_have_little_padding(corpus):
     """Of a batch that is large enough, only the last row has much padding."""
-    batches = source(corpus, SETTINGS.replace(pack=True), batch_size=200, microbatch_size=200).microbatches(0)
+    batches = source(corpus, SETTINGS.replace(packing=True), batch_size=200, microbatch_size=200).microbatches(0)
     assert sum(batch.num_tokens for batch in batches) / sum(batch.input_ids.numel() for batch in batches) > 0.95
 
 
-def test_without_company_no_starts_are_given(corpus):
-    packed = source(corpus, SETTINGS.replace(pack=True), batch_size=1).microbatches(0)
+def test_packed_batch_of_single_rows_has_no_sequence_starts(corpus):
+    packed = source(corpus, SETTINGS.replace(packing=True), batch_size=1).microbatches(0)
     assert [batch.sequence_starts for batch in packed] == [None]
 
 
-def test_more_is_masked_at_the_beginning_when_the_share_falls(corpus):
+def test_mlm_probability_schedule_changes_the_masked_share(corpus):
     falling = source(corpus, SETTINGS.replace(mlm_probability="0.5 to 0.15 in 10 steps"), batch_size=60)
 
     def share(batches):
@@ -153,7 +153,7 @@ def test_more_is_masked_at_the_beginning_when_the_share_falls(corpus):
     assert list(rows(falling.one_epoch())) == list(rows(source(corpus, batch_size=60).one_epoch()))
 
 
-def test_a_late_step_is_the_same_with_and_without_the_steps_before(corpus):
+def test_batches_of_a_late_step_do_not_depend_on_earlier_steps(corpus):
     late = 1_000_000
     replayed = source(corpus)
     for step in range(late - 2, late):
@@ -162,7 +162,7 @@ def test_a_late_step_is_the_same_with_and_without_the_steps_before(corpus):
 
 
 @pytest.mark.parametrize("step", [0, 7, 1_000_000])
-def test_any_step_reads_just_the_sentences_of_its_own_examples(corpus, monkeypatch, step):
+def test_batches_of_a_step_read_only_the_sentences_of_its_examples(corpus, monkeypatch, step):
     reads = []
     read = type(corpus).read
     monkeypatch.setattr(type(corpus), "read", lambda self, first, end: reads.append(first) or read(self, first, end))
@@ -170,9 +170,9 @@ def test_any_step_reads_just_the_sentences_of_its_own_examples(corpus, monkeypat
     assert len(reads) == 12
 
 
-def test_batches_run_through_the_epochs_without_gap_or_repetition(corpus):
+def test_batches_cover_the_epochs_without_gap_or_repetition(corpus):
     batches = source(corpus, batch_size=10)
-    sizes = np.diff(batches.mixture.sources[0].stream.cycle)
+    sizes = np.diff(batches.mixture.sources[0].stream.cycle_offsets)
     drawn = [row for step in range(int(sizes[:2].sum()) // 10 + 1) for row in rows(batches.microbatches(step))]
     epochs = [row for number in range(3) for row in rows(batches.one_epoch(number))]
     assert not Counter(drawn) - Counter(epochs)
@@ -180,14 +180,14 @@ def test_batches_run_through_the_epochs_without_gap_or_repetition(corpus):
 
 
 @pytest.mark.parametrize("world_size", [1, 5])
-def test_one_epoch_gives_each_example_once_over_all_ranks(corpus, world_size):
+def test_one_epoch_has_each_example_once_over_all_ranks(corpus, world_size):
     parts = [rows(source(corpus, rank=rank, world_size=world_size).one_epoch()) for rank in range(world_size)]
     assert sum(map(len, parts)) == source(corpus).epoch_size()
     assert Counter(row for part in parts for row in part) == Counter(rows(source(corpus).one_epoch()))
 
 
-def test_masks_change_from_epoch_to_epoch_unless_draws_repeat(corpus):
-    settings = SETTINGS.replace(short_every=0)
+def test_masks_change_from_epoch_to_epoch_without_dupe_factor(corpus):
+    settings = SETTINGS.replace(short_seq_prob=0)
     first, second = (rows(source(corpus, settings).one_epoch(number)) for number in (0, 1))
     assert Counter(first) != Counter(second)
     static = settings.replace(dupe_factor=1)
@@ -197,15 +197,15 @@ def test_masks_change_from_epoch_to_epoch_unless_draws_repeat(corpus):
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_batch_moves_to_a_device(corpus, packed):
-    batch = source(corpus, SETTINGS.replace(pack=packed), batch_size=60).microbatches(0)[-1]
+def test_batch_to_device_moves_all_tensors(corpus, packed):
+    batch = source(corpus, SETTINGS.replace(packing=packed), batch_size=60).microbatches(0)[-1]
     moved = batch.to("meta")
     assert moved.input_ids.device.type == moved.sentence_pair_labels.device.type == "meta"
     assert moved.num_tokens == batch.num_tokens
     assert (moved.sequence_starts is not None) == packed
 
 
-def test_the_originals_rule_for_words_comes_from_the_tokenizer_of_the_corpus(corpus_directory, tokenizer):
+def test_mask_unit_whole_word_google_uses_the_tokenizer_of_the_corpus(corpus_directory, tokenizer):
     real = Corpus.open(corpus_directory)
     original = vocabulary_for(real, SamplingSettings(mask_unit="whole_word_google"))
     assert np.array_equal(original.word_starts, tokenizer.original_word_starts)
@@ -220,57 +220,57 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_the_fingerprint_changes_with_the_examples(corpus, change):
+def test_batches_fingerprint_depends_on_the_examples(corpus, change):
     assert source(corpus, **CHANGES[change]).fingerprint != source(corpus).fingerprint
 
 
 @pytest.mark.parametrize("change", [{"microbatch_size": 3}, {"rank": 1, "world_size": 2}])
-def test_the_fingerprint_does_not_depend_on_who_computes(corpus, change):
+def test_batches_fingerprint_does_not_depend_on_ranks_and_microbatches(corpus, change):
     assert source(corpus, **change).fingerprint == source(corpus).fingerprint
 
 
-def test_examples_per_epoch_is_the_mean_of_a_cycle(corpus):
+def test_batches_examples_per_epoch_is_the_mean_of_a_cycle(corpus):
     batches = source(corpus)
-    assert batches.examples_per_epoch == round(batches.mixture.sources[0].stream.cycle[-1] / 3)
+    assert batches.examples_per_epoch == round(batches.mixture.sources[0].stream.cycle_offsets[-1] / 3)
 
 
 @pytest.mark.parametrize(
     ("change", "problem"),
     [({"microbatch_size": 0}, "microbatch_size"), ({"batch_size": 3, "world_size": 4}, "batch_size")],
 )
-def test_sizes_that_cannot_be_are_refused(corpus, change, problem):
+def test_batches_refuse_invalid_sizes(corpus, change, problem):
     with pytest.raises(ConfigError, match=problem):
         source(corpus, **change)
 
 
 EVERY_SETTING = {
     "max_length": 24,
-    "short_every": 0,
+    "short_seq_prob": 0,
     "pairing": "nsp",
     "single_sentence_policy": "random_document",
     "group_by_length": False,
-    "pack": True,
-    "mask_unit": "tokens",
+    "packing": True,
+    "mask_unit": "token",
     "max_ngram": 1,
-    "ngram_weights": "longer",
+    "ngram_weights": "reversed",
     "mlm_probability": 0.3,
     "max_predictions_per_seq": 2,
     "ngrams_cross_segments": True,
     "mask_token_prob": 0.5,
     "random_token_prob": 0.0,
     "replacement_unit": "ngram",
-    "random_tokens": "include_special",
+    "random_tokens": "all",
 }
 ELSEWHERE = {"dupe_factor", "short_seq_schedule"}
 """Their effect shows in later epochs; see test_stream.py."""
 
 
-def test_every_setting_is_tried():
+def test_sampling_settings_are_all_tested():
     assert {*EVERY_SETTING, *ELSEWHERE} == set(SamplingSettings.model_fields)
 
 
 @pytest.mark.parametrize("setting", EVERY_SETTING)
-def test_every_setting_is_read(setting, tmp_path):
+def test_sampling_settings_all_have_an_effect(setting, tmp_path):
     """Changing it changes what is drawn in the first epoch; continuation tokens make whole words matter."""
     rng = np.random.default_rng(1)
     shards = [[rng.integers(1, 12, rng.integers(1, 14)).tolist() for _ in range(300)]]

@@ -1,4 +1,4 @@
-"""Each preset means what the publication or program it is named for does."""
+"""Presets have the settings of the publication or program they are named after."""
 
 import pytest
 
@@ -12,13 +12,13 @@ def preset(name, **changes):
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_differs_from_the_defaults_in_just_what_it_says(name):
+def test_preset_changes_only_the_settings_it_lists(name):
     usual, chosen = SamplingSettings().to_dict(), preset(name).to_dict()
     assert {key: value for key, value in chosen.items() if value != usual[key]} == PRESETS[name]
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_can_be_changed_and_says_no_length(name):
+def test_preset_can_be_changed_and_sets_no_length(name):
     assert preset(name, max_length=128, mlm_probability=0.3).to_dict() == {
         **preset(name).to_dict(),
         "max_length": 128,
@@ -26,18 +26,20 @@ def test_a_preset_can_be_changed_and_says_no_length(name):
     }
 
 
-def test_settings_of_a_preset_survive_a_round_trip():
-    chosen = preset("original")
+def test_preset_survives_a_round_trip():
+    chosen = preset("google")
     assert SamplingSettings.parse(chosen.to_dict(), where="test") == chosen
 
 
-def test_a_preset_that_is_not_there_is_refused():
-    with pytest.raises(ConfigError, match="there is no 'albert'; expected one of original, tokens, whole_words, spans"):
+def test_preset_with_an_unknown_name_is_refused():
+    with pytest.raises(
+        ConfigError, match="unknown preset 'albert'; expected one of google, bert, bert_whole_word, spanbert"
+    ):
         preset("albert")
 
 
-def test_short_passes_at_random_need_a_number_of_epochs():
+def test_short_seq_schedule_random_needs_dupe_factor():
     with pytest.raises(ConfigError, match="needs dupe_factor"):
-        SamplingSettings.parse({"short_seq_schedule": "at_random"}, where="test")
+        SamplingSettings.parse({"short_seq_schedule": "random"}, where="test")
     with pytest.raises(ConfigError, match="needs dupe_factor"):
-        preset("original", dupe_factor=0)
+        preset("google", dupe_factor=0)

@@ -37,13 +37,13 @@ def written(tmp_path, text: str, **settings) -> tuple[str, dict[str, int]]:
     return (tmp_path / "out.txt").read_text(), report.counts
 
 
-def test_a_book_is_a_document_whatever_lines_are_blank(tmp_path):
+def test_book_is_one_document_despite_blank_lines(tmp_path):
     text, counts = written(tmp_path, "One line .\n\nAnother .\n")
     assert text == "One line .\nAnother .\n"
     assert counts == {"books": 1}
 
 
-def test_each_file_is_a_book(tmp_path):
+def test_books_take_each_file_as_a_book(tmp_path):
     for name in ("b", "a"):
         (tmp_path / f"{name}.txt").write_text(f"The book {name}.\n")
     report = write_books([tmp_path / "*.txt"], BookSettings(), tmp_path / "out" / "all.txt")
@@ -51,7 +51,7 @@ def test_each_file_is_a_book(tmp_path):
     assert report.documents == 2
 
 
-def test_project_gutenberg_is_unwrapped_and_its_licence_left_out(tmp_path):
+def test_gutenberg_book_is_unwrapped_without_its_licence(tmp_path):
     text, counts = written(tmp_path, GUTENBERG, gutenberg=True, lines="wrapped")
     assert text.splitlines()[:3] == ["A TALE", "CHAPTER I. In Which It Begins", "It was a day of rain."]
     assert "Licence" not in text
@@ -59,7 +59,7 @@ def test_project_gutenberg_is_unwrapped_and_its_licence_left_out(tmp_path):
     assert counts == {"books": 1}
 
 
-def test_chapters_are_documents_and_sentences_no_headings(tmp_path):
+def test_books_can_be_split_into_chapters(tmp_path):
     text, counts = written(tmp_path, GUTENBERG, gutenberg=True, lines="wrapped", documents="chapter")
     assert text.split("\n\n") == [
         "A TALE",
@@ -69,20 +69,20 @@ def test_chapters_are_documents_and_sentences_no_headings(tmp_path):
     assert counts == {"books": 1, "chapter headings": 2}
 
 
-def test_a_book_without_header_is_kept_and_counted(tmp_path):
+def test_gutenberg_book_without_header_is_used_and_counted(tmp_path):
     text, counts = written(tmp_path, "Only text.\n", gutenberg=True)
     assert text == "Only text.\n"
     assert counts == {"books": 1, "books without a Gutenberg header": 1}
 
 
-def test_bad_bytes_are_counted(tmp_path):
+def test_books_count_invalid_utf8(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"caf\xe9\n")
     report = write_books([tmp_path / "a.txt"], BookSettings(), tmp_path / "out.txt")
     assert (tmp_path / "out.txt").read_text() == "caf\ufffd\n"
     assert report.counts["lines repaired"] == 1
 
 
-def test_books_without_text_are_refused_and_nothing_left(tmp_path):
-    with pytest.raises(DataError, match="no text was found"):
+def test_books_without_text_are_refused_and_leave_no_file(tmp_path):
+    with pytest.raises(DataError, match="has no text"):
         written(tmp_path, "\n \n")
     assert [path.name for path in tmp_path.iterdir()] == ["books"]

@@ -23,7 +23,7 @@ def write_race(directory: Path, *articles) -> Path:
     return directory
 
 
-def test_every_passage_is_a_document_once(tmp_path):
+def test_write_passages_writes_every_passage_once(tmp_path):
     squad = [
         write_squad(tmp_path / "dev-v1.1.json", "One. Two.", "Three."),
         write_squad(tmp_path / "dev-v2.0.json", "Three. ", "Four."),
@@ -34,20 +34,20 @@ def test_every_passage_is_a_document_once(tmp_path):
     assert report.counts == {
         "RACE passages": 3,
         "SQuAD passages": 4,
-        "passages that were there already": 2,
+        "duplicate passages": 2,
         "passages without text": 1,
     }
 
 
 @pytest.mark.parametrize("source", ["squad", "race"])
-def test_one_of_the_sources_is_enough(tmp_path, source):
+def test_write_passages_needs_only_one_source(tmp_path, source):
     squad, race = [write_squad(tmp_path / "s.json", "One.")], [write_race(tmp_path / "dev", "Two.")]
     report = write_passages(squad * (source == "squad"), race * (source == "race"), tmp_path / "out.txt")
     assert report.documents == 1
 
 
-def test_no_source_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="no source was given"):
+def test_write_passages_without_files_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="no input"):
         write_passages([], [], tmp_path / "out.txt")
 
 
@@ -64,20 +64,20 @@ def test_no_source_is_refused(tmp_path):
         ),
     ],
 )
-def test_a_file_that_is_no_squad_is_refused(tmp_path, content, message):
+def test_squad_invalid_file_is_refused(tmp_path, content, message):
     (tmp_path / "s.json").write_bytes(content)
     with pytest.raises(DataError, match=message):
         write_passages([tmp_path / "s.json"], [], tmp_path / "out.txt")
 
 
 @pytest.mark.parametrize("content", ["[]", '{"text": "a"}', '{"article": 7}', "{"])
-def test_a_file_that_is_no_race_is_refused(tmp_path, content):
+def test_race_invalid_file_is_refused(tmp_path, content):
     (tmp_path / "1.txt").write_text(content)
     with pytest.raises(DataError, match=r"1\.txt"):
         write_passages([], [tmp_path / "1.txt"], tmp_path / "out.txt")
 
 
-def test_an_empty_directory_and_a_missing_file_are_refused(tmp_path):
+def test_race_refuses_an_empty_directory_and_a_missing_file(tmp_path):
     (tmp_path / "dev").mkdir()
     with pytest.raises(DataError, match="no RACE files here"):
         write_passages([], [tmp_path / "dev"], tmp_path / "out.txt")

@@ -42,7 +42,7 @@ COUNTS = {
     "articles without prose": 1,
     "disambiguation pages": 2,
     "pages": 8,
-    "pages that are no articles": 1,
+    "pages outside the article namespace": 1,
     "redirects": 2,
 }
 
@@ -71,7 +71,7 @@ def write_dump(path: Path, compress=plain, *, pages=PAGES) -> Path:
         ("d.xml.gz", gzip.compress),
     ],
 )
-def test_a_dump_becomes_its_articles(tmp_path, name, compress):
+def test_wikipedia_dump_becomes_its_articles(tmp_path, name, compress):
     report = write_wikipedia([write_dump(tmp_path / name, compress)], tmp_path / "out.txt")
     assert (tmp_path / "out.txt").read_text() == ARTICLES
     assert report.counts == COUNTS
@@ -79,12 +79,12 @@ def test_a_dump_becomes_its_articles(tmp_path, name, compress):
     assert "redirects: 2" in report.to_text()
 
 
-def test_several_dumps_are_one_text(tmp_path):
+def test_wikipedia_reads_several_dumps(tmp_path):
     dumps = [write_dump(tmp_path / name) for name in ("a.xml", "b.xml")]
     assert write_wikipedia(dumps, tmp_path / "out.txt").documents == 4
 
 
-def test_pages_are_forgotten_once_read(tmp_path):
+def test_wikipedia_pages_are_freed_after_reading(tmp_path):
     path = write_dump(tmp_path / "d.xml", pages=PAGES * 50)
     with path.open("rb") as file:
         held = []
@@ -96,11 +96,11 @@ def test_pages_are_forgotten_once_read(tmp_path):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda content: content[: len(content) // 2], "cut off"),
+        (lambda content: content[: len(content) // 2], "truncated"),
         (lambda content: b"no archive", "cannot be read after 0 pages"),
     ],
 )
-def test_a_damaged_archive_is_refused_and_nothing_left(tmp_path, damage, message):
+def test_wikipedia_damaged_archive_is_refused_and_leaves_no_file(tmp_path, damage, message):
     path = write_dump(tmp_path / "d.xml.bz2", bz2.compress, pages=PAGES * 20)
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(DataError, match=rf"d\.xml\.bz2.*{message}"):
@@ -113,7 +113,7 @@ def test_a_damaged_archive_is_refused_and_nothing_left(tmp_path, damage, message
     [("<mediawiki>\n<page>\n</pag></mediawiki>", r"d\.xml:3: not XML"), ("", "no element found"),
      ("<html></html>", r"d\.xml:1: not a dump: expected the element mediawiki, found html")],
 )  # fmt: skip
-def test_what_is_no_dump_is_refused_with_its_line(tmp_path, content, message):
+def test_wikipedia_invalid_dump_is_refused_with_its_line(tmp_path, content, message):
     (tmp_path / "d.xml").write_text(content)
     with pytest.raises(DataError, match=message):
         write_wikipedia([tmp_path / "d.xml"], tmp_path / "out.txt")
@@ -125,7 +125,7 @@ def write_extracted(path: Path, *rows) -> Path:
     return path
 
 
-def test_what_wikiextractor_wrote_is_read(tmp_path):
+def test_wikipedia_reads_wikiextractor_output(tmp_path):
     rows = (
         {"title": "A", "text": "A\n\nOne &amp; two.\nThree."},
         {"title": "B", "text": ""},
@@ -139,18 +139,18 @@ def test_what_wikiextractor_wrote_is_read(tmp_path):
 
 
 @pytest.mark.parametrize("row", ['<doc id="1">', "{}", '["a"]'])
-def test_another_format_is_refused_with_its_line(tmp_path, row):
+def test_wikipedia_file_of_another_format_is_refused_with_its_line(tmp_path, row):
     path = write_extracted(tmp_path / "AA" / "wiki_00", {"title": "A", "text": "One."}, row)
     with pytest.raises(DataError, match="wiki_00:2: expected a JSON object"):
         write_wikipedia([path], tmp_path / "out.txt")
 
 
-def test_a_damaged_extract_is_refused(tmp_path):
+def test_wikipedia_damaged_extract_is_refused(tmp_path):
     (tmp_path / "wiki_00.bz2").write_bytes(bz2.compress(b"{}" * 999)[:20])
-    with pytest.raises(DataError, match=r"wiki_00\.bz2: cannot be read, damaged or cut off"):
+    with pytest.raises(DataError, match=r"wiki_00\.bz2: cannot be read, damaged or truncated"):
         write_wikipedia([tmp_path / "wiki_00.bz2"], tmp_path / "out.txt")
 
 
-def test_a_missing_dump_is_refused(tmp_path):
+def test_wikipedia_missing_dump_is_refused(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         write_wikipedia([tmp_path / "none.xml"], tmp_path / "out.txt")

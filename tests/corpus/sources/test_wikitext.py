@@ -49,7 +49,7 @@ def prose(text: str) -> list[str]:
     return list(paragraphs(text, namespaces=NAMESPACES))
 
 
-def test_an_article_becomes_its_sentences():
+def test_wikitext_article_becomes_its_paragraphs():
     assert prose(ARTICLE) == [
         "Turku (Åbo) is a city in the south-west. It lies 160 km west of Helsinki, on both banks of the Aura.",
         'The name comes from търгъ (tǔrgǔ), "market place". '
@@ -81,7 +81,7 @@ def test_an_article_becomes_its_sentences():
         ("a {{{1|parameter}}} b", "a b"),
     ],
 )
-def test_small_pieces_of_wikitext(text, expected):
+def test_wikitext_small_cases(text, expected):
     assert [" ".join(line.split()) for line in prose(text)] == [" ".join(expected.split())]
 
 
@@ -89,21 +89,21 @@ def test_small_pieces_of_wikitext(text, expected):
     "text",
     ["", "== A ==", "* a", "{{a|b}}", "{|\n| cell\n|}", "...", "123", "<ref>a</ref>", "<!-- a", "[[Category:A]]"],
 )
-def test_what_holds_no_prose_gives_nothing(text):
+def test_prose_paragraphs_of_code_are_empty(text):
     assert prose(text) == []
 
 
-def test_a_bracket_without_partner_takes_nothing_with_it():
+def test_wikitext_unbalanced_bracket_removes_no_text():
     assert prose("Before [[open.\n\nAfter.") == ["Before open.", "After."]
     assert prose("Before ]] and }} after.") == ["Before and after."]
     assert prose("{{Infobox\n| a = b\nAfter.") == ["Infobox", "After."]
 
 
-def test_a_reference_that_is_never_closed_takes_nothing_with_it():
+def test_wikitext_unclosed_reference_removes_no_text():
     assert prose("Before<ref>open.\n\nAfter<ref>closed</ref>.") == ["Beforeopen.", "After."]
 
 
-def test_tables_in_tables_and_templates_in_links_are_read():
+def test_wikitext_nested_tables_and_templates_are_removed():
     assert prose("<table><tr><td><table>a</table></td></tr></table>Out.") == ["Out."]
     assert prose("[[A|{{nowrap|b {{small|c}}}}]] d") == ["b c d"]
 
@@ -111,7 +111,7 @@ def test_tables_in_tables_and_templates_in_links_are_read():
 @given(
     st.lists(st.sampled_from(["{{", "}}", "[[", "]]", "\n{|", "\n|}", "|", "a b", "<ref>", "</ref>", "''", "\n", ":"]))
 )
-def test_no_wikitext_stops_the_reader_or_leaves_brackets(parts):
+def test_wikitext_of_any_kind_is_read_without_brackets_left(parts):
     for line in prose("".join(parts)):
         assert not {"{{", "}}", "[[", "]]"} & {line[i : i + 2] for i in range(len(line))}
         assert line == line.strip()
@@ -119,7 +119,7 @@ def test_no_wikitext_stops_the_reader_or_leaves_brackets(parts):
 
 
 @pytest.mark.parametrize("sign", ["<ref>", "{{", "[[a|", "[//x", "<table>", "-{", "{|\n", "(", "''", "<!--", "{{{"])
-def test_a_page_of_signs_only_is_read_in_a_moment(sign):
+def test_wikitext_of_brackets_only_takes_linear_time(sign):
     """The tests' time limit would tell; each of these is quadratic or worse in a careless pattern."""
     prose(sign * 20_000)
     prose(sign * 20_000 + "}}" * 20_000)

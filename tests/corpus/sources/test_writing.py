@@ -18,10 +18,10 @@ def no_text(paragraphs) -> bool:
 
 
 @given(paragraphs=st.lists(st.sampled_from([None, "", " ", "a", "b  c", "d\ne", "\u2028", "f\x85"]), max_size=12))
-def test_what_is_written_is_what_the_corpus_reads(tmp_path_factory, paragraphs):
+def test_write_documents_writes_what_read_documents_reads(tmp_path_factory, paragraphs):
     file = tmp_path_factory.mktemp("written") / "out.txt"
     if no_text(paragraphs):
-        with pytest.raises(DataError, match="no text was found"):
+        with pytest.raises(DataError, match="has no text"):
             write_documents(paragraphs, file, Counter())
         return
     report = write_documents(paragraphs, file, Counter())
@@ -38,28 +38,28 @@ def test_what_is_written_is_what_the_corpus_reads(tmp_path_factory, paragraphs):
     assert report.text_bytes == sum(len(paragraph.encode()) for document in read for paragraph in document)
 
 
-def test_compressed_text_is_the_same_every_time(tmp_path):
+def test_write_documents_compresses_reproducibly(tmp_path):
     for name in ("a.txt.gz", "b.txt.gz"):
         write_documents(["one", None], tmp_path / name, Counter(kept=1, nothing=0))
     assert gzip.decompress((tmp_path / "a.txt.gz").read_bytes()) == b"one\n"
     assert (tmp_path / "a.txt.gz").read_bytes() == (tmp_path / "b.txt.gz").read_bytes()
 
 
-def test_counts_of_nothing_are_not_told(tmp_path):
+def test_report_has_no_counts_of_zero(tmp_path):
     report = write_documents(["one"], tmp_path / "a.txt", Counter(kept=1, nothing=0))
     assert report.counts == {"kept": 1}
     assert report.to_text().endswith("a.txt: 1 documents, 1 paragraphs, 0.0 MB of text\nkept: 1")
 
 
 @pytest.mark.parametrize("name", ["a.json", "there.txt"])
-def test_a_target_that_will_not_do_is_refused(tmp_path, name):
+def test_validate_output_refuses_existing_files_and_other_endings(tmp_path, name):
     (tmp_path / "there.txt").write_text("mine")
     with pytest.raises(ConfigError, match=name):
         write_documents(["one"], tmp_path / name, Counter())
     assert (tmp_path / "there.txt").read_text() == "mine"
 
 
-def test_half_a_text_is_not_left_behind(tmp_path):
+def test_write_documents_leaves_no_incomplete_file(tmp_path):
     def broken():
         yield "one"
         raise DataError("the source broke")

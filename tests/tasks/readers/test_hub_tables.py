@@ -12,6 +12,7 @@ from litebert.tasks.readers.hub_tables import hub_table
 from litebert.tasks.readers.read_labelled import read_labelled
 
 NAMES = SimpleNamespace(int2str=lambda index: ("no", "yes")[index])
+EXCEPTIONS = SimpleNamespace(DatasetsError=ValueError)
 TAGS = SimpleNamespace(feature=SimpleNamespace(int2str=lambda index: ("O", "B-X")[index]))
 
 
@@ -37,7 +38,7 @@ def datasets(monkeypatch):
             raise ValueError("Unknown split\n'nowhere'")
         return Loaded(rows)
 
-    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset, exceptions=EXCEPTIONS))
     return SimpleNamespace(calls=calls, rows=rows)
 
 
@@ -70,7 +71,7 @@ def test_a_row_without_a_label_is_refused_with_its_number(datasets):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("hf::train", "expected hf:OWNER/NAME, perhaps with"),
+        ("hf::train", "expected hf:OWNER/NAME, optionally followed"),
         ("hf:imdb:nowhere", "cannot be loaded .Unknown split 'nowhere'.; check name"),
     ],
 )

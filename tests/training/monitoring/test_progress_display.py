@@ -29,7 +29,7 @@ def test_log_lines_tell_the_run(tmp_path, caplog):
     messages = [record.message for record in caplog.records if record.name.endswith("progress_display")]
     assert messages[0] == "training from step 0 for 2 steps"
     assert messages[1].startswith("step 1 (50.0 %) class ")
-    assert messages[3].startswith("held-out at step 2: class ")
+    assert messages[3].startswith("validation at step 2: class ")
     assert messages[4].startswith("saved ")
 
 
@@ -45,7 +45,7 @@ def test_the_bar_shows_the_newest_step(tmp_path):
     shown = console.file.getvalue()
     assert "step 6 of 6" in shown
     assert "100.0 %" in shown
-    assert "held-out at step 6: class " in shown
+    assert "validation at step 6: class " in shown
     assert "tokens/s" in shown
     assert "saved " in shown
 
@@ -97,7 +97,7 @@ def test_scores_of_every_kind_are_shown_with_the_selecting_one_first(caplog, kin
     scores = {name: 0.81239 - index / 10 for index, name in enumerate(names)}
     LogDisplay()(Evaluated(TrainingProgress(step=7), scores))
     (message,) = [record.message for record in caplog.records]
-    assert message.startswith(f"held-out at step 7: {names[0].replace('_', ' ')} 0.8124")
+    assert message.startswith(f"validation at step 7: {names[0].replace('_', ' ')} 0.8124")
     assert message.count(" · ") == min(len(names), 4) - 1
 
 

@@ -1,1 +1,1 @@
-"""`litebert corpus …`. Before: a command line. After: corpus, commands."""
+"""The command line of `litebert corpus`. Before: commands. After: a terminal."""

@@ -1,4 +1,4 @@
-"""A live line for `litebert corpus build`, where stderr is a terminal. Before: corpus/progress. After: nothing."""
+"""Progress of `litebert corpus build`: a live line if stderr is a terminal, else log lines."""
 
 import contextlib
 import sys
@@ -7,22 +7,22 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
-from litebert.corpus.build.build_progress import BuildProgress, Listener, LogProgress
+from litebert.corpus.build.build_progress import BuildProgress, LogProgress, ProgressCallback
 
 
 @contextlib.contextmanager
-def build_display() -> Iterator[Listener]:
-    """A listener that redraws one line, with a bar; log lines if nobody is there to see it."""
+def build_display() -> Iterator[ProgressCallback]:
+    """A callback that updates a line with a bar, or that logs if stderr is no terminal."""
     if sys.stderr.isatty():
-        with live_line(Console(stderr=True)) as listener:
-            yield listener
+        with live_line(Console(stderr=True)) as progress:
+            yield progress
     else:
         yield LogProgress()
 
 
 @contextlib.contextmanager
-def live_line(console: Console) -> Iterator[Listener]:
-    """A bar where the share is known, and beside it what is done, the rate and the time left."""
+def live_line(console: Console) -> Iterator[ProgressCallback]:
+    """A bar if the share is known, with sizes, rate and remaining time."""
     with Progress(SpinnerColumn(), BarColumn(20), TextColumn("{task.description}"), console=console) as bar:
         task = bar.add_task("reading", total=None)
 

@@ -145,7 +145,7 @@ def _largest_fitting(
         with PeakMemory(world.device) as peak:
             profile = profile_step(
                 start.model(directory, world),
-                objective=PretrainingObjective(run.examples.pairing),
+                objective=PretrainingObjective(run.sampling.pairing),
                 batches=start.batches(world),
                 settings=run.train,
                 world=world,
@@ -173,8 +173,8 @@ def _memory(run: PretrainRun) -> Memory:
     return memory(
         run.model,
         batch_size=run.microbatch_size,
-        length=run.examples.max_length,
-        predicted=LinearSchedule.parse(run.examples.mlm_probability).end,
+        length=run.sampling.max_length,
+        predicted=LinearSchedule.parse(run.sampling.mlm_probability).end,
         precision="fp32" if run.train.precision == "fp32" else "bf16",
         checkpoint_every=run.compute.activation_checkpoint_interval,
     )

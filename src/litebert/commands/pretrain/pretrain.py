@@ -52,7 +52,7 @@ def _train(
     initial_scores = _initial_scores(directory, model, validation) if validation else None
     trainer = Trainer(
         model,
-        objective=PretrainingObjective(run.examples.pairing),
+        objective=PretrainingObjective(run.sampling.pairing),
         batches=start.batches(world),
         settings=run.train,
         directory=directory.path,
@@ -103,8 +103,8 @@ def _evaluation(
 
 
 def _training_flops(run: PretrainRun) -> float:
-    predicted = LinearSchedule.parse(run.examples.mlm_probability).end
-    return float(flops_per_token(run.model, length=run.examples.max_length, predicted=predicted).training)
+    predicted = LinearSchedule.parse(run.sampling.mlm_probability).end
+    return float(flops_per_token(run.model, length=run.sampling.max_length, predicted=predicted).training)
 
 
 def _validation_set(run: PretrainRun, world: DistributedContext) -> ValidationSet | None:
@@ -112,7 +112,7 @@ def _validation_set(run: PretrainRun, world: DistributedContext) -> ValidationSe
         return None
     return ValidationSet(
         corpus=run.corpus,
-        examples=run.examples,
+        sampling=run.sampling,
         max_eval_examples=run.max_eval_examples,
         precision=run.train.precision,
         world=world,

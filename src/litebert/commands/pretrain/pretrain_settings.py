@@ -36,7 +36,7 @@ class PretrainRun(Settings):
     are those of `corpus`."""
     model: ModelConfig
     """Architecture; its vocab_size is the tokenizer's."""
-    examples: SamplingSettings = SamplingSettings()
+    sampling: SamplingSettings = SamplingSettings()
     """How examples are drawn from the corpus."""
     train: TrainSettings
     """Optimizer, schedule, length of the run, precision."""
@@ -94,7 +94,7 @@ class PretrainRun(Settings):
         if not self.max_eval_examples:
             raise ValueError("metric_for_best_model: needs evaluations, but max_eval_examples is 0; change one of them")
         name = self.metric_for_best_model.partition("_")[0]
-        if name in ("sop", "nsp") and name not in (self.examples.pairing, *self.eval_pair_objectives):
+        if name in ("sop", "nsp") and name not in (self.sampling.pairing, *self.eval_pair_objectives):
             raise ValueError(f"metric_for_best_model: {name} is not evaluated; add {name} to eval_pair_objectives")
         return self
 

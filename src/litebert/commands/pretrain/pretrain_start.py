@@ -44,7 +44,7 @@ class PretrainStart:
         if run.max_eval_examples:
             _validate_validation_split(run.corpus)
         tokenizer = Tokenizer.load(corpus.tokenizer_directory)
-        _validate_model(run.model, tokenizer, run.examples.max_length)
+        _validate_model(run.model, tokenizer, run.sampling.max_length)
         return cls(run, corpus, data_mixture, tokenizer)
 
     def model(self, directory: RunDirectory, world: DistributedContext) -> ForPretraining:
@@ -78,7 +78,7 @@ class PretrainStart:
         run = self.run
         return PretrainBatches(
             self.corpus,
-            run.examples,
+            run.sampling,
             batch_size=run.batch_size,
             microbatch_size=run.microbatch_size,
             rank=world.rank,
@@ -90,7 +90,7 @@ class PretrainStart:
 
 def _validate_validation_split(corpus: Path) -> None:
     try:
-        Corpus.open(corpus, "held_out")
+        Corpus.open(corpus, "validation")
     except DataError as error:
         raise DataError(f"{error}; or train without evaluation: max_eval_examples=0") from None
 
@@ -103,6 +103,6 @@ def _validate_model(config: ModelConfig, tokenizer: Tokenizer, max_length: int) 
         )
     if max_length > config.max_position_embeddings:
         raise ConfigError(
-            f"examples.max_length: {max_length} tokens, but model.max_position_embeddings is "
+            f"sampling.max_length: {max_length} tokens, but model.max_position_embeddings is "
             f"{config.max_position_embeddings}; shorten the examples or give the model more positions"
         )

@@ -35,13 +35,13 @@ BATCH_SIZE = 64
 class ValidationSet:
     """The validation split of a corpus as fixed batches, divided among the processes of `world`.
 
-    Masked tokens are evaluated under the pairing of `examples`; sentence pairs under that and under each of
+    Masked tokens are evaluated under the pairing of `sampling`; sentence pairs under that and under each of
     `eval_pair_objectives`, so that a model trained on sentence order is also evaluated on next sentences.
     Source: ALBERT, table 5.
     """
 
     corpus: Path
-    examples: SamplingSettings
+    sampling: SamplingSettings
     max_eval_examples: int
     precision: Precision
     world: DistributedContext
@@ -52,7 +52,7 @@ class ValidationSet:
         values = self._evaluate(model, self._objective, self.batches())
         values["mlm_perplexity"] = perplexity(values["mlm_loss"])
         for name in self.eval_pair_objectives:
-            if name != self.examples.pairing:
+            if name != self.sampling.pairing:
                 values |= self._evaluate_pairs(model, name)
         return values
 
@@ -62,17 +62,17 @@ class ValidationSet:
 
     def batches(self) -> Iterator[PretrainBatch]:
         """This process's part of each batch, in the same order every time."""
-        return self._batches(self.examples)
+        return self._batches(self.sampling)
 
     @cached_property
     def _objective(self) -> ValidationObjective:
         train = Corpus.open(self.corpus, "train")
         starts = torch.from_numpy(train.vocabulary.word_starts.copy())
-        return ValidationObjective(self.examples.pairing, word_starts=starts, most_frequent=most_frequent_token(train))
+        return ValidationObjective(self.sampling.pairing, word_starts=starts, most_frequent=most_frequent_token(train))
 
     def _evaluate_pairs(self, model: nn.Module, name: PairObjective) -> Mapping[str, Number]:
         """Metrics of sentence pairs drawn for another objective from the same text."""
-        batches = (without_masked_tokens(batch) for batch in self._batches(self.examples.replace(pairing=name)))
+        batches = (without_masked_tokens(batch) for batch in self._batches(self.sampling.replace(pairing=name)))
         values = self._evaluate(model, PretrainingObjective(name), batches)
         return {metric: value for metric, value in values.items() if metric.startswith(name)}
 
@@ -81,12 +81,12 @@ class ValidationSet:
     ) -> dict[str, Number]:
         return evaluate(model, objective, batches, device=self.world.device, precision=self.precision)
 
-    def _batches(self, examples: SamplingSettings) -> Iterator[PretrainBatch]:
+    def _batches(self, sampling: SamplingSettings) -> Iterator[PretrainBatch]:
         size = max(BATCH_SIZE, self.world.size)
-        examples = examples.replace(pack=False)  # `example_lengths` needs one example in each row
+        sampling = sampling.replace(packing=False)  # `example_lengths` needs one example in each row
         source = PretrainBatches(
-            Corpus.open(self.corpus, "held_out"),
-            examples,
+            Corpus.open(self.corpus, "validation"),
+            sampling,
             batch_size=size,
             microbatch_size=size,
             rank=self.world.rank,

@@ -1,1 +1,1 @@
-"""The whole product on text that is on the machine. Before: text. After: an encoder and a classifier."""
+"""Every stage on a small text: tokenizer, corpus, pretraining, fine-tuning. Before: all other commands. After: cli."""

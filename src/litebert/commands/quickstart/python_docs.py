@@ -1,7 +1,6 @@
-"""The text that is already on the machine: Python's reference topics and the docstrings of the installed libraries.
+"""The default text of the quickstart: Python's reference topics and the docstrings of installed libraries.
 
-Files are parsed with `ast`, never imported or run. Before: an installed Python, torch and numpy. After: `litebert
-quickstart`, which writes the pages to text files and treats them like anybody's text.
+Files are parsed with `ast`, never imported or executed.
 """
 
 import ast
@@ -17,38 +16,38 @@ from pathlib import Path
 
 LIBRARIES = ("numpy", "torch")
 SKIPPED_FOLDERS = frozenset({"site-packages", "test", "tests", "testing", "idle_test", "lib2to3", "__pycache__"})
-MINIMUM_WORDS = 5
-MINIMUM_LETTERS = 0.6
+MIN_WORDS = 5
+MIN_LETTER_SHARE = 0.6
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Page:
-    """The prose of one source file or topic: its name, its package family, and its paragraphs in order."""
+    """The prose of one source file or topic: its name, its package (the label) and its paragraphs in order."""
 
     name: str
-    family: str
+    label: str
     paragraphs: tuple[str, ...]
 
 
 def python_pages() -> Iterator[Page]:
-    """Every page, in an order that depends on file names only; a paragraph that occurs again anywhere is given once.
+    """Every page, in an order that depends on file names only; repeated paragraphs are left out.
 
-    Dropping repeats matters: libraries copy docstrings from function to function, and a held-out page that repeats a
-    training page would flatter the model.
+    Libraries copy docstrings from function to function, and a validation page that repeats a training page would make
+    the scores too high.
     """
     seen: set[str] = set()
-    for name, family, docstrings in _raw_pages():
+    for name, label, docstrings in _raw_pages():
         paragraphs = [text for docstring in docstrings for text in prose_paragraphs(docstring)]
         fresh = tuple(text for text in dict.fromkeys(paragraphs) if text not in seen)
         seen.update(fresh)
         if fresh:
-            yield Page(name, family, fresh)
+            yield Page(name, label, fresh)
 
 
 def prose_paragraphs(docstring: str) -> list[str]:
-    """The paragraphs of a docstring that are prose: no doctests, rulers or tables; white space collapsed."""
+    """The paragraphs of a docstring that are prose: no doctests, rulers or tables; with normalised white space."""
     blocks = re.split(r"\n\s*\n", inspect.cleandoc(docstring))
     paragraphs = (" ".join(_prose_lines(block)) for block in blocks)
     return [text for text in (re.sub(r"\s+", " ", text).strip() for text in paragraphs) if _is_prose(text)]
@@ -58,14 +57,14 @@ def _prose_lines(block: str) -> Iterator[str]:
     for line in block.splitlines():
         text = line.strip()
         if text.startswith(">>>"):
-            return  # a doctest: what follows in the block is code and its output
+            return  # A doctest: the rest of the block is code and its output.
         if text and not re.fullmatch(r"[-=~*^#+.|\s]+", text):
             yield text
 
 
 def _is_prose(text: str) -> bool:
     letters = sum(character.isalpha() or character.isspace() for character in text)
-    return len(text.split()) >= MINIMUM_WORDS and letters >= MINIMUM_LETTERS * len(text)
+    return len(text.split()) >= MIN_WORDS and letters >= MIN_LETTER_SHARE * len(text)
 
 
 def _raw_pages() -> Iterator[tuple[str, str, list[str]]]:
@@ -76,13 +75,13 @@ def _raw_pages() -> Iterator[tuple[str, str, list[str]]]:
     for library, root in roots:
         for path in _source_files(root):
             relative = path.relative_to(root).with_suffix("")
-            yield f"{library}/{relative.as_posix()}", _family(library, relative), _docstrings(path)
+            yield f"{library}/{relative.as_posix()}", _label(library, relative), _docstrings(path)
 
 
 def _topics(path: Path) -> dict[str, str]:
-    """The reference topics: one dictionary literal in a generated file; empty where a Python comes without it."""
+    """The reference topics, a dictionary literal in a generated file; empty if Python was installed without it."""
     if not path.exists():
-        logger.warning("%s: not there; the corpus goes without Python's reference topics", path)
+        logger.warning("%s: missing; the text will not have Python's reference topics", path)
         return {}
     tree = ast.parse(path.read_bytes())
     literals = [node.value for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict)]
@@ -90,7 +89,7 @@ def _topics(path: Path) -> dict[str, str]:
 
 
 def _package_folder(name: str) -> Path:
-    """Folder of an installed package, found without importing it."""
+    """Folder of an installed package, found without an import."""
     spec = importlib.util.find_spec(name)
     assert spec is not None, f"{name} is a dependency of litebert"
     assert spec.submodule_search_locations, f"{name} is a package"
@@ -101,8 +100,8 @@ def _source_files(root: Path) -> list[Path]:
     return sorted(path for path in root.rglob("*.py") if SKIPPED_FOLDERS.isdisjoint(path.relative_to(root).parts))
 
 
-def _family(library: str, relative: Path) -> str:
-    """`torch/nn/modules/linear` → `torch.nn`; a module of the standard library is its own family."""
+def _label(library: str, relative: Path) -> str:
+    """`torch/nn/modules/linear` → `torch.nn`; a module of the standard library is a label of its own."""
     first = relative.parts[0].removeprefix("_") or relative.parts[0]
     return f"{library}.{first}"
 
@@ -110,11 +109,11 @@ def _family(library: str, relative: Path) -> str:
 def _docstrings(path: Path) -> list[str]:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # other people's escape sequences
+            warnings.simplefilter("ignore", SyntaxWarning)  # invalid escape sequences in other people's code
             warnings.simplefilter("ignore", DeprecationWarning)
             tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError):
-        logger.info("%s: not Python source of this version; skipped", path)
+        logger.info("%s: cannot be parsed by this version of Python; skipped", path)
         return []
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     nodes = [node for node in ast.walk(tree) if isinstance(node, kinds)]

@@ -1,7 +1,7 @@
-"""The whole product in miniature: text, tokenizer, corpus, pretraining, fine-tuning, masked words.
+"""`litebert quickstart`: text, tokenizer, corpus, pretraining, fine-tuning and masked words in a few minutes.
 
-Before: the documentation on this machine, or the user's text. After: a directory in which each stage has left what the
-verb of its name leaves, so that any of them can be looked at. The same command resumes or says it is done.
+The output directory has one folder per stage with the files that the command of this stage writes. The same command
+resumes an interrupted quickstart, or returns the result of a finished one.
 """
 
 import json
@@ -34,31 +34,31 @@ from litebert.training.monitoring.events import Listener
 
 logger = logging.getLogger(__name__)
 
-RESERVED_SHARE, LEAST_SHARE = 0.2, 0.5
-"""Of the minutes: kept for what follows pretraining; given to pretraining however long it took to get there."""
-FINETUNE_STEPS_A_MINUTE = 35
+RESERVED_SHARE, MIN_PRETRAIN_SHARE = 0.2, 0.5
+"""Shares of the time: reserved for the stages after pretraining; minimum for pretraining."""
+FINETUNE_STEPS_PER_MINUTE = 35
 MASKED_SENTENCES = 4
-FEWEST_WORDS, MOST_WORDS = 8, 18
-MOST_LINES = 40_000
-"""Lines the vocabulary is learned from; more would take longer than they are worth."""
+MIN_WORDS, MAX_WORDS = 8, 18
+MAX_VOCABULARY_LINES = 40_000
+"""Maximum number of lines for vocabulary training, which bounds its time."""
 
 
 class QuickstartRun(Settings):
-    """What decides a quickstart."""
+    """Settings of a quickstart."""
 
     text: tuple[str, ...] = ()
-    """Text files, globs or directories; none takes the documentation that is on this machine."""
+    """Text files, globs or directories; by default the documentation of the installed Python libraries."""
     minutes: float = Field(default=5.8, gt=0)
-    """About how long all of it takes on two cores."""
+    """Approximate duration on two cores."""
     vocab_size: int = Field(default=4000, gt=5)
-    """Pieces of the vocabulary; a text that yields fewer gets as many as it yields."""
+    """Maximum size of the vocabulary; a small text has fewer pieces."""
     seed: int = Field(default=0, ge=0)
-    """Seed of everything that is drawn by chance."""
+    """Seed of all random numbers."""
 
 
 @dataclass(frozen=True)
 class FilledMask:
-    """A held-out sentence with one word masked, the model's candidates, best first, and the word of the text."""
+    """A validation sentence with one masked word, the candidates of the model, best first, and the original word."""
 
     sentence: str
     candidates: list[str]
@@ -67,7 +67,7 @@ class FilledMask:
 
 @dataclass(frozen=True)
 class QuickstartResult(Result):
-    """What a quickstart found."""
+    """Scores and example predictions of a quickstart."""
 
     model: Path
     curve: Path
@@ -81,24 +81,24 @@ class QuickstartResult(Result):
     dev_rows: int
 
     def to_text(self) -> str:
-        """The result for a person."""
+        """A report of several lines."""
         ratio = self.end.mlm_accuracy / self.end.majority_token_accuracy
         lines = [
-            "Held-out text (whole documents that training never saw)",
+            "Validation text (documents that are not in the training text)",
             f"  at the start  {self.start.to_text()}",
             f"  at the end    {self.end.to_text()}",
-            f"  masked words are found {ratio:.1f} times as often as by always naming the most frequent token",
+            f"  MLM accuracy is {ratio:.1f} times that of the majority-token baseline",
             "",
-            "Masked words in held-out sentences",
+            "Masked words in validation sentences",
             *(
                 f"  {mask.sentence}\n    {', '.join(mask.candidates)} (in the text: {mask.answer})"
                 for mask in self.masks
             ),
             "",
-            f"Where is a paragraph from? {len(self.labels)} sources, {self.dev_rows} paragraphs of held-out documents",
-            f"  fine-tuned from the pretrained weights  {self.pretrained_accuracy:.1%}",
-            f"  fine-tuned from random weights          {self.random_accuracy:.1%}",
-            f"  always the most frequent source         {self.majority_accuracy:.1%}",
+            f"Classification of paragraphs by source: {len(self.labels)} labels, {self.dev_rows} paragraphs of validation documents",
+            f"  fine-tuned from pretrained weights  {self.pretrained_accuracy:.1%}",
+            f"  fine-tuned from random weights      {self.random_accuracy:.1%}",
+            f"  majority-class baseline             {self.majority_accuracy:.1%}",
             "",
             f"model  {self.model}",
             f"curve  {self.curve}",
@@ -107,17 +107,17 @@ class QuickstartResult(Result):
 
 
 def quickstart(run: QuickstartRun, out: Path, *, listeners: Sequence[Listener] = ()) -> QuickstartResult:
-    """Every stage in turn; a stage that is done is not done again."""
-    began = time.monotonic()
+    """Run every stage that is not finished."""
+    started = time.monotonic()
     check_plotting()
-    logger.info("1/6 text: %s", ", ".join(run.text) or "the documentation on this machine")
+    logger.info("1/6 text: %s", ", ".join(run.text) or "the documentation of the installed Python libraries")
     text = TextFiles(out / "text")
-    # Read before anything is written: a wrong path or a bad file leaves nothing behind.
+    # Read before anything is written, so that an invalid path or file leaves no directory behind.
     documents = None if text.directory.exists() else split_text(run.text)
     directory = RunDirectory.open(out, run, command="quickstart")
-    if done := directory.result(QuickstartResult):
-        logger.info("%s: this quickstart is finished; its result is shown again", out)
-        return done
+    if finished := directory.result(QuickstartResult):
+        logger.info("%s: already finished; returning its result", out)
+        return finished
     directory.begin(run, command="quickstart")
     if documents:
         text.write(documents, seed=run.seed)
@@ -125,11 +125,11 @@ def quickstart(run: QuickstartRun, out: Path, *, listeners: Sequence[Listener] =
     tokenizer = _tokenizer(run, text, out / "tokenizer")
     logger.info("3/6 corpus")
     corpus = _corpus(text, tokenizer, out / "corpus")
-    plan = _pretrain_run(run, corpus, out / "pretrain", spent=time.monotonic() - began)
-    logger.info("4/6 pretraining for %s", plan.train.duration)
-    pretrained = pretrain.pretrain(plan, out / "pretrain", listeners=listeners)
+    pretrain_run = _pretrain_run(run, corpus, out / "pretrain", spent=time.monotonic() - started)
+    logger.info("4/6 pretraining for %s", pretrain_run.train.duration)
+    pretrained = pretrain.pretrain(pretrain_run, out / "pretrain", listeners=listeners)
     curve = _draw(out, pretrained)
-    logger.info("5/6 fine-tuning from the pretrained weights, then from random ones")
+    logger.info("5/6 fine-tuning from pretrained weights, then from random weights")
     tuned = finetune.finetune(_finetune_run(run, text, pretrained.model), out / "finetune", listeners=listeners)
     scratch = finetune.finetune(
         _finetune_run(run, text, pretrained.model, from_scratch=True), out / "from-scratch", listeners=listeners
@@ -144,43 +144,41 @@ def _tokenizer(run: QuickstartRun, text: TextFiles, directory: Path) -> Tokenize
     if directory.exists():
         return Tokenizer.load(directory)
     lines = [line for document in _rows(text.train) for line in document["text"].splitlines()]
-    settings = TokenizerSettings(vocab_size=run.vocab_size, input_sentence_size=MOST_LINES, seed=run.seed)
+    settings = TokenizerSettings(vocab_size=run.vocab_size, input_sentence_size=MAX_VOCABULARY_LINES, seed=run.seed)
     try:
         return train_tokenizer(lines, settings, directory)
     except VocabularyTooLargeError as error:
-        logger.warning("the text yields only %d pieces; the vocabulary gets as many", error.largest)
+        logger.warning("the text has only %d pieces; the vocabulary is reduced to this size", error.largest)
         return train_tokenizer(lines, settings.replace(vocab_size=error.largest), directory)
 
 
 def _corpus(text: TextFiles, tokenizer: Tokenizer, directory: Path) -> Path:
     if not directory.exists():
         settings = CorpusSettings(validation_fraction=0)
-        build_corpus([text.train], tokenizer, settings, directory, held_out=[text.held_out])
+        build_corpus([text.train], tokenizer, settings, directory, validation=[text.validation])
     return directory
 
 
 def _pretrain_run(run: QuickstartRun, corpus: Path, out: Path, *, spent: float) -> pretrain_settings.PretrainRun:
-    """Pretraining for the seconds that are left; a run that is there already keeps the length it was begun with."""
-    begun = RunDirectory(out).settings_file
-    if begun.exists():
-        duration = read_yaml(begun)["train"]["duration"]
+    """Settings of pretraining for the remaining time; a resumed run keeps its duration."""
+    settings_file = RunDirectory(out).settings_file
+    if settings_file.exists():
+        duration = read_yaml(settings_file)["train"]["duration"]
     else:
         total = 60 * run.minutes
-        duration = f"{max(LEAST_SHARE * total, (1 - RESERVED_SHARE) * total - spent):.0f} seconds"
-    overrides = [f"train.duration={duration}", f"seed={run.seed}", f"train.seed={run.seed}"]
+        duration = f"{max(MIN_PRETRAIN_SHARE * total, (1 - RESERVED_SHARE) * total - spent):.0f} seconds"
+    overrides = [f"train.duration={duration}", f"seed={run.seed}"]
     return pretrain_settings.load_pretrain_config("quickstart", overrides, corpus=corpus)
 
 
 def _finetune_run(
     run: QuickstartRun, text: TextFiles, model: Path, *, from_scratch: bool = False
 ) -> finetune_settings.FinetuneRun:
-    """The same rows, steps and settings for both; only the weights it starts from differ."""
+    """Settings of fine-tuning; the two runs differ in the initial weights only."""
     data = {"train": str(text.labelled_train), "dev": str(text.labelled_dev)}
-    steps = f"train.duration={max(1, round(FINETUNE_STEPS_A_MINUTE * run.minutes))} steps"
+    steps = f"train.duration={max(1, round(FINETUNE_STEPS_PER_MINUTE * run.minutes))} steps"
     given = {"model": str(model), "from_scratch": from_scratch, "data": data}
-    return finetune_settings.load_finetune_config(
-        "quickstart", [steps, f"seed={run.seed}", f"train.seed={run.seed}"], given=given
-    )
+    return finetune_settings.load_finetune_config("quickstart", [steps, f"seed={run.seed}"], given=given)
 
 
 def _draw(out: Path, pretrained: PretrainResult) -> Path:
@@ -218,19 +216,21 @@ def _result(
 
 
 def _fill_masks(text: TextFiles, model: Path, *, seed: int) -> tuple[FilledMask, ...]:
-    """One word masked in each of a few held-out sentences, drawn by chance."""
+    """Predictions for one random masked word in each of a few random validation sentences."""
     predictor, tokenizer = Predictor.load(model), Tokenizer.load(model)
-    paragraphs = [line for document in _rows(text.held_out) for line in document["text"].splitlines()]
+    paragraphs = [line for document in _rows(text.validation) for line in document["text"].splitlines()]
     rng = rng_for(seed, "quickstart masks")
     filled: list[FilledMask] = []
     for index in rng.permutation(len(paragraphs)):
         words = paragraphs[index].split()
-        whole = [place for place, word in enumerate(words) if word.isalpha() and len(tokenizer.encode(word)) == 1]
-        if len(filled) < MASKED_SENTENCES and FEWEST_WORDS <= len(words) <= MOST_WORDS and whole:
-            place = whole[rng.integers(len(whole))]
-            sentence = " ".join([*words[:place], "[MASK]", *words[place + 1 :]])
+        candidates_to_mask = [
+            index for index, word in enumerate(words) if word.isalpha() and len(tokenizer.encode(word)) == 1
+        ]
+        if len(filled) < MASKED_SENTENCES and MIN_WORDS <= len(words) <= MAX_WORDS and candidates_to_mask:
+            masked = candidates_to_mask[rng.integers(len(candidates_to_mask))]
+            sentence = " ".join([*words[:masked], "[MASK]", *words[masked + 1 :]])
             candidates = [candidate.word or candidate.piece for candidate in predictor.fill_mask(sentence)[0]]
-            filled.append(FilledMask(sentence, candidates, words[place]))
+            filled.append(FilledMask(sentence, candidates, words[masked]))
     return tuple(filled)
 
 

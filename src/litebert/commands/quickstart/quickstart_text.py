@@ -1,7 +1,7 @@
-"""The text of a quickstart: training and held-out documents, and labels that the text itself carries.
+"""The text of a quickstart: training and validation documents, and labelled paragraphs from both.
 
-Before: the documentation on this machine, or the user's files. After: `quickstart`, which reads the files written here
-like anybody's text. A document is held out whole, for pretraining and for the classifier alike.
+The label of a paragraph is its source: a file, a part of a file, or a Python package. Whole documents are in the
+validation split, for pretraining and for classification.
 """
 
 import hashlib
@@ -19,42 +19,42 @@ from litebert.errors import DataError
 from litebert.files import atomic_directory, write_text
 from litebert.randomness import rng_for
 
-HELD_OUT_SHARE = 0.06
-FEWEST_DOCUMENTS = 40
-"""With fewer than this, documents are cut into blocks of neighbouring lines, so that some can be held out."""
+VALIDATION_SHARE = 0.06
+MIN_DOCUMENTS = 40
+"""Fewer documents are cut into blocks of consecutive lines, so that the validation split is not empty."""
 PARTS_OF_ONE_FILE = 4
-MOST_FAMILIES = 12
-MOST_TRAIN_ROWS, MOST_DEV_ROWS = 50, 100
-"""Labelled paragraphs a family: few, as for most who need a classifier, and alike for all, so that no class rules."""
-FEWEST_WORDS = 8
+MAX_LABELS = 12
+MAX_TRAIN_ROWS, MAX_DEV_ROWS = 50, 100
+"""Labelled paragraphs per label: few, as in most small classification tasks, and balanced."""
+MIN_WORDS = 8
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class SplitText:
-    """Documents to train on and documents that training never sees, and the families that both have."""
+    """Training and validation documents, and the labels that both have."""
 
     train: list[Page]
-    held_out: list[Page]
-    families: list[str]
+    validation: list[Page]
+    labels: list[str]
 
 
 @dataclass(frozen=True)
 class TextFiles:
-    """Where the text of a quickstart lies."""
+    """The text files of a quickstart."""
 
     directory: Path
 
     @property
     def train(self) -> Path:
-        """Documents to train on, as JSON lines with `name` and `text`."""
+        """Training documents, as JSON lines with `name` and `text`."""
         return self.directory / "train.jsonl"
 
     @property
-    def held_out(self) -> Path:
-        """Documents to evaluate on."""
-        return self.directory / "held-out.jsonl"
+    def validation(self) -> Path:
+        """Validation documents, in the same format."""
+        return self.directory / "validation.jsonl"
 
     @property
     def labelled_train(self) -> Path:
@@ -63,33 +63,34 @@ class TextFiles:
 
     @property
     def labelled_dev(self) -> Path:
-        """Paragraphs of held-out documents with `label`."""
+        """Paragraphs of validation documents with `label`."""
         return self.directory / "labelled-dev.jsonl"
 
     def write(self, text: SplitText, *, seed: int) -> None:
-        """Write all four; which paragraphs are labelled is drawn by chance."""
+        """Write the four files; the labelled paragraphs are chosen at random."""
         with atomic_directory(self.directory) as temporary:
-            inside = TextFiles(temporary)
-            for path, pages in ((inside.train, text.train), (inside.held_out, text.held_out)):
+            files = TextFiles(temporary)
+            for path, pages in ((files.train, text.train), (files.validation, text.validation)):
                 _write(path, ({"name": page.name, "text": "\n".join(page.paragraphs)} for page in pages))
-            _write(inside.labelled_train, _rows(text.train, text.families, most=MOST_TRAIN_ROWS, seed=seed))
-            _write(inside.labelled_dev, _rows(text.held_out, text.families, most=MOST_DEV_ROWS, seed=seed))
-        logger.info("text: %d documents to train on, %d held out", len(text.train), len(text.held_out))
+            _write(files.labelled_train, _rows(text.train, text.labels, max_rows=MAX_TRAIN_ROWS, seed=seed))
+            _write(files.labelled_dev, _rows(text.validation, text.labels, max_rows=MAX_DEV_ROWS, seed=seed))
+        logger.info("text: %d training documents, %d validation documents", len(text.train), len(text.validation))
 
 
 def split_text(files: Sequence[str]) -> SplitText:
-    """The documents of `files`, or without any the documentation on this machine, some of them held out.
+    """Split the documents of `files`, or of the Python documentation without files, into training and validation.
 
-    Raises DataError where there are too few to hold some out, or fewer than two families to tell apart.
+    Raises:
+        DataError: There are fewer than two labels with training and validation paragraphs.
     """
     pages = _pages_of_files(files) if files else list(python_pages())
-    held_out = _held_out_names(pages, every_family=bool(files))
-    train, kept = ([page for page in pages if (page.name in held_out) is part] for part in (False, True))
-    return SplitText(train, kept, _families(train, kept))
+    names = _validation_names(pages, every_label=bool(files))
+    train, validation = ([page for page in pages if (page.name in names) is part] for part in (False, True))
+    return SplitText(train, validation, _labels(train, validation))
 
 
 def _pages_of_files(files: Sequence[str]) -> list[Page]:
-    """The documents of the user's files; a document's family is the file it is in or, with one file, the part of it."""
+    """The documents of files; the label of a document is its file or, with a single file, the part of the file."""
     found = find_files(files)
     counts: Counter[str] = Counter()
     pages = [
@@ -97,39 +98,39 @@ def _pages_of_files(files: Sequence[str]) -> list[Page]:
         for path in found
         for document in read_documents([path], CorpusSettings(), counts)
     ]
-    if len(pages) < FEWEST_DOCUMENTS:
+    if len(pages) < MIN_DOCUMENTS:
         pages = [block for page in pages for block in _blocks(page, lines=_lines_per_block(pages))]
     if len(found) == 1:
         pages = [
-            Page(page.name, f"part {1 + PARTS_OF_ONE_FILE * place // len(pages)}", page.paragraphs)
-            for place, page in enumerate(pages)
+            Page(page.name, f"part {1 + PARTS_OF_ONE_FILE * index // len(pages)}", page.paragraphs)
+            for index, page in enumerate(pages)
         ]
     return pages
 
 
 def _lines_per_block(pages: Sequence[Page]) -> int:
-    return max(1, sum(len(page.paragraphs) for page in pages) // (2 * FEWEST_DOCUMENTS))
+    return max(1, sum(len(page.paragraphs) for page in pages) // (2 * MIN_DOCUMENTS))
 
 
 def _blocks(page: Page, *, lines: int) -> list[Page]:
-    """A document as several of `lines` paragraphs each."""
+    """A document, cut into documents of `lines` paragraphs."""
     starts = range(0, len(page.paragraphs), lines)
-    return [Page(f"{page.name}+{start}", page.family, page.paragraphs[start : start + lines]) for start in starts]
+    return [Page(f"{page.name}+{start}", page.label, page.paragraphs[start : start + lines]) for start in starts]
 
 
-def _held_out_names(pages: Sequence[Page], *, every_family: bool) -> set[str]:
-    """The documents to hold out, by a hash of their text, so that none is chosen to suit.
+def _validation_names(pages: Sequence[Page], *, every_label: bool) -> set[str]:
+    """The validation documents, chosen by a hash of their text.
 
-    `every_family` holds one out of each family that has several with paragraphs to label, where chance holds out none.
+    `every_label` adds one document of each label that has several suitable documents but none in the validation split.
     """
-    names = {page.name for page in pages if _hash(page) < HELD_OUT_SHARE * 2**64}
-    families: dict[str, list[Page]] = {}
+    names = {page.name for page in pages if _hash(page) < VALIDATION_SHARE * 2**64}
+    by_label: dict[str, list[Page]] = {}
     for page in pages:
-        if every_family and _paragraphs(page):
-            families.setdefault(page.family, []).append(page)
-    for family in families.values():
-        if len(family) > 1 and names.isdisjoint(page.name for page in family):
-            names.add(min(family, key=_hash).name)
+        if every_label and _paragraphs(page):
+            by_label.setdefault(page.label, []).append(page)
+    for candidates in by_label.values():
+        if len(candidates) > 1 and names.isdisjoint(page.name for page in candidates):
+            names.add(min(candidates, key=_hash).name)
     return names
 
 
@@ -137,37 +138,37 @@ def _hash(page: Page) -> int:
     return int.from_bytes(hashlib.blake2b("\n".join(page.paragraphs).encode(), digest_size=8).digest(), "little")
 
 
-def _families(train: Sequence[Page], held_out: Sequence[Page]) -> list[str]:
-    """The families with most text, of those that are on both sides."""
-    training: Counter[str] = Counter()
+def _labels(train: Sequence[Page], validation: Sequence[Page]) -> list[str]:
+    """The labels with the most training paragraphs, among those that also have validation paragraphs."""
+    train_rows: Counter[str] = Counter()
     for page in train:
-        training[page.family] += len(_paragraphs(page))
-    elsewhere = {page.family for page in held_out if _paragraphs(page)}
-    common = [family for family, rows in training.most_common() if rows and family in elsewhere]
+        train_rows[page.label] += len(_paragraphs(page))
+    validation_labels = {page.label for page in validation if _paragraphs(page)}
+    common = [label for label, rows in train_rows.most_common() if rows and label in validation_labels]
     if len(common) < 2:
         raise DataError(
-            f"the text: {len(train) + len(held_out)} documents, of which {len(common)} sources have paragraphs of "
-            f"{FEWEST_WORDS} words both to train on and to hold out, expected two or more; give more text or more files"
+            f"text: {len(common)} labels have training and validation paragraphs of {MIN_WORDS} words or more "
+            f"({len(train) + len(validation)} documents), expected two or more; give more text or more files"
         )
-    return sorted(common[:MOST_FAMILIES])
+    return sorted(common[:MAX_LABELS])
 
 
 def _paragraphs(page: Page) -> list[str]:
-    return [text for text in page.paragraphs if len(text.split()) >= FEWEST_WORDS]
+    return [text for text in page.paragraphs if len(text.split()) >= MIN_WORDS]
 
 
-def _rows(pages: Sequence[Page], families: Sequence[str], *, most: int, seed: int) -> list[dict[str, str]]:
-    """At most `most` paragraphs of each family, drawn by chance."""
+def _rows(pages: Sequence[Page], labels: Sequence[str], *, max_rows: int, seed: int) -> list[dict[str, str]]:
+    """At most `max_rows` random paragraphs of each label."""
     rows = []
-    for family in families:
-        own = [
-            {"text": text, "label": family, "document": page.name}
+    for label in labels:
+        candidates = [
+            {"text": text, "label": label, "document": page.name}
             for page in pages
-            if page.family == family
+            if page.label == label
             for text in _paragraphs(page)
         ]
-        chosen = rng_for(seed, "quickstart rows", family).permutation(len(own))[:most]
-        rows += [own[index] for index in sorted(chosen)]
+        chosen = rng_for(seed, "quickstart rows", label).permutation(len(candidates))[:max_rows]
+        rows += [candidates[index] for index in sorted(chosen)]
     return rows
 
 

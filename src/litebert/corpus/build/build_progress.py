@@ -1,4 +1,4 @@
-"""How far a build has come. Before: build, which tells of each shard. After: log lines, or the bar of the command."""
+"""Progress of a corpus build: shares, rates and the remaining time."""
 
 import logging
 import time
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from litebert.corpus.build.shard_writer import ShardRecord
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class BuildProgress:
-    """What is done, after one more shard."""
+    """State of a build after one more shard."""
 
     shards: int
     documents: int
@@ -20,36 +20,36 @@ class BuildProgress:
     share_read: float | None
     """Share of the files that is in finished shards; None if the text does not come from files."""
     megabytes_per_second: float
-    """Text tokenized a second, shards that were kept from before left aside."""
+    """Text tokenized per second, without shards of an interrupted build."""
     seconds_left: float | None
-    """Estimate; None without a share or a rate to tell it by."""
+    """Estimate; None if the share or the rate is unknown."""
 
     def __str__(self) -> str:
         share = "" if self.share_read is None else f"{self.share_read:.1%}, "
         left = "" if self.seconds_left is None else f", {clock(self.seconds_left)} left"
-        done = f"{self.shards:,} shards, {self.documents:,} documents, {self.tokens:,} tokens"
-        return f"{share}{done}, {self.megabytes_per_second:.1f} MB/s{left}"
+        finished = f"{self.shards:,} shards, {self.documents:,} documents, {self.tokens:,} tokens"
+        return f"{share}{finished}, {self.megabytes_per_second:.1f} MB/s{left}"
 
 
-Listener = Callable[[BuildProgress], None]
+ProgressCallback = Callable[[BuildProgress], None]
 
 
 class LogProgress:
-    """A log line at the first shard and then no more often than every `seconds`."""
+    """Logs progress at the first shard and then at most every `seconds` seconds."""
 
     def __init__(self, *, seconds: float = 10.0) -> None:
         self._seconds = seconds
         self._last = -float("inf")
 
     def __call__(self, progress: BuildProgress) -> None:
-        """Log what is done, if it is time."""
+        """Log the progress if the last line is old enough."""
         if time.monotonic() - self._last >= self._seconds:
             self._last = time.monotonic()
-            log.info("corpus: %s", progress)
+            logger.info("corpus: %s", progress)
 
 
 class BuildTracker:
-    """Adds up shards; the clock starts at the first one that was not kept from before."""
+    """Adds up shards; the time is measured from the first shard that is not reused."""
 
     def __init__(self, total_bytes: int) -> None:
         self._total_bytes = total_bytes
@@ -57,7 +57,7 @@ class BuildTracker:
         self._began = time.monotonic()
 
     def add(self, record: ShardRecord, read_bytes: int) -> BuildProgress:
-        """Progress with one more shard, which was full when `read_bytes` of the files had been read."""
+        """Progress with one more shard, for which `read_bytes` bytes of the files had been read."""
         self._shards += 1
         self._documents += record.entry.documents
         self._tokens += record.entry.tokens

@@ -1,7 +1,4 @@
-"""How a corpus is built. Before: a recipe or a command line. After: build.
-
-How examples are drawn from it is example_settings.
-"""
+"""Settings for building a corpus; sampling/sampling_settings.py has those for drawing examples from it."""
 
 from typing import Literal, Self
 
@@ -14,36 +11,36 @@ class CorpusSettings(Settings):
     """How text files become a corpus directory."""
 
     sentences: Literal["split", "line"] = "split"
-    """`split`: lines are paragraphs, cut into sentences by punctuation. `line`: every line is one sentence."""
+    """`split`: lines are paragraphs, which are split into sentences by punctuation. `line`: every line is a sentence."""
     documents: Literal["blank_line", "file"] = "blank_line"
-    """What ends a document in a text file: a blank line, or only the end of the file."""
+    """What ends a document of a text file: a blank line, or only the end of the file."""
     text_key: str = "text"
-    """Key (JSON lines) or column (Parquet) that holds the text of a document."""
+    """Key (JSON lines) or column (Parquet, data sets) of the text of a document."""
     validation_fraction: float = Field(default=0.01, ge=0, lt=1)
-    """Share of documents, chosen by a hash of their content, that are kept for evaluation."""
+    """Share of the documents in the validation split, chosen by a hash of their content."""
     min_document_chars: int = Field(default=0, ge=0)
-    """Characters a document must have at least."""
+    """Minimum number of characters of a document."""
     max_document_chars: int | None = Field(default=None, gt=0)
-    """Characters a document may have at most; less than a quarter of `shard_bytes`."""
+    """Maximum number of characters of a document; less than a quarter of `shard_bytes`."""
     min_sentences: int = Field(default=1, gt=0)
-    """Sentences a document must have at least; two, so that every document has an order to predict."""
+    """Minimum number of sentences of a document; with 2, every document has an order to predict."""
     dedup_exact: bool = False
-    """Keep only the first of documents with exactly the same lines; takes about 100 bytes of memory a document."""
+    """Keep only the first of documents with exactly the same lines; needs about 100 bytes of memory per document."""
     dedup_minhash_threshold: float | None = Field(default=None, ge=0.5, le=1)
-    """Keep only the first of documents of which this share of all five-word sequences is the same, such as 0.8;
-    takes about 300 bytes of memory a document."""
+    """Keep only the first of documents whose sets of five-word sequences have at least this Jaccard index, such as
+    0.8; needs about 300 bytes of memory per document."""
     invalid_utf8: Literal["replace", "error"] = "replace"
-    """What to do with bytes that are not UTF-8: put U+FFFD in their place and count the lines, or stop."""
+    """Bytes that are not UTF-8: replace them by U+FFFD and count the lines, or stop."""
     invalid_rows: Literal["error", "skip"] = "error"
-    """What to do with rows of JSON lines or Parquet that hold no text: stop, or leave them out and count them."""
+    """Rows of JSON lines, Parquet or data sets without text: stop, or skip and count them."""
     max_sentence_chars: int = Field(default=10_000, gt=0)
-    """Characters after which a sentence is cut at a space, so that no single line can exhaust the memory."""
+    """Maximum number of characters of a sentence; a longer one is cut at a space."""
     shard_bytes: int = Field(default=32 * 2**20, gt=0)
-    """UTF-8 text a shard holds, about; a longer document is cut into several."""
+    """Approximate size of a shard in bytes of UTF-8 text; a longer document is cut into parts."""
 
     @model_validator(mode="after")
-    def _longest_document_is_seen_whole(self) -> Self:
-        # A character has at most four bytes: a document that is cut is longer than any limit, at its first part.
+    def _max_document_fits_into_a_shard(self) -> Self:
+        # A character has at most four bytes, so the first part of a cut document already exceeds the maximum.
         if self.max_document_chars is not None and self.max_document_chars >= self.shard_bytes / 4:
             raise ValueError(
                 f"max_document_chars {self.max_document_chars} must be less than a quarter of shard_bytes "

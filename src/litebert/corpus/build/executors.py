@@ -1,7 +1,7 @@
-"""A build spread over machines by datatrove's executors, with the bytes of one on this machine. Before: build.
+"""Distributed corpus builds with the executors of datatrove; the bytes are those of a build in one process.
 
-Three stages, each a set of tasks that datatrove starts after the one before: one task plans, which leaves the text of
-every shard in a file; many write the shards; one publishes. All machines must see the same directory.
+There are three stages, which datatrove starts one after the other: one task plans, and writes the text of every shard
+to a file; many tasks write the shards; one task publishes the corpus. All machines need the same file system.
 """
 
 import json
@@ -19,7 +19,7 @@ from litebert.corpus.build.shard_writer import finished_shard, write_shard
 from litebert.errors import ConfigError, LitebertError, MissingExtraError
 from litebert.files import write_bytes, write_json
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 Executor = Literal["local", "slurm", "ray"]
 TASKS = "tasks"
@@ -28,7 +28,7 @@ PLAN = "plan.json"
 
 @dataclass(frozen=True)
 class Stage:
-    """A step that datatrove calls in each of its tasks."""
+    """A pipeline step that datatrove calls in each task of a stage."""
 
     name: str
     build: CorpusBuild
@@ -38,44 +38,42 @@ class Stage:
         return f"litebert corpus build, {self.name}: {self.build.out}"
 
     def __call__(self, data: Any, rank: int, world_size: int) -> None:
-        """Do the share of task `rank`; nothing is handed from step to step but files."""
+        """Run the part of task `rank`; stages communicate by files only."""
         self.run(self.build, rank, world_size)
 
 
 def build_with_datatrove(build: CorpusBuild, executor: Executor, *, tasks: int, options: Mapping[str, Any]) -> Path:
-    """Start a build whose shards are written by `tasks` tasks, and give the directory of its logs.
+    """Start a build whose shards are written by `tasks` tasks, and return the directory of its logs.
 
-    Slurm's jobs go on after this returns.
-
-    `options` are arguments of datatrove's executor of that name, such as partition and time for Slurm. The files are
-    paths, not documents.
+    Slurm jobs continue after this returns. `options` are arguments of the datatrove executor, such as partition and
+    time for Slurm. `build.files` must be paths, not documents.
 
     Raises:
-        ConfigError: The corpus exists, or the options do not suit the executor.
+        ConfigError: The corpus exists, or the executor does not accept the options.
         MissingExtraError: datatrove (or ray) is not installed.
     """
-    build.check(workers=tasks)
+    build.validate(workers=tasks)
     executor_class = _executor_class(executor)
     logs = build.directory.with_suffix(".logs")
 
-    def after(previous: Any, name: str, run: Callable[[CorpusBuild, int, int], None], size: int) -> Any:
+    def stage_after(previous: Any, name: str, run: Callable[[CorpusBuild, int, int], None], size: int) -> Any:
         pipeline, folder = [Stage(name, build, run)], str(logs / name)
-        # A shard that is there is known by its digest; a marker of another build would make a task do nothing.
+        # Finished shards are recognised by their digest; a completion marker of another build would skip a task.
         own = {"pipeline": pipeline, "tasks": size, "logging_dir": folder, "depends": previous, "skip_completed": False}
         return executor_class(**{**options, **own})
 
     try:
-        planned = after(None, "plan", plan_to_files, 1)
-        written = after(planned, "write", write_planned, tasks)
-        published = after(written, "publish", publish_written, 1)
+        planned = stage_after(None, "plan", plan_to_files, 1)
+        written = stage_after(planned, "write", write_planned, tasks)
+        published = stage_after(written, "publish", publish_written, 1)
     except TypeError as error:
-        raise ConfigError(f"executor {executor}: {error}; see datatrove's documentation of the executor") from None
+        raise ConfigError(f"executor {executor}: {error}; see the documentation of the datatrove executor") from None
     published.run()
     return logs
 
 
 def plan_to_files(build: CorpusBuild, rank: int = 0, world_size: int = 1) -> None:
-    """Write the text of every shard to a file of its own, and at last a list of them with what was noted."""
+    """Write the text of every shard to its own file, and finally the list of shards with counts and sources."""
     directory = build.directory / TASKS
     (directory / PLAN).unlink(missing_ok=True)
     reading, shards = Reading(), []
@@ -87,24 +85,24 @@ def plan_to_files(build: CorpusBuild, rank: int = 0, world_size: int = 1) -> Non
 
 
 def write_planned(build: CorpusBuild, rank: int, world_size: int) -> None:
-    """Write every `world_size`-th shard of the plan, from `rank` on."""
+    """Write every `world_size`-th shard of the plan, starting with `rank`."""
     shards = _plan(build)["shards"]
     for number in range(rank, len(shards), world_size):
         path, source = shards[number]
         values = json.loads(_file(build.directory / TASKS, number).read_bytes().decode("utf-8", "surrogatepass"))
         task = ShardTask(build.directory, path, source, **values)
         record = write_shard(task, tokenizer=build.tokenizer, settings=build.settings)
-        log.info("%s: %d documents, %d tokens", path, record.entry.documents, record.entry.tokens)
+        logger.info("%s: %d documents, %d tokens", path, record.entry.documents, record.entry.tokens)
 
 
 def publish_written(build: CorpusBuild, rank: int = 0, world_size: int = 1) -> None:
-    """Make the corpus of the shards, all of which must have been written."""
+    """Publish the corpus; all shards must have been written."""
     plan = _plan(build)
     records = [finished_shard(build.directory / path, source) for path, source in plan["shards"]]
     written = [record for record in records if record is not None]
     if len(written) < len(records):
         missing = len(records) - len(written)
-        raise LitebertError(f"{build.directory}: {missing} shards are not written; run the same command again")
+        raise LitebertError(f"{build.directory}: {missing} shards are missing; run the same command again")
     build.publish(written, Reading(counts=Counter(plan["counts"]), sources=plan["sources"]), seconds=0)
 
 
@@ -114,7 +112,7 @@ def _plan(build: CorpusBuild) -> dict[str, Any]:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise LitebertError(
-            f"{path}: missing, so the text was not read to its end; run the same command again"
+            f"{path}: missing, so the planning stage did not finish; run the same command again"
         ) from None
 
 
@@ -123,11 +121,11 @@ def _file(directory: Path, number: int) -> Path:
 
 
 def _executor_class(executor: Executor) -> Callable[..., Any]:
-    """The class of datatrove, which imports ray only for its own."""
+    """The executor class of datatrove."""
     names = {"local": "LocalPipelineExecutor", "slurm": "SlurmPipelineExecutor", "ray": "RayPipelineExecutor"}
     try:
         if executor == "ray":
-            import_module("ray")  # datatrove itself complains only later
+            import_module("ray")  # datatrove would report a missing ray only later
         return getattr(import_module(f"datatrove.executor.{executor}"), names[executor])
     except ImportError as error:
         package = (error.name or "datatrove").partition(".")[0]

@@ -1,4 +1,4 @@
-"""Work spread over processes, results in order. Before: build's list of shards. After: shards on disk."""
+"""A parallel map over processes with results in order."""
 
 import multiprocessing
 from collections import deque
@@ -14,9 +14,10 @@ Result = TypeVar("Result")
 
 
 def run_in_order(function: Callable[[Task], Result], tasks: Iterable[Task], *, workers: int) -> Iterator[Result]:
-    """`function` of each task, in the order of the tasks; at most one task more than `workers` is in memory.
+    """Yield `function` of each task, in the order of the tasks; at most `workers` + 1 tasks are in memory.
 
-    One worker is this process. More are spawned, so a script must call this below `if __name__ == "__main__":`.
+    With one worker everything runs in this process. More workers are spawned, so a script must call this below
+    `if __name__ == "__main__":`.
     """
     if workers == 1:
         yield from map(function, tasks)
@@ -27,7 +28,7 @@ def run_in_order(function: Callable[[Task], Result], tasks: Iterable[Task], *, w
     except BrokenProcessPool as error:
         raise LitebertError(
             "a worker process died (out of memory, or a script without `if __name__ == '__main__':`); "
-            "run the same command again, with fewer workers if memory was short: finished shards are kept"
+            "run the same command again, with fewer workers if memory was short: finished shards are reused"
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

@@ -1,7 +1,7 @@
-"""Paragraphs to sentences, by punctuation alone. Before: documents. After: token ids (build).
+"""Sentence splitting by punctuation.
 
-No word lists, so the same rule serves every language. It errs on the side of too few cuts: a missed one makes a longer
-sentence, a wrong one breaks a thought.
+There are no word lists, so the same rule works for every language. It prefers too few cuts: a missed boundary makes a
+longer sentence, a wrong one breaks a sentence.
 """
 
 import re
@@ -18,28 +18,28 @@ BOUNDARY = re.compile(
     rf"(?<=[{FULL_WIDTH}])[{FULL_WIDTH}]*+[」』”’）】》]*+\s*+"
     rf"|(?<=[{SPACED}])[{SPACED}]*+[\"'”’»›)\]]*+\s++)"
 )
-"""One set of characters at the front: the expression engine skips to the next of them, which is most of the speed."""
+"""It starts with one character set: the engine searches for the next match of the set, which makes it fast."""
 ASCII_BOUNDARY = re.compile(r"[.!?][.!?]*+[\"')\]]*+\s++(?![a-z])")
-"""BOUNDARY for text of ASCII characters alone, where lower case needs no call to be known."""
+"""BOUNDARY for ASCII text, where the expression itself can exclude lower case."""
 ABBREVIATION = re.compile(r"(?:^|[\s.(\-])(\w{1,3})\Z")
-"""A short word before a stop, of which a single letter (`J. Smith`) and a capitalised word (`St. Mary`) ends none."""
-LONGEST_ABBREVIATION = 3
+"""A short word before a full stop; a single letter (`J. Smith`) or a capitalised word (`St. Mary`) is an abbreviation."""
+MAX_ABBREVIATION_CHARS = 3
 
 
 def split_sentences(paragraph: str) -> list[str]:
-    """The sentences of a paragraph; together they hold all of its characters except the spaces between them."""
+    """The sentences of a paragraph; together they have all of its characters except spaces between them."""
     boundary = ASCII_BOUNDARY if paragraph.isascii() else BOUNDARY
     spans = (match.span() for match in boundary.finditer(paragraph))
     edges = [0, *(end for stop, end in spans if _ends_sentence(paragraph, stop, end)), len(paragraph)]
     return [sentence for start, end in pairwise(edges) if (sentence := paragraph[start:end].strip())]
 
 
-def cut_long(sentence: str, *, longest: int) -> Iterator[str]:
-    """The sentence in pieces of at most `longest` characters, cut at a space where there is one."""
+def split_long_sentence(sentence: str, *, max_chars: int) -> Iterator[str]:
+    """Pieces of a sentence of at most `max_chars` characters, cut at a space if there is one."""
     start = 0
-    while len(sentence) - start > longest:
-        space = sentence.rfind(" ", start + 1, start + longest + 1)
-        cut = space if space > 0 else start + longest
+    while len(sentence) - start > max_chars:
+        space = sentence.rfind(" ", start + 1, start + max_chars + 1)
+        cut = space if space > 0 else start + max_chars
         yield sentence[start:cut].rstrip()
         start = cut
         while sentence[start : start + 1].isspace():
@@ -49,16 +49,16 @@ def cut_long(sentence: str, *, longest: int) -> Iterator[str]:
 
 
 def _ends_sentence(paragraph: str, stop: int, following: int) -> bool:
-    """Whether the text behind a boundary goes on like a new sentence: not in lower case, not after an abbreviation.
+    """Whether a boundary ends a sentence: no lower case letter follows, and no abbreviation precedes it.
 
-    The punctuation begins at `stop`, the text goes on at `following`.
+    The punctuation starts at `stop`, the following text at `following`.
     """
     if paragraph[following : following + 1].islower():
         return False
     if paragraph[stop] != "." or not paragraph[stop + 1].isspace():
         return True
-    before = paragraph[max(0, stop - LONGEST_ABBREVIATION - 1) : stop]
-    if len(before) > LONGEST_ABBREVIATION and before.isalnum():
+    before = paragraph[max(0, stop - MAX_ABBREVIATION_CHARS - 1) : stop]
+    if len(before) > MAX_ABBREVIATION_CHARS and before.isalnum():
         return True
     short = ABBREVIATION.search(before)
     return not (short and (len(short[1]) == 1 or short[1].istitle()))

@@ -1,6 +1,6 @@
-"""Which document goes into which shard. Before: filters. After: shard_writer, in any process.
+"""Assignment of documents to shards.
 
-The plan depends on the documents and the settings alone, so a second run makes the same tasks with the same digests.
+The plan depends on the documents and the settings only, so a second build has the same tasks with the same digests.
 """
 
 import hashlib
@@ -8,71 +8,66 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from litebert.corpus.readers.documents import Document
 from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.dedup.filters import DocumentWithSplit, text_of
 from litebert.corpus.format.shards import SPLITS, Split
 
 
 @dataclass(frozen=True)
 class ShardTask:
-    """The text of one shard, and where its arrays go."""
+    """The text of one shard and the directory of its arrays."""
 
     building: Path
-    """The directory that is to become the corpus."""
+    """The directory that is renamed to the corpus at the end."""
     path: str
-    """Directory of the shard in it, such as `train/00003`."""
+    """Shard directory in it, such as `train/00003`."""
     source: str
-    """Hex digest of the text and of all that decides what becomes of it."""
+    """Hex digest of the text and of everything else that determines the shard."""
     documents: tuple[tuple[str, ...], ...]
     text_bytes: int
 
 
-def plan_shards(
-    documents: Iterable[tuple[Document, Split | None]],
-    *,
-    building: Path,
-    key: str,
-    settings: CorpusSettings,
-) -> Iterator[ShardTask]:
-    """Documents gathered into shards of about `settings.shard_bytes`; a split of None is drawn from the content.
-
-    `key` enters every task's digest: whatever else the bytes of a shard depend on.
-    """
-    parts = {split: _Part(split) for split in SPLITS}
-    for document, split in documents:
-        content = "\n".join(document.sentences).encode("utf-8", "replace")
-        digest = hashlib.blake2b(content, digest_size=16).digest()
-        part = parts[split or _drawn_split(digest, settings.validation_fraction)]
-        part.add(document, digest, len(content))
-        if part.text_bytes >= settings.shard_bytes:
-            yield part.close(building, key)
-    yield from (part.close(building, key) for part in parts.values() if part.documents)
-
-
 @dataclass
-class _Part:
+class _OpenShard:
     """The shard of a split that is being filled."""
 
-    split: Split
-    number: int = 0
     documents: list[tuple[str, ...]] = field(default_factory=list)
     digests: list[bytes] = field(default_factory=list)
     text_bytes: int = 0
 
-    def add(self, document: Document, digest: bytes, text_bytes: int) -> None:
-        self.documents.append(document.sentences)
+    def add(self, sentences: tuple[str, ...], digest: bytes, text_bytes: int) -> None:
+        self.documents.append(sentences)
         self.digests.append(digest)
         self.text_bytes += text_bytes
 
-    def close(self, building: Path, key: str) -> ShardTask:
-        """The task of the shard; the part goes on with the next one."""
+    def to_task(self, building: Path, path: str, key: str) -> ShardTask:
         source = hashlib.blake2b(key.encode() + b"".join(self.digests), digest_size=16).hexdigest()
-        path = f"{self.split}/{self.number:05d}"
-        task = ShardTask(building, path, source, tuple(self.documents), self.text_bytes)
-        self.__init__(self.split, self.number + 1)
-        return task
+        return ShardTask(building, path, source, tuple(self.documents), self.text_bytes)
 
 
-def _drawn_split(digest: bytes, validation_fraction: float) -> Split:
-    """The same document is on the same side in every build, wherever it stands."""
-    return "held_out" if int.from_bytes(digest[:8], "big") < validation_fraction * 2**64 else "train"
+def plan_shards(
+    documents: Iterable[DocumentWithSplit], *, building: Path, key: str, settings: CorpusSettings
+) -> Iterator[ShardTask]:
+    """Group documents into shards of about `settings.shard_bytes`; a split of None is chosen by the content.
+
+    `key` is part of the digest of every task: everything else that the bytes of a shard depend on.
+    """
+    shards = {split: _OpenShard() for split in SPLITS}
+    finished = dict.fromkeys(SPLITS, 0)
+    for document, given_split in documents:
+        content = text_of(document).encode("utf-8", "replace")
+        digest = hashlib.blake2b(content, digest_size=16).digest()
+        split = given_split or _split_by_digest(digest, settings.validation_fraction)
+        shards[split].add(document.sentences, digest, len(content))
+        if shards[split].text_bytes >= settings.shard_bytes:
+            yield shards[split].to_task(building, f"{split}/{finished[split]:05d}", key)
+            shards[split] = _OpenShard()
+            finished[split] += 1
+    for split, shard in shards.items():
+        if shard.documents:
+            yield shard.to_task(building, f"{split}/{finished[split]:05d}", key)
+
+
+def _split_by_digest(digest: bytes, validation_fraction: float) -> Split:
+    """The split of a document, which is the same in every build."""
+    return "validation" if int.from_bytes(digest[:8], "big") < validation_fraction * 2**64 else "train"

@@ -1,4 +1,4 @@
-"""The text of one shard to its arrays on disk, in whichever process. Before: plan. After: shards are read."""
+"""Tokenize the text of one shard and write its arrays."""
 
 import hashlib
 import json
@@ -10,21 +10,21 @@ from pathlib import Path
 
 import numpy as np
 
-from litebert.corpus.build.shard_plan import ShardTask
-from litebert.corpus.build.sentence_splitter import cut_long, split_sentences
 from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.build.sentence_splitter import split_long_sentence, split_sentences
+from litebert.corpus.build.shard_plan import ShardTask
 from litebert.corpus.format.shards import Shard, ShardEntry, token_dtype
 from litebert.files import atomic_directory, write_json
 from litebert.tokenization.tokenizer import Tokenizer
 
 RECORD = "shard.json"
-CHUNK_CHARACTERS = 2**19
-"""Text tokenized at a time: enough to be fast, little enough to keep the lists of ids small."""
+CHUNK_CHARS = 2**19
+"""Text tokenized at a time: large enough to be fast, small enough that the lists of ids need little memory."""
 
 
 @dataclass(frozen=True)
 class ShardRecord:
-    """What a finished shard says of itself; its presence with the right `source` means that it need not be redone."""
+    """Description of a finished shard, stored in it; a build reuses the shard if `source` is that of its task."""
 
     entry: ShardEntry
     source: str
@@ -36,7 +36,7 @@ class ShardRecord:
 
 
 def write_shard(task: ShardTask, *, tokenizer: Tokenizer, settings: CorpusSettings) -> ShardRecord:
-    """Tokenize and write a shard, all or nothing, unless an earlier build has done it."""
+    """Tokenize and write a shard atomically, unless an earlier build finished it."""
     directory = task.building / task.path
     finished = finished_shard(directory, task.source)
     if finished:
@@ -52,7 +52,7 @@ def write_shard(task: ShardTask, *, tokenizer: Tokenizer, settings: CorpusSettin
 
 
 def finished_shard(directory: Path, source: str) -> ShardRecord | None:
-    """What the shard in a directory says of itself, if it was made from that source."""
+    """The record of the shard in a directory, if there is one that was made from that source."""
     try:
         values = json.loads((directory / RECORD).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -64,25 +64,25 @@ def finished_shard(directory: Path, source: str) -> ShardRecord | None:
 def _encode(
     documents: Sequence[Sequence[str]], tokenizer: Tokenizer, settings: CorpusSettings, counts: Counter[str]
 ) -> Shard:
-    """Token ids of all sentences; sentences and documents that have none are left out and counted."""
+    """Token ids of all sentences; empty sentences and documents with too few sentences are left out and counted."""
     per_document: list[int] = []
     tokens, lengths = _tokenize(_chunks(documents, settings, counts, per_document), tokenizer)
     owner = np.repeat(np.arange(len(per_document)), per_document)
     sizes = np.bincount(owner[lengths > 0], minlength=len(per_document))
-    enough = sizes >= settings.min_sentences
-    kept = (lengths > 0) & enough[owner]
-    tokens = tokens if enough[sizes > 0].all() else tokens[np.repeat(enough[owner], lengths)]
+    long_enough = sizes >= settings.min_sentences
+    used = (lengths > 0) & long_enough[owner]
+    tokens = tokens if long_enough[sizes > 0].all() else tokens[np.repeat(long_enough[owner], lengths)]
     counts["sentences without tokens"] += int(np.sum(lengths == 0))
     counts["documents without tokens"] += int(np.sum(sizes == 0))
-    counts["documents of too few sentences"] += int(np.sum((sizes > 0) & ~enough))
+    counts["documents with too few sentences"] += int(np.sum((sizes > 0) & ~long_enough))
     counts["unknown tokens"] += int(np.sum(tokens == tokenizer.unk_id))
-    return Shard(tokens, _edges(lengths[kept]), _edges(sizes[enough & (sizes > 0)]))
+    return Shard(tokens, _edges(lengths[used]), _edges(sizes[long_enough & (sizes > 0)]))
 
 
 def _chunks(
     documents: Sequence[Sequence[str]], settings: CorpusSettings, counts: Counter[str], per_document: list[int]
 ) -> Iterator[list[str]]:
-    """The sentences of all documents, some at a time; `per_document` takes the number of each document's."""
+    """The sentences of all documents in chunks; the number of sentences of each document is added to `per_document`."""
     chunk: list[str] = []
     size = 0
     for document in documents:
@@ -92,7 +92,7 @@ def _chunks(
             per_document[-1] += len(sentences)
             chunk += sentences
             size += len(line)
-            if size >= CHUNK_CHARACTERS:
+            if size >= CHUNK_CHARS:
                 yield chunk
                 chunk, size = [], 0
     yield chunk
@@ -103,11 +103,13 @@ def _sentences(line: str, settings: CorpusSettings, counts: Counter[str]) -> lis
     if len(line) <= settings.max_sentence_chars:
         return sentences
     counts["sentences cut"] += sum(len(sentence) > settings.max_sentence_chars for sentence in sentences)
-    return [part for sentence in sentences for part in cut_long(sentence, longest=settings.max_sentence_chars)]
+    return [
+        part for sentence in sentences for part in split_long_sentence(sentence, max_chars=settings.max_sentence_chars)
+    ]
 
 
 def _tokenize(chunks: Iterable[list[str]], tokenizer: Tokenizer) -> tuple[np.ndarray, np.ndarray]:
-    """All ids in a row, and the number of ids of each sentence."""
+    """The ids of all sentences, concatenated, and the number of ids of each sentence."""
     dtype = token_dtype(tokenizer.vocab_size)
     tokens, lengths = [np.zeros(0, dtype)], [np.zeros(0, np.int64)]
     for chunk in chunks:

@@ -1,1 +1,1 @@
-"""Documents that stay out of a corpus. Before: readers. After: build."""
+"""Removal of duplicate and unsuitable documents. Before: readers. After: build."""

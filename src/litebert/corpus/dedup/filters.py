@@ -1,4 +1,4 @@
-"""Which documents stay out of a corpus, each counted by reason. Before: documents. After: plan."""
+"""Filters by length and for duplicates; every removed document is counted by reason."""
 
 import hashlib
 from collections import Counter, deque
@@ -7,37 +7,37 @@ from collections.abc import Iterable, Iterator
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.parallel_map import run_in_order
 from litebert.corpus.dedup.minhash import Signature, signature
-from litebert.corpus.dedup.near_duplicates import NearDuplicates
+from litebert.corpus.dedup.near_duplicates import NearDuplicateIndex
 from litebert.corpus.format.shards import Split
 from litebert.corpus.readers.documents import Document
 
-BATCH_CHARACTERS = 2**20
-"""Text whose signatures are made in one go."""
+BATCH_CHARS = 2**20
+"""Size of the text whose signatures are computed in one task."""
 
 DocumentWithSplit = tuple[Document, Split | None]
-"""A document with the split it must go to, or None if its content decides."""
+"""A document with its split, or with None if the hash of its content decides."""
 
 
-def filtered(
+def filter_documents(
     documents: Iterable[DocumentWithSplit], settings: CorpusSettings, counts: Counter[str], *, workers: int = 1
 ) -> Iterator[DocumentWithSplit]:
-    """The documents that the settings let through, in order; `workers` processes make signatures."""
-    kept = _of_right_length(documents, settings, counts)
+    """The documents that pass the filters of the settings, in order; signatures are computed by `workers` processes."""
+    documents = _filter_length(documents, settings, counts)
     if settings.dedup_exact:
-        kept = _different(kept, counts)
+        documents = _filter_exact_duplicates(documents, counts)
     if settings.dedup_minhash_threshold is not None:
-        kept = _dissimilar(kept, settings.dedup_minhash_threshold, counts, workers=workers)
-    return kept
+        documents = _filter_near_duplicates(documents, settings.dedup_minhash_threshold, counts, workers=workers)
+    return documents
 
 
-def _of_right_length(
+def _filter_length(
     documents: Iterable[DocumentWithSplit], settings: CorpusSettings, counts: Counter[str]
 ) -> Iterator[DocumentWithSplit]:
-    """The parts of a document that was cut share its fate: its first part alone is longer than any limit."""
-    longest = settings.max_document_chars
+    """All parts of a cut document pass or fail together, because its first part alone exceeds any maximum."""
+    maximum = settings.max_document_chars
     for document, split in documents:
         characters = sum(map(len, document.sentences))
-        if longest is not None and (document.continues or characters > longest):
+        if maximum is not None and (document.continues or characters > maximum):
             counts["documents too long"] += 1
         elif characters < settings.min_document_chars and not document.continues:
             counts["documents too short"] += 1
@@ -45,7 +45,9 @@ def _of_right_length(
             yield document, split
 
 
-def _different(documents: Iterable[DocumentWithSplit], counts: Counter[str]) -> Iterator[DocumentWithSplit]:
+def _filter_exact_duplicates(
+    documents: Iterable[DocumentWithSplit], counts: Counter[str]
+) -> Iterator[DocumentWithSplit]:
     seen: set[bytes] = set()
     for document, split in documents:
         digest = hashlib.blake2b(text_of(document).encode("utf-8", "replace"), digest_size=16).digest()
@@ -56,22 +58,22 @@ def _different(documents: Iterable[DocumentWithSplit], counts: Counter[str]) -> 
         yield document, split
 
 
-def _dissimilar(
+def _filter_near_duplicates(
     documents: Iterable[DocumentWithSplit], threshold: float, counts: Counter[str], *, workers: int
 ) -> Iterator[DocumentWithSplit]:
-    """Signatures are made in any process, but compared here in order, so that the first of several copies stays."""
-    index = NearDuplicates(threshold)
+    """Signatures come from several processes but are compared here, in order, so that the first of several copies stays."""
+    index = NearDuplicateIndex(threshold)
     pending: deque[list[DocumentWithSplit]] = deque()
     for signatures in run_in_order(_signatures, _texts(documents, pending), workers=workers):
         for (document, split), numbers in zip(pending.popleft(), signatures, strict=True):
-            if numbers is None or index.is_new(numbers):
+            if numbers is None or index.add_if_new(numbers):
                 yield document, split
             else:
                 counts["near duplicate documents"] += 1
 
 
 def _texts(documents: Iterable[DocumentWithSplit], pending: deque[list[DocumentWithSplit]]) -> Iterator[list[str]]:
-    """The text of some documents at a time; they themselves go to the end of `pending`."""
+    """The texts of batches of documents; the documents of each batch are appended to `pending`."""
     batch: list[DocumentWithSplit] = []
     texts: list[str] = []
     size = 0
@@ -79,7 +81,7 @@ def _texts(documents: Iterable[DocumentWithSplit], pending: deque[list[DocumentW
         batch.append((document, split))
         texts.append(text_of(document))
         size += len(texts[-1])
-        if size >= BATCH_CHARACTERS:
+        if size >= BATCH_CHARS:
             pending.append(batch)
             yield texts
             batch, texts, size = [], [], 0
@@ -92,5 +94,5 @@ def _signatures(texts: list[str]) -> list[Signature | None]:
 
 
 def text_of(document: Document) -> str:
-    """Its lines as one text."""
+    """The lines of a document as one text."""
     return "\n".join(document.sentences)

@@ -1,1 +1,1 @@
-"""The corpus directory: shards of token ids, memory-mapped. Before: build. After: sampling, statistics."""
+"""The corpus directory: memory-mapped shards of token ids. Before: build. After: sampling, statistics."""

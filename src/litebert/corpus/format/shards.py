@@ -1,7 +1,7 @@
-"""A corpus directory: token ids with the edges of sentences and documents, memory-mapped. Before: build. After: stream.
+"""The corpus directory: token ids with the boundaries of sentences and documents, memory-mapped.
 
-docs/corpus.md is the contract of the format. Sentences are numbered through all shards of a split; documents never
-cross shards, so neither does an example.
+docs/formats/corpus.md specifies the format. Sentence and document indices run through all shards of a split. Documents
+never cross shards, so examples do not either.
 """
 
 import json
@@ -20,10 +20,10 @@ FORMAT_VERSION = 1
 DESCRIPTION = "corpus.json"
 WORD_STARTS = "word-starts.npy"
 TOKENIZER = "tokenizer"
-OPEN_SHARDS = 256
-"""Shards kept open; each holds two file descriptors, and many systems allow a process 1024."""
+MAX_OPEN_SHARDS = 256
+"""Number of shards kept open; each uses two file descriptors, and many systems allow 1024 per process."""
 
-Split = Literal["train", "held_out"]
+Split = Literal["train", "validation"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 
 
@@ -42,15 +42,15 @@ class Shard:
     """The three arrays of one shard."""
 
     tokens: np.ndarray
-    """uint16 or uint32 of length T: the ids of all its sentences, one after the other."""
+    """uint16 or uint32 [T]: the token ids of all sentences, concatenated."""
     sentences: np.ndarray
-    """uint32 of length N+1: sentence i is tokens[sentences[i]:sentences[i + 1]]."""
+    """uint32 [N+1]: sentence i is tokens[sentences[i]:sentences[i + 1]]."""
     documents: np.ndarray
-    """uint32 of length M+1: document j is the sentences documents[j] to documents[j + 1]."""
+    """uint32 [M+1]: document j consists of the sentences documents[j] to documents[j + 1]."""
 
     @classmethod
     def open(cls, directory: Path) -> Self:
-        """Map the arrays; only what is read comes into memory."""
+        """Memory-map the arrays of a shard directory."""
         return cls(*(_load(directory / f"{name}.npy") for name in ("tokens", "sentences", "documents")))
 
     def save(self, directory: Path) -> None:
@@ -60,33 +60,33 @@ class Shard:
 
 
 class Corpus:
-    """One split of a corpus directory. Opening reads a small JSON file; reading maps the shards it touches."""
+    """One split of a corpus directory. Opening it reads a small JSON file; shards are mapped when they are used."""
 
     def __init__(self, directory: Path, split: Split, description: dict[str, Any]) -> None:
         self.directory, self.split, self.description = directory, split, description
         self.entries = tuple(ShardEntry(**entry) for entry in description["splits"][split])
         self.first_sentences = np.cumsum([0, *(entry.sentences for entry in self.entries)])
-        """Number of the first sentence of each shard, and at last the number of sentences."""
+        """Index of the first sentence of each shard, followed by the number of sentences."""
         self.first_documents = np.cumsum([0, *(entry.documents for entry in self.entries)])
-        self.shard = lru_cache(maxsize=OPEN_SHARDS)(self._open_shard)
+        self.shard = lru_cache(maxsize=MAX_OPEN_SHARDS)(self._open_shard)
 
     @classmethod
     def open(cls, directory: Path | str, split: Split = "train") -> Self:
         """The split of the corpus at `directory`.
 
         Raises:
-            DataError: No corpus there, one of another format version, or no documents in the split.
+            DataError: There is no corpus, it has another format version, or the split has no documents.
         """
         corpus = cls(Path(directory), split, read_description(Path(directory)))
         if not corpus.entries:
             raise DataError(
-                f"{directory}: the {split} part holds no document; build the corpus with more text, "
-                "a larger validation_fraction or files of its own for it"
+                f"{directory}: the {split} split has no documents; build the corpus with more text, a larger "
+                "validation_fraction or validation files (--validation)"
             )
         return corpus
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Another process opens the files anew instead of receiving their content."""
+        """Pickling keeps the path only; the other process opens the files again."""
         return type(self).open, (self.directory, self.split)
 
     @property
@@ -106,36 +106,36 @@ class Corpus:
 
     @property
     def fingerprint(self) -> str:
-        """Hex digest that changes with the text, the tokenizer, the settings that shaped them, and the split."""
+        """Hex digest of the tokens, the tokenizer and the split."""
         return f"{self.description['fingerprint']}-{self.split}"
 
     @property
     def tokenizer_fingerprint(self) -> str:
-        """Hex digest of the tokenizer that made the ids."""
+        """Hex digest of the tokenizer of the corpus."""
         return self.description["tokenizer_fingerprint"]
 
     @property
     def tokenizer_directory(self) -> Path:
-        """The tokenizer that made the ids."""
+        """Directory of the tokenizer of the corpus."""
         return self.directory / TOKENIZER
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """Special ids and word starts of the tokenizer that made the ids."""
+        """Special ids and word starts of the tokenizer of the corpus."""
         return Vocabulary(**self.description["special_ids"], word_starts=_load(self.directory / WORD_STARTS))
 
     def read(self, first: int, end: int) -> tuple[np.ndarray, np.ndarray]:
-        """Token ids of the sentences `first` to `end` of one document, and the n+1 edges of the sentences in them."""
+        """Token ids of the sentences `first` to `end` (exclusive) of one document, and the n+1 edges of these sentences."""
         number = int(np.searchsorted(self.first_sentences, first, side="right")) - 1
         shard, base = self.shard(number), int(self.first_sentences[number])
         edges = shard.sentences[first - base : end - base + 1].astype(np.int64)
         return shard.tokens[edges[0] : edges[-1]], edges - edges[0]
 
     def sentences_of(self, document: int) -> tuple[int, int]:
-        """Numbers of the first sentence of a document and of the one behind its last."""
+        """Indices of the first sentence of a document and of the sentence after its last."""
         number = int(np.searchsorted(self.first_documents, document, side="right")) - 1
-        place, base = document - self.first_documents[number], int(self.first_sentences[number])
-        first, end = self.shard(number).documents[place : place + 2].tolist()
+        index, base = document - self.first_documents[number], int(self.first_sentences[number])
+        first, end = self.shard(number).documents[index : index + 2].tolist()
         return base + first, base + end
 
     def _open_shard(self, number: int) -> Shard:
@@ -144,33 +144,33 @@ class Corpus:
         found = (len(shard.documents) - 1, len(shard.sentences) - 1, len(shard.tokens))
         if found != (entry.documents, entry.sentences, entry.tokens):
             raise DataError(
-                f"{self.directory / entry.path}: holds {found} documents, sentences and tokens, {DESCRIPTION} says "
-                f"{(entry.documents, entry.sentences, entry.tokens)}; build the corpus again"
+                f"{self.directory / entry.path}: has {found} documents, sentences and tokens, {DESCRIPTION} "
+                f"expects {(entry.documents, entry.sentences, entry.tokens)}; build the corpus again"
             )
         return shard
 
 
 def read_description(directory: Path) -> dict[str, Any]:
-    """The content of corpus.json, of this format version."""
+    """The content of corpus.json, after a check of the format version."""
     path = directory / DESCRIPTION
     try:
         description = json.loads(path.read_text(encoding="utf-8"))
         version = description["format_version"]
     except (FileNotFoundError, NotADirectoryError):
-        raise DataError(f"{path}: missing, so there is no corpus here; make one with `litebert corpus build`") from None
-    except (ValueError, KeyError, TypeError):
-        raise DataError(f"{path}: damaged: not the description of a corpus; build the corpus again") from None
-    if version != FORMAT_VERSION:
         raise DataError(
-            f"{path}: format version {version}, this program reads {FORMAT_VERSION}; build the corpus again"
-        )
+            f"{path}: missing, so this is no corpus directory; create one with `litebert corpus build`"
+        ) from None
+    except (ValueError, KeyError, TypeError):
+        raise DataError(f"{path}: damaged: expected the JSON description of a corpus; build the corpus again") from None
+    if version != FORMAT_VERSION:
+        raise DataError(f"{path}: found format version {version}, expected {FORMAT_VERSION}; build the corpus again")
     return description
 
 
 def write_description(
     directory: Path, vocabulary: Vocabulary, entries: dict[Split, list[ShardEntry]], **more: Any
 ) -> None:
-    """Write corpus.json and the word starts: all that reading needs besides the shards."""
+    """Write corpus.json and the word starts."""
     np.save(directory / WORD_STARTS, vocabulary.word_starts)
     special = {name: int(value) for name, value in vars(vocabulary).items() if name.endswith("_id")}
     splits = {split: [asdict(entry) for entry in entries[split]] for split in SPLITS}
@@ -180,7 +180,7 @@ def write_description(
 
 
 def token_dtype(vocab_size: int) -> type[np.unsignedinteger]:
-    """The narrowest type that holds every id."""
+    """The smallest type that can hold every id."""
     return np.uint16 if vocab_size <= 2**16 else np.uint32
 
 

@@ -1,4 +1,4 @@
-"""What drawing examples needs to know about token ids. Before: a tokenizer. After: shards keep it, masking uses it."""
+"""The facts about token ids that sampling needs: special tokens and word starts."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +11,7 @@ from litebert.tokenization.tokenizer import Tokenizer
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Ids of the special tokens, and which tokens begin a word (bool of length V)."""
+    """Ids of the special tokens, and `word_starts`, bool [V]: which tokens start a word."""
 
     pad_id: int
     unk_id: int
@@ -22,7 +22,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> Self:
-        """What the tokenizer says."""
+        """The vocabulary of a tokenizer."""
         ids = (tokenizer.pad_id, tokenizer.unk_id, tokenizer.cls_id, tokenizer.sep_id, tokenizer.mask_id)
         return cls(*ids, word_starts=np.asarray(tokenizer.word_starts, dtype=bool))
 
@@ -32,7 +32,7 @@ class Vocabulary:
         return len(self.word_starts)
 
     @cached_property
-    def ordinary_ids(self) -> np.ndarray:
-        """Every id that is not a special token's, ascending."""
+    def non_special_ids(self) -> np.ndarray:
+        """The ids of all tokens that are not special, ascending."""
         special = [self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id]
         return np.setdiff1d(np.arange(self.size), special)

@@ -1,1 +1,1 @@
-"""Files to documents. Before: the files of the user. After: dedup, build."""
+"""Text files and data sets as documents. Before: files of the user. After: dedup, build."""

@@ -1,4 +1,4 @@
-"""Plain and compressed files to lines of bytes. Before: a file on disk. After: reading, which makes text of them."""
+"""Lines of plain and compressed files as bytes."""
 
 import gzip
 import io
@@ -11,21 +11,21 @@ from typing import Any, BinaryIO, cast
 
 from litebert.errors import DataError, MissingExtraError
 
-LONGEST_PIECE = 2**21
-"""Bytes of a line held at a time; a longer line comes in pieces, so that no line can exhaust the memory."""
+MAX_PIECE_BYTES = 2**21
+"""Maximum bytes of a line in memory; a longer line is returned in pieces, so that no line exhausts the memory."""
 ZSTANDARD_CHUNK = 2**13
-"""Compressed bytes taken at a time. Small, because a chunk is decompressed whole, and zeros shrink by 30,000."""
+"""Compressed bytes read at a time. It is small because a chunk is decompressed as a whole, and zeros compress 30,000:1."""
 
 
 @dataclass
 class ByteCounter:
-    """How much of all files has been read, in bytes on disk."""
+    """Number of bytes on disk that have been read, over several files."""
 
     total: int = 0
     finished: int = 0
-    """Bytes of the files that are done with."""
+    """Bytes of the files that are completely read."""
     file: BinaryIO | None = None
-    """The one being read."""
+    """The file that is being read."""
 
     @property
     def read(self) -> int:
@@ -33,33 +33,33 @@ class ByteCounter:
         return self.finished + (self.file.tell() if self.file else 0)
 
     def finish(self, size: int) -> None:
-        """Count a file of so many bytes as read."""
+        """Count a file of `size` bytes as read."""
         self.file = None
         self.finished += size
 
 
-def raw_lines(path: Path, meter: ByteCounter) -> Iterator[tuple[int, bytes]]:
-    """Each line of a file with its number, decompressed if the name ends in .gz or .zst.
+def raw_lines(path: Path, counter: ByteCounter) -> Iterator[tuple[int, bytes]]:
+    """Each line of a file with its number; files that end in .gz or .zst are decompressed.
 
-    A line of more than `LONGEST_PIECE` bytes comes in several pieces of the same number, cut at a space if there is
-    one; only the last ends with a newline.
+    A line of more than `MAX_PIECE_BYTES` bytes is returned in several pieces with the same number, cut at a space if
+    possible; only the last piece ends with a newline.
 
     Raises:
-        DataError: A file that cannot be read, or a compressed one that is damaged or cut off.
+        DataError: The file cannot be read, or is compressed and damaged or truncated.
     """
     number = 1
     try:
         with path.open("rb") as file:
-            meter.file = file
+            counter.file = file
             for piece in _pieces(_decompressed(path, file)):
                 yield number, piece
                 number += piece.endswith(b"\n")
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path}:{number}: damaged or cut-off compressed file ({error}); take a fresh copy") from error
+        raise DataError(f"{path}:{number}: damaged or truncated compressed file ({error}); get a new copy") from error
     except OSError as error:
         raise DataError(f"{path}:{number}: could not be read: {error.strerror or error}; check the file") from error
     finally:
-        meter.file = None
+        counter.file = None
 
 
 def _decompressed(path: Path, file: BinaryIO) -> BinaryIO:
@@ -72,18 +72,18 @@ def _decompressed(path: Path, file: BinaryIO) -> BinaryIO:
 
 def _pieces(stream: BinaryIO) -> Iterator[bytes]:
     rest = b""
-    for piece in iter(partial(stream.readline, LONGEST_PIECE), b""):
-        is_last = len(piece) < LONGEST_PIECE or piece.endswith(b"\n")
+    for piece in iter(partial(stream.readline, MAX_PIECE_BYTES), b""):
+        is_last = len(piece) < MAX_PIECE_BYTES or piece.endswith(b"\n")
         piece = rest + piece
-        cut = len(piece) if is_last else _place_to_cut(piece)
+        cut = len(piece) if is_last else _cut_position(piece)
         yield piece[:cut]
         rest = piece[cut:]
     if rest:
         yield rest
 
 
-def _place_to_cut(piece: bytes) -> int:
-    """Behind the last space, or else before the last character, which may be incomplete."""
+def _cut_position(piece: bytes) -> int:
+    """After the last space, or else before the last character, which may be incomplete."""
     space = piece.rfind(b" ")
     if space > 0:
         return space + 1
@@ -94,7 +94,7 @@ def _place_to_cut(piece: bytes) -> int:
 
 
 class _Chunks(io.RawIOBase):
-    """Chunks of bytes as a file."""
+    """Chunks of bytes as a readable file."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
@@ -116,20 +116,20 @@ class _Chunks(io.RawIOBase):
 
 
 def _zstandard_chunks(path: Path, file: BinaryIO) -> Iterator[bytes]:
-    """Chunks of all frames of a file; the package's own reader takes a cut-off frame for the end of the text."""
+    """Decompressed chunks of all frames of a file; zstandard's own reader does not report a truncated frame."""
     try:
         import zstandard
     except ImportError:
         raise MissingExtraError("zstandard", extra="data", needed_for=f"{path}: reading .zst") from None
     decompressor = zstandard.ZstdDecompressor()
-    frame, inside = decompressor.decompressobj(), False
+    frame, in_frame = decompressor.decompressobj(), False
     try:
         while chunk := file.read(ZSTANDARD_CHUNK):
             while chunk:
                 yield frame.decompress(chunk)
-                inside, chunk = not frame.eof, frame.unused_data
-                frame = frame if inside else decompressor.decompressobj()
+                in_frame, chunk = not frame.eof, frame.unused_data
+                frame = frame if in_frame else decompressor.decompressobj()
     except zstandard.ZstdError as error:
         raise zlib.error(str(error)) from error
-    if inside:
-        raise EOFError("the last frame has no end")
+    if in_frame:
+        raise EOFError("the last frame is incomplete")

@@ -1,4 +1,4 @@
-"""Files to documents. Before: the user's files, globs and directories. After: sentences and shards (build)."""
+"""Documents from files, globs, directories and data sets."""
 
 import glob
 import logging
@@ -9,90 +9,91 @@ from pathlib import Path
 
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.readers.decompression import ByteCounter
-from litebert.corpus.readers.text_readers import ENDINGS, TextFile, format_of, is_dataset
+from litebert.corpus.readers.text_readers import ENDINGS, TextReader, format_of
 from litebert.errors import DataError
+from litebert.hub_datasets import is_dataset_name
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text whose sentences belong together: nothing is paired across documents, except on purpose."""
+    """A text whose sentences belong together; examples never cross documents, except for next-sentence pairs."""
 
     name: str
-    """Where it comes from, such as `books.txt:120`."""
+    """File and line, such as `books.txt:120`."""
     sentences: tuple[str, ...]
-    """Its lines in order: sentences, or paragraphs that are still to be split."""
+    """Lines in order: sentences, or paragraphs that are split into sentences later."""
     continues: bool = False
-    """Whether it is a further part of the document before it, which was too long for one shard."""
+    """Whether it is a further part of the previous document, which was too long for one shard."""
 
 
 def find_files(patterns: Iterable[str | Path], counts: Counter[str] | None = None) -> list[Path]:
-    """The files that paths, globs and directories name, each once, sorted by path; then data sets (`hf:NAME`), by name.
+    """The files that match paths, globs and directories, each once, sorted by path; then data sets (`hf:NAME`), by name.
 
-    Directories are searched recursively for names of a known format; others are counted in `counts`, hidden files are
-    not looked at.
+    Directories are searched recursively for files of a known format. Files of other formats are counted in `counts`;
+    hidden files are ignored.
 
     Raises:
-        DataError: A pattern that matches nothing, or a file of unknown format that was named itself.
+        DataError: A pattern matches nothing, or a named file has an unknown format.
     """
     counts = Counter() if counts is None else counts
     matches = [path for pattern in patterns for path in _matches(str(pattern), counts)]
-    datasets = sorted({path for path in matches if is_dataset(path)})
-    files = {path.resolve(): path for path in matches if not is_dataset(path)}
+    datasets = sorted({path for path in matches if is_dataset_name(path)})
+    files = {path.resolve(): path for path in matches if not is_dataset_name(path)}
     return [*sorted(files.values()), *datasets]
 
 
 def total_bytes(files: Iterable[Path]) -> int:
-    """Size on disk; 0, for unknown, if a data set is among them."""
+    """Size on disk, or 0 if it is unknown because a data set is among the files."""
     files = list(files)
-    return 0 if any(map(is_dataset, files)) else sum(file.stat().st_size for file in files)
+    return 0 if any(map(is_dataset_name, files)) else sum(file.stat().st_size for file in files)
 
 
 def read_documents(
-    files: Iterable[Path], settings: CorpusSettings, counts: Counter[str], meter: ByteCounter | None = None
+    files: Iterable[Path], settings: CorpusSettings, counts: Counter[str], bytes_read: ByteCounter | None = None
 ) -> Iterator[Document]:
-    """Every document of the files, in order; whatever is left out or repaired is counted by name in `counts`.
+    """Every document of the files, in order.
 
-    `meter` tells at any time how much of the files has been read.
+    What is left out or repaired is counted by name in `counts`, and the bytes of the files in `bytes_read`.
     """
-    meter = meter or ByteCounter()
+    bytes_read = bytes_read or ByteCounter()
     for path in files:
         before = counts["documents read"]
-        yield from _documents(TextFile(path, settings, counts, meter))
-        meter.finish(0 if is_dataset(path) else path.stat().st_size)
+        yield from _documents(TextReader(path, settings, counts, bytes_read))
+        bytes_read.finish(0 if is_dataset_name(path) else path.stat().st_size)
         counts["files read"] += 1
         if counts["documents read"] == before:
             counts["files without text"] += 1
-            log.warning("%s: holds no text", path)
+            logger.warning("%s: no text in this file", path)
 
 
 def _matches(pattern: str, counts: Counter[str]) -> list[Path]:
     path = Path(pattern)
-    if is_dataset(path):
+    if is_dataset_name(path):
         return [path]
     if path.is_dir():
-        return _inside(path, counts)
+        return _files_in(path, counts)
     if path.exists():
         format_of(path)
         return [path]
-    # pathlib takes no absolute patterns
+    # pathlib does not accept absolute patterns.
     matches = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
     if not matches:
-        raise DataError(f"{pattern}: no such file, and nothing matches it as a pattern; give an existing path")
+        raise DataError(f"{pattern}: no such file, and no file matches it as a pattern; give an existing path")
     for match in matches:
         format_of(match)
     return matches
 
 
-def _inside(directory: Path, counts: Counter[str]) -> list[Path]:
+def _files_in(directory: Path, counts: Counter[str]) -> list[Path]:
     files = [path for path in directory.rglob("*") if path.is_file() and not _is_hidden(path, root=directory)]
     readable = [file for file in files if file.name.endswith(ENDINGS)]
     if not readable:
-        raise DataError(f"{directory}: no text in this directory; expected files ending in {', '.join(ENDINGS)}")
+        raise DataError(f"{directory}: no text files in this directory; expected files ending in {', '.join(ENDINGS)}")
     if len(readable) < len(files):
-        counts["files of other kinds"] += len(files) - len(readable)
-        log.warning("%s: %d files of other kinds are not read", directory, len(files) - len(readable))
+        counts["files of unknown format"] += len(files) - len(readable)
+        logger.warning("%s: %d files of unknown format are not read", directory, len(files) - len(readable))
     return readable
 
 
@@ -100,15 +101,15 @@ def _is_hidden(path: Path, *, root: Path) -> bool:
     return any(part.startswith(".") for part in path.relative_to(root).parts)
 
 
-def _documents(file: TextFile) -> Iterator[Document]:
-    """Documents of one file. A document that would overfill a shard is cut, so that memory stays bounded."""
+def _documents(file: TextReader) -> Iterator[Document]:
+    """Documents of one file. A document larger than a shard is cut, so that the memory is bounded."""
     lines: list[str] = []
     size = first = 0
     continues = False
     for number, line in file.lines():
         is_full = bool(line) and size >= file.settings.shard_bytes
         if lines and (line is None or is_full):
-            file.counts["documents cut" if continues else "documents read"] += 1
+            file.counts["document parts" if continues else "documents read"] += 1
             yield Document(f"{file.path}:{first}", tuple(lines), continues=continues)
             lines, size, continues = [], 0, is_full
         if line:

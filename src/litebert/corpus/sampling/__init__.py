@@ -1,1 +1,1 @@
-"""Training examples drawn from a corpus. Before: format. After: training."""
+"""Training examples drawn from a corpus while it is read. Before: format. After: training."""

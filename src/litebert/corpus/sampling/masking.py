@@ -1,7 +1,7 @@
-"""Which tokens of an example are to be predicted, and what is shown in their place. Before: grid. After: batches.
+"""Masked language modelling: which tokens are predicted, and what the model sees in their place.
 
-A grid of B examples is masked at once. Every number drawn is drawn for one example, from its own generator, so an
-example is masked the same whatever stands beside it.
+All examples of a grid are masked at once with numpy. Every random number belongs to one example and comes from the
+generator of that example, so its mask does not depend on the other examples of the batch.
 """
 
 from dataclasses import dataclass
@@ -13,131 +13,143 @@ from litebert.corpus.sampling.example_grid import ExampleGrid
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 
 NGRAM_WEIGHTS = {
-    "shorter": lambda n: 1 / n,
-    "equal": np.ones_like,
-    "longer": lambda n: 1 / n[::-1],
+    "inverse": lambda n: 1 / n,
+    "uniform": np.ones_like,
+    "reversed": lambda n: 1 / n[::-1],
     "geometric": lambda n: 0.8**n,
 }
 
 
 @dataclass(frozen=True)
-class Words:
-    """The units of masking in each example: W words, or single tokens."""
+class MaskUnits:
+    """The W units of masking in each example: whole words, or single tokens. They are called words here."""
 
-    of_token: np.ndarray
-    """Int64 [B, S]: word that a token belongs to; means nothing where the token is not ordinary."""
-    sizes: np.ndarray
-    """Int64 [B, W]: tokens of each word; 0 after the last."""
-    limits: np.ndarray
-    """Int64 [B, W]: word before which an n-gram that begins here must end."""
+    word_of_token: np.ndarray
+    """Int64 [B, S]: index of the word that a token belongs to; undefined where the token is not maskable."""
+    lengths: np.ndarray
+    """Int64 [B, W]: tokens of each word; 0 after the last word."""
+    ngram_limits: np.ndarray
+    """Int64 [B, W]: index of the word before which an n-gram that starts at this word must end."""
 
 
 @dataclass(frozen=True)
-class Masked:
-    """A grid as the model gets it."""
+class MaskedGrid:
+    """The input of the model and the positions to predict."""
 
     input_ids: np.ndarray
-    """Int64 [B, S]: what is shown."""
+    """Int64 [B, S]: tokens after masking."""
     ngrams: np.ndarray
-    """Int64 [B, S]: first word of the n-gram that a token to be predicted belongs to; elsewhere -1."""
+    """Int64 [B, S]: index of the first word of the n-gram that a predicted token belongs to; elsewhere -1."""
 
     @property
     def predicted(self) -> np.ndarray:
-        """Bool [B, S]: where tokens are to be predicted."""
+        """Bool [B, S]: the positions to predict."""
         return self.ngrams >= 0
 
 
-def mask(grid: ExampleGrid, vocabulary: Vocabulary, settings: SamplingSettings, *, mlm_probability: float) -> Masked:
-    """Hide about `mlm_probability` of each example.
+def mask_tokens(
+    grid: ExampleGrid, vocabulary: Vocabulary, settings: SamplingSettings, *, mlm_probability: float
+) -> MaskedGrid:
+    """Choose about `mlm_probability` of the tokens of each example and replace them.
 
-    Source: create_masked_lm_predictions of the original.
+    Source: `create_masked_lm_predictions` in google-research/albert.
     """
-    words = find_words(grid, vocabulary, settings)
-    width = words.sizes.shape[1]
-    present = np.arange(width) < np.count_nonzero(words.sizes, axis=1)[:, None]
-    order = np.argsort(np.where(present, grid.draws[0, :, :width], 1), axis=1, kind="stable")
+    units = find_mask_units(grid, vocabulary, settings)
+    width = units.lengths.shape[1]
+    exists = np.arange(width) < np.count_nonzero(units.lengths, axis=1)[:, None]
+    order = np.argsort(np.where(exists, grid.draws.ngram_order[:, :width], 1), axis=1, kind="stable")
+    drawn_lengths = _draw_ngram_lengths(grid.draws.ngram_length[:, :width], settings)
     ngram_of_word = choose_ngrams(
-        words.sizes,
-        np.minimum(words.limits - np.arange(width), _ngram_lengths(grid.draws[1, :, :width], settings)),
+        units.lengths,
+        np.minimum(units.ngram_limits - np.arange(width), drawn_lengths),
         order,
-        budgets(grid.lengths, mlm_probability, settings.max_predictions_per_seq),
+        prediction_budgets(grid.lengths, mlm_probability, settings.max_predictions_per_seq),
         max_ngram=settings.max_ngram,
     )
-    ngrams = np.where(grid.ordinary, np.take_along_axis(ngram_of_word, words.of_token, axis=1), -1)
-    return Masked(np.where(ngrams >= 0, _shown(grid, ngrams, vocabulary, settings), grid.input_ids), ngrams)
+    ngrams = np.where(grid.maskable, np.take_along_axis(ngram_of_word, units.word_of_token, axis=1), -1)
+    return MaskedGrid(np.where(ngrams >= 0, _replacements(grid, ngrams, vocabulary, settings), grid.input_ids), ngrams)
 
 
-def find_words(grid: ExampleGrid, vocabulary: Vocabulary, settings: SamplingSettings) -> Words:
-    """Where words begin: at a token that can begin one, and at the beginning of what a word must not leave."""
-    ordinary = grid.ordinary
-    starts = ordinary.copy()
-    if settings.mask_unit != "tokens":
+def find_mask_units(grid: ExampleGrid, vocabulary: Vocabulary, settings: SamplingSettings) -> MaskUnits:
+    """Group tokens into words: a word starts at a token that can start one, and at the start of a segment."""
+    maskable = grid.maskable
+    starts = maskable.copy()
+    if settings.mask_unit != "token":
         if settings.ngrams_cross_segments:
-            begins = grid.positions == np.argmax(ordinary, axis=1)[:, None]
+            segment_starts = grid.positions == np.argmax(maskable, axis=1)[:, None]
         else:
-            begins = ~np.roll(ordinary, 1, axis=1)
-        starts &= vocabulary.word_starts[grid.input_ids] | begins
-    of_token = np.maximum(np.cumsum(starts, axis=1) - 1, 0)
+            segment_starts = ~np.roll(maskable, 1, axis=1)
+        starts &= vocabulary.word_starts[grid.input_ids] | segment_starts
+    word_of_token = np.maximum(np.cumsum(starts, axis=1) - 1, 0)
     counts = starts.sum(axis=1)
     rows, width = np.arange(len(counts))[:, None], max(1, int(counts.max()))
-    sizes = np.bincount((rows * width + of_token)[ordinary], minlength=len(counts) * width).reshape(-1, width)
-    limits = np.broadcast_to(counts[:, None], sizes.shape)
+    flat_words = (rows * width + word_of_token)[maskable]
+    lengths = np.bincount(flat_words, minlength=len(counts) * width).reshape(-1, width)
+    limits = np.broadcast_to(counts[:, None], lengths.shape)
     if not settings.ngrams_cross_segments:
         in_first = np.sum(starts & (grid.positions <= grid.first_lengths[:, None]), axis=1)[:, None]
         limits = np.where(np.arange(width) < in_first, in_first, limits)
-    return Words(of_token, sizes, limits)
+    return MaskUnits(word_of_token, lengths, limits)
 
 
 def choose_ngrams(
-    sizes: np.ndarray, reach: np.ndarray, order: np.ndarray, budget: np.ndarray, *, max_ngram: int
+    lengths: np.ndarray, max_words: np.ndarray, order: np.ndarray, budget: np.ndarray, *, max_ngram: int
 ) -> np.ndarray:
-    """For each word the first word of the n-gram that takes it, or -1; Int64 [B, W].
+    """For each word the first word of the n-gram that was chosen with it, or -1; Int64 [B, W].
 
-    n-grams are taken in a random order until each example's budget of tokens is used. At each word: the longest n-gram
-    of at most `reach` words that the rest of the budget allows; nothing, if one of its words is already taken. All
-    examples take their step at the same time.
+    Words are visited in `order` until the budget of tokens of each example is used. At each word the longest n-gram is
+    chosen that has at most `max_words` words and fits into the rest of the budget; if one of its words was chosen
+    before, nothing is. The loop runs over the visits; all examples make a visit at the same time.
+
+    Example: one sentence of four words with lengths [[1, 2, 1, 1]], order [[2, 0, 1, 3]], max_words [[2, 1, 2, 1]] and
+    a budget of 3 tokens. The visit of word 2 chooses words 2 and 3 (2 tokens, 1 left). The visit of word 0 may take two
+    words, but these have 3 tokens, so it chooses word 0 alone (0 left). The result is [[0, -1, 2, 2]].
     """
-    steps = np.arange(1, max_ngram + 1)[:, None]
-    edges = np.pad(np.cumsum(sizes, axis=1), ((0, 0), (1, max_ngram)), mode="edge")
-    edges[:, 0] = 0
-    ngrams = np.full((len(sizes), sizes.shape[1] + max_ngram), -1)
-    rows, left = np.arange(len(sizes)), budget.copy()
+    sizes = np.arange(1, max_ngram + 1)[:, None]
+    # token_offsets[b, w]: tokens before word w. It is padded at the end so that w + n never leaves the array.
+    token_offsets = np.pad(np.cumsum(lengths, axis=1), ((0, 0), (1, max_ngram)), mode="edge")
+    token_offsets[:, 0] = 0
+    ngrams = np.full((len(lengths), lengths.shape[1] + max_ngram), -1)
+    rows, left = np.arange(len(lengths)), budget.copy()
     for word in order.T:
         if not left.any():
             break
-        tokens = edges[rows, word + steps] - edges[rows, word]
-        inside = (tokens <= left) & (steps <= reach[rows, word])
-        there = ngrams[rows, word + steps - 1]
-        taken = inside & ~((there >= 0) & inside).any(axis=0)
-        ngrams[rows, word + steps - 1] = np.where(taken, word, there)
-        left -= np.max(tokens * taken, axis=0)
-    return ngrams[:, : sizes.shape[1]]
+        tokens = token_offsets[rows, word + sizes] - token_offsets[rows, word]  # [max_ngram, B]
+        fits = (tokens <= left) & (sizes <= max_words[rows, word])
+        current = ngrams[rows, word + sizes - 1]
+        chosen = fits & ~((current >= 0) & fits).any(axis=0)
+        ngrams[rows, word + sizes - 1] = np.where(chosen, word, current)
+        left -= np.max(tokens * chosen, axis=0)
+    return ngrams[:, : lengths.shape[1]]
 
 
-def budgets(lengths: np.ndarray, mlm_probability: float, max_predictions_per_seq: int | None) -> np.ndarray:
-    """Tokens to predict, at most, in examples of these lengths (special tokens count)."""
-    share = np.maximum(1, np.rint(lengths * mlm_probability)).astype(np.int64)
-    return share if max_predictions_per_seq is None else np.minimum(share, max_predictions_per_seq)
+def prediction_budgets(lengths: np.ndarray, mlm_probability: float, max_predictions_per_seq: int | None) -> np.ndarray:
+    """Maximum number of tokens to predict in examples of these lengths; special tokens count as length."""
+    budgets = np.maximum(1, np.rint(lengths * mlm_probability)).astype(np.int64)
+    return budgets if max_predictions_per_seq is None else np.minimum(budgets, max_predictions_per_seq)
 
 
 def ngram_probabilities(settings: SamplingSettings) -> np.ndarray:
-    """p(n) for n in 1..max_ngram, as drawn; a budget that ends or a word that is taken changes what comes of it."""
+    """p(n) for n in 1..max_ngram as drawn; chosen n-grams are shorter where the budget ends or words overlap."""
     weights = NGRAM_WEIGHTS[settings.ngram_weights](np.arange(1, settings.max_ngram + 1, dtype=float))
     return weights / weights.sum()
 
 
-def _ngram_lengths(uniform: np.ndarray, settings: SamplingSettings) -> np.ndarray:
-    """Numbers of words in 1..max_ngram, distributed as the settings say."""
+def _draw_ngram_lengths(uniform: np.ndarray, settings: SamplingSettings) -> np.ndarray:
+    """Lengths in 1..max_ngram, by inverting the cumulative distribution."""
     bounds = np.cumsum(ngram_probabilities(settings))[:-1]
     return 1 + np.searchsorted(bounds, uniform, side="right")
 
 
-def _shown(grid: ExampleGrid, ngrams: np.ndarray, vocabulary: Vocabulary, settings: SamplingSettings) -> np.ndarray:
-    """What stands at each position if it is to be predicted: [MASK], a random token, or the token itself."""
-    kind, which = grid.draws[2], grid.draws[3]
+def _replacements(
+    grid: ExampleGrid, ngrams: np.ndarray, vocabulary: Vocabulary, settings: SamplingSettings
+) -> np.ndarray:
+    """What each position shows if it is predicted: [MASK], a random token, or the token itself."""
+    uniform = grid.draws.replacement
     if settings.replacement_unit == "ngram":
-        kind = np.take_along_axis(kind, np.maximum(ngrams, 0), axis=1)
-    ids = vocabulary.ordinary_ids if settings.random_tokens == "ordinary" else np.arange(vocabulary.size)
-    replacement = ids[(which * len(ids)).astype(np.int64)]
-    shown = np.where(kind < settings.mask_token_prob + settings.random_token_prob, replacement, grid.input_ids)
-    return np.where(kind < settings.mask_token_prob, vocabulary.mask_id, shown)
+        uniform = np.take_along_axis(uniform, np.maximum(ngrams, 0), axis=1)
+    exclude_special = settings.random_tokens == "exclude_special"
+    ids = vocabulary.non_special_ids if exclude_special else np.arange(vocabulary.size)
+    random_ids = ids[(grid.draws.random_token * len(ids)).astype(np.int64)]
+    shown = np.where(uniform < settings.mask_token_prob + settings.random_token_prob, random_ids, grid.input_ids)
+    return np.where(uniform < settings.mask_token_prob, vocabulary.mask_id, shown)

@@ -1,7 +1,7 @@
-"""Several corpora as one endless row of examples, in exact shares. Before: stream, pairing. After: batches.
+"""Several corpora as one endless sequence of examples, in exact proportions.
 
-Each corpus goes through its own epochs. Which corpus the example at a position is from, and how many of it stand before
-that position, is arithmetic, so any position of a mixture is reached as directly as one of a single corpus.
+Each corpus has its own epochs. The corpus of the example at a position, and the number of examples of that corpus
+before the position, are computed by arithmetic, so any position is reached as directly as in a single corpus.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ WeightedCorpora = Sequence[tuple[Corpus, float]]
 
 @dataclass(frozen=True, eq=False)
 class ExampleRef:
-    """One example of one epoch of one corpus."""
+    """Reference to one example of one epoch of one corpus."""
 
     source: ExampleSource
     epoch: Epoch
@@ -30,16 +30,16 @@ class ExampleRef:
 
     @property
     def tokens(self) -> int:
-        """Tokens of its sentences, before they are paired and shortened."""
+        """Tokens of its sentences, before pairing and truncation."""
         return int(self.epoch.tokens[self.index])
 
     def draw(self) -> Example:
-        """The example itself."""
+        """The example."""
         return self.source.draw(self.epoch, self.index)
 
 
 class Mixture:
-    """The endless row of examples of some corpora, which stand in it in the proportion of their weights."""
+    """The endless sequence of examples of several corpora in proportion to their weights."""
 
     def __init__(self, corpora: WeightedCorpora, settings: SamplingSettings, *, seed: int) -> None:
         validate_mixture(corpora)
@@ -47,22 +47,22 @@ class Mixture:
         streams = [ExampleStream(corpus, settings, seed=own) for (corpus, _), own in zip(corpora, seeds, strict=True)]
         self.sources = [ExampleSource(stream) for stream in streams]
         self.identity: list[Any] = [[corpus.fingerprint, weight] for corpus, weight in corpora]
-        """What decides it, besides settings and seed; plain values."""
-        self.shares = shares_of([weight for _, weight in corpora])
+        """What determines the sequence besides settings and seed, as plain values."""
+        self.shares = remaining_shares([weight for _, weight in corpora])
 
     @property
     def examples_per_epoch(self) -> int:
-        """Examples in which those of the first corpus are seen once, on average."""
+        """Length of the part of the sequence that contains the first corpus once, on average."""
         return round(self.sources[0].stream.examples_per_epoch / self.shares[0])
 
     def at(self, position: int) -> ExampleRef:
         """The example at a position, counted from 0."""
-        before, after = (counts(p, self.shares) for p in (position, position + 1))
-        number = next(i for i in range(len(before)) if after[i] > before[i])
-        source = self.sources[number]
-        epoch_number, place = source.stream.locate(before[number])
-        epoch = source.stream.epoch(epoch_number)
-        return ExampleRef(source, epoch, int(epoch.order[place]))
+        before, after = (examples_by_corpus(p, self.shares) for p in (position, position + 1))
+        corpus = next(i for i in range(len(before)) if after[i] > before[i])
+        source = self.sources[corpus]
+        number, position_in_epoch = source.stream.locate(before[corpus])
+        epoch = source.stream.epoch(number)
+        return ExampleRef(source, epoch, int(epoch.order[position_in_epoch]))
 
     def one_epoch(self, number: int) -> Iterator[ExampleRef]:
         """Every example of an epoch of every corpus, one corpus after the other."""
@@ -71,35 +71,33 @@ class Mixture:
             yield from (ExampleRef(source, epoch, index) for index in epoch.order.tolist())
 
 
-def shares_of(weights: Sequence[float]) -> list[Fraction]:
-    """Of what the corpora before it leave, the share that each takes; exact, so that no rounding adds up."""
+def remaining_shares(weights: Sequence[float]) -> list[Fraction]:
+    """For each corpus, its share of the examples that do not belong to an earlier corpus; exact fractions."""
     exact = [Fraction(str(weight)) for weight in weights]
     return [weight / sum(exact[number:]) for number, weight in enumerate(exact)]
 
 
-def counts(position: int, shares: Sequence[Fraction]) -> list[int]:
-    """How many of the first `position` examples are from each corpus.
+def examples_by_corpus(position: int, shares: Sequence[Fraction]) -> list[int]:
+    """Number of examples of each corpus among the first `position` examples.
 
-    The first corpus takes its share, rounded down; the second its share of what that leaves; and so on. So they add up
-    to `position`, grow one at a time, and stay within the number of corpora of weight × position.
+    The first corpus has its share, rounded down; the second has its share of the rest; and so on. The counts add up to
+    `position`, grow one at a time, and differ from weight × position by less than the number of corpora.
     """
-    found = []
+    counts = []
     for share in shares:
-        found.append(position * share.numerator // share.denominator)
-        position -= found[-1]
-    return found
+        counts.append(position * share.numerator // share.denominator)
+        position -= counts[-1]
+    return counts
 
 
 def validate_mixture(corpora: WeightedCorpora) -> None:
-    """Raise a ConfigError unless the weights are positive and the corpora were made with one tokenizer."""
+    """Raise a ConfigError unless the weights are positive and finite and all corpora have the same tokenizer."""
     first = corpora[0][0]
     for corpus, weight in corpora:
         if not 0 < weight < inf:
-            raise ConfigError(
-                f"{corpus.directory}: weight {weight}; a corpus in a mixture needs one above 0, and finite"
-            )
+            raise ConfigError(f"{corpus.directory}: found weight {weight}, expected a positive finite number")
         if corpus.tokenizer_fingerprint != first.tokenizer_fingerprint:
             raise ConfigError(
                 f"{corpus.directory}: was built with another tokenizer than {first.directory}; "
-                "corpora that are mixed need the same ids, so build one of them again"
+                "corpora of a mixture need the same token ids, so build one of them again"
             )

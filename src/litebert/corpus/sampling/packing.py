@@ -1,7 +1,7 @@
-"""Several examples in one row, so that little of a batch is padding. Before: examples. After: batches.
+"""Sequence packing: several examples in one row, so that a batch has little padding.
 
-Packing is layout only: the examples of a step, their masks and labels are those of unpacked rows, and the model keeps
-them apart (`sequence_starts`), so losses and gradients are the same.
+Packing changes the layout only. Examples, masks and labels of a step are those of unpacked rows, and the model keeps
+the examples apart (`sequence_starts`), so losses and gradients are the same.
 """
 
 from bisect import bisect_left, insort
@@ -12,45 +12,45 @@ from typing import Self
 import numpy as np
 
 PAD_MULTIPLE = 8
-"""Lengths of rows are multiples of this, which fast kernels like."""
+"""Row lengths are multiples of this, because kernels are faster on such shapes."""
 
 
-def pack(lengths: Sequence[int], *, capacity: int) -> list[list[int]]:
-    """Indices of examples that share a row of at most `capacity` tokens; every example is in one row.
+def pack_examples(lengths: Sequence[int], *, capacity: int) -> list[list[int]]:
+    """Indices of the examples of each row of at most `capacity` tokens; every example is in one row.
 
-    Best fit decreasing: the longest first, each into the fullest row that has room for it.
+    Best-fit decreasing: the longest example first, each into the row with the least space that is sufficient.
     """
     rows: list[list[int]] = []
-    rooms: list[tuple[int, int]] = []  # (tokens left, row), ascending
+    open_rows: list[tuple[int, int]] = []  # (free tokens, row), ascending
     for index in np.argsort(-np.asarray(lengths), kind="stable").tolist():
-        place = bisect_left(rooms, (lengths[index], -1))
-        if place == len(rooms):
+        best = bisect_left(open_rows, (lengths[index], -1))
+        if best == len(open_rows):
             rows.append([])
-            room, row = capacity, len(rows) - 1
+            free, row = capacity, len(rows) - 1
         else:
-            room, row = rooms.pop(place)
+            free, row = open_rows.pop(best)
         rows[row].append(index)
-        insort(rooms, (room - lengths[index], row))
+        insort(open_rows, (free - lengths[index], row))
     return rows
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Where X examples of up to S tokens stand in R rows of W."""
+class RowLayout:
+    """Where X examples of up to S tokens are in R rows of W positions."""
 
-    starts: np.ndarray
+    sequence_starts: np.ndarray
     """Int64 [X]: flat position row * W + column of the first token of each example, ascending."""
-    real: np.ndarray
-    """Bool [X, S]: where there is a token."""
+    attention_mask: np.ndarray
+    """Bool [X, S]: where an example has a token."""
     shape: tuple[int, int]
     """R and W."""
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]], *, capacity: int) -> Self:
-        """The layout of rows of examples of these lengths, one behind the other."""
+        """The layout of rows that consist of examples of these lengths."""
         lengths = np.array([length for row in rows for length in row])
-        widest = max(map(sum, rows))
-        width = min(capacity, -(-widest // PAD_MULTIPLE) * PAD_MULTIPLE)
+        longest_row = max(map(sum, rows))
+        width = min(capacity, -(-longest_row // PAD_MULTIPLE) * PAD_MULTIPLE)
         columns = np.concatenate([np.cumsum([0, *row[:-1]]) for row in rows])
         starts = np.repeat(np.arange(len(rows)), [len(row) for row in rows]) * width + columns
         return cls(starts, np.arange(int(lengths.max())) < lengths[:, None], (len(rows), width))
@@ -58,15 +58,15 @@ class Layout:
     @property
     def is_packed(self) -> bool:
         """Whether a row holds more than one example."""
-        return len(self.starts) > self.shape[0]
+        return len(self.sequence_starts) > self.shape[0]
 
     @property
-    def flat(self) -> np.ndarray:
-        """Int64 [X, S]: where each token of each example goes in the flattened rows."""
-        return self.starts[:, None] + np.arange(self.real.shape[1])
+    def flat_positions(self) -> np.ndarray:
+        """Int64 [X, S]: flat position row * W + column of each token."""
+        return self.sequence_starts[:, None] + np.arange(self.attention_mask.shape[1])
 
-    def spread(self, values: np.ndarray, *, padding: int) -> np.ndarray:
-        """[X, S] values of examples as [R, W] values of rows."""
+    def to_rows(self, values: np.ndarray, *, padding: int) -> np.ndarray:
+        """Values of examples, [X, S], as values of rows, [R, W]."""
         out = np.full(self.shape[0] * self.shape[1], padding, dtype=values.dtype)
-        out[self.flat[self.real]] = values[self.real]
+        out[self.flat_positions[self.attention_mask]] = values[self.attention_mask]
         return out.reshape(self.shape)

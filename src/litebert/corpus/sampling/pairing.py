@@ -1,7 +1,8 @@
-"""An example's sentences to two segments and a label. Before: stream. After: grid.
+"""Sentence pairs: the sentences of an example become two segments and a label (SOP, NSP or none).
 
-An example of one sentence has no order. Under `no_label` it stays one segment without a label; the original code pairs
-it with another document and calls it swapped, which mixes the easier next-sentence task into sentence order.
+An example of one sentence has no order. With `single_sentence_policy: no_label` it is one segment without a label;
+google-research/albert pairs it with another document and labels it as swapped, which mixes next-sentence prediction
+into sentence-order prediction.
 """
 
 from dataclasses import dataclass
@@ -13,30 +14,33 @@ from litebert.corpus.sampling.stream import Epoch, ExampleStream
 from litebert.randomness import rng_for
 
 IN_ORDER, SWAPPED, NO_LABEL = 0, 1, -100
-"""Labels of the second task: the second segment follows the first; it does not; the example carries no label."""
-ATTEMPTS = 10
-"""Random documents looked at to find another one. Source: the original's `for _ in range(10)`."""
-NOTHING = np.zeros(0, np.uint16)
+"""Labels: the second segment follows the first; it does not; the example has no label."""
+MAX_ATTEMPTS = 10
+"""Random documents tried to find another one. Source: `for _ in range(10)` in google-research/albert."""
+EMPTY_SEGMENT = np.zeros(0, np.uint16)
+
+SegmentPair = tuple[np.ndarray, np.ndarray, int]
+"""Token ids of the first and the second segment, and the label."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """Token ids of the segments, without special tokens; `second` is empty if there is only one."""
+    """Token ids of the segments, without special tokens; `second` is empty if there is only one segment."""
 
     first: np.ndarray
     second: np.ndarray
     label: int
     rng: np.random.Generator
-    """Gives what is still to be drawn for this example."""
+    """Source of the random numbers that masking draws for this example."""
 
     @property
     def length(self) -> int:
-        """Tokens with [CLS] and [SEP]."""
+        """Number of tokens with [CLS] and [SEP]."""
         return len(self.first) + len(self.second) + (3 if len(self.second) else 2)
 
 
 class ExampleSource:
-    """Draws any example of an epoch by itself, in any order."""
+    """Draws any example of an epoch, in any order."""
 
     def __init__(self, stream: ExampleStream) -> None:
         self.stream, self.corpus, self.settings, self.seed = stream, stream.corpus, stream.settings, stream.seed
@@ -46,66 +50,67 @@ class ExampleSource:
     def draw(self, epoch: Epoch, index: int) -> Example:
         """Example `index` of an epoch.
 
-        Pairings draw the same numbers, so that the same example under each has the same cut, and if its text is the
-        same, the same mask.
+        Every pairing draws the same random numbers, so the same example has the same cut under each of them, and the
+        same mask where its tokens are the same.
         """
         rng = self._rng(epoch, index)
         tokens, edges = self._read(epoch, index)
         if len(edges) == 2:
             first, second, label = self._single_sentence(epoch, index, tokens, rng)
         else:
-            halved, coin = halves(tokens, edges, rng), rng.random()
-            first, second, label = self._pairings[self.settings.pairing](epoch, index, *halved, coin)
-        room = self.settings.max_length - (3 if len(second) else 2)
-        return Example(*truncate(first, second, room=room, rng=rng), label=label, rng=rng)
+            segments, uniform = split_sentences_at_random(tokens, edges, rng), rng.random()
+            first, second, label = self._pairings[self.settings.pairing](epoch, index, *segments, uniform)
+        max_tokens = self.settings.max_length - (3 if len(second) else 2)
+        return Example(*truncate_pair(first, second, max_tokens=max_tokens, rng=rng), label=label, rng=rng)
 
     def _sentence_order(
-        self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, coin: float
-    ) -> tuple[np.ndarray, np.ndarray, int]:
-        """The halves in order, or exchanged, with equal probability."""
-        return (second, first, SWAPPED) if coin < 0.5 else (first, second, IN_ORDER)
+        self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, uniform: float
+    ) -> SegmentPair:
+        """The segments in order or swapped, with equal probability."""
+        return (second, first, SWAPPED) if uniform < 0.5 else (first, second, IN_ORDER)
 
     def _next_sentence(
-        self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, coin: float
-    ) -> tuple[np.ndarray, np.ndarray, int]:
-        """The halves, or the first with the second half of a partner from another document."""
+        self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, uniform: float
+    ) -> SegmentPair:
+        """The segments, or the first one with the second segment of a partner from another document."""
         partner = int(self._partners(epoch)[index])
         if partner == index:
             return first, second, IN_ORDER
-        return first, halves(*self._read(epoch, partner), self._rng(epoch, partner))[1], SWAPPED
+        _, other = split_sentences_at_random(*self._read(epoch, partner), self._rng(epoch, partner))
+        return first, other, SWAPPED
 
     def _unlabelled(
-        self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, coin: float
-    ) -> tuple[np.ndarray, np.ndarray, int]:
-        """The halves in order, so that an ablation of the second task changes nothing else."""
+        self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, uniform: float
+    ) -> SegmentPair:
+        """The segments in order, so that an ablation of the pair objective changes nothing else."""
         return first, second, NO_LABEL
 
-    def _single_sentence(
-        self, epoch: Epoch, index: int, tokens: np.ndarray, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray, int]:
-        """One segment; in the original's way, with sentences of another document behind it."""
+    def _single_sentence(self, epoch: Epoch, index: int, tokens: np.ndarray, rng: np.random.Generator) -> SegmentPair:
+        """One segment without a label, or with sentences of another document as the second segment."""
         if self.settings.single_sentence_policy == "no_label" or self.settings.pairing == "none":
-            return tokens, NOTHING, NO_LABEL
+            return tokens, EMPTY_SEGMENT, NO_LABEL
         document = int(epoch.documents[index])
-        room = int(self.stream.targets(epoch.draws)[document]) - len(tokens)
-        for other in rng.integers(0, self.corpus.num_documents, ATTEMPTS).tolist():
+        max_tokens = int(self.stream.targets(epoch.duplicate)[document]) - len(tokens)
+        for other in rng.integers(0, self.corpus.num_documents, MAX_ATTEMPTS).tolist():
             if other != document:
-                return tokens, self._some_sentences(other, room, rng), SWAPPED
-        return tokens, NOTHING, NO_LABEL
+                return tokens, self._random_sentences(other, max_tokens, rng), SWAPPED
+        return tokens, EMPTY_SEGMENT, NO_LABEL
 
-    def _some_sentences(self, document: int, room: int, rng: np.random.Generator) -> np.ndarray:
-        """Sentences of a document from a random one on, until they have `room` tokens or the document ends."""
+    def _random_sentences(self, document: int, max_tokens: int, rng: np.random.Generator) -> np.ndarray:
+        """Sentences of a document from a random one on, until they have `max_tokens` tokens or the document ends."""
         first, end = self.corpus.sentences_of(document)
         start = int(rng.integers(first, end))
-        tokens, edges = self.corpus.read(start, min(end, start + max(1, room)))  # a sentence has at least one token
-        return tokens[: edges[min(max(1, int(np.searchsorted(edges, room))), len(edges) - 1)]]
+        # A sentence has at least one token, so this many sentences are enough.
+        tokens, edges = self.corpus.read(start, min(end, start + max(1, max_tokens)))
+        return tokens[: edges[min(max(1, int(np.searchsorted(edges, max_tokens))), len(edges) - 1)]]
 
     def _draw_partners(self, epoch: Epoch) -> np.ndarray:
-        """For each example the one whose second half it takes: itself, or one of another document, mutually.
+        """For each example the index of the one whose second segment it takes: itself, or one of another document.
 
-        Exchanging halves keeps every sentence in one example an epoch, and true and false pairs alike in length.
+        Two partners exchange their second segments, so every sentence is in one example of the epoch, and pairs of
+        both labels have the same lengths.
         """
-        rng = rng_for(self.seed, "partners", epoch.draws)
+        rng = rng_for(self.seed, "partners", epoch.duplicate)
         candidates = rng.permutation(np.flatnonzero(np.diff(epoch.starts) > 1))
         pairs = candidates[: len(candidates) // 2 * 2].reshape(-1, 2)
         exchanged = rng.random(len(pairs)) < 0.5
@@ -118,31 +123,34 @@ class ExampleSource:
         return self.corpus.read(int(epoch.starts[index]), int(epoch.starts[index + 1]))
 
     def _rng(self, epoch: Epoch, index: int) -> np.random.Generator:
-        return rng_for(self.seed, "example", epoch.draws, int(epoch.starts[index]))
+        return rng_for(self.seed, "example", epoch.duplicate, int(epoch.starts[index]))
 
 
-def halves(tokens: np.ndarray, edges: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The sentences cut in two at a random edge, each part with at least one; the first thing drawn from `rng`."""
+def split_sentences_at_random(
+    tokens: np.ndarray, edges: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Two segments of at least one sentence each. This is the first number that an example draws from its `rng`."""
     cut = edges[rng.integers(1, len(edges) - 1)]
     return tokens[:cut], tokens[cut:]
 
 
-def truncate(
-    first: np.ndarray, second: np.ndarray, *, room: int, rng: np.random.Generator
+def truncate_pair(
+    first: np.ndarray, second: np.ndarray, *, max_tokens: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Both segments in `room` tokens: one at a time dropped from the longer (or the second), at a random end.
+    """Shorten a pair to `max_tokens`: tokens are removed one by one from the longer segment, at a random end.
 
-    Source: the original's truncate_seq_pair.
+    Of two segments of equal length the second is shortened. Source: `truncate_seq_pair` in google-research/albert.
     """
-    excess = max(0, len(first) + len(second) - room)
-    gap = len(first) - len(second)
-    levelling = min(excess, abs(gap))
-    each, odd = divmod(excess - levelling, 2)
-    drop_first = each + (levelling if gap > 0 else 0)
-    drop_second = each + odd + (levelling if gap < 0 else 0)
-    return _shorten(first, drop_first, rng), _shorten(second, drop_second, rng)
+    excess = max(0, len(first) + len(second) - max_tokens)
+    difference = len(first) - len(second)
+    to_equal = min(excess, abs(difference))
+    each, odd = divmod(excess - to_equal, 2)
+    drop_first = each + (to_equal if difference > 0 else 0)
+    drop_second = each + odd + (to_equal if difference < 0 else 0)
+    return _drop_tokens(first, drop_first, rng), _drop_tokens(second, drop_second, rng)
 
 
-def _shorten(segment: np.ndarray, dropped: int, rng: np.random.Generator) -> np.ndarray:
-    front = int(np.count_nonzero(rng.random(dropped) < 0.5))
-    return segment[front : len(segment) - (dropped - front)]
+def _drop_tokens(segment: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """The segment without `count` tokens, each removed from a random end."""
+    front = int(np.count_nonzero(rng.random(count) < 0.5))
+    return segment[front : len(segment) - (count - front)]

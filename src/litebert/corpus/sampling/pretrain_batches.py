@@ -1,7 +1,7 @@
-"""Examples to batches of tensors. Before: masking. After: training, which asks for a step and gets its microbatches.
+"""Batches of tensors for pretraining.
 
 The batch of a step is a function of (seed, step, corpora, settings) alone: any number of ranks share it, and a run that
-goes on at step one million pays nothing for the steps before.
+resumes at step one million does not read the steps before.
 """
 
 import hashlib
@@ -18,10 +18,10 @@ from torch import Tensor
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.format.vocabulary import Vocabulary
 from litebert.corpus.sampling.example_grid import to_grid
-from litebert.corpus.sampling.masking import mask
+from litebert.corpus.sampling.masking import mask_tokens
 from litebert.corpus.sampling.mixture import ExampleRef, Mixture, WeightedCorpora
 from litebert.corpus.sampling.mlm_probability import LinearSchedule
-from litebert.corpus.sampling.packing import Layout, pack
+from litebert.corpus.sampling.packing import RowLayout, pack_examples
 from litebert.corpus.sampling.pairing import Example
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
@@ -30,7 +30,7 @@ from litebert.tokenization.tokenizer import Tokenizer
 
 @dataclass(frozen=True)
 class PretrainBatch:
-    """X examples in B rows of S tokens, of which P are to be predicted; without packing, X is B."""
+    """X examples in B rows of S tokens, of which P are predicted; without packing, X is B."""
 
     input_ids: Tensor
     """Int64 [B, S]."""
@@ -39,13 +39,13 @@ class PretrainBatch:
     token_type_ids: Tensor
     """Int64 [B, S]: 1 in the second segment and its [SEP]."""
     masked_positions: Tensor
-    """Int64 [P]: positions b * S + s in the grid."""
+    """Int64 [P]: flat positions b * S + s."""
     mlm_labels: Tensor
-    """Int64 [P]: the tokens that belong there."""
+    """Int64 [P]: the original tokens."""
     sentence_pair_labels: Tensor
-    """Int64 [X]: 0 in order, 1 swapped or from another document, -100 no label."""
+    """Int64 [X]: 0 in order, 1 swapped (SOP) or from another document (NSP), -100 without a label."""
     sequence_starts: Tensor | None
-    """Int64 [X]: positions b * S + s of the [CLS] of each example, ascending; None if every row holds one."""
+    """Int64 [X]: flat position of the [CLS] of each example, ascending; None if every row holds one example."""
     num_tokens: int
     """Tokens without padding."""
 
@@ -62,9 +62,9 @@ class PretrainBatch:
 
 
 class PretrainBatches:
-    """One rank's share of an endless sequence of batches of `batch_size` examples.
+    """The part of one rank of an endless sequence of batches of `batch_size` examples.
 
-    `corpus` has weight 1 beside the corpora `data_mixture` it.
+    `corpus` has weight 1; `data_mixture` holds further corpora with their weights.
     """
 
     def __init__(
@@ -90,64 +90,67 @@ class PretrainBatches:
         self.mixture = Mixture([(corpus, 1.0), *data_mixture], settings, seed=seed)
         identity = json.dumps([self.mixture.identity, settings.to_dict(), batch_size, seed], sort_keys=True)
         self.fingerprint = hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
-        """Hex digest of all that decides which examples there are and in which order."""
+        """Hex digest of everything that determines the examples and their order."""
 
     @property
     def examples_per_epoch(self) -> int:
-        """Examples in one pass over the corpus, on average; those of the corpora mixed with it are counted."""
+        """Mean number of examples of an epoch of the corpus, examples of the other corpora of a mixture included."""
         return self.mixture.examples_per_epoch
 
     def microbatches(self, step: int) -> Sequence[PretrainBatch]:
-        """This rank's part of the batch at `step`, counted from 0."""
+        """The part of this rank of the batch at `step`, counted from 0."""
         first = step * self.batch_size
-        places = [self.mixture.at(first + offset) for offset in range(self.batch_size)]
-        return self._microbatches(places, mlm_probability=self.mlm_probability.at(step))
+        refs = [self.mixture.at(first + offset) for offset in range(self.batch_size)]
+        return self._microbatches(refs, mlm_probability=self.mlm_probability.at(step))
 
     def one_epoch(self, epoch: int = 0) -> Iterator[PretrainBatch]:
-        """This rank's part of one pass over each corpus: over all ranks every example once, as evaluation needs it."""
+        """The part of this rank of one pass over each corpus; the ranks together see every example once."""
         remaining = self.mixture.one_epoch(epoch)
-        while places := list(islice(remaining, self.batch_size)):
-            yield from self._microbatches(places, mlm_probability=self.mlm_probability.end)
+        while refs := list(islice(remaining, self.batch_size)):
+            yield from self._microbatches(refs, mlm_probability=self.mlm_probability.end)
 
     def epoch_size(self, epoch: int = 0) -> int:
-        """Examples of that pass, over all ranks."""
+        """Number of examples of that pass, over all ranks."""
         return sum(len(source.stream.epoch(epoch).order) for source in self.mixture.sources)
 
-    def _microbatches(self, places: Sequence[ExampleRef], *, mlm_probability: float) -> Sequence[PretrainBatch]:
-        """Batches of this rank's part of some examples."""
+    def _microbatches(self, refs: Sequence[ExampleRef], *, mlm_probability: float) -> Sequence[PretrainBatch]:
+        """Microbatches of the part of this rank of some examples."""
         grouped = self.settings.group_by_length
-        if grouped:  # every rank gets long and short ones alike
-            places = sorted(places, key=lambda place: place.tokens)
-        examples = [place.draw() for place in places[self.rank :: self.world_size]]
-        if grouped:  # a partner of another document or a cut has changed some lengths
+        if grouped:  # so that every rank has examples of all lengths
+            refs = sorted(refs, key=lambda ref: ref.tokens)
+        examples = [ref.draw() for ref in refs[self.rank :: self.world_size]]
+        if grouped:  # pairing and truncation have changed some lengths
             examples.sort(key=lambda example: example.length)
         capacity = self.settings.max_length
         lengths = [example.length for example in examples]
-        rows = pack(lengths, capacity=capacity) if self.settings.pack else [[i] for i in range(len(examples))]
-        filled = [[examples[i] for i in row] for row in rows]
-        starts = range(0, len(rows), self.microbatch_size)
-        return [self._batch(filled[s : s + self.microbatch_size], mlm_probability=mlm_probability) for s in starts]
+        indices = range(len(examples))
+        rows = pack_examples(lengths, capacity=capacity) if self.settings.packing else [[index] for index in indices]
+        rows_of_examples = [[examples[index] for index in row] for row in rows]
+        return [
+            self._batch(rows_of_examples[start : start + self.microbatch_size], mlm_probability=mlm_probability)
+            for start in range(0, len(rows), self.microbatch_size)
+        ]
 
     def _batch(self, rows: Sequence[Sequence[Example]], *, mlm_probability: float) -> PretrainBatch:
-        """Examples masked side by side, then laid out in rows."""
+        """Mask the examples as one grid, then lay them out in rows."""
         examples = [example for row in rows for example in row]
         grid = to_grid(examples, self.vocabulary)
-        masked = mask(grid, self.vocabulary, self.settings, mlm_probability=mlm_probability)
-        layout = Layout.of([[e.length for e in row] for row in rows], capacity=self.settings.max_length)
+        masked = mask_tokens(grid, self.vocabulary, self.settings, mlm_probability=mlm_probability)
+        layout = RowLayout.of([[e.length for e in row] for row in rows], capacity=self.settings.max_length)
         return PretrainBatch(
-            input_ids=torch.from_numpy(layout.spread(masked.input_ids, padding=self.vocabulary.pad_id)),
-            attention_mask=torch.from_numpy(layout.spread(grid.real, padding=False)),
-            token_type_ids=torch.from_numpy(layout.spread(grid.in_second.astype(np.int64), padding=0)),
-            masked_positions=torch.from_numpy(layout.flat[masked.predicted]),
+            input_ids=torch.from_numpy(layout.to_rows(masked.input_ids, padding=self.vocabulary.pad_id)),
+            attention_mask=torch.from_numpy(layout.to_rows(grid.attention_mask, padding=False)),
+            token_type_ids=torch.from_numpy(layout.to_rows(grid.in_second_segment.astype(np.int64), padding=0)),
+            masked_positions=torch.from_numpy(layout.flat_positions[masked.predicted]),
             mlm_labels=torch.from_numpy(grid.input_ids[masked.predicted]),
             sentence_pair_labels=torch.tensor([example.label for example in examples]),
-            sequence_starts=torch.from_numpy(layout.starts) if layout.is_packed else None,
+            sequence_starts=torch.from_numpy(layout.sequence_starts) if layout.is_packed else None,
             num_tokens=int(grid.lengths.sum()),
         )
 
 
 def vocabulary_for(corpus: Corpus, settings: SamplingSettings) -> Vocabulary:
-    """The vocabulary of a corpus, with the rule for the beginnings of words that the settings ask for."""
+    """The vocabulary of a corpus with the word starts that `settings.mask_unit` requires."""
     if settings.mask_unit != "whole_word_google":
         return corpus.vocabulary
     tokenizer = Tokenizer.load(corpus.tokenizer_directory)

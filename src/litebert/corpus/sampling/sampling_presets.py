@@ -1,25 +1,23 @@
-"""Known ways of drawing examples, by name. Before: nothing. After: `SamplingSettings`, where `preset` names one.
-
-Each row says only in what it differs from our own way, whatever the length of the examples.
-"""
+"""Published ways of drawing examples, by name. Each preset lists only the settings that differ from the defaults."""
 
 from typing import Any
 
 PRESETS: dict[str, dict[str, Any]] = {
-    # What create_pretraining_data.py does with the flags the released models were made with; docs/corpus.md compares.
-    "original": {
-        "short_seq_schedule": "at_random",
+    # create_pretraining_data.py of google-research/albert with the flags of the released models; see
+    # docs/reference/sampling.md.
+    "google": {
+        "short_seq_schedule": "random",
         "single_sentence_policy": "random_document",
         "dupe_factor": 40,
         "mask_unit": "whole_word_google",
         "max_predictions_per_seq": 20,
         "ngrams_cross_segments": True,
-        "random_tokens": "include_special",
+        "random_tokens": "all",
     },
-    # BERT's first release: every token by itself.
-    "tokens": {"mask_unit": "tokens", "max_ngram": 1},
+    # BERT's first release: single tokens.
+    "bert": {"mask_unit": "token", "max_ngram": 1},
     # BERT's whole-word masking.
-    "whole_words": {"max_ngram": 1},
-    # SpanBERT: spans of a geometric number of words, p = 0.2, cut off at 10, each replaced as one. Source: section 3.1.
-    "spans": {"max_ngram": 10, "ngram_weights": "geometric", "replacement_unit": "ngram"},
+    "bert_whole_word": {"max_ngram": 1},
+    # SpanBERT, section 3.1: spans of Geo(0.2) words, at most 10, each replaced as a unit.
+    "spanbert": {"max_ngram": 10, "ngram_weights": "geometric", "replacement_unit": "ngram"},
 }

@@ -1,4 +1,4 @@
-"""How examples are drawn from a corpus. Before: a recipe or a command line. After: stream, pairing, masking."""
+"""Settings for drawing examples from a corpus."""
 
 from typing import Any, Literal, Self
 
@@ -14,51 +14,70 @@ Pairing = Literal["sop", "nsp", "none"]
 class SamplingSettings(Settings):
     """How examples are drawn from a corpus while it is read.
 
-    In a recipe, `preset` (original, tokens, whole_words, spans) sets all that belongs to a known way of doing it.
+    In a recipe, `preset` (google, bert, bert_whole_word, spanbert) sets the values of a published method.
     """
 
     max_length: int = Field(default=512, ge=8)
-    """Tokens of the longest example, [CLS] and [SEP] included."""
-    short_every: int = Field(default=10, ge=0)
-    """Every so many epochs a document is cut into shorter examples of one random length; 0: never. Source: the
-    original's short_seq_prob 0.1."""
-    short_seq_schedule: Literal["in_turn", "at_random"] = "in_turn"
-    """When a document is short: once in every `short_every` epochs, or, as in the original code, in each epoch with
-    probability 1 / `short_every`; that needs `dupe_factor`, whose epochs are counted when a run starts."""
+    """Maximum number of tokens of an example, [CLS] and [SEP] included."""
+    short_seq_prob: float = Field(default=0.1, ge=0, le=1)
+    """Share of the epochs in which a document is cut into shorter examples, all of one random length; a document is
+    short in one of every `round(1 / short_seq_prob)` epochs. 0: never."""
+    short_seq_schedule: Literal["periodic", "random"] = "periodic"
+    """`periodic`: each document is short in every n-th epoch. `random`: it is short in each epoch with probability
+    1/n, as in google-research/albert; this needs `dupe_factor`, because the epochs are counted when a run starts."""
     pairing: Pairing = "sop"
-    """Second task: sentence order, next sentence, or none (two segments in order that carry no label)."""
+    """Sentence-pair objective: sentence order, next sentence, or none (two segments in order, without a label)."""
     single_sentence_policy: Literal["no_label", "random_document"] = "no_label"
-    """An example of one sentence has no order to predict: one segment without a label, or, as in the original code,
-    a second segment from another document, labelled as if it were swapped."""
+    """What to do with an example of one sentence, which has no order to predict. `no_label`: one segment without a
+    label. `random_document`: a second segment from another document, labelled as swapped, as in
+    google-research/albert."""
     dupe_factor: int = Field(default=0, ge=0)
-    """Epochs after which cuts, pairs and masks repeat, in another order; 0: never. The original's dupe_factor is 40."""
+    """Number of epochs after which examples, pairs and masks repeat in another order; 0: never. google-research/albert
+    uses 40."""
     group_by_length: bool = True
-    """Put examples of similar length of a batch into the same microbatch, to pad less."""
-    pack: bool = False
-    """Put several examples into one row, apart from each other, to pad almost nothing; changes no loss."""
+    """Put examples of similar length into the same microbatch, which reduces padding."""
+    packing: bool = False
+    """Put several examples into one row, with attention restricted to each; removes padding, changes no loss."""
 
-    mask_unit: Literal["words", "whole_word_google", "tokens"] = "words"
-    """What n-grams are made of: words of any script, words by the original code's rule (which knows English letters
-    only), or single tokens."""
+    mask_unit: Literal["whole_word", "whole_word_google", "token"] = "whole_word"
+    """What n-grams consist of: words of any script, words by the rule of google-research/albert (which only knows
+    English letters), or single tokens."""
     max_ngram: int = Field(default=3, ge=1, le=16)
-    """Longest masked n-gram, in units. Source: ALBERT section 4.1."""
-    ngram_weights: Literal["shorter", "equal", "longer", "geometric"] = "shorter"
-    """p(n) proportional to 1/n; the same for all n; the first in reverse; or to 0.8^n. Source of the last: SpanBERT."""
+    """Maximum length of a masked n-gram, in units. Source: ALBERT section 4.1."""
+    ngram_weights: Literal["inverse", "uniform", "reversed", "geometric"] = "inverse"
+    """p(n) proportional to 1/n (ALBERT), to 1, to 1/n in reverse order, or to 0.8^n (SpanBERT)."""
     mlm_probability: MlmProbability = 0.15
-    """Share of an example's tokens, special ones counted, to predict; or how it changes over a run, such as '0.3 to
-    0.15 in 100000 steps'. Held-out text is masked as at the end."""
+    """Share of the tokens of an example to predict, with special tokens counted; or a linear schedule such as '0.3 to
+    0.15 in 100000 steps'. Validation text is masked with the final value."""
     max_predictions_per_seq: int | None = Field(default=None, ge=1)
-    """Most tokens to predict in one example; the released models were trained with 20."""
+    """Maximum number of tokens to predict in one example; the released models were trained with 20."""
     ngrams_cross_segments: bool = False
-    """Whether a word or n-gram may begin in the first segment and end in the second, as in the original code."""
+    """Whether a word or n-gram may start in the first segment and end in the second, as in google-research/albert."""
     mask_token_prob: float = Field(default=0.8, ge=0, le=1)
-    """Share of the predicted tokens that are shown as [MASK]."""
+    """Share of the predicted tokens that are replaced by [MASK]."""
     random_token_prob: float = Field(default=0.1, ge=0, le=1)
-    """Share of the predicted tokens that are shown as a random token; the rest is shown unchanged."""
+    """Share of the predicted tokens that are replaced by a random token; the rest is unchanged."""
     replacement_unit: Literal["token", "ngram"] = "token"
-    """What is shown as [MASK], at random or unchanged as one: each token by itself, or a whole n-gram (SpanBERT)."""
-    random_tokens: Literal["ordinary", "include_special"] = "ordinary"
-    """Random tokens come from the vocabulary without, or, as in the original code, with the special tokens."""
+    """Whether [MASK], a random token or no change is drawn for each token, or once for an n-gram (SpanBERT)."""
+    random_tokens: Literal["exclude_special", "all"] = "exclude_special"
+    """Whether random tokens come from the vocabulary without special tokens, or, as in google-research/albert, from all
+    of it."""
+
+    @property
+    def short_seq_period(self) -> int:
+        """Number of epochs in which a document is short once, on average; 0 if it never is."""
+        return round(1 / self.short_seq_prob) if self.short_seq_prob else 0
+
+    def with_preset(self, preset: str | None, *, defaults: Self) -> Self:
+        """The settings of a preset, with those of these settings that differ from `defaults`; itself without a preset.
+
+        The maximum length is always that of these settings, because presets have none.
+        """
+        if preset is None:
+            return self
+        default_values = defaults.to_dict()
+        changed = {name: value for name, value in self.to_dict().items() if value != default_values[name]}
+        return type(self).parse({"preset": preset, "max_length": self.max_length, **changed}, where="preset")
 
     @model_validator(mode="before")
     @classmethod
@@ -68,11 +87,11 @@ class SamplingSettings(Settings):
         rest = dict(values)
         name = rest.pop("preset")
         if name not in PRESETS:
-            raise ValueError(f"preset: there is no {name!r}; expected one of {', '.join(PRESETS)}")
+            raise ValueError(f"preset: unknown preset {name!r}; expected one of {', '.join(PRESETS)}")
         return {**PRESETS[name], **rest}
 
     @model_validator(mode="after")
-    def _shares_fit(self) -> Self:
+    def _replacement_probabilities_fit(self) -> Self:
         if self.mask_token_prob + self.random_token_prob > 1:
             raise ValueError(
                 f"mask_token_prob {self.mask_token_prob} and random_token_prob {self.random_token_prob} "
@@ -81,10 +100,10 @@ class SamplingSettings(Settings):
         return self
 
     @model_validator(mode="after")
-    def _epochs_can_be_counted(self) -> Self:
-        if self.short_seq_schedule == "at_random" and not self.dupe_factor:
+    def _random_schedule_repeats(self) -> Self:
+        if self.short_seq_schedule == "random" and not self.dupe_factor:
             raise ValueError(
-                "short_seq_schedule at_random: needs dupe_factor, since the sizes of endlessly many different epochs "
-                "cannot be counted; set it (the original's is 40) or take short_seq_schedule in_turn"
+                "short_seq_schedule random: needs dupe_factor, because the sizes of an endless number of different "
+                "epochs cannot be counted; set it (google-research/albert: 40) or use short_seq_schedule periodic"
             )
         return self

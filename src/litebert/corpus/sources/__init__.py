@@ -1,1 +1,1 @@
-"""Published collections to text files that `litebert corpus build` reads."""
+"""Wikipedia dumps, books and reading-comprehension data as text files. Before: downloads. After: `corpus build`."""

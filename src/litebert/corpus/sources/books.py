@@ -1,4 +1,4 @@
-"""Folders of books, one a file, as the BookCorpus is kept. Before: text files. After: writing."""
+"""Folders of books with one file per book, such as BookCorpus and Project Gutenberg."""
 
 import re
 from collections import Counter
@@ -8,8 +8,8 @@ from typing import Literal
 
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import find_files
-from litebert.corpus.readers.text_readers import TextFile
-from litebert.corpus.sources.writing import SourceReport, check_target, write_documents
+from litebert.corpus.readers.text_readers import TextReader
+from litebert.corpus.sources.writing import SourceReport, validate_output, write_documents
 from litebert.settings import Settings
 
 _GUTENBERG_START = re.compile(r"\*\*\* ?START OF (THE|THIS) PROJECT GUTENBERG", re.IGNORECASE)
@@ -19,35 +19,36 @@ _HEADING = re.compile(
     r"(?!.*[,;])",
     re.IGNORECASE,
 )
-_LONGEST_HEADING = 60
-"""Characters; a longer line that begins like a heading is a sentence."""
+_MAX_HEADING_CHARS = 60
+"""A longer line that starts like a heading is a sentence."""
 
 Lines = Iterable[str | None]
-"""Lines of a book; None where lines are blank."""
+"""Lines of a book; None for blank lines."""
 
 
 class BookSettings(Settings):
     """How files of books become documents."""
 
     documents: Literal["book", "chapter"] = "book"
-    """What a document is: a whole file, or what stands between two lines such as "Chapter IV"."""
+    """What a document is: a whole file, or the text between two lines such as "Chapter IV"."""
     lines: Literal["paragraph", "wrapped"] = "paragraph"
-    """`paragraph`: every line is a sentence or a paragraph, as in the BookCorpus. `wrapped`: a paragraph goes over
-    several lines and ends at a blank one, as in Project Gutenberg."""
+    """`paragraph`: every line is a sentence or a paragraph, as in BookCorpus. `wrapped`: a paragraph has several lines and
+    ends at a blank line, as in Project Gutenberg."""
     gutenberg: bool = False
-    """Leave out what stands before the START and after the END line of Project Gutenberg; a file without is counted."""
+    """Leave out the text before the START line and after the END line of Project Gutenberg; files without them are
+    counted."""
 
 
 def write_books(patterns: Sequence[str | Path], settings: BookSettings, out: Path) -> SourceReport:
-    """Every book of some files, globs and directories, in the order of their paths."""
-    check_target(out)
+    """Write every book of files, globs and directories to `out`, in the order of their paths."""
+    validate_output(out)
     counts: Counter[str] = Counter()
     return write_documents(_documents(find_files(patterns, counts), settings, counts), out, counts)
 
 
 def _documents(files: Sequence[Path], settings: BookSettings, counts: Counter[str]) -> Iterator[str | None]:
     for path in files:
-        book = TextFile(path, CorpusSettings(), counts)
+        book = TextReader(path, CorpusSettings(), counts)
         lines: Lines = (text for _, text in book.lines())
         if settings.gutenberg:
             lines = _without_licence(lines, counts)
@@ -60,7 +61,7 @@ def _documents(files: Sequence[Path], settings: BookSettings, counts: Counter[st
 
 
 def _without_licence(lines: Lines, counts: Counter[str]) -> Iterator[str | None]:
-    """The lines between START and END; all of a book that has no START line."""
+    """The lines between START and END; all lines of a book without a START line."""
     before: list[str | None] = []
     is_inside = False
     for line in lines:
@@ -78,7 +79,7 @@ def _without_licence(lines: Lines, counts: Counter[str]) -> Iterator[str | None]
 
 
 def _unwrapped(lines: Lines) -> Iterator[str]:
-    """Paragraphs out of the lines they are spread over."""
+    """Join the lines of each paragraph."""
     paragraph: list[str] = []
     for line in lines:
         if line:
@@ -91,9 +92,9 @@ def _unwrapped(lines: Lines) -> Iterator[str]:
 
 
 def _in_chapters(lines: Lines, counts: Counter[str]) -> Iterator[str | None]:
-    """The text with an end of document at every heading; headings are left out."""
+    """The text with the end of a document at every heading; headings are left out."""
     for line in filter(None, lines):
-        if len(line) <= _LONGEST_HEADING and _HEADING.match(line):
+        if len(line) <= _MAX_HEADING_CHARS and _HEADING.match(line):
             counts["chapter headings"] += 1
             yield None
         else:

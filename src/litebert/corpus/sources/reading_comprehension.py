@@ -1,7 +1,7 @@
-"""The passages of SQuAD and RACE as documents. Before: the official files. After: writing.
+"""The passages of SQuAD and RACE as documents.
 
-Built into a corpus, their development sets are the paper's intrinsic development set: text that was in no pretraining
-corpus and in no choice of settings. Source: ALBERT section 4.1, "Evaluation Benchmarks", intrinsic evaluation.
+A corpus of their development sets is the intrinsic development set of the paper, which is in no pretraining corpus and
+was not used to choose settings. Source: ALBERT section 4.1, "Intrinsic Evaluation".
 """
 
 import hashlib
@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from litebert.corpus.sources.writing import SourceReport, check_target, write_documents
+from litebert.corpus.sources.writing import SourceReport, validate_output, write_documents
 from litebert.errors import ConfigError, DataError
 
 
 def write_passages(squad: Sequence[Path], race: Sequence[Path], out: Path) -> SourceReport:
-    """Every different passage of SQuAD files and RACE directories, each once, as a document of its own."""
-    check_target(out)
+    """Write every different passage of SQuAD files and RACE directories once, as a document of its own."""
+    validate_output(out)
     if not squad and not race:
-        raise ConfigError("reading-comprehension: no source was given; name --squad files, --race directories, or both")
+        raise ConfigError("reading-comprehension: no input; give --squad files, --race directories, or both")
     counts: Counter[str] = Counter()
     return write_documents(_documents(squad, race, counts), out, counts)
 
@@ -31,7 +31,7 @@ def _documents(squad: Sequence[Path], race: Sequence[Path], counts: Counter[str]
             counts[f"{name} passages"] += 1
             digest = hashlib.blake2b(" ".join(passage.split()).encode("utf-8", "replace"), digest_size=16).digest()
             if digest in seen:
-                counts["passages that were there already"] += 1
+                counts["duplicate passages"] += 1
                 continue
             if not passage.strip():
                 counts["passages without text"] += 1
@@ -46,16 +46,16 @@ def _squad(path: Path) -> Iterator[str]:
     content = _json(path, _read(path))
     try:
         for number, article in enumerate(content["data"]):
-            for place, paragraph in enumerate(article["paragraphs"]):
-                yield _text(paragraph["context"], where=f"{path}: data[{number}].paragraphs[{place}].context")
+            for index, paragraph in enumerate(article["paragraphs"]):
+                yield _text(paragraph["context"], where=f"{path}: data[{number}].paragraphs[{index}].context")
     except (KeyError, TypeError):
         raise DataError(
-            f"{path}: not a SQuAD file: expected data[].paragraphs[].context; give train-v1.1.json or the like"
+            f"{path}: not a SQuAD file: expected data[].paragraphs[].context; give a file such as train-v1.1.json"
         ) from None
 
 
 def _race(path: Path) -> Iterator[str]:
-    """Articles of a RACE directory, such as `RACE/dev`, with all its levels; a file is one article."""
+    """Articles of a RACE directory such as `RACE/dev`, with all its levels; each file has one article."""
     files = sorted(path.rglob("*.txt")) if path.is_dir() else [path]
     if not files:
         raise DataError(f"{path}: no RACE files here; expected files ending in .txt, as in RACE/dev/high")
@@ -77,12 +77,12 @@ def _json(path: Path, content: bytes) -> Any:
     try:
         return json.loads(content)
     except json.JSONDecodeError as error:
-        raise DataError(f"{path}:{error.lineno}: not JSON ({error.msg}); take a fresh copy") from None
+        raise DataError(f"{path}:{error.lineno}: not JSON ({error.msg}); get a new copy") from None
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: byte {error.start + 1} is not UTF-8; take a fresh copy") from None
+        raise DataError(f"{path}: byte {error.start + 1} is not UTF-8; get a new copy") from None
 
 
 def _text(value: Any, *, where: str) -> str:
     if not isinstance(value, str):
-        raise DataError(f"{where}: expected text, found {type(value).__name__}; take a fresh copy")
+        raise DataError(f"{where}: expected text, found {type(value).__name__}; get a new copy")
     return value

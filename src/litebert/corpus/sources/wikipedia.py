@@ -1,7 +1,7 @@
-"""Articles of a Wikipedia dump as documents. Before: a dump, or what WikiExtractor made of one. After: writing.
+"""Articles of Wikipedia dumps, or of the output of WikiExtractor, as documents.
 
-A dump is one XML file of any size, mostly `…-pages-articles.xml.bz2` or its multistream variant; one page is held at a
-time.
+A dump is one XML file of any size, usually `…-pages-articles.xml.bz2` or its multistream variant; one page is in memory
+at a time.
 """
 
 import bz2
@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, cast
 from xml.etree import ElementTree
 
 from litebert.corpus.sources.wikitext import paragraphs
-from litebert.corpus.sources.writing import SourceReport, check_target, write_documents
+from litebert.corpus.sources.writing import SourceReport, validate_output, write_documents
 from litebert.errors import DataError
 
 _DISAMBIGUATION = re.compile(
@@ -39,8 +39,8 @@ class _Page:
 
 
 def write_wikipedia(sources: Sequence[Path], out: Path) -> SourceReport:
-    """Every article of some dumps, or of files and directories in the JSON format of WikiExtractor."""
-    check_target(out)
+    """Write every article of dumps, or of files and directories in the JSON format of WikiExtractor."""
+    validate_output(out)
     counts: Counter[str] = Counter()
     return write_documents(_documents(sources, counts), out, counts)
 
@@ -53,7 +53,7 @@ def _documents(sources: Sequence[Path], counts: Counter[str]) -> Iterator[str | 
 
 def _files(path: Path) -> list[Path]:
     if not path.exists():
-        raise DataError(f"{path}: no such file or directory; give a dump, or what WikiExtractor made of one")
+        raise DataError(f"{path}: no such file or directory; give a dump or the output of WikiExtractor")
     return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
 
 
@@ -73,17 +73,17 @@ def _articles(path: Path, counts: Counter[str]) -> Iterator[str | None]:
 
 def _reason_to_skip(page: _Page) -> str | None:
     if page.namespace != "0":
-        return "pages that are no articles"
+        return "pages outside the article namespace"
     if page.is_redirect:
         return "redirects"
     return "disambiguation pages" if _DISAMBIGUATION.search(page.text) else None
 
 
 def _pages(path: Path, namespaces: set[str]) -> Iterator[_Page]:
-    """Every page of a dump; names of namespaces, which stand at its head, are added to `namespaces`.
+    """Every page of a dump; the namespaces in its header are added to `namespaces`.
 
     Raises:
-        DataError: A damaged or cut-off file, or one that is no dump.
+        DataError: The file is damaged, truncated or no dump.
     """
     pages = 0
     try:
@@ -95,16 +95,16 @@ def _pages(path: Path, namespaces: set[str]) -> Iterator[_Page]:
                 elif element.get("key") != "0":
                     namespaces.add((element.text or "").lower())
     except ElementTree.ParseError as error:
-        raise DataError(f"{path}:{error.position[0]}: not XML, or cut off ({error}); take a fresh copy") from None
+        raise DataError(f"{path}:{error.position[0]}: not XML, or truncated ({error}); get a new copy") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path}: damaged or cut off after {pages:,} pages ({error}); take a fresh copy") from None
+        raise DataError(f"{path}: damaged or truncated after {pages:,} pages ({error}); get a new copy") from None
     except OSError as error:
         reason = error.strerror or error
-        raise DataError(f"{path}: cannot be read after {pages:,} pages ({reason}); take a fresh copy") from None
+        raise DataError(f"{path}: cannot be read after {pages:,} pages ({reason}); get a new copy") from None
 
 
 def _elements(path: Path, file: BinaryIO) -> Iterator[ElementTree.Element]:
-    """The elements `namespace` and `page` of a dump; each is forgotten when the next is asked for."""
+    """The elements `namespace` and `page` of a dump; each is freed before the next is read."""
     events = ElementTree.iterparse(file, events=("start", "end"))
     _, root = next(events)
     if _name(root) != "mediawiki":
@@ -123,7 +123,7 @@ def _page(element: ElementTree.Element) -> _Page:
 
 
 def _extracted(path: Path, counts: Counter[str]) -> Iterator[str | None]:
-    """Articles of a file that WikiExtractor wrote with `--json`; its text may begin with the title."""
+    """Articles of a file that WikiExtractor wrote with `--json`; the text may start with the title."""
     try:
         with _opened(path) as file:
             for number, line in enumerate(file, start=1):
@@ -135,7 +135,7 @@ def _extracted(path: Path, counts: Counter[str]) -> Iterator[str | None]:
                 yield from found
                 yield None
     except (EOFError, OSError, zlib.error) as error:
-        raise DataError(f"{path}: cannot be read, damaged or cut off ({error}); take a fresh copy") from None
+        raise DataError(f"{path}: cannot be read, damaged or truncated ({error}); get a new copy") from None
 
 
 def _row(line: bytes, *, where: str) -> tuple[str, str]:
@@ -150,10 +150,10 @@ def _row(line: bytes, *, where: str) -> tuple[str, str]:
 
 
 def _opened(path: Path) -> BinaryIO:
-    # bz2 reads the many streams of a multistream dump as one
+    # bz2 reads all streams of a multistream dump.
     return cast(BinaryIO, _OPENERS.get(path.suffix, open)(path, "rb"))
 
 
 def _name(element: ElementTree.Element) -> str:
-    """The tag without the address of the format's version."""
+    """The tag without its XML namespace."""
     return element.tag.rpartition("}")[2]

@@ -1,7 +1,7 @@
-"""The prose of a Wikipedia article out of its wikitext. Before: wikipedia, which reads dumps. After: paragraphs.
+"""The prose of a Wikipedia article, extracted from its wikitext.
 
-What BERT kept: "only the text passages, ignoring lists, tables, and headers". Templates are not expanded; the few that
-carry words of a sentence are read, the others left out with the brackets they leave empty.
+As in BERT, "only the text passages, ignoring lists, tables, and headers" are used. Templates are not expanded: those
+with words of the sentence are replaced by these words, the others are removed with the brackets around them.
 """
 
 import html
@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_LEFT_OUT = (
+_REMOVED_ELEMENTS = (
     "ref|math|chem|ce|gallery|timeline|syntaxhighlight|source|code|pre|score|hiero|graph|mapframe|maplink|imagemap|"
     "templatestyles|templatedata|table|references|section|inputbox|categorytree|includeonly|noinclude"
 )
-_EMPTY_ELEMENT = re.compile(rf"<({_LEFT_OUT})\b[^<>]*/>", re.IGNORECASE)
-_ELEMENT = re.compile(rf"<({_LEFT_OUT})\b[^<>]*>(?:(?!<\1\b).)*?</\1\s*>", re.IGNORECASE | re.DOTALL)
-_DEEPEST_ELEMENT = 20
-"""Elements within each other that are looked for; no article needs more, and a page made to be slow stays quick."""
+_EMPTY_ELEMENT = re.compile(rf"<({_REMOVED_ELEMENTS})\b[^<>]*/>", re.IGNORECASE)
+_ELEMENT = re.compile(rf"<({_REMOVED_ELEMENTS})\b[^<>]*>(?:(?!<\1\b).)*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_MAX_DEPTH = 20
+"""Maximum depth of nested elements; no article needs more, and it bounds the time for malicious pages."""
 _NOWIKI = re.compile(r"</?nowiki\s*/?>", re.IGNORECASE)
 _BREAK = re.compile(r"<(?:br|hr)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
@@ -28,14 +28,14 @@ _QUOTES = re.compile(r"'{2,}")
 _MAGIC_WORD = re.compile(r"__[A-Z]{4,}__")
 _PARAMETER = re.compile(r"\{\{\{[^{}]*\}\}\}")
 _VARIANTS = re.compile(r"-\{(?:[^{};:]*:)?([^{};]*)[^{}]*\}-")
-"""Chinese articles hold words for several regions, `-{zh-hans:…;zh-hant:…}-`; the first is as good as any."""
+"""Chinese articles have variants of words for several regions, `-{zh-hans:…;zh-hant:…}-`; the first one is used."""
 _EMPTY_BRACKETS = re.compile(r"[ \t]*[(（][\s,;:/–—-]*[)）]")
 _AFTER_OPENING = re.compile(r"([(（])[\s,;:]+")
 _BEFORE_CLOSING = re.compile(r"[\s,;:]+([)）])")
 _BEFORE_STOP = re.compile(r"[ \t]+([,.;:!?])(?=\s|$)")
 _SPACES = re.compile(r"[ \t\u00a0]+")
 _NO_PROSE = tuple("*#;:|!={}")
-"""What a line begins with that is an item of a list, a cell of a broken table or a heading."""
+"""First characters of list items, cells of broken tables and headings."""
 _LANGUAGE_LINK = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?")
 
 _WORDS_OF_TEMPLATES = {
@@ -44,13 +44,13 @@ _WORDS_OF_TEMPLATES = {
     **dict.fromkeys(("circa", "c.", "ca."), 0),
     **dict.fromkeys(("quote", "blockquote", "cquote", "text", "center", "ill", "interlanguage link"), 0),
 }
-"""Templates whose words belong to the sentence → which of their arguments, counted from 0."""
+"""Templates whose words belong to the sentence → index of the argument with the words."""
 _RANGE_WORDS = frozenset(("to", "-", "–", "and", "or", "x", "by"))
-"""What stands between two numbers of a `convert` template."""
+"""Words between two numbers of a `convert` template."""
 
 
 def paragraphs(wikitext: str, *, namespaces: Collection[str] = ()) -> Iterator[str]:
-    """The paragraphs of prose; `namespaces`, in lower case, are the prefixes of links to files and categories."""
+    """The paragraphs of prose; `namespaces` are the prefixes of links to files and categories, in lower case."""
     text = _COMMENT.sub("", wikitext)
     text = _without_elements(text)
     text = _without_brackets(_PARAMETER.sub("", _NOWIKI.sub("", text)), namespaces)
@@ -63,9 +63,9 @@ def paragraphs(wikitext: str, *, namespaces: Collection[str] = ()) -> Iterator[s
 
 
 def _without_elements(text: str) -> str:
-    """Without what is no prose; innermost first, since a table may hold a table."""
+    """Remove elements that are not prose, the innermost first, because tables may be nested."""
     text = _EMPTY_ELEMENT.sub("", text)
-    for _ in range(_DEEPEST_ELEMENT):
+    for _ in range(_MAX_DEPTH):
         text, count = _ELEMENT.subn("", text)
         if not count:
             break
@@ -73,26 +73,26 @@ def _without_elements(text: str) -> str:
 
 
 def _without_brackets(text: str, namespaces: Collection[str]) -> str:
-    """Links by their words; templates and tables, which may hold each other, left out.
+    """Replace links by their words and remove templates and tables, which may be nested.
 
-    A bracket without its partner is left out alone, so that one mistake does not take the rest of an article.
+    Of an unbalanced bracket only the bracket is removed, so that one error does not remove the rest of an article.
     """
     parts: list[str] = []
-    opened: list[tuple[str, int]] = []
-    waiting: Counter[str] = Counter()
+    open_brackets: list[tuple[str, int]] = []
+    open_counts: Counter[str] = Counter()
     end = 0
     for match in _BRACKETS.finditer(text):
         parts.append(text[end : match.start()])
         end = match.end()
         bracket = match.group().lstrip(" \t:")
         if bracket not in _CLOSES:
-            opened.append((bracket, len(parts)))
-            waiting[bracket] += 1
-        elif waiting[_CLOSES[bracket]]:
+            open_brackets.append((bracket, len(parts)))
+            open_counts[bracket] += 1
+        elif open_counts[_CLOSES[bracket]]:
             kind, start = "", 0
             while kind != _CLOSES[bracket]:
-                kind, start = opened.pop()
-                waiting[kind] -= 1
+                kind, start = open_brackets.pop()
+                open_counts[kind] -= 1
             content = "".join(parts[start:])
             parts[start:] = [_words(kind, content, namespaces)]
     return "".join([*parts, text[end:]])
@@ -105,7 +105,7 @@ def _words(kind: str, content: str, namespaces: Collection[str]) -> str:
 
 
 def _words_of_link(content: str, namespaces: Collection[str]) -> str:
-    """What a reader sees of `target|words`; nothing of a picture, a category or another language's article."""
+    """The visible words of a link `target|words`; empty for pictures, categories and links to other languages."""
     target, _, words = content.partition("|")
     prefix, colon, _ = target.partition(":")
     prefix = prefix.strip()
@@ -123,12 +123,12 @@ def _words_of_template(content: str) -> str:
         return " ".join(unnamed[: 4 if is_range else 2])
     if name.startswith("lang-") and unnamed:
         return unnamed[0]
-    place = _WORDS_OF_TEMPLATES.get(name)
-    return unnamed[place] if place is not None and place < len(unnamed) else ""
+    index = _WORDS_OF_TEMPLATES.get(name)
+    return unnamed[index] if index is not None and index < len(unnamed) else ""
 
 
 def _tidy(line: str) -> str:
-    """Without the brackets, signs and spaces that what was left out has left behind."""
+    """Remove the empty brackets, punctuation and spaces that remain after the removal of templates."""
     line = _EMPTY_BRACKETS.sub("", _SPACES.sub(" ", line))
     line = _BEFORE_CLOSING.sub(r"\1", _AFTER_OPENING.sub(r"\1", line))
     line = _BEFORE_STOP.sub(r"\1", line).strip()

@@ -1,4 +1,4 @@
-"""Documents of a source to one text file. Before: wikipedia, books, reading_comprehension. After: `corpus build`."""
+"""Write the documents of a source to one text file, which `litebert corpus build` reads."""
 
 import contextlib
 import gzip
@@ -26,12 +26,12 @@ class SourceReport:
     documents: int
     paragraphs: int
     text_bytes: int
-    """Of UTF-8, before compression."""
+    """UTF-8 bytes before compression."""
     counts: dict[str, int]
     """What was read, repaired and skipped, by name."""
 
     def to_text(self) -> str:
-        """Lines for a person."""
+        """A report of several lines."""
         written = (
             f"{self.documents:,} documents, {self.paragraphs:,} paragraphs, {self.text_bytes / 1e6:,.1f} MB of text"
         )
@@ -39,17 +39,17 @@ class SourceReport:
 
 
 def write_documents(paragraphs: Paragraphs, file: Path, counts: Counter[str]) -> SourceReport:
-    """Write a paragraph a line and a blank line between documents; the file appears when all is written.
+    """Write one paragraph per line and a blank line between documents; the file is created atomically.
 
     Raises:
-        DataError: No text in all of the source.
+        DataError: The source has no text.
     """
-    check_target(file)
+    validate_output(file)
     documents = lines = size = 0
-    with _whole_file(file) as out:
+    with _atomic_file(file) as out:
         is_open = False
         for paragraph in paragraphs:
-            # whatever else ends a line for a reader is no end of a paragraph here
+            # A paragraph may contain characters that `str.splitlines` treats as line ends.
             text = " ".join(paragraph.split()) if paragraph else ""
             if text:
                 documents += not is_open
@@ -58,12 +58,12 @@ def write_documents(paragraphs: Paragraphs, file: Path, counts: Counter[str]) ->
                 out.write(f"{text}\n" if is_open or documents == 1 else f"\n{text}\n")
             is_open = paragraph is not None and (is_open or bool(text))
         if not documents:
-            raise DataError(f"{file}: not written, since no text was found in the source; check what was given")
+            raise DataError(f"{file}: not written, because the source has no text; check the input files")
     return SourceReport(file, documents, lines, size, {name: counts[name] for name in sorted(+counts)})
 
 
-def check_target(file: Path) -> None:
-    """Raise ConfigError, before any work, unless `file` is a new text file."""
+def validate_output(file: Path) -> None:
+    """Raise a ConfigError unless `file` can be a new text file; called before any work."""
     if not file.name.endswith(ENDINGS):
         raise ConfigError(f"{file}: expected a name ending in {' or '.join(ENDINGS)}; choose another --out")
     if file.exists():
@@ -71,7 +71,7 @@ def check_target(file: Path) -> None:
 
 
 @contextlib.contextmanager
-def _whole_file(file: Path) -> Iterator[TextIO]:
+def _atomic_file(file: Path) -> Iterator[TextIO]:
     temporary = file.with_name(f".{file.name}.writing")
     with translate_os_errors(file):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -84,6 +84,6 @@ def _whole_file(file: Path) -> Iterator[TextIO]:
 
 
 def _compressed(raw: BinaryIO, file: Path) -> TextIO:
-    # without a name and a time in it, equal text gives equal bytes
+    # Without a name and a time in the header, equal text gives equal bytes.
     zipped = gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) if file.suffix == ".gz" else raw
     return io.TextIOWrapper(cast(BinaryIO, zipped), encoding="utf-8", errors="replace", newline="\n")

@@ -1,1 +1,1 @@
-"""What a corpus and its examples hold. Before: format, sampling. After: commands."""
+"""Counts of a corpus and of the examples drawn from it. Before: format, sampling. After: commands."""

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Final
 
 from litebert.errors import DataError
+from litebert.hub_datasets import is_dataset_name
 from litebert.tasks.labelled_data import Example, LabelledData, Target
 from litebert.tasks.readers.answer_alignment import BadAnswers
 from litebert.tasks.readers.choice_columns import choice_examples, option_columns
 from litebert.tasks.readers.columns import ColumnNames, Columns, SavedColumns, resolve_columns
 from litebert.tasks.readers.conll import is_tagged, tagged_rows
 from litebert.tasks.readers.data_checks import mention_repeats
-from litebert.tasks.readers.hub_tables import hub_table, is_hub
+from litebert.tasks.readers.hub_tables import hub_table
 from litebert.tasks.readers.label_columns import (
     NUMBER,
     SEPARATOR,
@@ -53,7 +54,7 @@ def read_delimited(
     `kept` its columns, for those that are not named.
     Raises DataError with file, line and field.
     """
-    table = hub_table(path) if is_hub(path) else read_table(path)
+    table = hub_table(path) if is_dataset_name(path) else read_table(path)
     columns = resolve_columns(columns, kept, table)
     if kind in ("spans", "answerability") or (kind is None and holds_questions(table)):
         return _questions(table, columns, kind, invalid_answers)

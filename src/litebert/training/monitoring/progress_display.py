@@ -49,7 +49,7 @@ class LogDisplay:
                     left = self._time_left(progress)
                     logger.info("step %d (%.1f %%%s) %s", position.step, 100 * progress, left, describe(shown))
             case Evaluated(position=position, values=values):
-                logger.info("held-out at step %d: %s", position.step, describe(values))
+                logger.info("validation at step %d: %s", position.step, describe(values))
             case Saved(path=path):
                 logger.info("saved %s", path)
             case _:
@@ -88,7 +88,7 @@ class LiveDisplay:
                 self._bar.update(self._task, completed=values["progress"], description=text)
                 self._live.update(Group(self._bar, Text("  " + describe(self._running.add(values)), style="dim")))
             case Evaluated(position=position, values=values):
-                line = f"held-out at step {position.step:,}: {describe(values)}"
+                line = f"validation at step {position.step:,}: {describe(values)}"
                 self._live.console.print(line, highlight=False)
             case Saved(path=path):
                 self._live.console.print(f"saved {path}", highlight=False, style="dim")

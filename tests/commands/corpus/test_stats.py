@@ -1,10 +1,10 @@
-"""A corpus in numbers and pictures."""
+"""`corpus stats`: statistics as text, JSON and plots."""
 
 import json
 
 import pytest
 
-from litebert.commands.corpus_statistics import corpus_statistics
+from litebert.commands.corpus.stats import stats
 from litebert.commands.tokenizer import train
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
@@ -26,24 +26,24 @@ def corpus(tmp_path_factory):
     return here / "corpus"
 
 
-@pytest.mark.parametrize("split", ["train", "held_out"])
-def test_numbers_as_text_and_json(corpus, split):
-    found = corpus_statistics(corpus, SETTINGS, split=split, examples=100, seed=0, plots=None)
+@pytest.mark.parametrize("split", ["train", "validation"])
+def test_stats_as_text_and_json(corpus, split):
+    found = stats(corpus, SETTINGS, split=split, examples=100, seed=0, plots=None)
     plain = json.loads(json.dumps(found.to_dict()))
     assert plain["split"] == split
     assert plain["text"]["documents"]["count"] == found.text.documents.total
     assert plain["examples"]["masked_share"] == pytest.approx(0.15, abs=0.05)
-    assert plain["examples"]["lengths"]["longest"] <= 32
+    assert plain["examples"]["lengths"]["max"] <= 32
     assert found.to_text().startswith(f"{corpus} ({split})\ndocuments: ")
 
 
-def test_pictures_are_drawn(corpus, tmp_path):
+def test_stats_writes_plots(corpus, tmp_path):
     pytest.importorskip("matplotlib")
-    corpus_statistics(corpus, SETTINGS, split="train", examples=100, seed=0, plots=tmp_path / "new" / "plots")
+    stats(corpus, SETTINGS, split="train", examples=100, seed=0, plots=tmp_path / "new" / "plots")
     for name in ("lengths.png", "examples.png"):
         assert (tmp_path / "new" / "plots" / name).read_bytes().startswith(b"\x89PNG")
 
 
-def test_no_examples_are_refused(corpus):
+def test_stats_refuses_zero_examples(corpus):
     with pytest.raises(ConfigError, match="examples: must be at least 1"):
-        corpus_statistics(corpus, SETTINGS, split="train", examples=0, seed=0, plots=None)
+        stats(corpus, SETTINGS, split="train", examples=0, seed=0, plots=None)

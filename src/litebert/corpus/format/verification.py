@@ -1,4 +1,4 @@
-"""Is a corpus directory whole? Before: build, or a copy over a network. After: trust."""
+"""Complete verification of a corpus directory, for example after a copy over a network."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from litebert.files import MANIFEST, read_manifest, verify_manifest
 
 @dataclass(frozen=True)
 class Verification:
-    """What was found in order."""
+    """Size of a corpus that passed verification."""
 
     files: int
     documents: int
@@ -21,17 +21,17 @@ class Verification:
 
 
 def verify_corpus(directory: Path | str) -> Verification:
-    """Read every byte of a corpus and check it.
+    """Read and check every byte of a corpus: checksums, edges, token ids, counts and files that do not belong to it.
 
     Raises:
-        DataError: The first file whose sum, size, order or range of values is not as it should be.
+        DataError: The first file that fails a check.
     """
     directory = Path(directory)
     description = read_description(directory)
     if not (directory / MANIFEST).is_file():
-        raise DataError(f"{directory / MANIFEST}: missing, so nothing can be checked; build the corpus again")
+        raise DataError(f"{directory / MANIFEST}: missing, so checksums cannot be verified; build the corpus again")
     verify_manifest(directory, error=DataError)
-    _check_nothing_else(directory)
+    _check_no_other_files(directory)
     corpora = [Corpus(directory, split, description) for split in SPLITS]
     for corpus in corpora:
         for number, entry in enumerate(corpus.entries):
@@ -44,23 +44,23 @@ def verify_corpus(directory: Path | str) -> Verification:
     )
 
 
-def _check_nothing_else(directory: Path) -> None:
+def _check_no_other_files(directory: Path) -> None:
     listed = {MANIFEST, *read_manifest(directory)}
     for path in sorted(directory.rglob("*")):
         if path.is_file() and path.relative_to(directory).as_posix() not in listed:
-            raise DataError(f"{path}: not listed in {MANIFEST}; remove it or build the corpus again")
+            raise DataError(f"{path}: not listed in {MANIFEST}; remove the file or build the corpus again")
 
 
 def _check(shard: Shard, path: Path, *, vocab_size: int) -> None:
-    """Edges begin at 0, grow, and end where the next array ends; ids are in the vocabulary."""
+    """Check that edges start at 0, increase, and end at the length of the next array, and that ids are below V."""
     for name, edges, end in (
         ("sentences", shard.sentences, len(shard.tokens)),
         ("documents", shard.documents, len(shard.sentences) - 1),
     ):
         if edges[0] != 0 or edges[-1] != end or np.any(edges[1:] <= edges[:-1]):
-            raise DataError(f"{path / name}.npy: edges must grow from 0 to {end}; build the corpus again")
+            raise DataError(f"{path / name}.npy: edges must increase from 0 to {end}; build the corpus again")
     highest = int(shard.tokens.max())
     if highest >= vocab_size:
         raise DataError(
-            f"{path / 'tokens.npy'}: holds the id {highest}, the vocabulary has {vocab_size}; build the corpus again"
+            f"{path / 'tokens.npy'}: found token id {highest}, expected ids below {vocab_size}; build the corpus again"
         )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from litebert.corpus.format.shards import Corpus
-from litebert.corpus.format.verify import verify_corpus
+from litebert.corpus.format.verification import verify_corpus
 from litebert.errors import DataError
 from litebert.files import write_manifest
 
@@ -16,9 +16,9 @@ def copy(corpus_directory, tmp_path):
     return shutil.copytree(corpus_directory, tmp_path / "corpus")
 
 
-def test_a_whole_corpus_is_counted(corpus_directory):
+def test_verify_counts_an_intact_corpus(corpus_directory):
     found = verify_corpus(corpus_directory)
-    splits = [Corpus.open(corpus_directory, split) for split in ("train", "held_out")]
+    splits = [Corpus.open(corpus_directory, split) for split in ("train", "validation")]
     assert found.tokens == sum(corpus.num_tokens for corpus in splits)
     assert found.documents == 60
 
@@ -39,7 +39,7 @@ def delete(path, choice):
 
 
 @pytest.mark.parametrize("damage", [flip_bit, truncate, delete])
-def test_any_damage_to_any_file_is_found_and_the_file_is_named(copy, damage):
+def test_verify_finds_any_damage_and_names_the_file(copy, damage):
     choice = random.Random(1)
     files = sorted(path for path in copy.rglob("*") if path.is_file())
     for _ in range(200):
@@ -54,7 +54,7 @@ def test_any_damage_to_any_file_is_found_and_the_file_is_named(copy, damage):
 
 @pytest.mark.parametrize("name", ["tokens", "sentences", "documents"])
 @pytest.mark.parametrize("damage", [truncate, delete])
-def test_a_damaged_shard_is_found_when_it_is_opened(copy, name, damage):
+def test_shard_with_a_damaged_file_is_refused_when_opened(copy, name, damage):
     path = copy / f"train/00000/{name}.npy"
     whole = path.read_bytes()
     for trial in range(20):
@@ -64,7 +64,7 @@ def test_a_damaged_shard_is_found_when_it_is_opened(copy, name, damage):
         path.write_bytes(whole)
 
 
-def test_a_file_too_many_is_found(copy):
+def test_verify_finds_an_additional_file(copy):
     (copy / "train/00001/extra.npy").write_bytes(b"x")
     with pytest.raises(DataError, match="not listed in SHA256SUMS"):
         verify_corpus(copy)
@@ -78,25 +78,25 @@ def change_array(copy, name, change):
     write_manifest(copy)
 
 
-def test_a_token_outside_the_vocabulary_is_found(copy):
+def test_verify_finds_a_token_id_outside_the_vocabulary(copy):
     change_array(copy, "tokens", lambda array: array.__setitem__(3, 60))
-    with pytest.raises(DataError, match="holds the id 60, the vocabulary has 60"):
+    with pytest.raises(DataError, match="found token id 60, expected ids below 60"):
         verify_corpus(copy)
 
 
 @pytest.mark.parametrize("name", ["sentences", "documents"])
 @pytest.mark.parametrize("change", [lambda a: a.__setitem__(1, a[2]), lambda a: a.__setitem__(0, 1)])
-def test_edges_out_of_order_are_found(copy, name, change):
+def test_verify_finds_edges_that_do_not_increase(copy, name, change):
     change_array(copy, name, change)
-    with pytest.raises(DataError, match=f"{name}.npy: edges must grow"):
+    with pytest.raises(DataError, match=f"{name}.npy: edges must increase"):
         verify_corpus(copy)
 
 
-def test_counts_that_differ_are_found(copy):
+def test_verify_finds_counts_that_differ(copy):
     path = copy / "corpus.json"
     description = json.loads(path.read_text())
     description["splits"]["train"][0]["tokens"] += 1
     path.write_text(json.dumps(description))
     write_manifest(copy)
-    with pytest.raises(DataError, match=r"holds .* documents, sentences and tokens"):
+    with pytest.raises(DataError, match=r"has .* documents, sentences and tokens"):
         verify_corpus(copy)

@@ -1,0 +1,1 @@
+"""`litebert corpus build`, `verify`, `show` and `stats`. Before: corpus. After: cli."""

@@ -1,0 +1,1 @@
+"""Text to a corpus directory, in parallel and resumable. Before: readers, dedup. After: format."""

@@ -1,0 +1,92 @@
+"""Data sets of the Hugging Face hub and local data sets, through the library `datasets`.
+
+A name is `hf:OWNER/NAME[/CONFIG][:SPLIT]` or `hf:DIRECTORY[:SPLIT]`; the default split is `train`.
+"""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, Self
+
+from litebert.errors import DataError, MissingExtraError
+
+PREFIX: Final = "hf:"
+DEFAULT_SPLIT: Final = "train"
+
+
+@dataclass(frozen=True)
+class DatasetName:
+    """What a name refers to."""
+
+    path: str
+    """Name on the hub, or a local directory."""
+    config: str | None
+    split: str
+
+    @classmethod
+    def parse(cls, name: str | Path) -> Self:
+        """The parts of a name; a directory that exists has no config."""
+        path, _, split = str(name).removeprefix(PREFIX).partition(":")
+        if path and Path(path).exists():
+            return cls(path, None, split or DEFAULT_SPLIT)
+        parts = path.split("/")
+        if not all(parts):
+            raise DataError(f"{name}: expected hf:OWNER/NAME, optionally followed by /CONFIG and :SPLIT")
+        return cls("/".join(parts[:2]), "/".join(parts[2:]) or None, split or DEFAULT_SPLIT)
+
+
+def is_dataset_name(path: str | Path) -> bool:
+    """Whether it is the name of a data set instead of a file."""
+    return str(path).startswith(PREFIX)
+
+
+def load_split(name: str | Path) -> Any:
+    """One split as a `datasets.Dataset`, which also has the names of columns and labels.
+
+    Raises:
+        MissingExtraError: `datasets` is not installed.
+        DataError: There is no such data set, config or split, or the hub cannot be reached.
+    """
+    datasets = _import_datasets(name)
+    with _translate_errors(datasets, name):
+        return _load(datasets, DatasetName.parse(name))
+
+
+def stream_rows(name: str | Path) -> Iterator[Mapping[str, Any]]:
+    """The rows of one split in order, without loading all of them; raises what `load_split` raises."""
+    datasets = _import_datasets(name)
+    with _translate_errors(datasets, name):
+        yield from _load(datasets, DatasetName.parse(name), streaming=True)
+
+
+def _import_datasets(name: str | Path) -> ModuleType:
+    try:
+        import datasets  # pyrefly: ignore[missing-import]
+    except ImportError:
+        raise MissingExtraError("datasets", extra="datasets", needed_for=str(name)) from None
+    return datasets
+
+
+@contextlib.contextmanager
+def _translate_errors(datasets: Any, name: str | Path) -> Iterator[None]:
+    try:
+        yield
+    except DataError:
+        raise
+    except (OSError, ValueError, KeyError, datasets.exceptions.DatasetsError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise DataError(
+            f"{name}: cannot be loaded ({reason}); check name, config, split and network, or download it and give "
+            f"{PREFIX}DIRECTORY"
+        ) from error
+
+
+def _load(datasets: Any, name: DatasetName, **options: Any) -> Any:
+    """One split of a directory that `save_to_disk` wrote, or of anything that `load_dataset` accepts."""
+    if (Path(name.path) / "dataset_dict.json").is_file():
+        return datasets.load_from_disk(name.path)[name.split]
+    if (Path(name.path) / "state.json").is_file():
+        return datasets.load_from_disk(name.path)
+    return datasets.load_dataset(name.path, name.config, split=name.split, **options)
