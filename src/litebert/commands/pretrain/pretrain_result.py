@@ -81,7 +81,7 @@ def provenance(run: PretrainRun) -> dict[str, str]:
     }
     chosen = run.metric_for_best_model
     return {
-        "objectives": names[run.examples.pairing],
+        "objectives": names[run.sampling.pairing],
         "initialization": run.init if run.init_checkpoint is None else f"weights of {run.init_checkpoint}",
         "frozen": "query and key of the duplicate-token heads" if run.freeze_duplicate_token_heads else "nothing",
         "exported model": "the last" if chosen is None else f"the best by {chosen} on the validation split",
