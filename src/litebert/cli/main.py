@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if command is None:
         return _unknown(words)
     # OpenMP threads that wait sleep soon instead of spinning: spinning made training steps several times slower on a
-    # machine with other load (docs/log.md). OpenMP reads the variable when torch is imported.
+    # machine with other load (benchmarks/log.md). OpenMP reads the variable when torch is imported.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     # Huge pages for large tensors: without them a training step on a CPU takes 20,000 page faults, 4 % of its time.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
