@@ -65,7 +65,7 @@ def main() -> None:
         one.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
         one.add_argument("--initializer-range", type=float, default=0.05)
         if name == "ours":
-            one.add_argument("--initial", choices=("neighbours", "random"), default="neighbours")
+            one.add_argument("--initial", choices=("structured", "random"), default="structured")
         one.set_defaults(run=side)
     both = sides.add_parser("compare")
     both.add_argument("ours", type=Path)
@@ -190,7 +190,7 @@ def our_model(corpus: Corpus, arguments: Namespace) -> ForPretraining:
     """Random weights, or the initialization of the recipe `tiny`, whose time is counted."""
     config = small_model(corpus, arguments)
     model = ForPretraining(config, seed=0)
-    if arguments.initial == "neighbours":
+    if arguments.initial == "structured":
         counts = token_counts(corpus)
         vectors = ppmi_svd_embeddings(corpus, Columns.of(config).words, seed=0, counts=counts)
         structured_init_(model, torch.from_numpy(vectors), torch.from_numpy(counts).float(), seed=0)

@@ -55,7 +55,11 @@ class MissingExtraError(LitebertError, ImportError):
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """`did you mean 'tiny'?` for the name in `known` that is nearest to `name`, else `expected one of …`."""
+    """`did you mean 'tiny'?` for the name in `known` that is nearest to `name`, else `expected one of …`.
+
+    A name is also near to its initials: `lr` to `learning_rate`.
+    """
     names = list(known)
     close = get_close_matches(name, names, n=1)
+    close = close or [each for each in names if "".join(word[0] for word in each.split("_") if word) == name]
     return f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(names)}"

@@ -3,7 +3,6 @@
 Unknown keys, wrong types and values out of range are refused with the key, the value found and what was expected.
 """
 
-import difflib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, suggestion
 
 Leaf = str | int | float | bool | None
 """A value that is no group of values."""
@@ -145,9 +144,7 @@ def _explain(cls: type[BaseModel], problem: Any) -> str:
     path = ".".join(str(part) for part in problem["loc"] if not str(part).startswith("("))
     if problem["type"] == "extra_forbidden":
         known = _fields_at(cls, problem["loc"][:-1])
-        close = difflib.get_close_matches(str(problem["loc"][-1]), known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known settings: {', '.join(known)}"
-        return f"unknown setting {path!r}; {hint}"
+        return f"unknown setting {path!r}; {suggestion(str(problem['loc'][-1]), known)}"
     if problem["type"] == "union_tag_not_found":
         decides = problem["ctx"]["discriminator"]
         return f"{path}: give {decides} too, which decides what else there is (found {problem['input']!r})"

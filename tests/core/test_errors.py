@@ -27,6 +27,9 @@ def test_missing_extra_error_names_the_pip_command():
     assert "pip install 'litebert[plot]'" in str(MissingExtraError("matplotlib", extra="plot", needed_for="the curve"))
 
 
-@pytest.mark.parametrize(("name", "text"), [("tinny", "did you mean 'tiny'?"), ("huge", "expected one of base, tiny")])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("tinny", "did you mean 'tiny'?"), ("gb", "did you mean 'gpu_base'?"), ("huge", "expected one of gpu_base, tiny")],
+)
 def test_suggestion_names_the_nearest_or_all(name, text):
-    assert suggestion(name, ["base", "tiny"]) == text
+    assert suggestion(name, ["gpu_base", "tiny"]) == text

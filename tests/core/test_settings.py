@@ -45,7 +45,7 @@ def test_parse_gives_back_what_to_dict_wrote():
     ("values", "sentence"),
     [
         ({"name": "x", "trian": {}}, "unknown setting 'trian'; did you mean 'train'?"),
-        ({"name": "x", "zzzz": 1}, "known settings: name, train"),
+        ({"name": "x", "zzzz": 1}, "expected one of name, train"),
         ({"name": "x", "train": {"learning_rat": 1}}, "did you mean 'learning_rate'?"),
         ({}, "setting 'name' is missing"),
         ({"name": "x", "train": {"learning_rate": "fast"}}, "train.learning_rate"),

@@ -10,6 +10,7 @@ from huggingface_hub import ModelCardData
 from torch import nn
 
 from litebert import __version__
+from litebert.commands.card_settings import CardSettings
 from litebert.model.io.model_directory import describe
 from litebert.model.io.model_spec import transformers_incompatibility
 
@@ -23,6 +24,7 @@ def model_card(
     use: str,
     scores: Mapping[str, Any],
     settings: Mapping[str, Any],
+    card: CardSettings,
 ) -> str:
     """Markdown with the front matter that the hub reads.
 
@@ -34,8 +36,15 @@ def model_card(
         use: Python lines that use it.
         scores: name → figure, shown as a table.
         settings: what it was made with, shown as a table.
+        card: licence and languages, for the front matter.
     """
-    data = ModelCardData(library_name="litebert", pipeline_tag=task, tags=["albert", "litebert"])
+    data = ModelCardData(
+        license=card.license,
+        language=list(card.language) or None,
+        library_name="litebert",
+        pipeline_tag=task,
+        tags=["albert", "litebert"],
+    )
     parts = [
         f"---\n{data.to_yaml()}\n---",
         f"# {title}",
@@ -43,7 +52,7 @@ def model_card(
         f"```python\n{use}\n```",
         _transformers_note(model),
         "## Scores\n\n" + _table(("score", "value"), scores),
-        "## Made with\n\n" + _table(("setting", "value"), {"litebert": __version__, **settings}),
+        "## Training configuration\n\n" + _table(("setting", "value"), {"litebert": __version__, **settings}),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -17,7 +17,7 @@ def first_weights(start: PretrainStart, directory) -> torch.Tensor:
     return start.model(RunDirectory(directory), DistributedContext.current("cpu")).encoder.embeddings.word.weight
 
 
-def test_initial_weights_are_those_of_the_seed(corpus_directory, tmp_path):
+def test_new_model_has_the_weights_of_the_seed(corpus_directory, tmp_path):
     run = plan(corpus_directory, "seed=3")
     expected = ForPretraining(run.model, seed=3).encoder.embeddings.word.weight
     assert torch.equal(first_weights(PretrainStart.of(run), tmp_path), expected)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import Discriminator, Field, PlainValidator, Tag, model_validator
 
+from litebert.commands.card_settings import CardSettings
 from litebert.commands.compute import Compute
 from litebert.commands.finetune.class_weights import ClassWeights, checked_class_weights
 from litebert.commands.recipes import load_recipe
@@ -167,6 +168,8 @@ class FinetuneRun(Settings):
     """Factor of the learning rate at each step from the head: 1 block that layers share is 1 step, 12 blocks are 12."""
     adapters: LoRASettings | None = None
     """Adapters of low rank beside dense layers: rank, alpha, projections, per_layer; null for none."""
+    card: CardSettings = CardSettings()
+    """Licence and languages for the model card."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

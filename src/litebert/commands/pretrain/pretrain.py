@@ -6,8 +6,9 @@ from pathlib import Path
 
 from torch import nn
 
+from litebert.commands.compute import warn_slow_bf16
 from litebert.commands.pretrain.best_model import BestModel, full_model
-from litebert.commands.pretrain.pretrain_result import PretrainResult, export
+from litebert.commands.pretrain.pretrain_result import PretrainResult, export, provenance
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
@@ -32,11 +33,14 @@ def pretrain(run: PretrainRun, out: Path, *, callbacks: Sequence[Callback] = ())
     """Train on `run.corpus` for `run.train.duration`; an unfinished run in `out` is resumed."""
     start = PretrainStart.of(run)
     with distributed_context(run.train) as world:
-        allowed = run.train.allow_config_changes
+        # No weight depends on `evaluate_every`, but the choice of the best model does.
+        no_effect = ("card",) if run.metric_for_best_model else ("card", "train.evaluate_every")
+        allowed = (*run.train.allow_config_changes, *no_effect)
         directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, command="pretrain", allowed=allowed))
         if result := directory.result(PretrainResult):
             logger.info("%s: the run is finished; returning its result", out)
             return result
+        world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
         return _train(start, directory, world, callbacks)
 
 
@@ -128,6 +132,6 @@ def _initial_scores(directory: RunDirectory, model: nn.Module, validation: Valid
 
 
 def _begin(directory: RunDirectory, run: PretrainRun, initial_scores: ValidationScores | None) -> None:
-    directory.begin(run, command="pretrain")
+    directory.begin(run, command="pretrain", provenance=provenance(run))
     if initial_scores and not directory.initial_scores.exists():
         initial_scores.write(directory.initial_scores)

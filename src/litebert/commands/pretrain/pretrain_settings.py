@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from litebert.commands.card_settings import CardSettings
 from litebert.commands.compute import Compute
 from litebert.commands.recipes import load_recipe, resolved_model
 from litebert.corpus.format.shards import Corpus
@@ -65,6 +66,8 @@ class PretrainRun(Settings):
     """Sentence-pair objectives to evaluate besides the trained one: `nsp`, `sop`."""
     seed: int = Field(default=0, ge=0)
     """Seed of the initial weights, of dropout, of the order of the examples and of their masks."""
+    card: CardSettings = CardSettings()
+    """Licence and languages for the model card."""
 
     @model_validator(mode="after")
     def _validate_frozen_heads(self) -> "PretrainRun":
