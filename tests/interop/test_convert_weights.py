@@ -78,14 +78,19 @@ def test_a_missing_tensor_is_an_error_unless_named(tmp_path):
     with pytest.raises(CheckpointError, match=r"lacks 4 of \d+ tensors, such as 'encoder.pooler.weight'"):
         convert(tmp_path / "m", tmp_path / "p", to="litebert", as_model="ForPretraining")
     assert not (tmp_path / "p").exists()
-    allowed = ("sop", "encoder.pooler")
+    allowed = ("sentence_pair", "encoder.pooler")
     report = convert(tmp_path / "m", tmp_path / "p", to="litebert", as_model="ForPretraining", allow_missing=allowed)
-    assert report.missing == ("encoder.pooler.weight", "encoder.pooler.bias", "sop.weight", "sop.bias")
+    assert report.missing == (
+        "encoder.pooler.weight",
+        "encoder.pooler.bias",
+        "sentence_pair.weight",
+        "sentence_pair.bias",
+    )
 
 
 def test_what_may_be_missing_is_kept_where_it_is_there(tmp_path):
     weights = saved(tmp_path / "m", "ForPretraining")
-    report = convert(tmp_path / "m", tmp_path / "p", to="litebert", allow_missing=("sop",))
+    report = convert(tmp_path / "m", tmp_path / "p", to="litebert", allow_missing=("sentence_pair",))
     assert report.missing == ()
     assert same(weights, load_model(tmp_path / "p"))
 

@@ -107,10 +107,10 @@ def test_hidden_states_are_what_each_block_reads_and_gives(tiny_config, batch):
 
 
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
-@pytest.mark.parametrize("checkpoint_every", [None, 3])
-def test_the_vectors_at_some_positions_are_those_of_the_whole_batch(tiny_config, batch, kernel, checkpoint_every):
+@pytest.mark.parametrize("interval", [None, 3])
+def test_the_vectors_at_some_positions_are_those_of_the_whole_batch(tiny_config, batch, kernel, interval):
     model = fresh_encoder(tiny_config)
-    model.attention_kernel, model.checkpoint_every = kernel, checkpoint_every
+    model.attention_kernel, model.activation_checkpoint_interval = kernel, interval
     at = batch.attention_mask.flatten().nonzero()[[0, 3, 3, 9, 14], 0]  # one of them twice
     gradients = []
     for states in (
@@ -147,9 +147,9 @@ def test_attention_probabilities_are_those_of_the_forward_pass(tiny_config, batc
 
 @pytest.mark.parametrize("every", [1, 2, 3, 9])
 def test_checkpointing_changes_neither_outputs_nor_gradients(tiny_config, batch, every):
-    def gradients(checkpoint_every):
+    def gradients(interval):
         model = fresh_encoder(tiny_config.replace(hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1))
-        model.checkpoint_every = checkpoint_every
+        model.activation_checkpoint_interval = interval
         torch.manual_seed(0)
         output = model(*batch.arguments, output_hidden_states=True)
         (output.pooled.sum() + sum(state.square().sum() for state in output.hidden_states)).backward()
@@ -162,7 +162,7 @@ def test_checkpointing_changes_neither_outputs_nor_gradients(tiny_config, batch,
 def test_checkpointing_keeps_fewer_activations(tiny_config, batch):
     def kept(every):
         model = fresh_encoder(tiny_config)
-        model.checkpoint_every = every
+        model.activation_checkpoint_interval = every
         sizes = []
         with torch.autograd.graph.saved_tensors_hooks(lambda t: sizes.append(t.numel()) or t, lambda t: t):
             model(*batch.arguments)

@@ -44,8 +44,8 @@ def batches(rows: Sequence[int], *, packed: list[list[int]] | None = None) -> Pr
     )
 
 
-def gradient(parts: Sequence[PretrainBatch], *, kernel: AttentionKernel = "reference", checkpoint_every=None):
-    return pretraining_gradient(CONFIG, parts, kernel, checkpoint_every, compiled=False)
+def gradient(parts: Sequence[PretrainBatch], *, kernel: AttentionKernel = "reference", interval=None):
+    return pretraining_gradient(CONFIG, parts, kernel, interval, compiled=False)
 
 
 def assert_equal(ours: torch.Tensor, expected: torch.Tensor) -> None:
@@ -64,18 +64,18 @@ def test_the_gradient_is_not_trivial(expected):
 
 @pytest.mark.parametrize("pieces", [1, 2, 4])
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
-@pytest.mark.parametrize("checkpoint_every", [None, 2])
-def test_accumulated_padded_or_not_checkpointed_or_not(expected, pieces, kernel, checkpoint_every):
+@pytest.mark.parametrize("interval", [None, 2])
+def test_accumulated_padded_or_not_checkpointed_or_not(expected, pieces, kernel, interval):
     size = 8 // pieces
     parts = [batches(range(start, start + size)) for start in range(0, 8, size)]
-    assert_equal(gradient(parts, kernel=kernel, checkpoint_every=checkpoint_every), expected)
+    assert_equal(gradient(parts, kernel=kernel, interval=interval), expected)
 
 
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
-@pytest.mark.parametrize("checkpoint_every", [None, 2])
-def test_packed_into_rows(expected, kernel, checkpoint_every):
+@pytest.mark.parametrize("interval", [None, 2])
+def test_packed_into_rows(expected, kernel, interval):
     packed = batches(range(8), packed=ROWS)
-    assert_equal(gradient([packed], kernel=kernel, checkpoint_every=checkpoint_every), expected)
+    assert_equal(gradient([packed], kernel=kernel, interval=interval), expected)
 
 
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))

@@ -102,7 +102,7 @@ def test_a_real_model_has_as_many_parameters_as_the_formula(name):
     counts = parameter_counts(config)
     assert count(model) == counts.pretraining
     assert count(model.mlm) == counts.mlm
-    assert count(model.sop) == counts.sop
+    assert count(model.sentence_pair) == counts.sentence_pair
     assert count(model.encoder) == counts.encoder_and_pooler
     assert count(model.encoder.attentions) == counts.attention
     assert count(model.encoder.feed_forwards) == counts.feed_forward
@@ -142,10 +142,10 @@ def test_the_operations_are_those_of_a_real_forward_and_backward(tiny_config, ch
     assert expected.training * 40 == pytest.approx(measure(backward=True), rel=0.02)
 
 
-def kept_for_backward(config: ModelConfig, *, precision: str, checkpoint_every: int | None) -> int:
+def kept_for_backward(config: ModelConfig, *, precision: str, interval: int | None) -> int:
     """Bytes of activations that a real training step keeps."""
     model = ForPretraining(config)
-    model.encoder.attention_kernel, model.encoder.checkpoint_every = "sdpa", checkpoint_every
+    model.encoder.attention_kernel, model.encoder.activation_checkpoint_interval = "sdpa", interval
     kept: dict[int, Tensor] = {}
 
     def pack(tensor: Tensor) -> Tensor:
@@ -169,7 +169,7 @@ def kept_for_backward(config: ModelConfig, *, precision: str, checkpoint_every: 
 def test_the_activation_memory_is_that_of_a_real_step(tiny_config, precision, activation, dropout):
     config = tiny_config.replace(hidden_act=activation, hidden_dropout_prob=dropout)
     estimate = memory(config, batch_size=8, length=24, predicted=29 / 192, precision=precision)
-    real = kept_for_backward(config, precision=precision, checkpoint_every=None)
+    real = kept_for_backward(config, precision=precision, interval=None)
     assert estimate.activations == pytest.approx(real, rel=0.05)
 
 
@@ -177,7 +177,7 @@ def test_checkpointing_trades_activations_for_operations(tiny_config):
     sizes = {"batch_size": 8, "length": 24, "predicted": 29 / 192}
     config = tiny_config.replace(num_hidden_layers=12)
     everything = memory(config, **sizes).activations
-    some = memory(config, **sizes, checkpoint_every=4).activations
+    some = memory(config, **sizes, activation_checkpoint_interval=4).activations
     assert some < everything / 2
 
 

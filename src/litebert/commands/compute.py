@@ -21,6 +21,6 @@ class Compute(Settings):
     def apply(self, model: nn.Module) -> None:
         """Make the encoder of `model` compute so."""
         encoder = cast(Encoder, model.encoder)
-        encoder.checkpoint_every = self.activation_checkpoint_interval
+        encoder.activation_checkpoint_interval = self.activation_checkpoint_interval
         if self.compile:
             encoder.compile_blocks()

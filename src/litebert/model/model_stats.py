@@ -25,7 +25,7 @@ class ParameterCounts:
     feed_forward: int
     pooler: int
     mlm: int
-    sop: int
+    sentence_pair: int
     adapters: int = 0
     """Beside the blocks; folded into their weights there are none."""
 
@@ -42,7 +42,7 @@ class ParameterCounts:
     @property
     def pretraining(self) -> int:
         """With pooler and both pretraining heads."""
-        return self.encoder_and_pooler + self.mlm + self.sop
+        return self.encoder_and_pooler + self.mlm + self.sentence_pair
 
 
 def parameter_counts(config: ModelConfig, adapters: LoRASettings | None = None) -> ParameterCounts:
@@ -56,7 +56,7 @@ def parameter_counts(config: ModelConfig, adapters: LoRASettings | None = None) 
         feed_forward=feed_forwards * (_linear(H, inner) + _linear(inner, H) + _norm(H)),
         pooler=_linear(H, H),
         mlm=_linear(H, E) + _norm(E) + V,
-        sop=_linear(H, 2),
+        sentence_pair=_linear(H, 2),
         adapters=_adapter_parameters(config, adapters) if adapters else 0,
     )
 
@@ -140,7 +140,7 @@ def memory(
     length: int,
     predicted: float = 0.15,
     precision: Precision = "fp32",
-    checkpoint_every: int | None = None,
+    activation_checkpoint_interval: int | None = None,
 ) -> Memory:
     """Estimate for pretraining with two moments a parameter; `predicted` is the share of tokens under the MLM head.
 
@@ -148,10 +148,13 @@ def memory(
     """
     weights = 4 * parameter_counts(config).pretraining
     tokens, blocks = batch_size * length, len(sharing_schedule(config))
-    if checkpoint_every is None:
+    if activation_checkpoint_interval is None:
         kept = blocks * _block_bytes(config, precision)
     else:
-        kept = blocks / checkpoint_every * 4 * config.hidden_size + checkpoint_every * _block_bytes(config, precision)
+        kept = (
+            blocks / activation_checkpoint_interval * 4 * config.hidden_size
+            + activation_checkpoint_interval * _block_bytes(config, precision)
+        )
     kept -= _left_out(length, predicted) * _finishing_bytes(config, precision)
     ends = _end_bytes(config, precision, predicted)
     return Memory(weights, weights, 2 * weights, activations=round(tokens * (kept + ends)))

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from litebert.model.config import ModelConfig
-from litebert.model.encoder import Encoder, rows_of
+from litebert.model.encoder import Encoder, row_starts
 from litebert.model.heads import MaskedLMHead
 from litebert.model.initialization.random_init import initialize
 from litebert.model.io.model_spec import Pooling
@@ -36,7 +36,7 @@ class ForPretraining(nn.Module):
         self.config = config
         self.encoder = Encoder(config)
         self.mlm = MaskedLMHead(config)
-        self.sop = nn.Linear(config.hidden_size, 2)
+        self.sentence_pair = nn.Linear(config.hidden_size, 2)
         initialize(self, scale=config.initializer_range, seed=seed)
 
     def forward(
@@ -48,12 +48,12 @@ class ForPretraining(nn.Module):
         sequence_starts: Starts | None = None,
     ) -> PretrainingOutput:
         """Both predictions; `masked_positions` are flat, b·S + s, and so are `sequence_starts` (see `Encoder`)."""
-        firsts = rows_of(input_ids) if sequence_starts is None else sequence_starts
+        firsts = row_starts(input_ids) if sequence_starts is None else sequence_starts
         positions = torch.cat([masked_positions, firsts])
         states = self.encoder.at_positions(input_ids, attention_mask, token_type_ids, positions, sequence_starts)
         count = masked_positions.shape[0]
         logits = self.mlm(states[:count], self.encoder.embeddings.word.weight)
-        return PretrainingOutput(logits, self.sop(self.encoder.pool(states[count:])))
+        return PretrainingOutput(logits, self.sentence_pair(self.encoder.pool(states[count:])))
 
 
 class ForMaskedLM(nn.Module):

@@ -49,11 +49,11 @@ def test_each_process_computes_its_part(corpus_directory):
     assert ranks[0].fingerprint == ranks[1].fingerprint
 
 
-NEIGHBOURS = "init=neighbours"
+STRUCTURED = "init=structured"
 
 
-def test_new_weights_may_begin_with_the_neighbours_of_tokens(corpus_directory, tmp_path):
-    run = plan(corpus_directory, NEIGHBOURS)
+def test_structured_initialization_changes_embeddings_projection_queries_and_keys(corpus_directory, tmp_path):
+    run = plan(corpus_directory, STRUCTURED)
     found, fresh = (
         PretrainStart.of(run).model(RunDirectory(tmp_path), DistributedContext.current("cpu")),
         ForPretraining(run.model),
@@ -66,27 +66,27 @@ def test_new_weights_may_begin_with_the_neighbours_of_tokens(corpus_directory, t
     }
 
 
-def test_a_run_that_begins_with_neighbours_beats_frequencies_before_its_first_step(corpus_directory, tmp_path):
+def test_structured_initialization_has_a_lower_loss_before_the_first_step(corpus_directory, tmp_path):
     more = ("train.duration=2 steps", "max_eval_examples=64")
     plain, informed = (
         pretrain(plan(corpus_directory, *more, *settings), tmp_path / str(len(settings)))
-        for settings in ((), (NEIGHBOURS,))
+        for settings in ((), (STRUCTURED,))
     )
     assert informed.start.mlm_loss < plain.start.mlm_loss
 
 
-def test_weights_to_start_from_leave_nothing_to_begin_with(corpus_directory, tmp_path):
+def test_structured_initialization_has_no_effect_with_init_checkpoint(corpus_directory, tmp_path):
     source = ForPretraining(plan(corpus_directory).model, seed=9)
     save_model(source, tmp_path / "source")
-    start = PretrainStart.of(plan(corpus_directory, f"init_checkpoint={tmp_path / 'source'}", NEIGHBOURS))
+    start = PretrainStart.of(plan(corpus_directory, f"init_checkpoint={tmp_path / 'source'}", STRUCTURED))
     assert torch.equal(first_weights(start, tmp_path), source.encoder.embeddings.word.weight)
 
 
-HELD = (NEIGHBOURS, "freeze_duplicate_token_heads=true", "model.num_attention_heads=4")
+FROZEN = (STRUCTURED, "freeze_duplicate_token_heads=true", "model.num_attention_heads=4")
 
 
-def test_heads_at_equal_words_stay_as_they_began_while_others_learn(corpus_directory, tmp_path):
-    run = plan(corpus_directory, *HELD, "train.exclude=[norm,bias,query,key]", "train.duration=3 steps")
+def test_frozen_heads_keep_their_weights_while_others_learn(corpus_directory, tmp_path):
+    run = plan(corpus_directory, *FROZEN, "train.exclude=[norm,bias,query,key]", "train.duration=3 steps")
     begun = PretrainStart.of(run).model(RunDirectory(tmp_path / "begun"), DistributedContext.current("cpu"))
     pretrain(run, tmp_path / "run")
     learnt, half = load_model(tmp_path / "run" / "model"), run.model.hidden_size // 2
@@ -99,21 +99,25 @@ def test_heads_at_equal_words_stay_as_they_began_while_others_learn(corpus_direc
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (HELD[1:], "freeze_duplicate_token_heads: random weights look at nothing"),
+        (FROZEN[1:], "freeze_duplicate_token_heads: a random initialization has no"),
         (
-            (*HELD[:2], "model.num_attention_heads=2"),
-            "freeze_duplicate_token_heads: of 2 heads none begins at equal words",
+            (*FROZEN[:2], "model.num_attention_heads=2"),
+            "freeze_duplicate_token_heads: of 2 heads none is a duplicate-token head",
         ),
     ],
     ids=["random weights", "two heads"],
 )
-def test_heads_that_do_not_look_at_equal_words_are_not_held(corpus_directory, settings, said):
+def test_frozen_heads_need_duplicate_token_heads(corpus_directory, settings, said):
     with pytest.raises(ConfigError, match=said):
         plan(corpus_directory, *settings)
 
 
-def test_heads_of_a_model_that_began_with_neighbours_are_held_further(corpus_directory, tmp_path):
-    save_model(ForPretraining(plan(corpus_directory, *HELD).model, seed=9), tmp_path / "source")
-    start = PretrainStart.of(plan(corpus_directory, *HELD[1:], f"init_checkpoint={tmp_path / 'source'}"))
-    attention = start.model(RunDirectory(tmp_path), DistributedContext.current("cpu")).encoder.attentions[0]
-    assert attention.num_frozen_heads == 2
+def test_frozen_heads_are_frozen_after_init_checkpoint_too(corpus_directory, tmp_path):
+    save_model(ForPretraining(plan(corpus_directory, *FROZEN).model, seed=9), tmp_path / "source")
+    start = PretrainStart.of(plan(corpus_directory, *FROZEN[1:], f"init_checkpoint={tmp_path / 'source'}"))
+    model = start.model(RunDirectory(tmp_path), DistributedContext.current("cpu"))
+    ids = torch.arange(4)[None]
+    model(ids, ids >= 0, ids * 0, torch.tensor([1])).mlm_logits.sum().backward()
+    rows = model.encoder.attentions[0].query.weight.grad.abs().sum(dim=1)
+    assert rows[: len(rows) // 2].all()
+    assert not rows[len(rows) // 2 :].any()

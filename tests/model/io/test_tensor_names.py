@@ -47,7 +47,7 @@ def test_no_two_tensors_share_a_name(layers, inner, data):
             "bert/encoder/transformer/group_1/inner_group_0/ffn_1/intermediate/output/dense/bias",
         ),
         TensorNames("mlm.bias", "predictions.bias", "cls/predictions/output_bias"),
-        TensorNames("sop.weight", "sop_classifier.classifier.weight", "cls/seq_relationship/output_weights"),
+        TensorNames("sentence_pair.weight", "sop_classifier.classifier.weight", "cls/seq_relationship/output_weights"),
         TensorNames("classifier.weight", "classifier.weight", "output_weights"),
         TensorNames("spans.bias", "qa_outputs.bias", "cls/squad/output_bias"),
         TensorNames("answer.weight", None, "answer_class/dense_1/kernel", transposed=True),

@@ -170,7 +170,7 @@ def _memory(run: PretrainRun) -> Memory:
         length=run.examples.max_length,
         predicted=LinearSchedule.parse(run.examples.mlm_probability).end,
         precision="fp32" if run.train.precision == "fp32" else "bf16",
-        checkpoint_every=run.compute.activation_checkpoint_interval,
+        activation_checkpoint_interval=run.compute.activation_checkpoint_interval,
     )
 
 

@@ -24,7 +24,7 @@ from litebert.settings import read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.checkpointing.checkpoint import Checkpoints, read_tensors, verified
 
-MAY_BE_NEW = ("encoder.pooler.", "mlm.", "sop.")
+MAY_BE_NEW = ("encoder.pooler.", "mlm.", "sentence_pair.")
 """What a checkpoint may lack: the hub's have no sentence-order head, other models none for masked tokens."""
 
 logger = logging.getLogger(__name__)

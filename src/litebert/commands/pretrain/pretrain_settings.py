@@ -14,7 +14,7 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
-from litebert.model.initialization.structured_init import num_duplicate_token_heads
+from litebert.model.initialization.head_patterns import num_duplicate_token_heads
 from litebert.settings import Settings
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.train_settings import TrainSettings
@@ -48,14 +48,13 @@ class PretrainRun(Settings):
     init_checkpoint: str | None = None
     """Weights to start from: a model or run directory, a checkpoint, a name on the hub or a TensorFlow checkpoint; its
     depth and sharing may differ from the model's. Optimizer, schedule and data begin anew."""
-    init: Literal["random", "neighbours"] = "random"
-    """Of a new model: random, as the original's, or from which tokens of the corpus stand near each other, counted
-    before the first step, with heads that look at the tokens beside theirs and, from four heads on, at equal words.
-    With `init_checkpoint` there is no new model."""
+    init: Literal["random", "structured"] = "random"
+    """Initial weights of a new model: random, as in google-research/albert, or structured: token embeddings from the
+    corpus's co-occurrence counts, previous-token and next-token heads and, with four heads or more, duplicate-token
+    heads. No effect with `init_checkpoint`."""
     freeze_duplicate_token_heads: bool = False
-    """Keep query and key of the heads that began at equal words as they are, so that a text can be compared with
-    another when it comes to that: nothing in pretraining asks for it. Weight decay still reaches them unless
-    `train.exclude` names query and key."""
+    """Do not train query and key of the duplicate-token heads: the pretraining objectives do not need these heads and
+    would unlearn them. Weight decay still changes them unless `train.exclude` names query and key."""
     metric_for_best_model: SelectBy | None = None
     """Held-out measure by which the exported model is chosen among those evaluated; null exports the last one."""
     eval_pair_objectives: tuple[PairTask, ...] = ()
@@ -64,18 +63,18 @@ class PretrainRun(Settings):
     """Seed of the initial weights, of the order of the examples and of their masks."""
 
     @model_validator(mode="after")
-    def _held_heads_exist(self) -> "PretrainRun":
+    def _validate_frozen_heads(self) -> "PretrainRun":
         if not self.freeze_duplicate_token_heads:
             return self
         if not num_duplicate_token_heads(self.model.num_attention_heads):
             raise ValueError(
-                f"freeze_duplicate_token_heads: of {self.model.num_attention_heads} heads none begins at equal words; "
+                f"freeze_duplicate_token_heads: of {self.model.num_attention_heads} heads none is a duplicate-token head; "
                 "give model.num_attention_heads 4 or more, or leave this setting out"
             )
         if self.init == "random" and self.init_checkpoint is None:
             raise ValueError(
-                "freeze_duplicate_token_heads: random weights look at nothing that is worth holding; "
-                "set init=neighbours, or init_checkpoint a model that began so"
+                "freeze_duplicate_token_heads: a random initialization has no duplicate-token heads; "
+                "set init=structured, or init_checkpoint to a model that was initialized so"
             )
         return self
 

@@ -131,7 +131,7 @@ _HEADS = (
     _Module("mlm.dense", "dense", "predictions.dense", "cls/predictions/transform/dense"),
     _Module("mlm.norm", "norm", "predictions.LayerNorm", "cls/predictions/transform/LayerNorm"),
     _Module("mlm.bias", "plain", "predictions.bias", "cls/predictions/output_bias"),
-    _Module("sop", "output", "sop_classifier.classifier", "cls/seq_relationship/"),
+    _Module("sentence_pair", "output", "sop_classifier.classifier", "cls/seq_relationship/"),
     _Module("classifier", "output", "classifier", ""),
     _Module("spans", "output", "qa_outputs", "cls/squad/"),
     _Module("start", "dense", None, "start_logits/dense"),
