@@ -36,7 +36,7 @@ def assert_close(ours, expected, dtype) -> None:
 def test_attention_is_that_of_torch_in_outputs_and_gradients(lengths, scores_at_once):
     heads = [random(sum(lengths), 2, 8, dtype=torch.float64, seed=seed) for seed in range(3)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cpu_kernels, "_SCORES_AT_ONCE", scores_at_once)
+        patch.setattr(cpu_kernels, "_SCORES_PER_CHUNK", scores_at_once)
         ours = with_gradients(lambda *qkv: attend_16_bits(*qkv, lengths), *heads)
     expected = with_gradients(lambda *qkv: attend_by_length(*(x[None] for x in qkv), lengths, 0.0)[0], *heads)
     assert_close(ours, expected, torch.float64)
@@ -63,7 +63,7 @@ def test_no_token_at_all_attends_to_nothing():
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_gelu_and_its_gradient_are_those_of_torch(dtype, monkeypatch):
-    monkeypatch.setattr(cpu_kernels, "_ELEMENTS_AT_ONCE", 1000)
+    monkeypatch.setattr(cpu_kernels, "_ELEMENTS_PER_CHUNK", 1000)
     x = 4 * random(7, 301, dtype=dtype)
     expected = with_gradients(lambda wide: F.gelu(wide, approximate="tanh"), x.double())
     assert_close(with_gradients(gelu_tanh, x), expected, dtype)

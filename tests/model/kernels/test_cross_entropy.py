@@ -27,7 +27,7 @@ def test_it_is_torchs_cross_entropy_and_gradient(dtype, labels, at_once):
     logits = 5 * torch.randn(len(labels), 11, generator=torch.Generator().manual_seed(0), dtype=dtype)
     targets = torch.tensor(labels, dtype=torch.int64)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cross_entropy, "_ELEMENTS_AT_ONCE", at_once)
+        patch.setattr(cross_entropy, "_ELEMENTS_PER_CHUNK", at_once)
         loss, gradient = with_gradient(summed_cross_entropy, logits, targets)
     expected, expected_gradient = with_gradient(by_torch, logits, targets)
     assert torch.allclose(loss, expected, atol=DTYPES[dtype])

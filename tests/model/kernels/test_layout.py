@@ -66,8 +66,8 @@ def test_packed_examples_are_cut_where_they_start():
 def test_on_the_grid_each_token_sees_the_real_tokens_of_its_example():
     mask = torch.tensor([[True, True, True, False]])
     layout = PaddedLayout.of(mask, torch.tensor([0, 1]), kernel=attend_sdpa)
-    assert layout.visible[0, :3, :3].tolist() == [[True, False, False], [False, True, True], [False, True, True]]
-    assert not layout.visible[..., 3].any()
+    assert layout.attention_mask[0, :3, :3].tolist() == [[True, False, False], [False, True, True], [False, True, True]]
+    assert not layout.attention_mask[..., 3].any()
 
 
 @settings(deadline=None)
