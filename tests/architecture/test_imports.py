@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "litebert"
-CORE = {"errors", "settings", "files", "randomness", "logs"}
+CORE = {"errors", "protobuf_wire", "settings", "files", "randomness", "logs"}
 ALLOWED: dict[str, set[str]] = {
     "tokenization": set(),
     "model": set(),

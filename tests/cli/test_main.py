@@ -63,4 +63,4 @@ def test_the_environment_says_how_much_is_said(made, tmp_path, monkeypatch, caps
         assert main(words) == 0
     finally:
         (tmp_path / "kept").rename(made / "run" / "model" / "SHA256SUMS")
-    assert ("damage could go unnoticed" in capsys.readouterr().err) is said
+    assert ("damage cannot be detected" in capsys.readouterr().err) is said

@@ -6,7 +6,7 @@ from litebert.interop.convert_weights import convert
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build, load_model, save_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
-from support.tf_checkpoints import NAMES, checkpoint
+from support.tf_checkpoints import NAMES, checkpoint_prefix
 
 TINY = ModelConfig(
     vocab_size=30,
@@ -20,8 +20,8 @@ TINY = ModelConfig(
 
 
 def saved(directory, model: str, labels: tuple[str, ...] = (), **changes):
-    description = ModelSpec(model=model, config=TINY.replace(**changes), labels=labels)
-    weights = build(description, seed=3)
+    spec = ModelSpec(model=model, config=TINY.replace(**changes), labels=labels)
+    weights = build(spec, seed=3)
     save_model(weights, directory, labels=labels)
     return weights
 
@@ -33,13 +33,13 @@ def same(one: torch.nn.Module, other: torch.nn.Module, *, where: str = "") -> bo
 
 @pytest.mark.parametrize("name", NAMES)
 def test_tensorflow_to_transformers_and_back_loses_nothing(tmp_path, name):
-    report = convert(checkpoint(name), tmp_path / "m", to="transformers")
+    report = convert(checkpoint_prefix(name), tmp_path / "m", to="transformers")
     assert not report.missing
     assert not report.dropped
     convert(tmp_path / "m", tmp_path / "t", to="tensorflow")
     for ending in (".index", ".data-00000-of-00001"):
         written = (tmp_path / "t" / f"model.ckpt-best{ending}").read_bytes()
-        assert written == checkpoint(name).with_name(f"model.ckpt-best{ending}").read_bytes()
+        assert written == checkpoint_prefix(name).with_name(f"model.ckpt-best{ending}").read_bytes()
 
 
 def test_the_report_names_every_tensor(tmp_path):
@@ -53,13 +53,13 @@ def test_the_report_names_every_tensor(tmp_path):
         allow_missing=("classifier",),
     )
     assert report.missing == ("classifier.weight", "classifier.bias")
-    assert ("predictions.bias", "has no place in this model") in report.dropped
+    assert ("predictions.bias", "not part of this model") in report.dropped
     assert ("albert.pooler.weight", "albert.pooler.weight") in report.mapped
     text = report.text()
     assert text.startswith(f"{tmp_path / 'm'} → {tmp_path / 'c'} (ForSequenceClassification, litebert format): 25 ")
     assert len(text.splitlines()) == 1 + len(report.mapped) + len(report.dropped) + len(report.missing)
-    assert report.bridged == ()
-    assert "missing  classifier.weight: starts from new weights" in text
+    assert report.remapped == ()
+    assert "missing  classifier.weight: initialized at random" in text
 
 
 def test_ignored_settings_are_reported(tmp_path):
@@ -119,15 +119,15 @@ def test_a_bridge_carries_the_weights_to_unshared_layers(tmp_path):
     unshared = load_model(tmp_path / "c")
     assert len(unshared.encoder.attentions) == 2
     assert all(same(block, shared.encoder.attentions[0]) for block in unshared.encoder.attentions)
-    assert "albert.encoder.albert_layer_groups.1.albert_layers.0.ffn.weight" in report.bridged
-    assert len(report.bridged) == 16
+    assert "albert.encoder.albert_layer_groups.1.albert_layers.0.ffn.weight" in report.remapped
+    assert len(report.remapped) == 16
     assert "made from other blocks" in report.text()
 
 
 def test_a_bridge_merges_the_layers_that_will_be_shared(tmp_path):
     saved(tmp_path / "m", "ForMaskedLM", sharing="none")
     report = convert(tmp_path / "m", tmp_path / "c", to="tensorflow", changes={"sharing": "all"})
-    merged = [name for name, reason in report.dropped if reason == "merged into the blocks that are kept"]
+    merged = [name for name, reason in report.dropped if reason == "averaged into the remaining blocks"]
     assert len(merged) == 16
     assert all("albert_layer_groups.1" in name for name in merged)
 
@@ -146,15 +146,15 @@ def test_extra_files_and_changes_reach_the_target(tmp_path):
 
 
 def test_the_problem_type_and_the_labels_survive(tmp_path):
-    description = ModelSpec(model="ForSequenceClassification", config=TINY, labels=("bad", "good"))
-    save_model(build(description), tmp_path / "m", labels=description.labels, problem_type="multi_label_classification")
+    spec = ModelSpec(model="ForSequenceClassification", config=TINY, labels=("bad", "good"))
+    save_model(build(spec), tmp_path / "m", labels=spec.labels, problem_type="multi_label_classification")
     convert(tmp_path / "m", tmp_path / "c", to="transformers")
-    assert read_model_spec(tmp_path / "c") == description.replace(problem_type="multi_label_classification")
+    assert read_model_spec(tmp_path / "c") == spec.replace(problem_type="multi_label_classification")
 
 
 @pytest.mark.parametrize("ending", ["", ".index"])
 def test_a_checkpoint_is_named_by_prefix_or_index(tmp_path, ending):
-    source = checkpoint("relu").with_name(f"model.ckpt-best{ending}")
+    source = checkpoint_prefix("relu").with_name(f"model.ckpt-best{ending}")
     assert len(convert(source, tmp_path / "m", to="litebert").mapped) == 32
 
 

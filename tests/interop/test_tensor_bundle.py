@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from litebert.errors import CheckpointError
-from litebert.interop.protobuf_wire import DamagedBytesError, bytes_field, fixed32_field, number_field
 from litebert.interop.sstable import masked_crc, read_table, write_table
 from litebert.interop.tensor_bundle import DTYPES, index_file, open_bundle, read_index, write_bundle
-from support.tf_checkpoints import NAMES, checkpoint
+from litebert.protobuf_wire import DamagedBytesError, bytes_field, fixed32_field, number_field
+from support.tf_checkpoints import NAMES, checkpoint_prefix
 
 ANY_ARRAY = st.sampled_from(sorted(DTYPES.values(), key=str)).flatmap(
     lambda dtype: arrays(dtype, array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
@@ -37,14 +37,14 @@ def test_a_checkpoint_is_read_back(tmp_path_factory, tensors):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_checkpoint_of_tensorflow_is_written_byte_for_byte(tmp_path, name):
-    write_bundle(tmp_path / "model.ckpt-best", read_all(checkpoint(name)))
+    write_bundle(tmp_path / "model.ckpt-best", read_all(checkpoint_prefix(name)))
     for ending in (".index", ".data-00000-of-00001"):
         written = (tmp_path / f"model.ckpt-best{ending}").read_bytes()
-        assert written == checkpoint(name).with_name(f"model.ckpt-best{ending}").read_bytes()
+        assert written == checkpoint_prefix(name).with_name(f"model.ckpt-best{ending}").read_bytes()
 
 
 def test_a_checkpoint_is_found_by_prefix_index_or_directory():
-    prefix = checkpoint("relu")
+    prefix = checkpoint_prefix("relu")
     assert open_bundle(prefix) == open_bundle(index_file(prefix)) == open_bundle(prefix.parent)
 
 
@@ -88,18 +88,18 @@ def test_bfloat16_is_read_as_float32(tmp_path):
 @pytest.mark.parametrize(
     ("forged", "complaint"),
     [
-        (entry(dtype=7), "element type 7"),
-        (entry(shape=(3,)), "cannot be"),
-        (entry(shape=(2**30, 2**30)), "cannot be"),
+        (entry(dtype=7), "dtype 7"),
+        (entry(shape=(3,)), "is inconsistent"),
+        (entry(shape=(2**30, 2**30)), "is inconsistent"),
         (entry(shape=(2**62,)), "a dimension of"),
-        (entry(shard=1), "cannot be"),
-        (entry(offset=1), "not what the index says"),
-        (entry(offset=2**60), "not what the index says"),
-        (entry(content=b"\1" * 8), "not what the index says"),
+        (entry(shard=1), "is inconsistent"),
+        (entry(offset=1), "another size or checksum"),
+        (entry(offset=2**60), "another size or checksum"),
+        (entry(content=b"\1" * 8), "another size or checksum"),
         (entry(extra=bytes_field(7, b"")), "stored in slices"),
-        (number_field(2, 5), "shape that is a number"),
-        (bytes_field(2, number_field(2, 5)), "dimension that is a number"),
-        (bytes_field(1, b"x"), "holds bytes instead of a number"),
+        (number_field(2, 5), "holds the integer 5 instead of bytes"),
+        (bytes_field(2, number_field(2, 5)), "holds the integer 5 instead of bytes"),
+        (bytes_field(1, b"x"), "holds 1 bytes instead of an integer"),
     ],
 )
 def test_forged_entries_are_refused(tmp_path, forged, complaint):
@@ -111,7 +111,7 @@ def test_forged_entries_are_refused(tmp_path, forged, complaint):
 
 @pytest.mark.parametrize(
     ("header", "complaint"),
-    [(number_field(1, 1) + number_field(2, 1), "big-endian"), (b"", "states 0"), (number_field(1, 2**40), "states 1")],
+    [(number_field(1, 1) + number_field(2, 1), "big-endian"), (b"", "claims 0"), (number_field(1, 2**40), "claims 1")],
 )
 def test_forged_headers_are_refused(tmp_path, header, complaint):
     write_index(tmp_path / "m", entry(), header=header)
@@ -138,7 +138,7 @@ def test_what_a_checkpoint_cannot_hold_is_refused(tmp_path):
 
 def test_two_hundred_injuries_to_a_checkpoint_are_all_noticed(tmp_path):
     rng = random.Random(0)
-    whole = checkpoint("relu")
+    whole = checkpoint_prefix("relu")
     for trial in range(200):
         directory = tmp_path / str(trial)
         directory.mkdir()
@@ -173,7 +173,7 @@ def refusal(prefix) -> str:
 
 
 def test_ten_thousand_mutated_indexes_are_read_or_refused(tmp_path):
-    """Half of the mutants get new check sums, so that the parsers behind the sums meet the damage too."""
+    """Half of the mutants get new checksums, so that the damage reaches the parsers too."""
     rng = random.Random(1)
     prefix = tmp_path / "m"
     write_bundle(prefix, {"bert/a": np.zeros((2, 3), "f4"), "bert/b": np.zeros(4, "f4"), "c": np.int64(3)[None]})

@@ -108,15 +108,15 @@ def labels_of(name: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize(("name", "sizes", "depth", "activation"), GRID)
 def test_transformers_computes_what_we_saved_and_gives_it_back(tmp_path, name, sizes, depth, activation):
-    description = ModelSpec(model=name, config=config_of(sizes, depth, activation), labels=labels_of(name))
-    ours = randomized(build(description), seed=1)
+    spec = ModelSpec(model=name, config=config_of(sizes, depth, activation), labels=labels_of(name))
+    ours = randomized(build(spec), seed=1)
     save_model(ours, tmp_path / "ours", labels=labels_of(name))
     theirs = getattr(transformers, HF_CLASSES[name]).from_pretrained(tmp_path / "ours").eval()
     assert_same(our_outputs(ours, name), their_outputs(theirs, name))
 
     theirs.save_pretrained(tmp_path / "back")
     stored = read_directory(tmp_path / "back")
-    assert stored.description == description
+    assert stored.spec == spec
     back = load_model(tmp_path / "back")
     assert all(torch.equal(back.state_dict()[key], tensor) for key, tensor in ours.state_dict().items())
 
@@ -135,10 +135,10 @@ def test_we_compute_what_transformers_saved(tmp_path, name, sizes, depth, activa
 
 
 def test_the_auto_classes_find_their_class(tmp_path):
-    description = ModelSpec(
+    spec = ModelSpec(
         model="ForSequenceClassification", config=config_of(SIZES[0], DEPTHS[1], "relu"), labels=("a", "b", "c")
     )
-    save_model(build(description), tmp_path / "m", labels=("a", "b", "c"), problem_type="multi_label_classification")
+    save_model(build(spec), tmp_path / "m", labels=("a", "b", "c"), problem_type="multi_label_classification")
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "m")
     assert theirs.config.id2label == {0: "a", 1: "b", 2: "c"}
     assert theirs.config.label2id == {"a": 0, "b": 1, "c": 2}

@@ -70,12 +70,12 @@ def test_every_gradient_is_the_originals(golden):
     golden.model.zero_grad()
     sum(golden.losses(golden.model(*golden.batch, golden.flat_positions))).backward()
     parameters = dict(golden.model.named_parameters())
-    rows = {row.tensorflow: row for row in tensor_names(golden.model.config) if row.ours in parameters}
+    rows = {row.tensorflow: row for row in tensor_names(golden.model.config) if row.litebert in parameters}
     stored = {key.removeprefix("grad/"): value for key, value in golden.expected.items() if key.startswith("grad/")}
     assert stored.keys() == rows.keys()
-    assert {row.ours for row in rows.values()} == parameters.keys()
+    assert {row.litebert for row in rows.values()} == parameters.keys()
     for variable, expected in stored.items():
-        gradient = parameters[rows[variable].ours].grad
+        gradient = parameters[rows[variable].litebert].grad
         ours = gradient.T if rows[variable].transposed else gradient
         allowed = GRADIENTS * expected.norm().item() + NOISE * expected.numel() ** 0.5
         assert (ours - expected).norm().item() <= allowed, variable

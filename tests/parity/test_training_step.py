@@ -41,9 +41,9 @@ def moved_by_the_originals_gradients(name: str) -> dict[str, torch.Tensor]:
     golden = Golden(name, torch.float32)
     parameters = dict(golden.model.named_parameters())
     for row in tensor_names(golden.model.config):
-        if row.ours in parameters:
+        if row.litebert in parameters:
             gradient = golden.expected[f"grad/{row.tensorflow}"]
-            parameters[row.ours].grad = (gradient.T if row.transposed else gradient).contiguous()
+            parameters[row.litebert].grad = (gradient.T if row.transposed else gradient).contiguous()
     build_optimizer(golden.model, settings()).step()
     return {key: parameter.detach() for key, parameter in parameters.items()}
 

@@ -77,7 +77,7 @@ def test_buffers_and_foreign_heads_are_dropped_by_name():
 def test_a_copy_of_the_embeddings_is_dropped_and_a_lone_one_taken():
     theirs = to_transformers(weights(), TINY)
     copied = {**theirs, DECODER: theirs[WORDS].clone()}
-    assert from_transformers(copied, TINY, where="m").dropped == ((DECODER, f"the same as {WORDS}"),)
+    assert from_transformers(copied, TINY, where="m").dropped == ((DECODER, f"equal to {WORDS}"),)
     lone = {name: tensor for name, tensor in copied.items() if name != WORDS}
     assert_same(from_transformers(lone, TINY, where="m").tensors, weights())
 

@@ -54,13 +54,13 @@ def test_damage_to_what_was_fetched_is_noticed(cached):
 @pytest.mark.parametrize("changes", [{"revision": "v9"}, {"cache": Path("/none")}])
 def test_what_was_never_fetched_is_said_to_be_so(cached, changes):
     options, _ = cached
-    with pytest.raises(CheckpointError, match=f"^{NAME}: no such directory, and the model was never fetched here"):
+    with pytest.raises(CheckpointError, match=f"^{NAME}: no such directory, and not in the cache of the hub"):
         fetch(NAME, HubOptions(**{**options.model_dump(), **changes}))
 
 
 def test_a_name_that_cannot_be_is_refused(cached):
     options, _ = cached
-    with pytest.raises(CheckpointError, match=r"^out/of/place: no such directory, and no name on the hub"):
+    with pytest.raises(CheckpointError, match=r"^out/of/place: no such directory, and not a valid name on the hub"):
         fetch("out/of/place", options)
 
 

@@ -24,8 +24,8 @@ def labels_of(model: str) -> tuple[str, ...]:
 
 
 def fresh_model(model: str = "ForMaskedLM", *, seed: int = 1, **changes) -> torch.nn.Module:
-    description = ModelSpec(model=model, config=TINY.replace(**changes), labels=labels_of(model))
-    return build(description, seed=seed)
+    spec = ModelSpec(model=model, config=TINY.replace(**changes), labels=labels_of(model))
+    return build(spec, seed=seed)
 
 
 def saved(directory: Path, model: str = "ForMaskedLM", **changes) -> torch.nn.Module:
@@ -69,9 +69,9 @@ def test_weights_of_half_precision_are_loaded_in_full(tmp_path):
 
 def test_classes_without_names_are_numbered(tmp_path):
     save_model(fresh_model("ForSequenceClassification"), tmp_path / "m", problem_type="regression")
-    description = read_model_spec(tmp_path / "m")
-    assert description.labels == ("LABEL_0", "LABEL_1", "LABEL_2")
-    assert description.problem_type == "regression"
+    spec = read_model_spec(tmp_path / "m")
+    assert spec.labels == ("LABEL_0", "LABEL_1", "LABEL_2")
+    assert spec.problem_type == "regression"
 
 
 def test_extra_files_lie_beside_the_model_and_under_its_manifest(tmp_path):
@@ -84,7 +84,7 @@ def test_extra_files_lie_beside_the_model_and_under_its_manifest(tmp_path):
 
 @pytest.mark.parametrize("name", ["config.json", "SHA256SUMS", "../x", "/tmp/x"])
 def test_extra_files_cannot_replace_or_escape(tmp_path, name):
-    with pytest.raises(ConfigError, match="is taken or lies outside"):
+    with pytest.raises(ConfigError, match="exists or lies outside"):
         save_model(fresh_model(), tmp_path / "m", extra_files={name: b""})
     assert not (tmp_path / "m").exists()
 
@@ -197,7 +197,7 @@ def test_a_directory_from_elsewhere_loads_with_a_note(tmp_path, caplog):
     with caplog.at_level(logging.INFO):
         assert_same(weights, load_model(tmp_path / "m"))
     assert "has no SHA256SUMS" in caplog.text
-    assert "tensor extra left out" in caplog.text
+    assert "tensor extra dropped" in caplog.text
 
 
 def test_places_without_a_model_are_named(tmp_path):

@@ -10,7 +10,7 @@ from litebert.model.config import Activation, ModelConfig, Sharing
 from litebert.model.io.model_spec import (
     CONFIG,
     LABELLED,
-    OWN_MODEL_TYPE,
+    LITEBERT_MODEL_TYPE,
     ModelName,
     ModelSpec,
     from_json,
@@ -76,8 +76,8 @@ def test_a_config_comes_back_from_transformers(config):
 
 
 @given(descriptions())
-def test_a_description_comes_back_from_its_file(description):
-    assert from_json(to_json(description), where="config.json") == description
+def test_a_description_comes_back_from_its_file(spec):
+    assert from_json(to_json(spec), where="config.json") == spec
 
 
 def test_it_is_read_from_the_file_or_the_directory_that_has_it(tmp_path):
@@ -106,7 +106,7 @@ def test_a_file_that_describes_no_model_is_refused(tmp_path, content, error, com
 def test_what_transformers_runs_is_described_in_its_words(model):
     labels = ("a", "b") if model in LABELLED else ()
     values = to_json(ModelSpec(model=model, config=TINY, labels=labels))
-    assert values["model_type"] == (OWN_MODEL_TYPE if model == "ForQuestionAnsweringWithNoAnswer" else "albert")
+    assert values["model_type"] == (LITEBERT_MODEL_TYPE if model == "ForQuestionAnsweringWithNoAnswer" else "albert")
     assert ("litebert" in values) == (model == "ForQuestionAnsweringWithNoAnswer")
 
 

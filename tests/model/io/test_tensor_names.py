@@ -17,7 +17,7 @@ def test_every_tensor_of_every_model_has_a_row(model, sharing):
     labels = ("a", "b") if model in ("ForSequenceClassification", "ForTokenClassification") else ()
     config = TINY.replace(sharing=sharing, inner_group_num=2, vocab_size=10)
     stored = build(ModelSpec(model=model, config=config, labels=labels), device="meta").state_dict()
-    rows = {row.ours: row for row in tensor_names(config)}
+    rows = {row.litebert: row for row in tensor_names(config)}
     assert set(stored) <= set(rows)
     assert all(rows[name].transformers is not None for name in stored) == (model in HF_CLASSES)
     assert all(rows[name].tensorflow is not None for name in stored)
@@ -27,7 +27,7 @@ def test_every_tensor_of_every_model_has_a_row(model, sharing):
 def test_no_two_tensors_share_a_name(layers, inner, data):
     groups = data.draw(st.integers(1, layers))
     rows = tensor_names(TINY.replace(num_hidden_layers=layers, num_hidden_groups=groups, inner_group_num=inner))
-    for names in ([row.ours for row in rows], [row.transformers for row in rows], [row.tensorflow for row in rows]):
+    for names in ([row.litebert for row in rows], [row.transformers for row in rows], [row.tensorflow for row in rows]):
         known = [name for name in names if name is not None]
         assert len(known) == len(set(known))
 
@@ -52,11 +52,11 @@ def test_no_two_tensors_share_a_name(layers, inner, data):
         TensorNames("spans.bias", "qa_outputs.bias", "cls/squad/output_bias"),
         TensorNames("answer.weight", None, "answer_class/dense_1/kernel", transposed=True),
     ],
-    ids=lambda row: row.ours,
+    ids=lambda row: row.litebert,
 )
 def test_names_are_those_of_the_references(row):
     assert row in tensor_names(TINY.replace(num_hidden_groups=2, inner_group_num=2))
-    assert row.in_format("litebert") == row.ours
+    assert row.in_format("litebert") == row.litebert
     assert row.in_format("transformers") == row.transformers
     assert row.in_format("tensorflow") == row.tensorflow
 

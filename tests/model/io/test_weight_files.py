@@ -85,7 +85,7 @@ def header(text: str, *, size: int | None = None) -> bytes:
 )
 def test_forged_safetensors_are_refused(tmp_path, content):
     (tmp_path / SAFETENSORS).write_bytes(content)
-    with pytest.raises(CheckpointError, match=r"model\.safetensors: not a whole safetensors file"):
+    with pytest.raises(CheckpointError, match=r"model\.safetensors: not a complete safetensors file"):
         read_tensors(tmp_path)
 
 
@@ -93,7 +93,7 @@ def test_a_pickle_of_tensors_is_read_with_a_warning(tmp_path, caplog):
     torch.save(TENSORS, tmp_path / PICKLE)
     with caplog.at_level(logging.WARNING):
         assert_tensors(read_tensors(tmp_path))
-    assert "old pickle" in caplog.text
+    assert "reading a pickle" in caplog.text
 
 
 class Evil:
@@ -114,7 +114,7 @@ def test_an_evil_pickle_is_refused_and_runs_nothing(tmp_path, writer):
         torch.save(evil, tmp_path / PICKLE)
     else:
         (tmp_path / PICKLE).write_bytes(pickle.dumps(evil, protocol=2))
-    with pytest.raises(CheckpointError, match=r"pytorch_model\.bin: refused"):
+    with pytest.raises(CheckpointError, match=r"pytorch_model\.bin: not a plain file"):
         read_tensors(tmp_path)
     assert not trace.exists()
 
@@ -122,14 +122,14 @@ def test_an_evil_pickle_is_refused_and_runs_nothing(tmp_path, writer):
 @pytest.mark.parametrize("value", [[1, 2], {"a": 5}, torch.ones(2)], ids=str)
 def test_a_pickle_of_something_else_is_refused(tmp_path, value):
     torch.save(value, tmp_path / PICKLE)
-    with pytest.raises(CheckpointError, match="something else than named tensors"):
+    with pytest.raises(CheckpointError, match="other objects than named tensors"):
         read_tensors(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\x80\x02.", b"PK\x03\x04nothing"])
 def test_a_file_that_is_no_pickle_is_refused(tmp_path, content):
     (tmp_path / PICKLE).write_bytes(content)
-    with pytest.raises(CheckpointError, match=r"pytorch_model\.bin: refused"):
+    with pytest.raises(CheckpointError, match=r"pytorch_model\.bin: not a plain file"):
         read_tensors(tmp_path)
 
 

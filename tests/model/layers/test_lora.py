@@ -11,7 +11,7 @@ from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.io.model_spec import CONFIG
 from litebert.model.layers.lora import LoRALinear, attach, can_be_merged, is_adapter, merged
 from litebert.model.layers.lora_settings import Adaptable, LoRASettings
-from litebert.model.model_stats import model_parameters
+from litebert.model.model_stats import parameter_counts
 from litebert.model.models import ForSequenceClassification
 
 ALL = get_args(Adaptable)
@@ -86,8 +86,8 @@ def test_each_layer_has_its_own_and_the_block_is_still_one(tiny_config):
 def test_there_are_as_many_as_the_formula_says(tiny_config, variant, projections, per_layer):
     config, chosen = tiny_config.replace(**variant), {"projections": projections, "per_layer": per_layer}
     model = adapted(config, trained=False, **chosen)
-    formula = model_parameters(config, "ForSequenceClassification", num_labels=3, adapters=settings(**chosen))
-    assert sum(parameter.numel() for parameter in model.parameters()) == formula
+    formula = parameter_counts(config, settings(**chosen)).adapters
+    assert sum(parameter.numel() for name, parameter in model.named_parameters() if is_adapter(name)) == formula
 
 
 def test_adapters_for_each_layer_are_those_of_a_model_that_shares_nothing(tiny_config, batch):
@@ -141,12 +141,12 @@ def test_adapters_for_each_layer_are_kept_beside_the_shared_weights(tiny_config,
 
 def test_with_them_the_layers_cannot_be_changed(tiny_config, tmp_path):
     directory = save_model(adapted(tiny_config, per_layer=True), tmp_path / "model")
-    with pytest.raises(ConfigError, match="a model with adapters for each layer keeps its layers"):
+    with pytest.raises(ConfigError, match="a model with per-layer adapters cannot change"):
         load_model(directory, changes={"num_hidden_layers": 6})
 
 
 def test_adapters_are_attached_once(tiny_config):
-    with pytest.raises(ConfigError, match="the model has adapters already"):
+    with pytest.raises(ConfigError, match="the model already has adapters"):
         attach(adapted(tiny_config), settings())
 
 

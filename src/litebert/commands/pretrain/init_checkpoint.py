@@ -13,7 +13,7 @@ from torch import Tensor
 
 from litebert.corpus.format.shards import Corpus
 from litebert.errors import ConfigError, LitebertError
-from litebert.interop.convert_weights import is_original
+from litebert.interop.convert_weights import is_tf_checkpoint
 from litebert.interop.tf_checkpoint import read_tf_checkpoint
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build, load_weights, read_directory
@@ -55,10 +55,10 @@ def warm_started(source: str, config: ModelConfig, tokenizer: Tokenizer, *, seed
     found = _read(source)
     _validate_vocabulary(source, found, tokenizer)
     tensors = remap_weights(found.tensors, source=found.config, target=config)
-    description = ModelSpec.parse({"model": "ForPretraining", "config": config.to_dict()}, where="model")
-    names = build(description, device="meta").state_dict()
+    spec = ModelSpec.parse({"model": "ForPretraining", "config": config.to_dict()}, where="model")
+    names = build(spec, device="meta").state_dict()
     new = [name for name in names if name not in tensors and name.startswith(MAY_BE_NEW)]
-    model = load_weights(description, tensors, where=source, fresh=new, seed=seed)
+    model = load_weights(spec, tensors, where=source, fresh=new, seed=seed)
     logger.info("%s: %d of %d tensors start from there", source, len(names) - len(new), len(names))
     if new:
         logger.warning("%s: lacks %s; these start from new weights", source, ", ".join(new))
@@ -72,11 +72,11 @@ def _read(source: str) -> Weights:
         path = _newest(path)
     if (path / "trainer_state.json").is_file():
         return _of_checkpoint(path)
-    if is_original(path):
-        original = read_tf_checkpoint(path)
-        return Weights(original.description.config, original.renamed.tensors, _vocabulary(path))
+    if is_tf_checkpoint(path):
+        checkpoint = read_tf_checkpoint(path)
+        return Weights(checkpoint.spec.config, checkpoint.weights.tensors, _vocabulary(path))
     stored = read_directory(path if path.exists() else source)
-    return Weights(stored.description.config, stored.renamed.tensors, _vocabulary(stored.directory))
+    return Weights(stored.spec.config, stored.weights.tensors, _vocabulary(stored.directory))
 
 
 def _newest(run: Path) -> Path:
