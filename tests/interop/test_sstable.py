@@ -13,20 +13,20 @@ KEYS = st.one_of(st.binary(max_size=12), st.text("ab\xff", max_size=6).map(lambd
 
 
 @given(st.dictionaries(KEYS, st.binary(max_size=30), max_size=80))
-def test_a_table_is_read_back(entries):
+def test_sstable_is_read_back(entries):
     assert read_table(write_table(entries)) == entries
 
 
 @given(st.dictionaries(KEYS, st.binary(max_size=30), max_size=80), st.integers(30, 300))
 @settings(max_examples=50)
-def test_a_table_of_many_blocks_is_read_back(entries, block_size):
+def test_sstable_of_many_blocks_is_read_back(entries, block_size):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table, "BLOCK_SIZE", block_size)
         assert read_table(write_table(entries)) == entries
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_index_of_tensorflow_is_written_byte_for_byte(name):
+def test_sstable_of_tensorflow_is_written_byte_for_byte(name):
     content = index_file(checkpoint_prefix(name)).read_bytes()
     assert write_table(read_table(content)) == content
 
@@ -74,19 +74,19 @@ def test_malformed_blocks_raise_a_typed_error(content, compression, message):
         read_table(one_block_table(content, compression=compression))
 
 
-def test_more_keys_than_any_checkpoint_has_are_refused(monkeypatch):
+def test_sstable_with_too_many_keys_is_refused(monkeypatch):
     monkeypatch.setattr(table, "MAX_ENTRIES", 2)
     with pytest.raises(DamagedBytesError, match="more than 2 keys"):
         read_table(write_table({b"a": b"", b"b": b"", b"c": b""}))
 
 
-def test_a_footer_with_more_than_two_places_is_refused():
+def test_sstable_footer_with_more_than_two_handles_is_refused():
     content = bytearray(write_table({}))
     content[-9] = 1
     with pytest.raises(DamagedBytesError, match="more than two handles"):
         read_table(bytes(content))
 
 
-def test_something_else_is_no_table():
+def test_sstable_reader_refuses_other_files():
     with pytest.raises(DamagedBytesError, match="no table footer"):
         read_table(b"hello" * 20)

@@ -61,21 +61,21 @@ def count(module: nn.Module) -> int:
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_the_parts_have_the_papers_parameters_to_the_unit(name):
+def test_parameter_counts_of_parts_equal_the_paper(name):
     config, expected = PARTS[name]
     counts = parameter_counts(config)
     assert tuple(vars(counts).values()) == (*expected, 0)
 
 
 @pytest.mark.parametrize("name", TOTALS)
-def test_the_totals_have_the_papers_parameters_to_the_unit(name):
+def test_parameter_counts_of_models_equal_the_paper(name):
     row, expected = TOTALS[name]
     counts = parameter_counts(config_of(row))
     assert (counts.encoder, counts.encoder_and_pooler, counts.pretraining) == expected
 
 
 @pytest.mark.parametrize("name", TOTALS)
-def test_a_real_model_has_as_many_parameters_as_the_formula(name):
+def test_parameter_counts_equal_a_real_model(name):
     config = config_of(TOTALS[name][0])
     with torch.device("meta"):
         model = ForPretraining(config)
@@ -98,7 +98,7 @@ def test_question_answering_head_has_the_parameters_of_the_reference(config, exp
 
 
 @pytest.mark.parametrize("changes", [{}, {"embedding_size": 32}, {"sharing": "none"}, {"inner_group_num": 2}])
-def test_the_operations_are_those_of_a_real_forward_and_backward(tiny_config, changes):
+def test_flops_equal_a_real_forward_and_backward(tiny_config, changes):
     config = tiny_config.replace(**changes)
     batch = random_batch(config, padded_mask([20, 20]))
     model = ForPretraining(config)
@@ -140,14 +140,14 @@ def kept_for_backward(config: ModelConfig, *, precision: str, interval: int | No
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("activation", ["gelu_new", "relu"])
 @pytest.mark.parametrize("dropout", [0.0, 0.1])
-def test_the_activation_memory_is_that_of_a_real_step(tiny_config, precision, activation, dropout):
+def test_activation_memory_equals_a_real_step(tiny_config, precision, activation, dropout):
     config = tiny_config.replace(hidden_act=activation, hidden_dropout_prob=dropout)
     estimate = memory(config, batch_size=8, length=24, predicted=29 / 192, precision=precision)
     real = kept_for_backward(config, precision=precision, interval=None)
     assert estimate.activations == pytest.approx(real, rel=0.05)
 
 
-def test_checkpointing_trades_activations_for_operations(tiny_config):
+def test_activation_memory_is_smaller_with_checkpointing(tiny_config):
     sizes = {"batch_size": 8, "length": 24, "predicted": 29 / 192}
     config = tiny_config.replace(num_hidden_layers=12)
     everything = memory(config, **sizes).activations
@@ -155,14 +155,14 @@ def test_checkpointing_trades_activations_for_operations(tiny_config):
     assert some < everything / 2
 
 
-def test_the_optimizer_holds_two_moments_a_weight():
+def test_optimizer_memory_is_two_moments_per_weight():
     estimate = memory(BASE, batch_size=1, length=1)
     assert estimate.weights == 4 * 11_813_810
     assert estimate.training - estimate.activations == 4 * estimate.weights
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_every_preset_can_be_counted(name):
+def test_parameter_counts_exist_for_every_preset(name):
     config = preset(name)
     assert math.isfinite(flops_per_token(config, length=512).training)
     assert memory(config, batch_size=1, length=512).training > 4 * parameter_counts(config).pretraining

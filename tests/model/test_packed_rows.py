@@ -39,7 +39,7 @@ def test_packed_examples_give_the_outputs_and_gradients_they_give_alone(tiny_con
 
 
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
-def test_a_neighbour_in_the_row_changes_nothing(tiny_config, alone, kernel):
+def test_packed_examples_do_not_depend_on_their_neighbours(tiny_config, alone, kernel):
     model = ForPretraining(tiny_config)
     model.encoder.attention_kernel = kernel
     packed, starts = packed_rows(alone, ROWS)

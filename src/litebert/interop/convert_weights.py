@@ -96,7 +96,7 @@ def convert(
     loaded = _read(source, as_model=as_model, labels=labels)
     if loaded.spec.adapters:
         raise ConfigError(
-            f"{source}: {transformers_incompatibility(loaded.spec)}; a model with per-layer adapters cannot be converted"
+            f"{source}: a model with per-layer adapters cannot be converted, because no other format has them"
         )
     spec = updated_spec(loaded.spec, as_model=as_model, labels=labels, changes=changes or {})
     tensors = remap_weights(loaded.weights.tensors, source=loaded.spec.config, target=spec.config)

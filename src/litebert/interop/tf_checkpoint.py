@@ -168,7 +168,7 @@ def _model_of(bundle: Bundle, variables: Mapping[str, str]) -> ModelName:
             )
         return model
     raise CheckpointError(
-        f"{bundle.index_file}: not an ALBERT checkpoint, there is no variable {_HEAD_VARIABLES[-1][0]!r}; check the path"
+        f"{bundle.index_file}: not an ALBERT checkpoint, it lacks {_HEAD_VARIABLES[-1][0]!r}; check the path"
     )
 
 

@@ -56,7 +56,7 @@ def _validate_same_architecture(source: ModelConfig, target: ModelConfig) -> Non
         old, new = getattr(source, field), getattr(target, field)
         if old != new:
             raise ConfigError(
-                f"{field}: the trained model has {old}, the new one {new}; weights cannot be remapped to that, keep {old}"
+                f"{field}: the trained model has {old}, the new one {new}, which cannot be remapped; keep {old}"
             )
     old, new = source.embedding_size, target.embedding_size
     if old != new and not (new < old == source.hidden_size):

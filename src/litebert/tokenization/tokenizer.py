@@ -37,7 +37,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """From a tokenizer directory, a model directory (also of transformers or google-research/albert) or a vocabulary.
+        """From a tokenizer directory, a model directory (also of transformers) or a vocabulary file.
 
         Defaults where `tokenizer_config.json` lacks a key: lower-cased, no accents, digit-comma rule.
         """

@@ -63,7 +63,7 @@ class TokenizerSettings(TextSettings):
             normalized = normalize(symbol, lowercase=self.lowercase, keep_accents=self.keep_accents)
             if not symbol or symbol != normalized or " " in symbol:
                 raise ValueError(
-                    f"user_defined_symbols: {symbol!r} occurs in no normalized text; leave it out or give {normalized!r}"
+                    f"user_defined_symbols: no normalized text has {symbol!r}; leave it out or give {normalized!r}"
                 )
         return self
 
@@ -75,7 +75,8 @@ def train_tokenizer(texts: Iterable[str], settings: TokenizerSettings, out: Path
         for text in texts
         for line in text.splitlines()
     )
-    sample = sample_lines(filter(None, lines), settings.input_sentence_size, rng=rng_for(settings.seed, "tokenizer lines"))
+    rng = rng_for(settings.seed, "tokenizer lines")
+    sample = sample_lines(filter(None, lines), settings.input_sentence_size, rng=rng)
     if not sample:
         raise DataError("tokenizer training: the texts have no words; give files with text")
     logger.info("training a vocabulary of %d pieces on %d lines", settings.vocab_size, len(sample))

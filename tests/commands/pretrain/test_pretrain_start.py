@@ -102,7 +102,7 @@ def test_frozen_heads_keep_their_weights_while_others_learn(corpus_directory, tm
         (FROZEN[1:], "freeze_duplicate_token_heads: a random initialization has no"),
         (
             (*FROZEN[:2], "model.num_attention_heads=2"),
-            "freeze_duplicate_token_heads: of 2 heads none is a duplicate-token head",
+            "freeze_duplicate_token_heads: none of 2 heads is a duplicate-token head",
         ),
     ],
     ids=["random weights", "two heads"],

@@ -1,5 +1,6 @@
 """What a finished pretraining run leaves. Before: `pretrain` has trained. After: a model directory and its curves."""
 
+import logging
 import shutil
 
 from torch import nn
@@ -9,8 +10,11 @@ from litebert.commands.model_card import model_card
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.run_directory import RunDirectory
+from litebert.errors import MissingExtraError
 from litebert.model.io.model_directory import save_model
 from litebert.tokenization.tokenizer import Tokenizer
+
+logger = logging.getLogger(__name__)
 
 
 def export(
@@ -30,7 +34,10 @@ def export(
     save_model(exported, directory.model, extra_files=files)
     if run.metric_for_best_model:
         save_model(last, directory.last, extra_files=tokenizer.files())
-    write_curve_page([directory.path], directory.curves)
+    try:
+        write_curve_page([directory.path], directory.curves)
+    except MissingExtraError as error:
+        logger.info("%s: not written: %s", directory.curves, error)
     directory.finish(result)
     shutil.rmtree(directory.best, ignore_errors=True)
 

@@ -68,7 +68,7 @@ class PretrainRun(Settings):
             return self
         if not num_duplicate_token_heads(self.model.num_attention_heads):
             raise ValueError(
-                f"freeze_duplicate_token_heads: of {self.model.num_attention_heads} heads none is a duplicate-token head; "
+                f"freeze_duplicate_token_heads: none of {self.model.num_attention_heads} heads is a duplicate-token head; "
                 "give model.num_attention_heads 4 or more, or leave this setting out"
             )
         if self.init == "random" and self.init_checkpoint is None:

@@ -74,7 +74,7 @@ def attach(model: nn.Module, settings: LoRASettings, *, seed: int = 0) -> None:
 
 
 def can_be_merged(model: nn.Module) -> bool:
-    """Whether `model` has no adapters, or adapters that can be merged: not where layers share a block but no adapters."""
+    """Whether the adapters of `model`, if any, can be merged: not per-layer adapters of a shared block."""
     encoder: Any = getattr(model, "encoder", None)
     return not isinstance(encoder, Encoder) or encoder.schedule == sharing_schedule(encoder.config)
 
