@@ -212,7 +212,7 @@ def test_a_corpus_of_another_vocabulary_is_never_gone_on_with(corpus_directory, 
 
 def test_curves_are_drawn_at_the_end(finished):
     out, _ = finished
-    assert "Masked tokens right" in (out / "curves.html").read_text()
+    assert "MLM accuracy" in (out / "curves.html").read_text()
 
 
 def test_next_sentences_are_trained_and_scored_under_their_own_name(corpus_directory, tmp_path):
