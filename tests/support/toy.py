@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from litebert.randomness import rng_for
 from litebert.training.loop.evaluation_loop import evaluate
 from litebert.training.protocols import LossSums
-from litebert.training.result import TrainResult
+from litebert.training.train_result import TrainResult
 from litebert.training.train_settings import TrainSettings
 from litebert.training.trainer import RunInfo, Trainer
 

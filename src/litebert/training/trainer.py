@@ -36,7 +36,7 @@ from litebert.training.loop.step import StepCounts, StepOutcome, TrainStep, Upda
 from litebert.training.loop.throughput import peak_flops, throughput
 from litebert.training.optim.optimizers import build_optimizer
 from litebert.training.protocols import Batch, BatchSource, Number, Objective
-from litebert.training.result import TrainResult, interrupted_error
+from litebert.training.train_result import TrainResult, interrupted_error
 from litebert.training.train_settings import TrainSettings
 
 logger = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 """CPU kernels that replace slow ones of torch: 16-bit attention and tanh GELU.
 
 The backward pass of torch's fused attention in 16 bits takes five times as long as its matrix products, and its tanh
-GELU as long as a product of half the hidden width. Measurements: docs/performance.md.
+GELU as long as a product of half the hidden width. Measurements: docs/results/performance.md.
 """
 
 from collections import defaultdict
