@@ -24,6 +24,7 @@ from litebert.model.models import ForPretraining
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
 from support.pretrain_runs import SMALL, losses, plan
+from support.processes import PYTHONPATH
 from support.texts import write_documents
 
 
@@ -74,7 +75,7 @@ def test_killed_run_resumes_bit_by_bit(finished, corpus_directory, tmp_path):
     again = tmp_path / "again"
     command = [sys.executable, "-m", "litebert", "pretrain", "quickstart", *SMALL]
     command += ["--corpus", str(corpus_directory), "--out", str(again)]
-    environment = {"OMP_NUM_THREADS": "1", "PATH": ""}
+    environment = {"OMP_NUM_THREADS": "1", "PATH": "", "PYTHONPATH": PYTHONPATH}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     while process.poll() is None and not list(again.glob("checkpoints/step-*")):
         time.sleep(0.005)
@@ -94,6 +95,7 @@ def test_killed_run_resumes_bit_by_bit(finished, corpus_directory, tmp_path):
         ("sampling.max_length=1024", "max_position_embeddings"),
         ("model.preset=nonsense", "nonsense"),
         ("model=tiny", "must be a mapping"),
+        ("corpus=other", "give the directory as --corpus"),
         ("trian.seed=1", "did you mean 'train'"),
         ("train.learning_rate=fast", "learning_rate"),
         ("model.num_attention_heads=5", "num_attention_heads"),
