@@ -37,11 +37,12 @@ from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.cooccurrence import ppmi_svd_embeddings
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.model.config import ModelConfig
-from litebert.model.initialization.structured_init import Columns, structured_init_
+from litebert.model.initialization.embedding_subspaces import EmbeddingSubspaces
+from litebert.model.initialization.structured_init import structured_init_
 from litebert.model.models import ForPretraining
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.train_settings import TrainSettings
-from litebert.training.trainer import Trainer
+from litebert.training.trainer import RunInfo, Trainer
 
 EVALUATION_BLOCKS = 160
 MASKED_FRACTION = 0.15
@@ -180,7 +181,7 @@ def run_ours(arguments: Namespace) -> None:
             objective=PretrainingObjective("sop"),
             batches=batches,
             settings=settings,
-            directory=Path(directory),
+            run=RunInfo(directory=Path(directory)),
             evaluate=evaluate,
         )
         trainer.fit()
@@ -192,7 +193,7 @@ def our_model(corpus: Corpus, arguments: Namespace) -> ForPretraining:
     model = ForPretraining(config, seed=0)
     if arguments.initial == "structured":
         counts = token_counts(corpus)
-        vectors = ppmi_svd_embeddings(corpus, Columns.of(config).words, seed=0, counts=counts)
+        vectors = ppmi_svd_embeddings(corpus, EmbeddingSubspaces.of(config).num_token_columns, seed=0, counts=counts)
         structured_init_(model, torch.from_numpy(vectors), torch.from_numpy(counts).float(), seed=0)
     return model
 

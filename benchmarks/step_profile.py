@@ -27,14 +27,15 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.model.kernels.layout import LAYOUTS
+from litebert.model.layers.attention import BlockInputs, FusedQKV
 from litebert.model.losses import classification_loss, masked_lm_loss
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
-from litebert.training.monitoring.events import Event, StepDone
+from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 from litebert.training.optim.lamb import Lamb
 from litebert.training.protocols import LossSums
 from litebert.training.train_settings import TrainSettings
-from litebert.training.trainer import Trainer
+from litebert.training.trainer import RunInfo, Trainer
 
 CPU = torch.device("cpu")
 COPIED_BYTES = 2**28
@@ -84,12 +85,9 @@ def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) 
     read = torch.cat([batch.masked_positions, torch.arange(len(batch.input_ids)) * batch.input_ids.shape[1]])
     few, blocks = tokens[:, : len(read)], len(encoder.schedule)
 
-    def joined() -> tuple[Tensor, Tensor]:
-        weight, bias = attention.joined()
-        return weight.detach().requires_grad_(), bias.detach().requires_grad_()
-
     with torch.autocast("cpu", torch.bfloat16):
-        together = joined()
+        fused = FusedQKV(*(tensor.detach().requires_grad_() for tensor in attention.fused_qkv()))
+    inputs = BlockInputs(layout, fused)
 
     def embed(unused: Tensor) -> Tensor:
         return encoder.projection(encoder.embeddings(ids, types, layout.positions))
@@ -99,13 +97,13 @@ def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) 
         return masked_lm_loss(logits, batch.mlm_labels)
 
     def order(states: Tensor) -> Tensor:
-        return classification_loss(model.sop(encoder.pool(states[0])), batch.sentence_pair_labels)
+        return classification_loss(model.sentence_pair(encoder.pool(states[0])), batch.sentence_pair_labels)
 
     predicted, rows = len(batch.masked_positions), len(batch.sentence_pair_labels)
     measured = [
         ("embeddings and projection", 1, embed, few),
-        ("attention", blocks - 1, lambda x: attention(x, layout, together), tokens),
-        ("attention of the last block", 1, lambda x: attention(x, layout, together, read), tokens),
+        ("attention", blocks - 1, lambda x: attention(x, inputs), tokens),
+        ("attention of the last block", 1, lambda x: attention(x, inputs._replace(positions=read)), tokens),
         ("feed-forward", blocks - 1, feed_forward, tokens),
         ("feed-forward of the last block", 1, feed_forward, few),
         ("masked tokens: head and loss", 1, head, tokens[:, :predicted]),
@@ -217,9 +215,9 @@ def outside(directory: Path, model_name: str, batch_size: int, length: int, *, s
     model = ForPretraining(preset(model_name).replace(vocab_size=corpus.vocabulary.size), seed=0)
     watched, began = TimedObjective(model), time.perf_counter()
 
-    def listen(event: Event) -> None:
-        nonlocal began
-        if isinstance(event, StepDone):
+    class StepTimer(Callback):
+        def on_step(self, run: RunState, record: StepRecord) -> None:
+            nonlocal began
             now = time.perf_counter()
             spans.append((now - began, watched.last_seconds()))
             began = now
@@ -231,7 +229,12 @@ def outside(directory: Path, model_name: str, batch_size: int, length: int, *, s
     with tempfile.TemporaryDirectory() as scratch:
         settings = TrainSettings.parse(values, where="benchmark")
         Trainer(
-            model, objective=watched, batches=batches, settings=settings, directory=Path(scratch), listeners=[listen]
+            model,
+            objective=watched,
+            batches=batches,
+            settings=settings,
+            run=RunInfo(directory=Path(scratch)),
+            callbacks=[StepTimer()],
         ).fit()
     whole, inside = (sum(part) for part in zip(*spans[1:], strict=True))
     return (

@@ -38,7 +38,7 @@ def test_the_report_is_json_for_machines(made, tmp_path, capsys):
 def test_a_changed_sharing_crosses_a_bridge(made, tmp_path, capsys):
     words = ["convert", str(made / "run" / "model"), str(tmp_path / "out"), "--to", "litebert"]
     assert main([*words, "--change", "num_hidden_layers=3", "sharing=none"]) == 0
-    assert "bridged" in capsys.readouterr().out
+    assert "remapped" in capsys.readouterr().out
     config = read_model_spec(tmp_path / "out").config
     assert (config.num_hidden_layers, config.sharing) == (3, "none")
 

@@ -71,4 +71,4 @@ def test_environment_variable_sets_the_log_level(made, tmp_path, monkeypatch, ca
         assert main(words) == 0
     finally:
         (tmp_path / "kept").rename(made / "run" / "model" / "SHA256SUMS")
-    assert ("damage could go unnoticed" in capsys.readouterr().err) is logged
+    assert ("damage cannot be detected" in capsys.readouterr().err) is logged

@@ -8,7 +8,8 @@ from litebert.commands.recipes import ABOUT, load_recipe, recipe_names, resolved
 from litebert.errors import ConfigError
 from litebert.model.model_stats import memory, parameter_counts
 from litebert.model.presets import preset
-from litebert.training.loop.duration import DurationConverter, TrainingProgress
+from litebert.training.loop.duration_converter import DurationConverter
+from litebert.training.loop.progress import TrainingProgress
 from litebert.training.loop.run_schedule import RunSchedule
 
 PAPER = {
@@ -64,7 +65,7 @@ def pretraining(name, *overrides, vocab_size=30_000):
 def schedule_of(run):
     """The run schedule for a corpus of some million examples."""
     measure = DurationConverter(run.batch_size, examples_per_epoch=5_000_000)
-    return RunSchedule(run.train, measure, measure.warmup_share(run.train.warmup, run.train.duration))
+    return RunSchedule(run.train, measure, measure.warmup_fraction(run.train.warmup, run.train.duration))
 
 
 @pytest.mark.parametrize("name", recipe_names("pretrain"))
@@ -106,7 +107,7 @@ def test_paper_recipes_scale_to_another_batch_size(batch, steps, peak):
 def test_paper_recipes_may_train_for_a_wall_clock_time(name):
     """Source: table 6."""
     schedule = schedule_of(pretraining(name, "train.duration=32 hours", "train.warmup=0.025"))
-    assert schedule.progress(TrainingProgress(step=1, seconds=8 * 3600.0)) == 0.25
+    assert schedule.fraction(TrainingProgress(step=1, seconds=8 * 3600.0)) == 0.25
 
 
 def test_recipe_may_be_a_file_of_the_user(tmp_path):

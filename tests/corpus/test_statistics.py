@@ -160,7 +160,7 @@ def test_masking_first_ngram_has_the_drawn_length(corpora, masks):
 
 
 def ngrams_as_google_albert(sizes: list[int], limits: list[int], budget: int, rng: np.random.Generator) -> list[int]:
-    """How often each length occurs when the loop of google-research/albert fills a budget, with other random numbers."""
+    """Counts of n-gram lengths when the loop of google-research/albert fills a budget."""
     counts, taken, used = [0, 0, 0], set(), 0
     drawn = 1 + rng.choice(3, size=len(sizes), p=P)
     for word in rng.permutation(len(sizes)).tolist():

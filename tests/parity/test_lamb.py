@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from litebert.training.optim.optimizers import build_optimizer
+from litebert.training.optim.optimizers import build_optimizer, set_learning_rate
 from support.golden_lamb import NAMES, STEPS, after, gradient, model, settings
 
 
@@ -14,6 +14,7 @@ def trajectory() -> list[dict[str, Tensor]]:
     """Values of every variable after each step of our LAMB."""
     variables = model()
     optimizer = build_optimizer(variables, settings())
+    set_learning_rate(optimizer, settings().learning_rate)
     values = []
     for step in range(STEPS):
         for name in NAMES:
@@ -23,11 +24,11 @@ def trajectory() -> list[dict[str, Tensor]]:
     return values
 
 
-def test_the_original_did_twenty_steps():
+def test_lamb_reference_has_twenty_steps():
     assert STEPS == 20
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_twenty_steps_match_the_original(trajectory, name):
+def test_lamb_equals_the_reference_for_twenty_steps(trajectory, name):
     for step in range(STEPS):
         torch.testing.assert_close(trajectory[step][name], after(name, step), rtol=0, atol=1e-6)

@@ -9,7 +9,7 @@ from litebert.cli.arguments.common import Json, emit
 
 
 def description() -> str:
-    """What `--help` says, with the presets that there are."""
+    """Text of `--help`, with all presets."""
     from litebert.model.presets import PRESETS
 
     summary = "Parameters, FLOPs and memory of a preset or a model directory; nothing is loaded or allocated."
@@ -27,8 +27,8 @@ def info(
 
     Args:
         name: a preset or a model directory
-        length: tokens of a sequence
-        batch_size: sequences of a training step
+        length: tokens per sequence
+        batch_size: sequences per training step
     """
     from litebert.commands.info import info as run
 

@@ -10,8 +10,8 @@ SETTINGS: Final = {
     "train.duration='12 hours'": "length of the run: steps, examples, tokens, epochs, or wall-clock time",
     "batch_size=1024": "examples per step, over all processes; microbatch_size=32 of them are computed at once",
     "train.learning_rate=0.00176": "its peak; train.lr_reference_batch_size=4096: square-root scaling to batch_size",
-    "train.schedule=cosine": "also constant, linear, polynomial, warmup_stable_decay, original; train.warmup=0.05",
-    "train.optimizer=adamw": "also lamb, lamb_bias_corrected, adamw_uncorrected",
+    "train.schedule=cosine": "also constant, linear, polynomial, warmup_stable_decay, linear_tf; train.warmup=0.05",
+    "train.optimizer=adamw": "or lamb; train.bias_correction=true or false",
     "train.precision=bf16": "also fp32, fp16",
     "model.num_hidden_layers=6": "another depth; or another model, such as model.preset=albert-large-v1",
     "sampling.max_length=128": "tokens of an example; sampling.packing=true puts several short ones in one row",
@@ -19,7 +19,7 @@ SETTINGS: Final = {
     "metric_for_best_model=mlm_accuracy": "export the best of all evaluated models instead of the last one",
     "train.evaluate_every='1 hour'": "how often to evaluate; eval_pair_objectives=[nsp] evaluates next sentences too",
     "train.checkpoint_every='10 minutes'": "how often the run is saved; train.keep_checkpoints=2",
-    "train.spikes.policy=skip": "what to do about steps whose loss spikes: skip, rollback, stop, ignore",
+    "train.spikes.policy=skip": "what to do about steps whose loss spikes: skip, rollback, stop, none",
     "compute.compile=true": "compile the block, for GPUs; compute.activation_checkpoint_interval=1 needs less memory",
     "train.trackers=[tensorboard]": "also wandb, trackio; RUN/metrics.jsonl has all metrics in any case",
     "train.allow_config_changes=[train.duration]": "settings that may differ from those of the run to resume",
@@ -79,7 +79,7 @@ def pretrain(
     # Imports torch, which takes seconds: only once the settings are known to be valid.
     from litebert.commands.pretrain import dry_run as dry_runs
     from litebert.commands.pretrain import pretrain as pretraining
-    from litebert.training.monitoring.progress_display import progress_display
+    from litebert.training.callbacks.progress_display import progress_display
 
-    result = dry_runs.dry_run(run, out) if dry_run else pretraining.pretrain(run, out, listeners=[progress_display()])
+    result = dry_runs.dry_run(run, out) if dry_run else pretraining.pretrain(run, out, callbacks=[progress_display()])
     emit(result.to_dict(), result.to_text(), as_json=json)

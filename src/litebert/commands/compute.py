@@ -29,7 +29,7 @@ class Compute(Settings):
     def apply(self, model: "nn.Module") -> None:
         """Configure the encoder of `model` accordingly."""
         encoder = cast("Encoder", model.encoder)
-        encoder.checkpoint_every = self.activation_checkpoint_interval
+        encoder.activation_checkpoint_interval = self.activation_checkpoint_interval
         if self.compile:
             encoder.compile_blocks()
 

@@ -1,7 +1,4 @@
-"""What an architecture costs, by formula. Before: a preset or a model directory. After: a person who plans.
-
-Loads neither torch nor weights, so any size is answered at once.
-"""
+"""`info`: parameters, FLOPs and memory of an architecture, by formula, without torch or weights."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,7 +18,7 @@ MIB = 1024**2
 
 @dataclass(frozen=True)
 class Info(Result):
-    """Parameters, operations and memory of one architecture."""
+    """Parameters, FLOPs and memory of one architecture."""
 
     name: str
     source: str
@@ -49,7 +46,7 @@ class Info(Result):
         }
 
     def to_text(self) -> str:
-        """The figures for a person."""
+        """The result as text."""
         config, counts = self.config, self.parameters
         parts = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in asdict(counts).items() if number)
         return "\n".join(
@@ -63,7 +60,7 @@ class Info(Result):
                 f"{counts.pretraining:,} with pretraining heads",
                 f"              {parts}",
                 f"  FLOPs       {self.flops.forward / 1e6:,.1f} M forward, "
-                f"{self.flops.training / 1e6:,.1f} M training; a token, length {self.length}",
+                f"{self.flops.training / 1e6:,.1f} M training per token at length {self.length}",
                 f"  memory      {4 * counts.encoder_and_pooler / MIB:,.0f} MiB of weights in fp32; training "
                 f"{self.batch_size} × {self.length} tokens about {self.memory.training / MIB:,.0f} MiB "
                 f"({self.memory.activations / MIB:,.0f} of activations)",
@@ -72,7 +69,7 @@ class Info(Result):
 
 
 def info(name: str, *, length: int = 512, batch_size: int = 8) -> Info:
-    """The figures of a preset or of the model in a directory, for training on `batch_size` × `length` tokens."""
+    """The costs of a preset or of the model in a directory, for training on `batch_size` × `length` tokens."""
     if length < 1 or batch_size < 1:
         raise ConfigError(f"info: length {length} and batch_size {batch_size} must be at least 1")
     source, config, adapters = _architecture(name)
@@ -90,10 +87,10 @@ def info(name: str, *, length: int = 512, batch_size: int = 8) -> Info:
 
 
 def _architecture(name: str) -> tuple[str, ModelConfig, LoRASettings | None]:
-    """Where the architecture comes from, the architecture, and the adapters beside it, if any."""
-    place = Path(name)
-    if not place.exists():
+    """Source of the architecture, the architecture, and its adapters, if any."""
+    path = Path(name)
+    if not path.exists():
         config = preset(name)
         return PRESETS[name].source, config, None
-    described = read_model_spec(place)
-    return str(config_file(place)), described.config, described.adapters
+    spec = read_model_spec(path)
+    return str(config_file(path)), spec.config, spec.adapters

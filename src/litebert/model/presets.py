@@ -1,6 +1,6 @@
-"""The table of named architectures, each row with its source. Before: a name. After: a `ModelConfig`. Torch-free.
+"""Named architectures, each with its source. Torch-free.
 
-Paper: Lan et al., ICLR 2020. Release: the configurations published with the original code and its model cards.
+Paper: Lan et al., ICLR 2020. Release: the configurations of google-research/albert and of its model cards.
 """
 
 import difflib
@@ -11,7 +11,7 @@ from litebert.model.config import ModelConfig
 
 
 class Preset(NamedTuple):
-    """One row: an architecture and where its numbers come from."""
+    """An architecture and the source of its numbers."""
 
     source: str
     config: ModelConfig
@@ -63,6 +63,6 @@ PRESETS: Final[dict[str, Preset]] = {
         initializer_range=0.01,
         **_CHINESE,
     ),
-    "tiny": _row("ours: trains in minutes on one CPU", 4, 256, 4),
-    "small": _row("ours: trains in hours on one CPU", 6, 512, 8),
+    "tiny": _row("litebert: trains in minutes on one CPU", 4, 256, 4),
+    "small": _row("litebert: trains in hours on one CPU", 6, 512, 8),
 }

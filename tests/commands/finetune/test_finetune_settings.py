@@ -19,8 +19,7 @@ from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.models import ForPretraining
 from litebert.tasks.metrics.evaluation import Evaluation
-from litebert.training.monitoring.events import Saved, StepDone
-from support.events_that_kill import KilledError, killer
+from support.callbacks import KilledError, killer
 from support.labelled_files import write_opinions
 
 TRAIN = {
@@ -133,7 +132,7 @@ def test_a_run_out_of_patience_says_how_far_its_schedule_was(planned_run, tmp_pa
     result = finetune(run, tmp_path / "run")
     assert (result.steps, result.best["step"]) == (8, 4)
     assert result.stopped_early_at == pytest.approx(0.01 * 12 / 20)
-    assert "stopped early, out of patience; the learning rate, planned for the whole duration, was still 0.006" in (
+    assert "early stopping; the learning rate, whose schedule is that of the whole duration, was still 0.006" in (
         result.to_text()
     )
     assert finetune(run, tmp_path / "run").to_dict() == json.loads(json.dumps(result.to_dict()))
@@ -179,7 +178,7 @@ def test_adapters_for_each_layer_are_kept_and_predict(planned_run, tmp_path):
     assert load_model(result.model).encoder.adapters == LoRASettings(**run.adapters.to_dict())
     assert evaluate_labelled(result.model, run.data.train).metrics == pytest.approx(result.best["metrics"])
     assert "transformers cannot give the layers" in (result.model / "README.md").read_text()
-    with pytest.raises(ConfigError, match="the model has adapters already"):
+    with pytest.raises(ConfigError, match="the model already has adapters"):
         finetune(planned_run(model=str(result.model), adapters=ADAPTERS), tmp_path / "again")
 
 
@@ -253,9 +252,9 @@ def test_a_killed_run_with_everything_set_goes_on_bit_by_bit(planned_run, tmp_pa
         train={"duration": "12 steps", "warmup": 0.25},
     )
     whole = finetune(run, tmp_path / "whole")
-    for kind, step in ((StepDone, 2), (Saved, 3), (StepDone, 8)):
+    for kind, step in (("step", 2), ("checkpoint", 3), ("step", 8)):
         with pytest.raises(KilledError):
-            finetune(run, tmp_path / "cut", listeners=[killer(kind, step)])
+            finetune(run, tmp_path / "cut", callbacks=[killer(kind, step)])
     resumed = finetune(run, tmp_path / "cut")
     assert resumed.best == whole.best
     assert (resumed.steps, resumed.stopped_early_at) == (whole.steps, whole.stopped_early_at)

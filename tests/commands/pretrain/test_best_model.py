@@ -51,10 +51,10 @@ def test_best_model_of_all_evaluations_is_saved(tmp_path, metric_for_best_model,
     best_model = best_model_of(tmp_path / "best", values, metric_for_best_model=metric_for_best_model)
     for value in values:
         model = ForPretraining(CONFIG)
-        torch.nn.init.constant_(model.sop.bias, 0.0 if math.isnan(value) else value)
+        torch.nn.init.constant_(model.sentence_pair.bias, 0.0 if math.isnan(value) else value)
         assert best_model(model)[metric_for_best_model] is value
     assert saved_value(tmp_path / "best") == best
-    assert load_model(tmp_path / "best").sop.bias[0].item() == pytest.approx(best)
+    assert load_model(tmp_path / "best").sentence_pair.bias[0].item() == pytest.approx(best)
     assert (tmp_path / "best" / "note.txt").read_bytes() == b"beside it"
 
 

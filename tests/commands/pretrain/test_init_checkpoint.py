@@ -100,9 +100,10 @@ def test_init_checkpoint_without_heads_initializes_them_and_warns(model, tokeniz
     """The checkpoints on the hub have no SOP head."""
     caplog.set_level(logging.WARNING)
     started = load_init_checkpoint(str(model(ForMaskedLM)), config(), tokenizer, seed=3)
-    assert "has no encoder.pooler.weight, encoder.pooler.bias, sop.weight, sop.bias; init" in caplog.text
+    missing = "encoder.pooler.weight, encoder.pooler.bias, sentence_pair.weight, sentence_pair.bias"
+    assert f"has no {missing}; init" in caplog.text
     fresh = ForPretraining(config(), seed=3)
-    assert torch.equal(started.sop.weight, fresh.sop.weight)
+    assert torch.equal(started.sentence_pair.weight, fresh.sentence_pair.weight)
     assert not torch.equal(started.mlm.dense.weight, fresh.mlm.dense.weight)
 
 

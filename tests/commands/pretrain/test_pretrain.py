@@ -215,7 +215,7 @@ def test_corpus_of_another_vocabulary_is_rejected_on_resume(corpus_directory, ti
 
 def test_curves_page_is_written_at_the_end(finished):
     out, _ = finished
-    assert "Masked tokens right" in (out / "curves.html").read_text()
+    assert "MLM accuracy" in (out / "curves.html").read_text()
 
 
 def test_nsp_is_trained_and_evaluated_under_its_own_name(corpus_directory, tmp_path):

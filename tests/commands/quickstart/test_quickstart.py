@@ -9,7 +9,7 @@ from litebert.commands.quickstart.quickstart import QuickstartResult, Quickstart
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.tokenization.tokenizer import Tokenizer
-from litebert.training.monitoring.events import StepDone
+from support.callbacks import At
 from support.texts import write_documents
 
 STAGES = ("text", "tokenizer", "corpus", "pretrain", "finetune", "from-scratch")
@@ -72,23 +72,14 @@ def test_quickstart_trains_a_model_and_reports_its_scores(text, tmp_path):
         quickstart(plan(text, seed=1), out)
 
 
-def stopping_at(kind, *, count):
-    """A listener that ends the run at an event of a kind."""
-    seen = []
-
-    def listen(event):
-        if isinstance(event, kind):
-            seen.append(event)
-            if len(seen) == count:
-                raise StoppedError
-
-    return listen
+def stop():
+    raise StoppedError
 
 
 def test_quickstart_resumes_after_a_stop_during_pretraining(text, tmp_path):
     out = tmp_path / "out"
     with pytest.raises(StoppedError):
-        quickstart(plan(text), out, listeners=[stopping_at(StepDone, count=3)])
+        quickstart(plan(text), out, callbacks=[At("step", 3, stop)])
     assert "pretrain" in stages(out)
     assert "result.json" not in stages(out)
     kept = {

@@ -13,8 +13,6 @@ from litebert.commands.sweep.sweep import sweep
 from litebert.commands.sweep.trial_results import SweepPaths, result_of
 from litebert.commands.sweep.trials import trials_of
 from litebert.errors import StoppedBySignalError
-from litebert.training.loop.duration import TrainingProgress
-from litebert.training.monitoring.events import StepDone
 from support.sweeps import table
 
 
@@ -64,11 +62,10 @@ def test_worker_stops_with_the_process_that_started_it(monkeypatch):
     received = []
     monkeypatch.setattr("litebert.commands.sweep.run_trials.os.kill", lambda process, number: received.append(number))
     callback = StopWithParent()
-    event = StepDone(TrainingProgress(), {})
-    callback(event)
+    callback.on_step(None, None)
     assert received == []
     monkeypatch.setattr("litebert.commands.sweep.run_trials.os.getppid", lambda: 1)
-    callback(event)
+    callback.on_step(None, None)
     assert received == [signal.SIGTERM]
 
 

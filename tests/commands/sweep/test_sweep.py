@@ -7,9 +7,9 @@ import pytest
 
 from litebert.cli.main import main
 from litebert.commands.sweep.sweep import sweep
-from litebert.errors import CheckpointError, ConfigError, LitebertError, StoppedBySignalError
+from litebert.errors import CheckpointError, ConfigError, DivergedError, StoppedBySignalError
 from litebert.training.checkpointing.run_lock import locked
-from litebert.training.monitoring.events import StepDone
+from support.callbacks import HookRecorder
 from support.sweeps import table
 
 
@@ -43,6 +43,10 @@ def test_sweep_does_not_depend_on_the_order_of_execution(planned, tmp_path, monk
     assert table(tmp_path / "forth") == table(tmp_path / "back")
 
 
+def steps_of(recorder):
+    return sum(hook == "step" for hook, _ in recorder.calls)
+
+
 def backwards(trials, paths, **options):
     from litebert.commands.sweep.run_trials import train_all
 
@@ -53,32 +57,31 @@ def backwards(trials, paths, **options):
 def test_stopped_sweep_resumes_without_training_finished_trials(planned, tmp_path):
     run = planned({"seed": [0, 1, 2]}, checkpoint_every="4 steps")
     whole = sweep(run, tmp_path / "whole")
-    steps = []
 
-    def stop(event):
-        if isinstance(event, StepDone):
-            steps.append(event)
-            if len(steps) == 40:
+    class Stop(HookRecorder):
+        def on_step(self, run, record):
+            super().on_step(run, record)
+            if steps_of(self) == 40:
                 raise StoppedBySignalError("stopped by the test", signal_number=15)
 
     with pytest.raises(StoppedBySignalError):
-        sweep(run, tmp_path / "stopped", listeners=[stop])
+        sweep(run, tmp_path / "stopped", callbacks=[Stop()])
     first = tmp_path / "stopped" / "runs" / "seed=0" / "model" / "model.safetensors"
     written = first.stat().st_mtime_ns
-    seen = []
-    resumed = sweep(run, tmp_path / "stopped", listeners=[seen.append])
+    seen = HookRecorder()
+    resumed = sweep(run, tmp_path / "stopped", callbacks=[seen])
     assert first.stat().st_mtime_ns == written
     # Of 30 + 30 steps of the two others 10 were done and 8 of them saved; the first run's steps are not repeated.
-    assert sum(isinstance(event, StepDone) for event in seen) == 60 - 8
+    assert steps_of(seen) == 60 - 8
     assert [each.metrics for each in resumed.trials] == [each.metrics for each in whole.trials]
     assert table(tmp_path / "stopped") == table(tmp_path / "whole")
 
 
 def test_sweep_grid_may_grow_and_other_settings_may_not_change(planned, tmp_path):
     sweep(planned({"seed": [0]}), tmp_path / "out")
-    seen = []
-    grown = sweep(planned({"seed": [0, 1]}), tmp_path / "out", listeners=[seen.append])
-    assert sum(isinstance(event, StepDone) for event in seen) == 30
+    seen = HookRecorder()
+    grown = sweep(planned({"seed": [0, 1]}), tmp_path / "out", callbacks=[seen])
+    assert steps_of(seen) == 30
     assert grown.configurations[0].statistics["accuracy"].runs == 2
     with pytest.raises(ConfigError, match=r"other settings \(base.train.learning_rate\)"):
         sweep(planned({"seed": [0]}, learning_rate=0.5), tmp_path / "out")
@@ -128,7 +131,7 @@ def test_diverged_trial_is_replaced_but_not_repeated(planned, tmp_path, monkeypa
     def finetune(run, out, **options):
         calls.append(run.seed)
         if run.seed == 0:
-            raise LitebertError("the loss was not finite")
+            raise DivergedError("the loss was not finite")
         return real(run, out, **options)
 
     from litebert.commands.finetune.finetune import finetune as real

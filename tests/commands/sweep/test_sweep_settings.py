@@ -9,12 +9,17 @@ GIVEN = {"model": "m", "data": {"train": "t.csv"}}
 
 
 def test_grid_values_are_yaml_and_ranges():
-    words = ["batch_size=16,32", "seed=0..3,7", "train.duration=2 epochs,5 epochs", "train.exclude=[norm],[norm, bias]"]
+    words = [
+        "batch_size=16,32",
+        "seed=0..3,7",
+        "train.duration=2 epochs,5 epochs",
+        "train.exclude_from_weight_decay=[norm],[norm, bias]",
+    ]
     assert parse_grid(words) == {
         "batch_size": [16, 32],
         "seed": [0, 1, 2, 3, 7],
         "train.duration": ["2 epochs", "5 epochs"],
-        "train.exclude": [["norm"], ["norm", "bias"]],
+        "train.exclude_from_weight_decay": [["norm"], ["norm", "bias"]],
     }
 
 
@@ -26,7 +31,7 @@ def test_grid_values_are_yaml_and_ranges():
         (["seed=0", "seed=1"], "each setting once"),
         (["seed=4..0"], "'4..0': expected an ascending range"),
         (["seed=0..99999999"], "at most 10,000 values"),
-        (["train.exclude=[a"], "not a comma-separated list"),
+        (["train.exclude_from_weight_decay=[a"], "not a comma-separated list"),
     ],
 )
 def test_wrong_grid_is_rejected(words, message):

@@ -35,5 +35,5 @@ def test_run_in_order_raises_the_error_of_a_worker():
 
 
 def test_run_in_order_reports_a_worker_that_died():
-    with pytest.raises(LitebertError, match="finished shards are kept"):
+    with pytest.raises(LitebertError, match="finished shards are reused"):
         list(run_in_order(die, range(3), workers=2))

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.corpus.build.sentence_splitter import cut_long, split_sentences
+from litebert.corpus.build.sentence_splitter import split_long_sentence, split_sentences
 
 CASES = [
     ("First. Second! Third? Fourth", ["First.", "Second!", "Third?", "Fourth"]),
@@ -43,14 +43,14 @@ def test_split_sentences_ascii_pattern_agrees_with_the_general_one(paragraph):
 
 
 @given(st.text(alphabet="ab  ", max_size=60), st.integers(1, 12))
-def test_split_long_sentence_loses_only_spaces_and_keeps_the_limit(sentence, longest):
-    pieces = list(cut_long(sentence.strip(), longest=longest))
-    assert all(0 < len(piece) <= longest for piece in pieces)
+def test_split_long_sentence_loses_only_spaces_and_keeps_the_limit(sentence, max_chars):
+    pieces = list(split_long_sentence(sentence.strip(), max_chars=max_chars))
+    assert all(0 < len(piece) <= max_chars for piece in pieces)
     assert "".join("".join(pieces).split()) == "".join(sentence.split())
 
 
 def test_split_long_sentence_cuts_at_spaces():
-    assert list(cut_long("aaa bbb ccccccccc d", longest=7)) == ["aaa bbb", "ccccccc", "cc d"]
+    assert list(split_long_sentence("aaa bbb ccccccccc d", max_chars=7)) == ["aaa bbb", "ccccccc", "cc d"]
 
 
 def test_split_sentences_handles_a_line_of_a_megabyte():
@@ -58,4 +58,4 @@ def test_split_sentences_handles_a_line_of_a_megabyte():
 
 
 def test_split_long_sentence_handles_text_without_spaces():
-    assert sum(map(len, cut_long("x" * 20_000_000, longest=1000))) == 20_000_000
+    assert sum(map(len, split_long_sentence("x" * 20_000_000, max_chars=1000))) == 20_000_000

@@ -54,7 +54,7 @@ def test_write_shard_may_have_no_documents(tmp_path, tokenizer):
 
 def test_write_shard_does_not_depend_on_the_chunk_size(tmp_path, tokenizer, monkeypatch):
     whole = write(tmp_path / "whole", tokenizer)[0]
-    monkeypatch.setattr(shard_writer, "CHUNK_CHARACTERS", 7)
+    monkeypatch.setattr(shard_writer, "CHUNK_CHARS", 7)
     assert write(tmp_path / "pieces", tokenizer)[0].content == whole.content
 
 
@@ -83,7 +83,7 @@ def test_write_shard_leaves_out_documents_with_too_few_sentences(tmp_path, token
     record, shard = write(tmp_path, tokenizer, documents, min_sentences=2)
     assert texts(shard, tokenizer) == ["bado kilu.", "mera noti.", "batido", "meno.", "lura."]
     assert shard.documents.tolist() == [0, 3, 5]
-    assert record.counts["documents of too few sentences"] == 2
+    assert record.counts["documents with too few sentences"] == 2
     assert record.counts["documents without tokens"] == 1
 
 

@@ -6,12 +6,13 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.example_view import ExampleView, TokenView, show_examples
+from litebert.errors import ConfigError
 
 SETTINGS = SamplingSettings(max_length=32)
 
 
 def test_show_examples_shows_the_examples_of_training(corpus_directory, tokenizer):
-    examples = show_examples(Corpus.open(corpus_directory), SETTINGS, count=8, seed=3)
+    examples = show_examples(Corpus.open(corpus_directory), SETTINGS, number=8, seed=3)
     batches = PretrainBatches(
         Corpus.open(corpus_directory), SETTINGS, batch_size=8, microbatch_size=1, seed=3
     ).microbatches(0)
@@ -21,7 +22,7 @@ def test_show_examples_shows_the_examples_of_training(corpus_directory, tokenize
 
 
 def test_example_view_is_consistent(corpus_directory):
-    for example in show_examples(Corpus.open(corpus_directory), SETTINGS, count=20, seed=3):
+    for example in show_examples(Corpus.open(corpus_directory), SETTINGS, number=20, seed=3):
         assert example.label in ("in order", "swapped", "no label")
         assert example.tokens[0].original == "[CLS]"
         assert all(segment[-1].original == "[SEP]" for segment in example.segments)
@@ -40,7 +41,7 @@ def test_example_view_is_consistent(corpus_directory):
 @pytest.mark.parametrize(("pairing", "labels"), [("nsp", {"in order", "another document"}), ("none", {"no label"})])
 def test_example_view_names_labels_by_the_pairing(corpus_directory, pairing, labels):
     settings = SETTINGS.replace(pairing=pairing)
-    examples = show_examples(Corpus.open(corpus_directory), settings, count=40)
+    examples = show_examples(Corpus.open(corpus_directory), settings, number=40)
     assert {example.label for example in examples} - {"no label"} == labels - {"no label"}
 
 
@@ -66,3 +67,8 @@ def test_example_view_as_plain_text_marks_ngrams_and_replacements(tokens, text):
     shown = ExampleView("no label", 0, (4, 5), (tuple(tokens),)).to_text()
     assert shown.splitlines()[0].startswith("(no label) document 0, sentences 4 to 4")
     assert shown.splitlines()[1] == f"A  {text}"
+
+
+def test_show_examples_refuses_zero_examples(corpus_directory):
+    with pytest.raises(ConfigError, match="number: must be at least 1, found 0"):
+        show_examples(Corpus.open(corpus_directory), SETTINGS, number=0)

@@ -10,7 +10,7 @@ def test_embeddings_are_the_normalised_sum_of_three_tables(tiny_config):
     assert torch.allclose(embeddings(ids, types, positions)[0], embeddings.norm(summed))
 
 
-def test_positions_are_shared_by_the_rows_of_a_grid(tiny_config):
+def test_embeddings_share_positions_between_rows(tiny_config):
     embeddings = Embeddings(tiny_config)
     ids = torch.tensor([[5, 7], [7, 5]])
     shared = embeddings(ids, torch.zeros_like(ids), torch.tensor([[0, 1]]))

@@ -1,5 +1,6 @@
 """`litebert corpus build`, `verify`, `show` and `stats`."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
@@ -61,15 +62,15 @@ def build(
             executor_options=executor_options,
             progress=progress,
         )
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    emit(asdict(result), result.to_text(), as_json=json)
 
 
 def verify(corpus: CorpusDirectory, json: Json = False) -> None:
     """Read every byte of a corpus directory and check checksums, values and counts."""
-    from litebert.commands.corpus.verify import verify as run
+    from litebert.corpus.format.verification import verify_corpus
 
-    result = run(corpus)
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    result = verify_corpus(corpus)
+    emit(asdict(result), result.to_text(), as_json=json)
 
 
 def show(
@@ -93,9 +94,11 @@ def show(
         preset: a published method (google, bert, bert_whole_word, spanbert) instead of the defaults
     """
     from litebert.cli.corpus.print_examples import print_examples
-    from litebert.commands.corpus.show import show as run
+    from litebert.corpus.format.shards import Corpus
+    from litebert.corpus.statistics.example_view import show_examples
 
-    examples = run(corpus, settings.with_preset(preset, defaults=SHOW), number=number, seed=seed)
+    sampling = settings.with_preset(preset, defaults=SHOW)
+    examples = show_examples(Corpus.open(corpus), sampling, number=number, seed=seed)
     print_examples(examples, as_json=json)
 
 

@@ -1,1 +1,1 @@
-"""`litebert corpus build`, `verify`, `show` and `stats`. Before: corpus. After: cli."""
+"""`litebert corpus build` and `corpus stats`. Before: corpus. After: cli."""

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from litebert.commands.result import Result
-from litebert.corpus.build.build_corpus import CorpusBuild, SplitReport, build_corpus
-from litebert.corpus.build.build_progress import ProgressCallback, clock
+from litebert.corpus.build.build_corpus import CorpusBuild, CorpusReport, build_corpus
+from litebert.corpus.build.build_progress import ProgressCallback
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.executors import build_with_datatrove
-from litebert.corpus.format.shards import Split
 from litebert.errors import ConfigError
 from litebert.settings import with_overrides
 from litebert.tokenization.tokenizer import Tokenizer
@@ -19,30 +17,7 @@ Executor = Literal["processes", "local", "slurm", "ray"]
 
 
 @dataclass(frozen=True)
-class BuildResult(Result):
-    """A corpus that was built in processes of this machine."""
-
-    directory: Path
-    splits: dict[Split, SplitReport]
-    counts: dict[str, int]
-    text_bytes: int
-    reused_shards: int
-    seconds: float
-
-    def to_text(self) -> str:
-        """Sizes of the splits, and what was read, repaired and left out."""
-        sizes = [
-            f"{split}: {size.documents:,} documents, {size.sentences:,} sentences, {size.tokens:,} tokens"
-            for split, size in self.splits.items()
-        ]
-        counts = [f"{name}: {count:,}" for name, count in self.counts.items()]
-        reused = [f"{self.reused_shards:,} shards reused from an interrupted build"] if self.reused_shards else []
-        rate = f"{self.text_bytes / 1e6:,.1f} MB of text in {clock(self.seconds)}"
-        return "\n".join([f"{self.directory}: {rate}", *sizes, *counts, *reused])
-
-
-@dataclass(frozen=True)
-class SubmittedBuild(Result):
+class SubmittedBuild:
     """A build that was started with an executor of datatrove."""
 
     directory: Path
@@ -68,7 +43,7 @@ def build(
     executor: Executor = "processes",
     executor_options: Sequence[str] = (),
     progress: ProgressCallback | None = None,
-) -> BuildResult | SubmittedBuild:
+) -> CorpusReport | SubmittedBuild:
     """Build a corpus; `executor_options` are `key=value` arguments of the datatrove executor."""
     if executor == "processes":
         if executor_options:
@@ -76,10 +51,9 @@ def build(
                 f"executor_options: found {' '.join(executor_options)}, but executor processes has no options; "
                 "choose another executor or leave them out"
             )
-        report = build_corpus(
+        return build_corpus(
             files, Tokenizer.load(tokenizer), settings, out, validation=validation, workers=workers, progress=progress
         )
-        return BuildResult(**vars(report))
     corpus_build = CorpusBuild(files, Tokenizer.load(tokenizer), settings, out, validation)
     options = with_overrides({}, executor_options)
     logs = build_with_datatrove(corpus_build, executor, tasks=workers, options=options)

@@ -20,15 +20,16 @@ from litebert.corpus.statistics.token_frequency import unigram_entropy
 from litebert.model.io.model_directory import load_model
 from litebert.model.model_stats import flops_per_token
 from litebert.tokenization.tokenizer import Tokenizer
+from litebert.training.callbacks.callback import Callback
+from litebert.training.callbacks.plateau_detector import PlateauDetector
 from litebert.training.distributed.context import DistributedContext, distributed_context
-from litebert.training.monitoring.events import Listener
 from litebert.training.protocols import Number
-from litebert.training.trainer import Trainer
+from litebert.training.trainer import RunInfo, Trainer
 
 logger = logging.getLogger(__name__)
 
 
-def pretrain(run: PretrainRun, out: Path, *, listeners: Sequence[Listener] = ()) -> PretrainResult:
+def pretrain(run: PretrainRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> PretrainResult:
     """Train on `run.corpus` for `run.train.duration`; an unfinished run in `out` is resumed."""
     start = PretrainStart.of(run)
     with distributed_context(run.train) as world:
@@ -40,11 +41,11 @@ def pretrain(run: PretrainRun, out: Path, *, listeners: Sequence[Listener] = ())
             logger.info("%s: the run is finished; returning its result", out)
             return result
         world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
-        return _train(start, directory, world, listeners)
+        return _train(start, directory, world, callbacks)
 
 
 def _train(
-    start: PretrainStart, directory: RunDirectory, world: DistributedContext, listeners: Sequence[Listener]
+    start: PretrainStart, directory: RunDirectory, world: DistributedContext, callbacks: Sequence[Callback]
 ) -> PretrainResult:
     run, tokenizer = start.run, start.tokenizer
     model = start.model(directory, world).to(world.device)
@@ -55,16 +56,18 @@ def _train(
         objective=PretrainingObjective(run.sampling.pairing),
         batches=start.batches(world),
         settings=run.train,
-        directory=directory.path,
-        fingerprint={
-            "model": run.model,
-            "corpus": start.corpus.fingerprint,
-            "tokenizer": tokenizer.fingerprint,
-        },
+        run=RunInfo(
+            directory=directory.path,
+            seed=run.seed,
+            fingerprint={
+                "model": run.model,
+                "corpus": start.corpus.fingerprint,
+                "tokenizer": tokenizer.fingerprint,
+            },
+            flops_per_token=_training_flops(run),
+        ),
         evaluate=_evaluation(run, validation, directory, tokenizer) if validation else None,
-        baselines={"mlm": unigram_entropy(start.corpus)},
-        listeners=listeners,
-        flops_per_token=_training_flops(run),
+        callbacks=[PlateauDetector({"mlm": unigram_entropy(start.corpus)}), *callbacks],
     )
     # Everything that the settings name has been opened and validated; nothing was written until here.
     world.on_rank_zero(lambda: _begin(directory, run, initial_scores))

@@ -1,5 +1,6 @@
 """The result of a finished pretraining run, and the files it exports."""
 
+import logging
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,11 @@ from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.validation_scores import PAIR_NAMES, ValidationScores
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
+from litebert.errors import MissingExtraError
 from litebert.model.io.model_directory import save_model
 from litebert.tokenization.tokenizer import Tokenizer
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,10 @@ def export(
     save_model(exported, directory.model, extra_files=files)
     if run.metric_for_best_model:
         save_model(last, directory.last, extra_files=tokenizer.files())
-    write_curve_page([directory.path], directory.curves)
+    try:
+        write_curve_page([directory.path], directory.curves)
+    except MissingExtraError as error:
+        logger.info("%s: not written: %s", directory.curves, error)
     directory.finish(result)
     shutil.rmtree(directory.best, ignore_errors=True)
 

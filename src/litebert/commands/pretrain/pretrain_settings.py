@@ -16,6 +16,7 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
+from litebert.model.initialization.head_patterns import num_duplicate_token_heads
 from litebert.settings import Settings
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.train_settings import TrainSettings
@@ -52,20 +53,20 @@ class PretrainRun(Settings):
     init_checkpoint: str | None = None
     """Weights to start from: a model or run directory, a checkpoint, a name on the hub or a TensorFlow checkpoint.
     Depth and sharing may differ from the model's. Optimizer, schedule and data start from the beginning."""
-    init: Literal["random", "neighbours"] = "random"
-    """Initialization of a new model: `random` as in google-research/albert, or `neighbours` from token co-occurrences
+    init: Literal["random", "structured"] = "random"
+    """Initialization of a new model: `random` as in google-research/albert, or `structured` from token co-occurrences
     in the corpus, with previous-token and next-token heads and, from four heads on, duplicate-token heads. Not used
     with `init_checkpoint`."""
     freeze_duplicate_token_heads: bool = False
     """Do not train query and key of the heads initialized as duplicate-token heads, so that fine-tuning on pairs of
-    texts still finds them: nothing in pretraining needs them. Weight decay still applies unless `train.exclude` names
-    query and key."""
+    texts still finds them: nothing in pretraining needs them. Weight decay still applies unless
+    `train.exclude_from_weight_decay` names query and key."""
     metric_for_best_model: BestModelMetric | None = None
     """Validation metric by which the exported model is chosen among the evaluated ones; null exports the last model."""
     eval_pair_objectives: tuple[PairObjective, ...] = ()
     """Sentence-pair objectives to evaluate besides the trained one: `nsp`, `sop`."""
     seed: int = Field(default=0, ge=0)
-    """Seed of the initial weights, of the order of the examples and of their masks."""
+    """Seed of the initial weights, of dropout, of the order of the examples and of their masks."""
     card: CardSettings = CardSettings()
     """Licence and languages for the model card."""
 
@@ -73,8 +74,6 @@ class PretrainRun(Settings):
     def _validate_frozen_heads(self) -> "PretrainRun":
         if not self.freeze_duplicate_token_heads:
             return self
-        from litebert.model.initialization.structured_init import num_duplicate_token_heads
-
         if not num_duplicate_token_heads(self.model.num_attention_heads):
             raise ValueError(
                 f"freeze_duplicate_token_heads: a model of {self.model.num_attention_heads} heads has no "
@@ -83,7 +82,7 @@ class PretrainRun(Settings):
         if self.init == "random" and self.init_checkpoint is None:
             raise ValueError(
                 "freeze_duplicate_token_heads: with random weights there are no duplicate-token heads to freeze; "
-                "set init=neighbours, or init_checkpoint to a model that was initialized so"
+                "set init=structured, or init_checkpoint to a model that was initialized so"
             )
         return self
 

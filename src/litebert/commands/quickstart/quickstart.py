@@ -30,7 +30,7 @@ from litebert.randomness import rng_for
 from litebert.settings import Settings, read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings, VocabularyTooLargeError, train_tokenizer
-from litebert.training.monitoring.events import Listener
+from litebert.training.callbacks.callback import Callback
 
 logger = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ class QuickstartResult(Result):
                 for mask in self.masks
             ),
             "",
-            f"Classification of paragraphs by source: {len(self.labels)} labels, {self.dev_rows} paragraphs of validation documents",
+            f"Classification of paragraphs by source: {len(self.labels)} labels, {self.dev_rows} validation paragraphs",
             f"  fine-tuned from pretrained weights  {self.pretrained_accuracy:.1%}",
             f"  fine-tuned from random weights      {self.random_accuracy:.1%}",
             f"  majority-class baseline             {self.majority_accuracy:.1%}",
@@ -106,7 +106,7 @@ class QuickstartResult(Result):
         return "\n".join(lines)
 
 
-def quickstart(run: QuickstartRun, out: Path, *, listeners: Sequence[Listener] = ()) -> QuickstartResult:
+def quickstart(run: QuickstartRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> QuickstartResult:
     """Run every stage that is not finished."""
     started = time.monotonic()
     check_plotting()
@@ -126,13 +126,13 @@ def quickstart(run: QuickstartRun, out: Path, *, listeners: Sequence[Listener] =
     logger.info("3/6 corpus")
     corpus = _corpus(text, tokenizer, out / "corpus")
     pretrain_run = _pretrain_run(run, corpus, out / "pretrain", spent=time.monotonic() - started)
-    logger.info("4/6 pretraining for %s", pretrain_run.train.duration)
-    pretrained = pretrain.pretrain(pretrain_run, out / "pretrain", listeners=listeners)
+    logger.info("4/6 pretraining for %s", pretrain_run.train.duration.to_text())
+    pretrained = pretrain.pretrain(pretrain_run, out / "pretrain", callbacks=callbacks)
     curve = _draw(out, pretrained)
     logger.info("5/6 fine-tuning from pretrained weights, then from random weights")
-    tuned = finetune.finetune(_finetune_run(run, text, pretrained.model), out / "finetune", listeners=listeners)
+    tuned = finetune.finetune(_finetune_run(run, text, pretrained.model), out / "finetune", callbacks=callbacks)
     scratch = finetune.finetune(
-        _finetune_run(run, text, pretrained.model, from_scratch=True), out / "from-scratch", listeners=listeners
+        _finetune_run(run, text, pretrained.model, from_scratch=True), out / "from-scratch", callbacks=callbacks
     )
     logger.info("6/6 masked words")
     result = _result(run, text, pretrained, tuned, scratch, curve)

@@ -22,19 +22,19 @@ from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.sweep.trial_results import State, SweepPaths, result_of
 from litebert.commands.sweep.trials import Trial
-from litebert.errors import LitebertError, StoppedBySignalError
+from litebert.errors import DivergedError, LitebertError, StoppedBySignalError
 from litebert.files import write_json
 from litebert.logs import log_to_stderr
+from litebert.training.callbacks.callback import Callback, RunState, StepRecord
+from litebert.training.callbacks.progress_display import LogDisplay
 from litebert.training.loop.signals import StopSignals
-from litebert.training.monitoring.events import Event, Listener, StepDone
-from litebert.training.monitoring.progress_display import LogDisplay
 
 logger = logging.getLogger(__name__)
 
 _POLL_SECONDS: Final = 0.2
 
 
-def train_all(trials: Sequence[Trial], paths: SweepPaths, *, jobs: int, listeners: Sequence[Listener] = ()) -> None:
+def train_all(trials: Sequence[Trial], paths: SweepPaths, *, jobs: int, callbacks: Sequence[Callback] = ()) -> None:
     """Train the unfinished trials; the failure of one is recorded and does not stop the others.
 
     Raises StoppedBySignalError after a signal, once every running trial has saved its state.
@@ -47,20 +47,19 @@ def train_all(trials: Sequence[Trial], paths: SweepPaths, *, jobs: int, listener
         return
     for number, trial in enumerate(waiting, start=1):
         logger.info("trial %d of %d: %s", number, len(waiting), trial.name)
-        train_one(trial.run, paths.run(trial.name), paths.failure(trial.name), listeners=listeners)
+        train_one(trial.run, paths.run(trial.name), paths.failure(trial.name), callbacks=callbacks)
         _log_result(trial, paths)
 
 
-def train_one(run: FinetuneRun, out: Path, failure: Path, *, listeners: Sequence[Listener] = ()) -> None:
+def train_one(run: FinetuneRun, out: Path, failure: Path, *, callbacks: Sequence[Callback] = ()) -> None:
     """Train one trial; an error is written to `failure`, except StoppedBySignalError, which is raised."""
     failure.unlink(missing_ok=True)
     try:
-        finetune(run, out, listeners=listeners)
+        finetune(run, out, callbacks=callbacks)
     except StoppedBySignalError:
         raise
     except LitebertError as error:
-        # The one that has no class of its own is the trainer's, of a loss that does not stay finite.
-        _write_failure(failure, "diverged" if type(error) is LitebertError else "failed", str(error))
+        _write_failure(failure, "diverged" if isinstance(error, DivergedError) else "failed", str(error))
     except Exception as error:
         logger.exception("%s: failed", out)
         _write_failure(failure, "failed", f"{type(error).__name__}: {error}")
@@ -160,15 +159,15 @@ def _stop(workers: Sequence[_Worker]) -> None:
         worker.process.wait()
 
 
-class StopWithParent:
+class StopWithParent(Callback):
     """Ends the run, with its state saved, when the process that started it has ended."""
 
     def __init__(self) -> None:
         self._parent = os.getppid()
 
-    def __call__(self, event: Event) -> None:
+    def on_step(self, run: RunState, record: StepRecord) -> None:
         """Check after every step."""
-        if isinstance(event, StepDone) and os.getppid() != self._parent:
+        if os.getppid() != self._parent:
             os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -179,7 +178,7 @@ def main() -> int:
     run = FinetuneRun.parse(arguments["settings"], where="sweep")
     out, failure = Path(arguments["out"]), Path(arguments["failure"])
     try:
-        train_one(run, out, failure, listeners=[LogDisplay(), StopWithParent()])
+        train_one(run, out, failure, callbacks=[LogDisplay(), StopWithParent()])
     except StoppedBySignalError as stopped:
         return stopped.exit_code
     return 0

@@ -23,13 +23,13 @@ from litebert.commands.sweep.trials import Trial, replacement, trials_of
 from litebert.errors import ConfigError
 from litebert.files import write_text
 from litebert.settings import write_yaml
+from litebert.training.callbacks.callback import Callback
 from litebert.training.checkpointing.run_lock import locked
-from litebert.training.monitoring.events import Listener
 
 logger = logging.getLogger(__name__)
 
 
-def sweep(run: SweepRun, out: Path, *, jobs: int = 1, listeners: Sequence[Listener] = ()) -> SweepResult:
+def sweep(run: SweepRun, out: Path, *, jobs: int = 1, callbacks: Sequence[Callback] = ()) -> SweepResult:
     """Train every trial of the grid, `jobs` at once, and compare them.
 
     The same call resumes a sweep that was stopped and trains failed trials again; its grid may be larger. Finished
@@ -44,7 +44,7 @@ def sweep(run: SweepRun, out: Path, *, jobs: int = 1, listeners: Sequence[Listen
     directory.begin(run, command="sweep")
     with locked(directory.path):
         paths = SweepPaths(directory.path)
-        trained = _train(run, trials, paths, jobs=jobs, listeners=listeners)
+        trained = _train(run, trials, paths, jobs=jobs, callbacks=callbacks)
         result = _result(trained, [result_of(trial, paths) for trial in trained], paths)
         write_text(paths.path / "table.md", result.to_markdown())
         write_text(paths.path / "table.csv", as_csv(result.trials))
@@ -53,13 +53,13 @@ def sweep(run: SweepRun, out: Path, *, jobs: int = 1, listeners: Sequence[Listen
 
 
 def _train(
-    run: SweepRun, trials: Sequence[Trial], paths: SweepPaths, *, jobs: int, listeners: Sequence[Listener]
+    run: SweepRun, trials: Sequence[Trial], paths: SweepPaths, *, jobs: int, callbacks: Sequence[Callback]
 ) -> list[Trial]:
     """All trials, and the replacements of those that collapsed or diverged."""
     trained: list[Trial] = []
     waiting = list(trials)
     for attempt in range(run.retry_collapsed + 1):
-        train_all(waiting, paths, jobs=jobs, listeners=listeners)
+        train_all(waiting, paths, jobs=jobs, callbacks=callbacks)
         trained += waiting
         collapsed = [trial for trial in waiting if result_of(trial, paths).state in ("collapsed", "diverged")]
         if not collapsed or attempt == run.retry_collapsed:

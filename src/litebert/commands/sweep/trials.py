@@ -18,7 +18,6 @@ from litebert.settings import with_overrides
 
 REPLACEMENT_SEED_STEP: Final = 1000
 """The replacement of a collapsed trial has its seed plus this."""
-_DROPOUT_SEED: Final = "train.seed"
 _MAX_NAME_CHARS: Final = 40
 
 
@@ -59,10 +58,7 @@ def trials_of(sweep: SweepRun) -> list[Trial]:
 
 def trial_of(base: FinetuneRun, settings: Mapping[str, Any], *, replaces: str | None = None) -> Trial:
     """The trial at one point of the grid; its seed is that of the head, the order of the examples and the dropout."""
-    chosen = dict(settings)
-    if SEED in chosen:
-        chosen = {_DROPOUT_SEED: chosen[SEED], **chosen}
-    overrides = [f"{path}={json.dumps(value)}" for path, value in chosen.items()]
+    overrides = [f"{path}={json.dumps(value)}" for path, value in settings.items()]
     run = FinetuneRun.parse(with_overrides(base.to_dict(), overrides), where="grid")
     # As parsed: 1e-5 and 0.00001 are one value.
     resolved = {path: _at(run.to_dict(), path) for path in settings}

@@ -24,6 +24,7 @@ from litebert.corpus.dedup.filters import DocumentWithSplit, filter_documents
 from litebert.corpus.format.shards import FORMAT_VERSION, ShardEntry, Split
 from litebert.corpus.readers.decompression import ByteCounter
 from litebert.corpus.readers.documents import Document, find_files, read_documents, total_bytes
+from litebert.durations import readable_seconds
 from litebert.errors import ConfigError
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -54,6 +55,17 @@ class CorpusReport:
     reused_shards: int
     """Shards that an interrupted build had finished."""
     seconds: float
+
+    def to_text(self) -> str:
+        """Sizes of the splits, and what was read, repaired and left out."""
+        sizes = [
+            f"{split}: {size.documents:,} documents, {size.sentences:,} sentences, {size.tokens:,} tokens"
+            for split, size in self.splits.items()
+        ]
+        counts = [f"{name}: {count:,}" for name, count in self.counts.items()]
+        reused = [f"{self.reused_shards:,} shards reused from an interrupted build"] if self.reused_shards else []
+        rate = f"{self.text_bytes / 1e6:,.1f} MB of text in {readable_seconds(self.seconds)}"
+        return "\n".join([f"{self.directory}: {rate}", *sizes, *counts, *reused])
 
 
 @dataclass

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from litebert.corpus.build.shard_writer import ShardRecord
+from litebert.durations import readable_seconds
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +27,7 @@ class BuildProgress:
 
     def __str__(self) -> str:
         share = "" if self.share_read is None else f"{self.share_read:.1%}, "
-        left = "" if self.seconds_left is None else f", {clock(self.seconds_left)} left"
+        left = "" if self.seconds_left is None else f", {readable_seconds(self.seconds_left)} left"
         finished = f"{self.shards:,} shards, {self.documents:,} documents, {self.tokens:,} tokens"
         return f"{share}{finished}, {self.megabytes_per_second:.1f} MB/s{left}"
 
@@ -75,10 +76,3 @@ class BuildTracker:
             megabytes_per_second=self._written_bytes / seconds / 1e6,
             seconds_left=seconds * unread / newly_read if self._total_bytes and newly_read else None,
         )
-
-
-def clock(seconds: float) -> str:
-    """`3:05`, or `2:03:05` from an hour on."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

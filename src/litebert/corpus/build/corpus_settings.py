@@ -11,7 +11,7 @@ class CorpusSettings(Settings):
     """How text files become a corpus directory."""
 
     sentences: Literal["split", "line"] = "split"
-    """`split`: lines are paragraphs, which are split into sentences by punctuation. `line`: every line is a sentence."""
+    """`split`: lines are paragraphs, which are split by punctuation. `line`: every line is a sentence."""
     documents: Literal["blank_line", "file"] = "blank_line"
     """What ends a document of a text file: a blank line, or only the end of the file."""
     text_key: str = "text"

@@ -22,7 +22,7 @@ BOUNDARY = re.compile(
 ASCII_BOUNDARY = re.compile(r"[.!?][.!?]*+[\"')\]]*+\s++(?![a-z])")
 """BOUNDARY for ASCII text, where the expression itself can exclude lower case."""
 ABBREVIATION = re.compile(r"(?:^|[\s.(\-])(\w{1,3})\Z")
-"""A short word before a full stop; a single letter (`J. Smith`) or a capitalised word (`St. Mary`) is an abbreviation."""
+"""A short word before a full stop; a single letter (`J. Smith`) or a capitalised word (`St. Mary`) ends no sentence."""
 MAX_ABBREVIATION_CHARS = 3
 
 

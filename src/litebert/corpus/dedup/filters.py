@@ -61,7 +61,7 @@ def _filter_exact_duplicates(
 def _filter_near_duplicates(
     documents: Iterable[DocumentWithSplit], threshold: float, counts: Counter[str], *, workers: int
 ) -> Iterator[DocumentWithSplit]:
-    """Signatures come from several processes but are compared here, in order, so that the first of several copies stays."""
+    """Signatures come from several processes but are compared here, in order, so that the first copy stays."""
     index = NearDuplicateIndex(threshold)
     pending: deque[list[DocumentWithSplit]] = deque()
     for signatures in run_in_order(_signatures, _texts(documents, pending), workers=workers):

@@ -125,7 +125,7 @@ class Corpus:
         return Vocabulary(**self.description["special_ids"], word_starts=_load(self.directory / WORD_STARTS))
 
     def read(self, first: int, end: int) -> tuple[np.ndarray, np.ndarray]:
-        """Token ids of the sentences `first` to `end` (exclusive) of one document, and the n+1 edges of these sentences."""
+        """Token ids of the sentences `first` to `end` (exclusive) of one document, and the n+1 edges of them."""
         number = int(np.searchsorted(self.first_sentences, first, side="right")) - 1
         shard, base = self.shard(number), int(self.first_sentences[number])
         edges = shard.sentences[first - base : end - base + 1].astype(np.int64)

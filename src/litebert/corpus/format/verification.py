@@ -14,10 +14,18 @@ from litebert.files import MANIFEST, read_manifest, verify_manifest
 class Verification:
     """Size of a corpus that passed verification."""
 
+    corpus: Path
     files: int
     documents: int
     sentences: int
     tokens: int
+
+    def to_text(self) -> str:
+        """The sizes in one line."""
+        return (
+            f"{self.corpus}: verified: {self.files:,} files, {self.documents:,} documents, "
+            f"{self.sentences:,} sentences, {self.tokens:,} tokens"
+        )
 
 
 def verify_corpus(directory: Path | str) -> Verification:
@@ -37,6 +45,7 @@ def verify_corpus(directory: Path | str) -> Verification:
         for number, entry in enumerate(corpus.entries):
             _check(corpus.shard(number), directory / entry.path, vocab_size=corpus.vocabulary.size)
     return Verification(
+        corpus=directory,
         files=len(read_manifest(directory)),
         documents=sum(corpus.num_documents for corpus in corpora),
         sentences=sum(corpus.num_sentences for corpus in corpora),

@@ -14,7 +14,7 @@ from litebert.errors import DataError, MissingExtraError
 MAX_PIECE_BYTES = 2**21
 """Maximum bytes of a line in memory; a longer line is returned in pieces, so that no line exhausts the memory."""
 ZSTANDARD_CHUNK = 2**13
-"""Compressed bytes read at a time. It is small because a chunk is decompressed as a whole, and zeros compress 30,000:1."""
+"""Compressed bytes read at a time; small, because a chunk is decompressed as a whole and zeros compress 30,000:1."""
 
 
 @dataclass

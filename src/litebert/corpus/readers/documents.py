@@ -29,7 +29,7 @@ class Document:
 
 
 def find_files(patterns: Iterable[str | Path], counts: Counter[str] | None = None) -> list[Path]:
-    """The files that match paths, globs and directories, each once, sorted by path; then data sets (`hf:NAME`), by name.
+    """The files that match paths, globs and directories, each once, sorted by path; then data sets, by name.
 
     Directories are searched recursively for files of a known format. Files of other formats are counted in `counts`;
     hidden files are ignored.

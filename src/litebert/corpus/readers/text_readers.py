@@ -58,7 +58,7 @@ class TextReader:
         yield from lines
 
     def decode(self, line: bytes, number: int) -> str:
-        """The text of a line; `invalid_utf8` decides whether bytes that are not UTF-8 are replaced and counted, or an error."""
+        """The text of a line; bytes that are not UTF-8 are replaced and counted, or an error (`invalid_utf8`)."""
         if b"\0" in line:
             raise DataError(
                 f"{self.path}:{number}: has NUL bytes, so it is binary or UTF-16; convert the file to UTF-8"
@@ -70,7 +70,7 @@ class TextReader:
             return line.decode("utf-8", "replace").strip()
 
     def paragraphs(self, text: Any, number: int) -> Lines:
-        """The lines of the text of one row, as a document; `invalid_rows` decides what happens to a row without text."""
+        """The lines of the text of one row, as a document; without text, the row is skipped or an error."""
         if not isinstance(text, str):
             self._invalid_row(number, f"expected text under {self.settings.text_key!r}, found {type(text).__name__}")
             return

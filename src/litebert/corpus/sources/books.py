@@ -32,11 +32,10 @@ class BookSettings(Settings):
     documents: Literal["book", "chapter"] = "book"
     """What a document is: a whole file, or the text between two lines such as "Chapter IV"."""
     lines: Literal["paragraph", "wrapped"] = "paragraph"
-    """`paragraph`: every line is a sentence or a paragraph, as in BookCorpus. `wrapped`: a paragraph has several lines and
-    ends at a blank line, as in Project Gutenberg."""
+    """`paragraph`: every line is a sentence or a paragraph, as in BookCorpus. `wrapped`: a paragraph has several lines
+    and ends at a blank line, as in Project Gutenberg."""
     gutenberg: bool = False
-    """Leave out the text before the START line and after the END line of Project Gutenberg; files without them are
-    counted."""
+    """Leave out the text before the START and after the END line of Project Gutenberg; count files without them."""
 
 
 def write_books(patterns: Sequence[str | Path], settings: BookSettings, out: Path) -> SourceReport:

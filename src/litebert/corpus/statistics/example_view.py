@@ -13,6 +13,7 @@ from litebert.corpus.sampling.mlm_probability import LinearSchedule
 from litebert.corpus.sampling.pairing import IN_ORDER, NO_LABEL, SWAPPED, Example
 from litebert.corpus.sampling.pretrain_batches import vocabulary_for
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.errors import ConfigError
 from litebert.tokenization.tokenizer import Tokenizer
 
 MaskingOutcome = Literal["not_predicted", "masked", "random", "unchanged"]
@@ -134,11 +135,13 @@ def _plain(segment: tuple[TokenView, ...]) -> Iterator[str]:
         yield group.before + (f"{{{text}}}" if group.is_ngram else text)
 
 
-def show_examples(corpus: Corpus, settings: SamplingSettings, *, count: int = 5, seed: int = 0) -> list[ExampleView]:
-    """The first `count` examples of a training run with this seed."""
+def show_examples(corpus: Corpus, settings: SamplingSettings, *, number: int = 5, seed: int = 0) -> list[ExampleView]:
+    """The first `number` examples of a training run with this seed."""
+    if number < 1:
+        raise ConfigError(f"number: must be at least 1, found {number}")
     tokenizer, vocabulary = Tokenizer.load(corpus.tokenizer_directory), vocabulary_for(corpus, settings)
     mixture = Mixture([(corpus, 1.0)], settings, seed=seed)
-    refs = [mixture.at(position) for position in range(count)]
+    refs = [mixture.at(position) for position in range(number)]
     examples = [ref.draw() for ref in refs]
     grid = to_grid(examples, vocabulary)
     mlm_probability = LinearSchedule.parse(settings.mlm_probability).at(0)
