@@ -95,6 +95,7 @@ def test_killed_run_resumes_bit_by_bit(finished, corpus_directory, tmp_path):
         ("sampling.max_length=1024", "max_position_embeddings"),
         ("model.preset=nonsense", "nonsense"),
         ("model=tiny", "must be a mapping"),
+        ("corpus=other", "give the directory as --corpus"),
         ("trian.seed=1", "did you mean 'train'"),
         ("train.learning_rate=fast", "learning_rate"),
         ("model.num_attention_heads=5", "num_attention_heads"),

@@ -105,6 +105,8 @@ def load_pretrain_config(recipe: str, overrides: Sequence[str], *, corpus: Path)
         ConfigError: the recipe does not exist or a setting is wrong.
         DataError: `corpus` is not a corpus directory.
     """
+    if any(override.partition("=")[0] == "corpus" for override in overrides):
+        raise ConfigError("corpus: not a setting to override; give the directory as --corpus")
     values = load_recipe(recipe, command="pretrain").with_overrides(overrides)
     vocab_size = Tokenizer.load(Corpus.open(corpus, "train").tokenizer_directory).vocab_size
     if not isinstance(values.get("model"), dict):

@@ -1,6 +1,6 @@
 """What a pretraining run starts from: corpora, tokenizer, initial weights.
 
-`pretrain` and `dry_run` share it, so a dry run fails wherever the run would.
+Shared by `pretrain` and `dry_run`, so that a dry run validates them as the run does.
 """
 
 from dataclasses import dataclass
