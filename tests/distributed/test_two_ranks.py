@@ -75,7 +75,7 @@ def test_lamb_on_two_ranks_matches_the_tensorflow_reference(ranks, rank, layout)
         assert_same(values, {name: golden_lamb.after(name, step) for name in golden_lamb.NAMES})
 
 
-def test_checkpoint_is_unchanged_by_a_step_not_finite_on_one_rank(directory):
+def test_checkpoint_is_unchanged_by_a_step_not_finite_on_one_rank(ranks, directory):
     """The checkpoints before and after that step hold the same bytes."""
     before, after = (directory / "not_finite" / "checkpoints" / f"step-{step:08d}" for step in (2, 3))
     for name in ("model.safetensors", "optimizer.safetensors"):

@@ -170,10 +170,28 @@ def reduce_gradients(model: nn.Module, world: DistributedContext) -> None:
     world.sum_tensors([parameter.grad for parameter in parameters.values() if parameter.grad is not None])
 
 
-def synchronise_gradients(model: nn.Module, *, enabled: bool) -> None:
-    """Set whether the next backward of a sharded model reduces gradients; only the last one of a step needs to."""
+def set_last_backward(model: nn.Module, *, last: bool) -> None:
+    """Set whether the next backward of a sharded model is the last one of its step.
+
+    Only the last one reduces gradients and releases the gathered weights. So a step has one gather and one reduction on
+    every rank, even if the ranks have different numbers of microbatches.
+    """
     if isinstance(model, FSDPModule):
-        model.set_requires_gradient_sync(enabled)
+        model.set_requires_gradient_sync(last)
+        model.set_reshard_after_backward(last)
+
+
+@contextmanager
+def gathered_weights(model: nn.Module) -> Iterator[None]:
+    """Gather the weights of a sharded model for forwards in the block, which then communicate with no other rank."""
+    if not isinstance(model, FSDPModule):
+        yield
+        return
+    model.unshard()
+    try:
+        yield
+    finally:
+        model.reshard()
 
 
 def gather_full(tensor: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from litebert.training.distributed.context import (
     DistributedContext,
     is_sharded,
     reduce_gradients,
-    synchronise_gradients,
+    set_last_backward,
 )
 from litebert.training.loop.precision import autocast
 from litebert.training.optim.optimizers import set_learning_rate
@@ -142,7 +142,7 @@ class TrainStep:
         factor = self.world.size if is_sharded(self.model) else 1
         total = LossSums(losses={}, correct={})
         for index, batch in enumerate(microbatches):
-            synchronise_gradients(self.model, enabled=index == len(microbatches) - 1)
+            set_last_backward(self.model, last=index == len(microbatches) - 1)
             with autocast(self.settings.precision, self.world.device):
                 sums = self.objective(self.model, batch.to(self.world.device))
             self.world.heartbeat.add()
