@@ -124,6 +124,17 @@ def test_evaluation_is_exact_over_ranks(ranks, rank, share):
     assert ranks[rank]["evaluation"][share] == pytest.approx(whole, rel=1e-6)
 
 
+def test_signal_to_one_rank_ends_an_evaluation_on_both(ranks, directory):
+    first, second = (result["interrupted_evaluation"] for result in ranks)
+    assert (first["forwards"], second["forwards"]) == (5, 2)
+    for result in (first, second):
+        assert "stopped by SIGTERM after step 2; the state is saved" in result["stopped"]
+        assert result["steps"] == 4
+    assert_same(first["weights"], second["weights"], atol=0)
+    found = [row["step"] for row in rows(directory / "interrupted_evaluation") if "evaluation/loss" in row]
+    assert found == [2, 4]
+
+
 @BOTH
 def test_collectives_reach_every_rank(ranks, rank):
     assert ranks[rank]["reductions"] == {

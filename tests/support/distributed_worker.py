@@ -168,6 +168,31 @@ def uneven_training(world: DistributedContext, directory: Path, *, fsdp: bool) -
     return {"weights": model_tensors(model), "evaluation": dict(result.evaluation)}
 
 
+def interrupted_evaluation(world: DistributedContext, directory: Path) -> dict[str, Any]:
+    """A signal to rank 1 in its second forward of an evaluation; the ranks have unequal numbers of batches."""
+    forwards: list[None] = []
+
+    def count() -> None:
+        forwards.append(None)
+        if world.rank == 1 and len(forwards) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def evaluate_share(trained: nn.Module) -> dict[str, Any]:
+        share = batches(world, batch_size=9, microbatch_size=1).microbatches(9)
+        return evaluate(trained, ToyObjective(count), share, device=world.device)
+
+    changes = {"duration": "4 steps", "evaluate_every": "2 steps"}
+    try:
+        train(directory, model=ToyModel(0.0), batches=batches(world), evaluate=evaluate_share, **changes)
+    except StoppedBySignalError as error:
+        stopped, seen = str(error), len(forwards)
+        model, result = train(
+            directory, model=ToyModel(0.0), batches=batches(world), evaluate=evaluate_share, **changes
+        )
+        return {"stopped": stopped, "forwards": seen, "steps": result.steps, "weights": model_tensors(model)}
+    return {}
+
+
 def reductions(world: DistributedContext, directory: Path) -> dict[str, Any]:
     """The collectives, and an error on rank 0."""
     tensor = torch.tensor([float(world.rank + 1)])
@@ -235,6 +260,7 @@ SCENARIOS = {
     "not_finite": not_finite,
     "elastic": elastic,
     "evaluation": evaluation,
+    "interrupted_evaluation": interrupted_evaluation,
     "reductions": reductions,
     "placement": placement,
     "sharded_tensor": sharded_tensor,

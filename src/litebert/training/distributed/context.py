@@ -7,7 +7,7 @@ DistributedDataParallel: docs/decisions/0003-gradients-are-reduced-after-the-bac
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -29,7 +29,12 @@ logger = logging.getLogger(__name__)
 
 _HEARTBEAT = Heartbeat()
 """One for the process, like the process group of torch."""
+_INTERRUPT = "litebert: interrupted"
 _SAFE_RESTARTS = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
+
+
+class GatherInterruptedError(Exception):
+    """Another rank left the evaluation that ends with this `gather`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +70,19 @@ class DistributedContext:
                 work.wait()
 
     def gather(self, value: Any) -> list[Any]:
-        """The `value` of every rank, by rank."""
+        """The `value` of every rank, by rank; a GatherInterruptedError if a rank called `interrupt_gather` instead."""
         values = [value] * self.size
         if self.size > 1:
             self.heartbeat.add()
             dist.all_gather_object(values, value)
+        if any(isinstance(each, str) and each == _INTERRUPT for each in values):
+            raise GatherInterruptedError
         return values
+
+    def interrupt_gather(self) -> None:
+        """Let the `gather` that the other ranks call next raise a GatherInterruptedError."""
+        with suppress(GatherInterruptedError):
+            self.gather(_INTERRUPT)
 
     def on_rank_zero(self, action: Callable[[], T]) -> T:
         """Run `action` on rank 0 only; its result, or its LitebertError, reaches every rank."""

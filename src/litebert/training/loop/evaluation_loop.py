@@ -31,12 +31,14 @@ def evaluate(
     counts: Counter[str] = Counter()
     total = LossSums(losses={}, correct={})
     # The weights are gathered outside of inference mode, whose tensors cannot be used for training.
-    with gathered_weights(model), torch.inference_mode():
-        for batch in batches:
-            with autocast(precision, device):
-                add_sums(total, objective(model, batch.to(device)))
-            counts.update(objective.counts(batch))
-    model.train(training)
+    try:
+        with gathered_weights(model), torch.inference_mode():
+            for batch in batches:
+                with autocast(precision, device):
+                    add_sums(total, objective(model, batch.to(device)))
+                counts.update(objective.counts(batch))
+    finally:
+        model.train(training)
     return _means(total, counts)
 
 
