@@ -181,14 +181,12 @@ def interrupted_evaluation(world: DistributedContext, directory: Path) -> dict[s
         share = batches(world, batch_size=9, microbatch_size=1).microbatches(9)
         return evaluate(trained, ToyObjective(count), share, device=world.device)
 
-    changes = {"duration": "4 steps", "evaluate_every": "2 steps"}
+    changes = {"duration": "4 steps", "evaluate_every": "2 steps", "evaluate": evaluate_share}
     try:
-        train(directory, model=ToyModel(0.0), batches=batches(world), evaluate=evaluate_share, **changes)
+        train(directory, model=ToyModel(0.0), batches=batches(world), **changes)
     except StoppedBySignalError as error:
         stopped, seen = str(error), len(forwards)
-        model, result = train(
-            directory, model=ToyModel(0.0), batches=batches(world), evaluate=evaluate_share, **changes
-        )
+        model, result = train(directory, model=ToyModel(0.0), batches=batches(world), **changes)
         return {"stopped": stopped, "forwards": seen, "steps": result.steps, "weights": model_tensors(model)}
     return {}
 
