@@ -14,7 +14,7 @@ SCORES = HeldOutScores(0.5, 1.25, 40, 0.1, 0.75, 16, (0.5, 0.9))
 
 @pytest.mark.parametrize("end", [SCORES, None])
 def test_what_is_written_is_read(tmp_path, end):
-    result = PretrainResult(Path("run/model"), 10, 1000, 2.0, None, end)
+    result = PretrainResult(Path("run/model"), 10, 1000, 4.0, 2.0, None, end)
     result.write(tmp_path / "result.json")
     assert PretrainResult.read(tmp_path / "result.json") == result
     assert json.loads((tmp_path / "result.json").read_text()) == result.to_dict()

@@ -51,8 +51,8 @@ class RunInfo:
     """Seed of dropout."""
     fingerprint: Mapping[str, Any] = field(default_factory=dict)
     """What a resumed run may not change, such as the digest of the corpus."""
-    flops_per_token: float | None = None
-    """FLOPs of forward and backward, for FLOP/s and MFU in the metrics."""
+    flops: Callable[[Any], int] | None = None
+    """FLOPs of forward and backward of a microbatch, for FLOP/s and MFU in the metrics."""
 
 
 class Trainer:
@@ -121,6 +121,7 @@ class Trainer:
             steps=progress.step,
             tokens=progress.tokens,
             elapsed_seconds=progress.seconds,
+            step_seconds=progress.step_seconds,
             skipped_steps=progress.skipped_steps,
             evaluation=self._evaluation,
             learning_rate=self._schedule.learning_rate(progress),
@@ -140,7 +141,7 @@ class Trainer:
             logger.info("%s: finished at step %d, nothing to do", self._info.directory, self.progress.step)
         while not self._ended:
             before = self.progress
-            self._step(prefetcher.microbatches(before.batch))
+            self._step(prefetcher)
             if self._run.rollback:
                 self._roll_back(self._run.rollback)
                 continue
@@ -162,15 +163,16 @@ class Trainer:
             self._checkpoints.finish()
             raise interrupted_error(self._info.directory, self.progress.step, self._signal)
 
-    def _step(self, microbatches: Sequence[Batch]) -> None:
+    def _step(self, prefetcher: Prefetcher) -> None:
         """Do one step and call the callbacks."""
         step_start, before = time.perf_counter(), self.progress
-        counts = StepCounts.of(microbatches, self._objective, self.world)
+        microbatches = prefetcher.microbatches(before.batch)
+        counts = StepCounts.of(microbatches, self._objective, self.world, flops=self._info.flops)
         outcome = self._update(microbatches, counts)
         seconds = time.perf_counter() - step_start
         self._run.progress = before.after_step(tokens=counts.tokens, applied=outcome.applied)
         fraction = self._schedule.fraction(self.progress)
-        self._synchronize()
+        self._synchronize(step_seconds=seconds)
         learning_rate, after = self._schedule.learning_rate(before), self.progress
         metrics = {
             "progress": fraction,
@@ -184,8 +186,8 @@ class Trainer:
             **throughput(
                 tokens=counts.tokens,
                 examples=counts.examples,
+                flops=counts.flops,
                 seconds=seconds,
-                flops_per_token=self._info.flops_per_token,
                 peak=peak_flops(self.world),
             ),
         }
@@ -204,15 +206,20 @@ class Trainer:
                 limits=UpdateLimits(min(each.loss for each in limits), min(each.grad_norm for each in limits)),
             )
 
-    def _synchronize(self) -> None:
+    def _synchronize(self, *, step_seconds: float = 0.0) -> None:
         """Let all ranks see the same time and signal; finish a checkpoint that has been written."""
         own = {
             "microseconds": int((time.perf_counter() - self._start) * 1e6),
+            "step_microseconds": int(step_seconds * 1e6),
             "signal": self._signals.number,
             "written": int(self._checkpoints.written),
         }
         agreed = self.world.max(own)
-        self._run.progress = replace(self.progress, seconds=agreed["microseconds"] / 1e6)
+        self._run.progress = replace(
+            self.progress,
+            seconds=agreed["microseconds"] / 1e6,
+            step_seconds=self.progress.step_seconds + agreed["step_microseconds"] / 1e6,
+        )
         self._signal = agreed["signal"]
         if agreed["written"]:
             self._checkpoints.finish()

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from torch import nn
@@ -14,11 +15,10 @@ from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
+from litebert.commands.pretrain.training_flops import training_flops
 from litebert.commands.run_directory import RunDirectory
-from litebert.corpus.sampling.mlm_probability import LinearSchedule
 from litebert.corpus.statistics.token_frequency import unigram_entropy
 from litebert.model.io.model_directory import load_model
-from litebert.model.model_stats import flops_per_token
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.callbacks.callback import Callback
 from litebert.training.callbacks.plateau_detector import PlateauDetector
@@ -61,7 +61,7 @@ def _train(
                 "corpus": start.corpus.fingerprint,
                 "tokenizer": tokenizer.fingerprint,
             },
-            flops_per_token=_training_flops(run),
+            flops=partial(training_flops, run.model),
         ),
         evaluate=_evaluation(run, held_out, directory, tokenizer) if held_out else None,
         callbacks=[PlateauDetector({"mlm": unigram_entropy(start.corpus)}), *callbacks],
@@ -72,7 +72,15 @@ def _train(
     last = whole_model(model, run.model)
     exported = load_model(directory.best) if run.metric_for_best_model else last
     after = held_out.score(exported.to(world.device)) if held_out else None
-    result = PretrainResult(directory.model, trained.steps, trained.tokens, trained.elapsed_seconds, before, after)
+    result = PretrainResult(
+        model=directory.model,
+        steps=trained.steps,
+        tokens=trained.tokens,
+        elapsed_seconds=trained.elapsed_seconds,
+        step_seconds=trained.step_seconds,
+        start=before,
+        end=after,
+    )
     world.on_rank_zero(
         lambda: export(result, run, exported=exported, last=last, tokenizer=tokenizer, directory=directory)
     )
@@ -93,11 +101,6 @@ def _evaluation(
         world=held_out.world,
         extra_files=tokenizer.files(),
     )
-
-
-def _training_flops(run: PretrainRun) -> float:
-    predicted = LinearSchedule.parse(run.examples.mlm_probability).end
-    return float(flops_per_token(run.model, length=run.examples.max_length, predicted=predicted).training)
 
 
 def _held_out(run: PretrainRun, world: DistributedContext) -> HeldOut | None:

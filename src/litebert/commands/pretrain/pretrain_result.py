@@ -15,13 +15,15 @@ class PretrainResult(Result):
     steps: int
     tokens: int
     elapsed_seconds: float
+    step_seconds: float
+    """Time spent in steps, without evaluation and checkpoints."""
     start: HeldOutScores | None
     end: HeldOutScores | None
 
     @property
     def tokens_per_second(self) -> float:
-        """Real tokens a second, padding, evaluation and checkpoints left out."""
-        return self.tokens / self.elapsed_seconds if self.elapsed_seconds else 0.0
+        """Tokens without padding per second of the steps, without evaluation and checkpoints."""
+        return self.tokens / self.step_seconds if self.step_seconds else 0.0
 
     def to_text(self) -> str:
         """The result for a person."""
