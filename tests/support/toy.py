@@ -112,7 +112,7 @@ def settings(**changes) -> TrainSettings:
 
 
 TRAINER_ARGUMENTS = ("evaluate", "callbacks", "lr_multipliers")
-RUN_INFO = ("seed", "fingerprint", "flops_per_token")
+RUN_INFO = ("seed", "fingerprint", "flops")
 
 
 def trainer(directory: Path, *, model=None, batches=None, objective=None, **changes) -> Trainer:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from torch import nn
@@ -12,13 +13,12 @@ from litebert.commands.pretrain.pretrain_result import PretrainResult, export, p
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
+from litebert.commands.pretrain.training_flops import training_flops
 from litebert.commands.pretrain.validation import ValidationSet
 from litebert.commands.pretrain.validation_scores import ValidationScores
 from litebert.commands.run_directory import RunDirectory
-from litebert.corpus.sampling.mlm_probability import LinearSchedule
 from litebert.corpus.statistics.token_frequency import unigram_entropy
 from litebert.model.io.model_directory import load_model
-from litebert.model.model_stats import flops_per_token
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.callbacks.callback import Callback
 from litebert.training.callbacks.plateau_detector import PlateauDetector
@@ -64,7 +64,7 @@ def _train(
                 "corpus": start.corpus.fingerprint,
                 "tokenizer": tokenizer.fingerprint,
             },
-            flops_per_token=_training_flops(run),
+            flops=partial(training_flops, run.model),
         ),
         evaluate=_evaluation(run, validation, directory, tokenizer) if validation else None,
         callbacks=[PlateauDetector({"mlm": unigram_entropy(start.corpus)}), *callbacks],
@@ -80,6 +80,7 @@ def _train(
         steps=trained.steps,
         tokens=trained.tokens,
         elapsed_seconds=trained.elapsed_seconds,
+        step_seconds=trained.step_seconds,
         start=initial_scores,
         end=scores,
     )
@@ -103,11 +104,6 @@ def _evaluation(
         world=validation.world,
         extra_files=tokenizer.files(),
     )
-
-
-def _training_flops(run: PretrainRun) -> float:
-    predicted = LinearSchedule.parse(run.sampling.mlm_probability).end
-    return float(flops_per_token(run.model, length=run.sampling.max_length, predicted=predicted).training)
 
 
 def _validation_set(run: PretrainRun, world: DistributedContext) -> ValidationSet | None:

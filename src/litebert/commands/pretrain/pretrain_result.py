@@ -31,6 +31,8 @@ class PretrainResult(Result):
     tokens: int
     elapsed_seconds: float
     """Of training, including evaluations and waiting for checkpoints."""
+    step_seconds: float
+    """Time spent in steps, without evaluation and checkpoints."""
     start: ValidationScores | None
     """Before the first step; None without evaluation, as `end`."""
     end: ValidationScores | None
@@ -38,8 +40,8 @@ class PretrainResult(Result):
 
     @property
     def tokens_per_second(self) -> float:
-        """Tokens per second, without padding, over the whole run."""
-        return self.tokens / self.elapsed_seconds if self.elapsed_seconds else 0.0
+        """Tokens without padding per second of the steps, without evaluation and checkpoints."""
+        return self.tokens / self.step_seconds if self.step_seconds else 0.0
 
     def to_text(self) -> str:
         """The result for a person."""
