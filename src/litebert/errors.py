@@ -1,35 +1,38 @@
-"""The errors a user can cause. Floor 0: every room raises these, `cli` turns them into one paragraph and an exit code.
+"""The errors that a user can cause; the command line prints them as one paragraph and returns their exit code.
 
 A message says where, what was found, what was expected and what to do.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class LitebertError(Exception):
-    """Any failure that is explained to the user in a sentence instead of a traceback."""
+    """Base of all errors with a message for the user instead of a traceback."""
 
     exit_code = 1
 
 
 class ConfigError(LitebertError, ValueError):
-    """A setting, an argument or a combination of them that cannot be."""
+    """A wrong setting or argument, or a combination of them that is not possible."""
 
     exit_code = 2
 
 
 class DataError(LitebertError, ValueError):
-    """A text, a labelled file, a tokenizer or a corpus that cannot be read as what it should be."""
+    """A text, labelled file, tokenizer or corpus that is missing, damaged or has the wrong format."""
 
     exit_code = 3
 
 
 class CheckpointError(LitebertError, RuntimeError):
-    """A checkpoint, run directory or model directory that is missing, damaged or does not fit."""
+    """A checkpoint, run directory or model directory that is missing, damaged or does not match."""
 
     exit_code = 4
 
 
 class StoppedBySignalError(LitebertError):
-    """A run that saved its state and left because a signal asked it to; `signal_number` decides the exit code."""
+    """A run that saved its state and ended because of a signal; the exit code is 128 + `signal_number`."""
 
     def __init__(self, message: str, *, signal_number: int) -> None:
         super().__init__(message)
@@ -45,3 +48,17 @@ class MissingExtraError(LitebertError, ImportError):
         super().__init__(
             f"{needed_for} needs the package {package!r}; install it with: pip install 'litebert[{extra}]'"
         )
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """`did you mean 'tiny'?` for the similar names among `known`, else `expected one of …`."""
+    names = list(known)
+    similar = similar_names(name, names)
+    return f"did you mean {' or '.join(map(repr, similar))}?" if similar else f"expected one of {', '.join(names)}"
+
+
+def similar_names(name: str, known: Iterable[str]) -> list[str]:
+    """The `known` names with the initials `name` (`lr`: `learning_rate`), or that begin with it, or the most similar."""
+    names = list(known)
+    initials = [each for each in names if "".join(word[0] for word in each.split("_") if word) == name]
+    return initials or [each for each in names if name and each.startswith(name)][:3] or get_close_matches(name, names, n=1)
