@@ -58,7 +58,12 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def similar_names(name: str, known: Iterable[str]) -> list[str]:
-    """The `known` names with the initials `name` (`lr`: `learning_rate`), or that begin with it, or the most similar."""
+    """At most three of the `known` names: those with the initials `name` (`lr`: `learning_rate`), or that begin with
+    it, or that contain it as a word, or else the one that is spelt most alike.
+    """
     names = list(known)
-    initials = [each for each in names if "".join(word[0] for word in each.split("_") if word) == name]
-    return initials or [each for each in names if name and each.startswith(name)][:3] or get_close_matches(name, names, n=1)
+    words = {each: each.split("_") for each in names}
+    initials = [each for each in names if "".join(word[:1] for word in words[each]) == name]
+    beginning = [each for each in names if name and each.startswith(name)]
+    containing = [each for each in names if name in words[each]]
+    return initials or beginning[:3] or containing[:3] or get_close_matches(name, names, n=1)

@@ -7,6 +7,8 @@ from litebert.errors import (
     LitebertError,
     MissingExtraError,
     StoppedBySignalError,
+    similar_names,
+    suggestion,
 )
 
 
@@ -24,3 +26,26 @@ def test_a_signal_decides_the_exit_code(number, code):
 
 def test_a_missing_extra_says_how_to_install_it():
     assert "pip install 'litebert[plot]'" in str(MissingExtraError("matplotlib", extra="plot", needed_for="the curve"))
+
+
+@pytest.mark.parametrize(
+    ("name", "similar"),
+    [
+        ("lr", ["learning_rate"]),
+        ("hidden", ["hidden_size", "hidden_act"]),
+        ("layers", ["num_hidden_layers"]),
+        ("hiden_act", ["hidden_act"]),
+        ("", []),
+        ("zzz", []),
+    ],
+)
+def test_similar_names_by_initials_beginning_word_or_spelling(name, similar):
+    assert (
+        similar_names(name, ["hidden_size", "lr_scale", "learning_rate", "hidden_act", "num_hidden_layers"]) == similar
+    )
+
+
+def test_suggestion_lists_all_names_if_none_is_similar():
+    assert suggestion("tinny", ["tiny", "small"]) == "did you mean 'tiny'?"
+    assert suggestion("albert", ["albert-v1", "albert-v2", "x"]) == "did you mean 'albert-v1' or 'albert-v2'?"
+    assert suggestion("zzz", ["tiny", "small"]) == "expected one of tiny, small"
