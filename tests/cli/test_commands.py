@@ -20,7 +20,7 @@ RESULTS = {
     "evaluate labelled": ["{tuned}/model", "--data", "{labelled.csv}"],
     "predict": ["{tuned}/model", "{labelled.csv}", "{answers.csv}"],
     "analyze curves": ["{run}", "--over", "tokens"],
-    "info": ["{run}/model"],
+    "info": ["{run}/model", "sharing=none"],
     "doctor": [],
 }
 

@@ -55,7 +55,7 @@ def test_conversion_report_names_every_tensor(tmp_path):
     assert report.missing == ("classifier.weight", "classifier.bias")
     assert ("predictions.bias", "not part of this model") in report.dropped
     assert ("albert.pooler.weight", "albert.pooler.weight") in report.mapped
-    text = report.text()
+    text = report.to_text(verbose=True)
     assert text.startswith(f"{tmp_path / 'm'} → {tmp_path / 'c'} (ForSequenceClassification, litebert format): 25 ")
     assert len(text.splitlines()) == 1 + len(report.mapped) + len(report.dropped) + len(report.missing)
     assert report.remapped == ()
@@ -70,7 +70,7 @@ def test_conversion_report_names_ignored_settings(tmp_path):
     (tmp_path / "t" / "SHA256SUMS").unlink()
     report = convert(tmp_path / "t", tmp_path / "b", to="litebert")
     assert report.ignored_settings == ("mood",)
-    assert "ignored  setting mood" in report.text()
+    assert "ignored  setting mood" in report.to_text()
 
 
 def test_convert_refuses_missing_tensors_unless_allowed(tmp_path):
@@ -121,7 +121,7 @@ def test_convert_remaps_weights_to_unshared_layers(tmp_path):
     assert all(same(block, shared.encoder.attentions[0]) for block in unshared.encoder.attentions)
     assert "albert.encoder.albert_layer_groups.1.albert_layers.0.ffn.weight" in report.remapped
     assert len(report.remapped) == 16
-    assert "made from other blocks" in report.text()
+    assert "made from other blocks" in report.to_text()
 
 
 def test_convert_averages_layers_that_will_be_shared(tmp_path):
@@ -132,16 +132,9 @@ def test_convert_averages_layers_that_will_be_shared(tmp_path):
     assert all("albert_layer_groups.1" in name for name in merged)
 
 
-def test_convert_writes_extra_files_and_changed_settings(tmp_path):
+def test_convert_writes_changed_settings(tmp_path):
     saved(tmp_path / "m", "ForMaskedLM")
-    convert(
-        tmp_path / "m",
-        tmp_path / "c",
-        to="transformers",
-        changes={"hidden_dropout_prob": 0.25},
-        extra_files={"spiece.model": b"pieces"},
-    )
-    assert (tmp_path / "c" / "spiece.model").read_bytes() == b"pieces"
+    convert(tmp_path / "m", tmp_path / "c", to="transformers", changes={"hidden_dropout_prob": 0.25})
     assert read_model_spec(tmp_path / "c").config.hidden_dropout_prob == 0.25
 
 

@@ -5,7 +5,6 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from litebert.errors import ConfigError
 from litebert.model.config import Activation, ModelConfig, Sharing
@@ -59,7 +58,7 @@ def test_model_config_without_sharing_allows_one_group_or_one_per_layer(groups):
 
 
 def test_model_config_sizes_have_no_default():
-    with pytest.raises(ValidationError, match="intermediate_size"):
+    with pytest.raises(ConfigError, match="intermediate_size"):
         ModelConfig(**{name: size for name, size in SIZES.items() if name != "intermediate_size"})
 
 

@@ -12,8 +12,8 @@ from support.model_builders import TOLERANCES
 POSITIONS = torch.arange(5)
 
 
-def crossed(model, target):
-    """A model of the target architecture with the weights that the bridge gives, and what it left fresh."""
+def remapped(model, target):
+    """A model of the target architecture with the remapped weights, and the names of those that were not."""
     result = ForPretraining(target, seed=9).to(next(model.parameters()).dtype)
     parameters = remap_weights(model.state_dict(), source=model.config, target=target)
     fresh = result.load_state_dict(parameters, strict=False)
@@ -30,15 +30,15 @@ def outputs(model, batch):
 @pytest.mark.parametrize("inner", [1, 2])
 def test_remap_to_unshared_layers_keeps_the_function_exactly(tiny_config, batch, sharing, inner):
     model = ForPretraining(tiny_config.replace(sharing=sharing, inner_group_num=inner))
-    unshared, fresh = crossed(model, model.config.replace(sharing="none"))
+    unshared, fresh = remapped(model, model.config.replace(sharing="none"))
     assert not fresh
     assert torch.equal(outputs(unshared, batch), outputs(model, batch))
 
 
 def test_remap_to_shared_layers_inverts_unsharing(tiny_config, batch):
     model = ForPretraining(tiny_config).double()
-    unshared, _ = crossed(model, tiny_config.replace(sharing="none"))
-    shared, _ = crossed(unshared, tiny_config)
+    unshared, _ = remapped(model, tiny_config.replace(sharing="none"))
+    shared, _ = remapped(unshared, tiny_config)
     assert torch.allclose(outputs(shared, batch), outputs(model, batch), atol=TOLERANCES[torch.float64])
 
 
@@ -49,6 +49,16 @@ def test_remap_to_groups_averages_their_layers(tiny_config):
     for group, members in enumerate((weights[:2], weights[2:])):
         expected = torch.stack(list(members)).mean(0)
         assert torch.allclose(shared[f"encoder.attentions.{group}.query.weight"], expected)
+
+
+def test_remap_weights_the_mean_by_how_often_each_block_ran(tiny_config):
+    """Three layers in two groups: the first group runs twice, the second once."""
+    source = tiny_config.replace(num_hidden_layers=3, num_hidden_groups=2)
+    model = ForPretraining(source)
+    shared = remap_weights(model.state_dict(), source=source, target=source.replace(num_hidden_groups=1))
+    first, second = model.encoder.attentions
+    expected = (2 * first.query.weight + second.query.weight) / 3
+    assert torch.allclose(shared["encoder.attentions.0.query.weight"], expected)
 
 
 @pytest.mark.parametrize("layers", [1, 2, 8, 24])
@@ -87,7 +97,7 @@ def wide_model(tiny_config, *, rank, projection="if_needed"):
 @pytest.mark.parametrize("projection", get_args(Projection))
 def test_remap_to_factorized_embeddings_is_exact_at_low_rank(tiny_config, batch, projection):
     model = wide_model(tiny_config, rank=15, projection=projection)
-    small, fresh = crossed(model, model.config.replace(embedding_size=16))
+    small, fresh = remapped(model, model.config.replace(embedding_size=16))
     states = (one.encoder(*batch.arguments).last_hidden_state for one in (small, model))
     assert torch.allclose(*states, atol=1e-8)
     assert fresh == [name for name in small.state_dict() if name.startswith(("mlm.dense.", "mlm.norm."))]
@@ -98,14 +108,14 @@ def test_remap_to_factorized_embeddings_improves_with_their_size(tiny_config, ba
     expected = model.encoder(*batch.arguments, output_hidden_states=True).hidden_states[0]
 
     def error(width):
-        small, _ = crossed(model, model.config.replace(embedding_size=width))
+        small, _ = remapped(model, model.config.replace(embedding_size=width))
         return (small.encoder(*batch.arguments, output_hidden_states=True).hidden_states[0] - expected).norm()
 
     assert error(8) > error(16) > error(31)
 
 
 def test_remap_of_bert_to_albert(tiny_config, batch):
-    small, _ = crossed(wide_model(tiny_config, rank=32), tiny_config)
+    small, _ = remapped(wide_model(tiny_config, rank=32), tiny_config)
     assert outputs(small, batch).isfinite().all()
     assert len(small.encoder.attentions) == 1
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.arguments.common import Json, OptionalPath, Several, emit
+from litebert.cli.arguments.common import Flag, Json, OptionalPath, Several, emit
 from litebert.model.io.model_spec import ModelName
 from litebert.model.io.tensor_names import Format
 
@@ -21,6 +21,7 @@ def convert(
     allow_missing: Several = (),
     change: Annotated[tuple[str, ...], arg(metavar="[SETTING=VALUE …]", help_behavior_hint="")] = (),
     tokenizer: OptionalPath = None,
+    verbose: Flag = False,
     json: Json = False,
 ) -> None:
     """Write a checkpoint in another format and report what became of its tensors.
@@ -34,6 +35,7 @@ def convert(
         allow_missing: modules to initialize at random if the source lacks them, such as sentence_pair
         change: fields of the config to change, such as sharing=none; weights are remapped to another depth or sharing
         tokenizer: tokenizer directory or vocabulary file for the target; default: the source's
+        verbose: list every tensor
     """
     from litebert.commands.convert import convert as run
     from litebert.settings import with_overrides
@@ -48,4 +50,4 @@ def convert(
         changes=with_overrides({}, change),
         tokenizer=tokenizer,
     )
-    emit(asdict(report), report.text(), as_json=json)
+    emit(asdict(report), report.to_text(verbose=verbose), as_json=json)

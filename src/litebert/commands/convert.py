@@ -44,17 +44,17 @@ def convert(
         labels=labels,
         allow_missing=allow_missing,
         changes=changes,
-        extra_files=tokenizer_files(source, tokenizer),
+        tokenizer=_tokenizer(source, tokenizer),
     )
 
 
-def tokenizer_files(source: str, tokenizer: Path | None = None) -> Mapping[str, bytes]:
-    """Name → content of the files of `tokenizer`, or of the source's tokenizer; empty if it has none."""
-    if tokenizer is not None:
-        return Tokenizer.load(tokenizer).files()
+def _tokenizer(source: str, path: Path | None) -> Tokenizer | None:
+    """The tokenizer at `path`, or of the source, if it has one."""
+    if path is not None:
+        return Tokenizer.load(path)
     directory = _directory(source)
     vocabulary = [*directory.glob("*.model"), *directory.glob("vocab.txt")]
-    return Tokenizer.load(directory).files() if vocabulary else {}
+    return Tokenizer.load(directory) if vocabulary else None
 
 
 def _directory(source: str) -> Path:

@@ -1,5 +1,6 @@
 """`info`: parameters, FLOPs and memory of an architecture, by formula, without torch or weights."""
 
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.model_stats import Flops, Memory, ParameterCounts, flops_per_token, memory, parameter_counts
 from litebert.model.presets import PRESETS, preset
 from litebert.model.sharing_schedule import sharing_schedule
+from litebert.settings import with_overrides
 
 MIB = 1024**2
 
@@ -68,11 +70,18 @@ class Info(Result):
         )
 
 
-def info(name: str, *, length: int = 512, batch_size: int = 8) -> Info:
-    """The costs of a preset or of the model in a directory, for training on `batch_size` × `length` tokens."""
+def info(name: str, overrides: Collection[str] = (), *, length: int = 512, batch_size: int = 8) -> Info:
+    """The costs of a preset or of the model in a directory, for training on `batch_size` × `length` tokens.
+
+    `overrides` change fields of its config: `sharing=none` or `model.sharing=none`.
+    """
     if length < 1 or batch_size < 1:
         raise ConfigError(f"info: length {length} and batch_size {batch_size} must be at least 1")
     source, config, adapters = _architecture(name)
+    if overrides:
+        changes = [override.removeprefix("model.") for override in overrides]
+        config = ModelConfig.parse(with_overrides(config.to_dict(), changes), where=f"info {name}")
+        source = f"{source}; changed: {' '.join(overrides)}"
     predicted = 0.15
     return Info(
         name=name,

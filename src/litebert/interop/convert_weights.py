@@ -22,6 +22,7 @@ from litebert.model.io.model_directory import (
 from litebert.model.io.model_spec import CONFIG, ModelName, ModelSpec, transformers_incompatibility
 from litebert.model.io.tensor_names import Format, tensor_names
 from litebert.model.remap_weights import remap_weights
+from litebert.tokenization.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -43,18 +44,29 @@ class ConversionReport:
     ignored_settings: tuple[str, ...] = ()
     """Keys of the source's config without an equivalent."""
 
-    def text(self) -> str:
-        """The report for a reader: a summary, then a line for each tensor."""
+    def to_text(self, *, verbose: bool = False) -> str:
+        """A summary and what is not simply mapped; with `verbose` a line for each tensor."""
         summary = (
             f"{self.source} → {self.target} ({self.model}, {self.target_format} format): {len(self.mapped)} tensors "
-            f"mapped, {len(self.dropped)} dropped, {len(self.missing)} missing"
+            f"mapped, {len(self.remapped)} remapped, {len(self.dropped)} dropped, {len(self.missing)} missing"
         )
-        lines = [f"mapped   {source} → {name}" for source, name in self.mapped]
-        lines += [f"dropped  {name}: {reason}" for name, reason in self.dropped]
-        lines += [f"remapped  {name}: made from other blocks of the source" for name in self.remapped]
+        lines = [f"mapped   {source} → {name}" for source, name in self.mapped if verbose]
+        lines += _grouped("dropped", self.dropped, verbose=verbose)
+        remapped = [(name, "made from other blocks of the source") for name in self.remapped]
+        lines += _grouped("remapped", remapped, verbose=verbose)
         lines += [f"missing  {name}: initialized at random" for name in self.missing]
         lines += [f"ignored  setting {name}" for name in self.ignored_settings]
         return "\n".join([summary, *lines])
+
+
+def _grouped(outcome: str, tensors: Collection[tuple[str, str]], *, verbose: bool) -> list[str]:
+    """A line for each reason, or with `verbose` for each tensor."""
+    groups: dict[str, list[str]] = {}
+    for name, reason in tensors:
+        groups.setdefault(f"{name}: {reason}" if verbose else reason, []).append(name)
+    if verbose:
+        return [f"{outcome:8} {line}" for line in groups]
+    return [f"{outcome:8} {len(names)} such as {names[0]}: {reason}" for reason, names in groups.items()]
 
 
 @dataclass(frozen=True)
@@ -73,7 +85,7 @@ def convert(
     labels: Collection[str] = (),
     allow_missing: Collection[str] = (),
     changes: Mapping[str, Any] | None = None,
-    extra_files: Mapping[str, bytes] | None = None,
+    tokenizer: Tokenizer | None = None,
 ) -> ConversionReport:
     """Convert any checkpoint to a model directory or a TensorFlow checkpoint.
 
@@ -87,11 +99,11 @@ def convert(
         labels: class names of a classifier.
         allow_missing: modules, such as "sentence_pair", to initialize at random if the source lacks them.
         changes: fields of the config to change; weights are remapped to another depth or sharing.
-        extra_files: name → content of further files, such as those of a tokenizer.
+        tokenizer: saved with the model.
 
     Raises:
         CheckpointError: the source is damaged, or lacks a tensor that is not in `allow_missing`.
-        ConfigError: the format cannot express the model.
+        ConfigError: the format cannot express the model, or the tokenizer has more tokens than the model.
     """
     loaded = _read(source, as_model=as_model, labels=labels)
     if loaded.spec.adapters:
@@ -99,10 +111,11 @@ def convert(
             f"{source}: a model with per-layer adapters cannot be converted, because no other format has them"
         )
     spec = updated_spec(loaded.spec, as_model=as_model, labels=labels, changes=changes or {})
+    _validate_tokenizer(tokenizer, spec)
     tensors = remap_weights(loaded.weights.tensors, source=loaded.spec.config, target=spec.config)
     missing = _missing(spec, tensors, allow_missing)
     model = load_weights(spec, tensors, where=str(source), fresh=missing)
-    _write(target, model, spec, to=to, extra_files=extra_files)
+    _write(target, model, spec, to=to, extra_files=tokenizer.files() if tokenizer else None)
     names = _names_on_disk(model, spec, to=to)
     mapped, unused, remapped = _account(loaded.weights, names, missing)
     identities = _identities(loaded.weights, spec, to=to)
@@ -117,6 +130,14 @@ def convert(
         missing=missing,
         ignored_settings=loaded.ignored_settings,
     )
+
+
+def _validate_tokenizer(tokenizer: Tokenizer | None, spec: ModelSpec) -> None:
+    if tokenizer and tokenizer.vocab_size > spec.config.vocab_size:
+        raise ConfigError(
+            f"tokenizer: has {tokenizer.vocab_size} tokens, but the model only {spec.config.vocab_size}; "
+            "give the tokenizer that the model was trained with"
+        )
 
 
 def _identities(weights: MappedWeights, spec: ModelSpec, *, to: Format) -> tuple[str, ...]:

@@ -3,10 +3,9 @@
 Paper: Lan et al., ICLR 2020. Release: the configurations of google-research/albert and of its model cards.
 """
 
-import difflib
 from typing import Any, Final, NamedTuple
 
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, suggestion
 from litebert.model.config import ModelConfig
 
 
@@ -20,9 +19,7 @@ class Preset(NamedTuple):
 def preset(name: str) -> ModelConfig:
     """The architecture of that name; `PRESETS` lists all."""
     if name not in PRESETS:
-        close = difflib.get_close_matches(name, PRESETS, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known presets: {', '.join(PRESETS)}"
-        raise ConfigError(f"preset: no architecture is named {name!r}; {hint}")
+        raise ConfigError(f"preset: no architecture is named {name!r}; {suggestion(name, PRESETS)}")
     return PRESETS[name].config
 
 

@@ -7,6 +7,7 @@ from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.run_directory import RunDirectory
 from litebert.errors import ConfigError
+from litebert.model.encoder import Encoder
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining
 from litebert.training.distributed.context import DistributedContext
@@ -47,6 +48,20 @@ def test_batches_are_divided_among_processes(corpus_directory):
     ranks = [start.batches(DistributedContext(rank, 2, torch.device("cpu"))) for rank in range(2)]
     assert [sum(batch.num_examples for batch in part.microbatches(0)) for part in ranks] == [4, 4]
     assert ranks[0].fingerprint == ranks[1].fingerprint
+
+
+@pytest.mark.parametrize("from_checkpoint", [False, True])
+def test_start_applies_the_compute_settings(corpus_directory, tmp_path, monkeypatch, from_checkpoint):
+    compiled = []
+    monkeypatch.setattr(Encoder, "compile_blocks", lambda self: compiled.append(self))
+    settings = ["compute.compile=true", "compute.activation_checkpoint_interval=3"]
+    if from_checkpoint:
+        save_model(ForPretraining(plan(corpus_directory).model, seed=9), tmp_path / "source")
+        settings.append(f"init_checkpoint={tmp_path / 'source'}")
+    start = PretrainStart.of(plan(corpus_directory, *settings))
+    model = start.model(RunDirectory(tmp_path), DistributedContext.current("cpu"))
+    assert model.encoder.activation_checkpoint_interval == 3
+    assert compiled == [model.encoder]
 
 
 STRUCTURED = "init=structured"

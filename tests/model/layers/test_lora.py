@@ -1,4 +1,4 @@
-"""Adapters: nothing at first, the same folded in as beside, one for a shared block or one for each layer."""
+"""LoRA: identity at initialization, equal merged and unmerged, per stored block or per layer."""
 
 from typing import get_args
 
@@ -47,17 +47,26 @@ def test_lora_untrained_changes_nothing(tiny_config, batch, variant, per_layer):
     assert torch.equal(logits(adapted(config, trained=False, per_layer=per_layer), batch), logits(plain, batch))
 
 
+def test_lora_weight_is_the_dense_weight_plus_alpha_over_rank_times_b_a():
+    layer = LoRALinear(torch.nn.Linear(5, 4), settings(rank=3, alpha=6.0))
+    torch.nn.init.normal_(layer.lora_a)
+    torch.nn.init.normal_(layer.lora_b)
+    x = torch.randn(2, 5)
+    expected = layer.dense(x) + 6.0 / 3 * x @ layer.lora_a.T @ layer.lora_b.T
+    torch.testing.assert_close(layer(x), expected)
+
+
 @pytest.mark.parametrize("kernel", ["sdpa", "unpadded"])
 @pytest.mark.parametrize("bf16", [False, True])
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_lora_merged_gives_the_same_outputs(tiny_config, batch, variant, bf16, kernel):
     model = adapted(tiny_config.replace(**variant))
-    folded = merged(model)
-    assert not any(isinstance(module, LoRALinear) for module in folded.modules())
-    for each in (model, folded):
+    merged_model = merged(model)
+    assert not any(isinstance(module, LoRALinear) for module in merged_model.modules())
+    for each in (model, merged_model):
         each.encoder.attention_kernel = kernel
     with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-        assert torch.equal(logits(model, batch), logits(folded, batch))
+        assert torch.equal(logits(model, batch), logits(merged_model, batch))
     plain = ForSequenceClassification(tiny_config.replace(**variant), num_labels=3).eval()
     assert not torch.allclose(logits(model, batch), logits(plain, batch), atol=1e-3)
 
