@@ -14,6 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import cast
 
+from litebert.corpus.build.build_lock import lock_build
 from litebert.corpus.build.build_progress import BuildTracker, LogProgress, ProgressCallback
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.parallel_map import run_in_order
@@ -160,18 +161,23 @@ def build_corpus(
     `progress` is called after each shard; without it, progress is logged.
 
     Raises:
-        ConfigError: `out` exists, or `workers` is less than 1.
+        ConfigError: `out` exists, another process builds it, or `workers` is less than 1.
         DataError: Text cannot be read in its format, or there is no text.
     """
     build = CorpusBuild(files, tokenizer, settings, out, validation)
     build.validate(workers=workers)
+    with lock_build(build.directory, out):
+        build.validate(workers=workers)  # again, because another build may have finished before the lock was free
+        return _run(build, workers=workers, progress=progress or LogProgress())
+
+
+def _run(build: CorpusBuild, *, workers: int, progress: ProgressCallback) -> CorpusReport:
     started = time.monotonic()
-    progress = progress or LogProgress()
     reading, offsets = Reading(), deque[int]()
     tasks = _record_offsets(build.plan(reading, workers=workers), reading.bytes_read, offsets)
     tracker = BuildTracker(reading.bytes_read.total)
     records: list[ShardRecord] = []
-    write = partial(write_shard, tokenizer=tokenizer, settings=settings)
+    write = partial(write_shard, tokenizer=build.tokenizer, settings=build.settings)
     for record in run_in_order(write, tasks, workers=workers):
         records.append(record)
         progress(tracker.add(record, offsets.popleft()))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from litebert.corpus.format.integrity import check_token_ids
 from litebert.corpus.format.shards import SPLITS, Corpus, Shard, read_description
 from litebert.errors import DataError
 from litebert.files import MANIFEST, read_manifest, verify_manifest
@@ -68,8 +69,4 @@ def _check(shard: Shard, path: Path, *, vocab_size: int) -> None:
     ):
         if edges[0] != 0 or edges[-1] != end or np.any(edges[1:] <= edges[:-1]):
             raise DataError(f"{path / name}.npy: edges must increase from 0 to {end}; build the corpus again")
-    highest = int(shard.tokens.max())
-    if highest >= vocab_size:
-        raise DataError(
-            f"{path / 'tokens.npy'}: found token id {highest}, expected ids below {vocab_size}; build the corpus again"
-        )
+    check_token_ids(shard.tokens, path / "tokens.npy", vocab_size=vocab_size)
