@@ -143,3 +143,14 @@ def test_build_corpus_cuts_documents_larger_than_a_shard(tmp_path, tokenizer):
     (tmp_path / "text.txt").write_text("\n".join(prose(200, seed=5)))
     report = build_corpus(tmp_path / "text.txt", tokenizer, SETTINGS, tmp_path / "corpus")
     assert report.counts["document parts"] == 2
+
+
+def test_build_corpus_refuses_a_second_build_of_the_same_corpus(tmp_path, tokenizer, documents):
+    def build_again(progress):
+        with pytest.raises(ConfigError, match="another process is building this corpus"):
+            build_corpus(documents, tokenizer, SETTINGS, tmp_path / "corpus")
+
+    build_corpus(documents, tokenizer, SETTINGS, tmp_path / "corpus", progress=build_again)
+    assert not (tmp_path / "corpus/build.lock").exists()
+    build_corpus(documents, tokenizer, SETTINGS, tmp_path / "other")
+    assert content(tmp_path / "corpus") == content(tmp_path / "other")

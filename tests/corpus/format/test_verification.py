@@ -80,7 +80,7 @@ def change_array(copy, name, change):
 
 def test_verify_finds_a_token_id_outside_the_vocabulary(copy):
     change_array(copy, "tokens", lambda array: array.__setitem__(3, 60))
-    with pytest.raises(DataError, match="found token id 60, expected ids below 60"):
+    with pytest.raises(DataError, match="token id 60 at offset 3, expected ids below 60"):
         verify_corpus(copy)
 
 

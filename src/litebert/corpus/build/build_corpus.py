@@ -5,6 +5,7 @@ so the bytes do not depend on the number of processes, and an interrupted build 
 """
 
 import json
+import logging
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import cast
 
+from litebert.corpus.build.build_lock import lock_build
 from litebert.corpus.build.build_progress import BuildTracker, LogProgress, ProgressCallback
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.parallel_map import run_in_order
@@ -21,12 +23,16 @@ from litebert.corpus.build.publish import entries_of, publish
 from litebert.corpus.build.shard_plan import ShardTask, plan_shards
 from litebert.corpus.build.shard_writer import ShardRecord, write_shard
 from litebert.corpus.dedup.filters import DocumentWithSplit, filter_documents
-from litebert.corpus.format.shards import FORMAT_VERSION, ShardEntry, Split
+from litebert.corpus.format.shards import FORMAT_VERSION, SPLITS, Corpus, ShardEntry, Split, read_description
+from litebert.corpus.format.split_overlap import find_split_overlap
 from litebert.corpus.readers.decompression import ByteCounter
 from litebert.corpus.readers.documents import Document, find_files, read_documents, total_bytes
 from litebert.durations import readable_seconds
 from litebert.errors import ConfigError
+from litebert.hub_datasets import is_dataset_name
 from litebert.tokenization.tokenizer import Tokenizer
+
+logger = logging.getLogger(__name__)
 
 Source = str | Path | Iterable[str | Path] | Iterable[Document]
 """Files, globs and directories, read in the order of their paths; or documents, which keep their order."""
@@ -103,6 +109,7 @@ class CorpusBuild:
     def plan(self, reading: Reading, *, workers: int) -> Iterator[ShardTask]:
         """Read the sources and yield the text of every shard, in order."""
         validation, files = (self._documents(source, reading) for source in (self.validation, self.files))
+        _refuse_common_files(reading.sources)
         documents = chain(_with_split(validation, "validation"), _with_split(files, None))
         filtered = filter_documents(documents, self.settings, reading.counts, workers=workers)
         key = json.dumps([FORMAT_VERSION, self.tokenizer.fingerprint, self.settings.to_dict()])
@@ -120,6 +127,7 @@ class CorpusBuild:
             sources=reading.sources,
             counts=counts,
         )
+        _warn_overlap(self.out)
         return CorpusReport(
             directory=self.out,
             splits={split: _split_report(entries) for split, entries in entries_of(records).items()},
@@ -160,22 +168,51 @@ def build_corpus(
     `progress` is called after each shard; without it, progress is logged.
 
     Raises:
-        ConfigError: `out` exists, or `workers` is less than 1.
-        DataError: Text cannot be read in its format, or there is no text.
+        ConfigError: `out` exists, another process builds it, or `workers` is less than 1.
+        DataError: Text cannot be read, there is no text, or a validation document is also a training document.
     """
     build = CorpusBuild(files, tokenizer, settings, out, validation)
     build.validate(workers=workers)
+    with lock_build(build.directory, out):
+        build.validate(workers=workers)  # again, because another build may have finished before the lock was free
+        return _run(build, workers=workers, progress=progress or LogProgress())
+
+
+def _run(build: CorpusBuild, *, workers: int, progress: ProgressCallback) -> CorpusReport:
     started = time.monotonic()
-    progress = progress or LogProgress()
     reading, offsets = Reading(), deque[int]()
     tasks = _record_offsets(build.plan(reading, workers=workers), reading.bytes_read, offsets)
     tracker = BuildTracker(reading.bytes_read.total)
     records: list[ShardRecord] = []
-    write = partial(write_shard, tokenizer=tokenizer, settings=settings)
+    write = partial(write_shard, tokenizer=build.tokenizer, settings=build.settings)
     for record in run_in_order(write, tasks, workers=workers):
         records.append(record)
         progress(tracker.add(record, offsets.popleft()))
     return build.publish(records, reading, seconds=time.monotonic() - started)
+
+
+def _refuse_common_files(sources: Sequence[str]) -> None:
+    """Raise a ConfigError if a file was found twice: among the validation files and among the others."""
+    seen: set[str | Path] = set()
+    for source in sources:
+        key = source if is_dataset_name(source) else Path(source).resolve()
+        if key in seen:
+            raise ConfigError(
+                f"{source}: is in the training text and in the validation files; remove it from one of them"
+            )
+        seen.add(key)
+
+
+def _warn_overlap(corpus: Path) -> None:
+    """Log a warning if documents of the training split are, equal or similar, in the validation split."""
+    description = read_description(corpus)
+    overlap = find_split_overlap(*(Corpus(corpus, split, description) for split in SPLITS))
+    if overlap.equal or overlap.similar:
+        logger.warning(
+            "%s: %s, so validation scores will be too high; remove them with dedup_minhash_threshold=0.8",
+            corpus,
+            overlap.to_text(),
+        )
 
 
 def _with_split(documents: Iterable[Document], split: Split | None) -> Iterator[DocumentWithSplit]:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from litebert.corpus.build.corpus_settings import CorpusSettings
-from litebert.corpus.dedup.filters import DocumentWithSplit, text_of
+from litebert.corpus.dedup.filters import DocumentWithSplit
 from litebert.corpus.format.shards import SPLITS, Split
+from litebert.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -51,14 +52,24 @@ def plan_shards(
     """Group documents into shards of about `settings.shard_bytes`; a split of None is chosen by the content.
 
     `key` is part of the digest of every task: everything else that the bytes of a shard depend on.
+
+    Raises:
+        DataError: A training document is equal to a document of the validation files.
     """
     shards = {split: _OpenShard() for split in SPLITS}
     finished = dict.fromkeys(SPLITS, 0)
+    validation_names: dict[bytes, str] = {}
     for document, given_split in documents:
-        content = text_of(document).encode("utf-8", "replace")
-        digest = hashlib.blake2b(content, digest_size=16).digest()
-        split = given_split or _split_by_digest(digest, settings.validation_fraction)
-        shards[split].add(document.sentences, digest, len(content))
+        digest = document.digest()
+        split = given_split or _split_by_digest(document.first_part_digest or digest, settings.validation_fraction)
+        if given_split == "validation":
+            validation_names[digest] = document.name
+        elif split == "train" and digest in validation_names:
+            raise DataError(
+                f"{document.name}: the same document is in the validation files ({validation_names[digest]}); "
+                "remove it from one of them, or set dedup_exact to drop it from the training split"
+            )
+        shards[split].add(document.sentences, digest, len(document.text().encode("utf-8", "replace")))
         if shards[split].text_bytes >= settings.shard_bytes:
             yield shards[split].to_task(building, f"{split}/{finished[split]:05d}", key)
             shards[split] = _OpenShard()

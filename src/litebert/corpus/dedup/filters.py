@@ -1,6 +1,5 @@
 """Filters by length and for duplicates; every removed document is counted by reason."""
 
-import hashlib
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 
@@ -50,7 +49,7 @@ def _filter_exact_duplicates(
 ) -> Iterator[DocumentWithSplit]:
     seen: set[bytes] = set()
     for document, split in documents:
-        digest = hashlib.blake2b(text_of(document).encode("utf-8", "replace"), digest_size=16).digest()
+        digest = document.digest()
         if digest in seen:
             counts["duplicate documents"] += 1
             continue
@@ -79,7 +78,7 @@ def _texts(documents: Iterable[DocumentWithSplit], pending: deque[list[DocumentW
     size = 0
     for document, split in documents:
         batch.append((document, split))
-        texts.append(text_of(document))
+        texts.append(document.text())
         size += len(texts[-1])
         if size >= BATCH_CHARS:
             pending.append(batch)
@@ -91,8 +90,3 @@ def _texts(documents: Iterable[DocumentWithSplit], pending: deque[list[DocumentW
 
 def _signatures(texts: list[str]) -> list[Signature | None]:
     return [signature(text) for text in texts]
-
-
-def text_of(document: Document) -> str:
-    """The lines of a document as one text."""
-    return "\n".join(document.sentences)

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from litebert.corpus.format.integrity import check_token_ids
 from litebert.corpus.format.shards import SPLITS, Corpus, Shard, read_description
+from litebert.corpus.format.split_overlap import find_split_overlap
 from litebert.errors import DataError
 from litebert.files import MANIFEST, read_manifest, verify_manifest
 
@@ -19,20 +21,27 @@ class Verification:
     documents: int
     sentences: int
     tokens: int
+    similar_documents: int
+    """Training documents that are similar to the validation split."""
 
     def to_text(self) -> str:
-        """The sizes in one line."""
-        return (
+        """The sizes in one line, and a line about similar documents if there are any."""
+        sizes = (
             f"{self.corpus}: verified: {self.files:,} files, {self.documents:,} documents, "
             f"{self.sentences:,} sentences, {self.tokens:,} tokens"
         )
+        if not self.similar_documents:
+            return sizes
+        return f"{sizes}\n{self.similar_documents:,} training documents are similar to the validation split"
 
 
 def verify_corpus(directory: Path | str) -> Verification:
-    """Read and check every byte of a corpus: checksums, edges, token ids, counts and files that do not belong to it.
+    """Read and check every byte of a corpus: checksums, edges, token ids, counts, files that do not belong to it.
+
+    Training and validation split are compared as well.
 
     Raises:
-        DataError: The first file that fails a check.
+        DataError: The first file that fails a check, or documents that are in both splits.
     """
     directory = Path(directory)
     description = read_description(directory)
@@ -44,12 +53,19 @@ def verify_corpus(directory: Path | str) -> Verification:
     for corpus in corpora:
         for number, entry in enumerate(corpus.entries):
             _check(corpus.shard(number), directory / entry.path, vocab_size=corpus.vocabulary.size)
+    overlap = find_split_overlap(*corpora)
+    if overlap.equal:
+        raise DataError(
+            f"{directory}: {overlap.to_text()} (the first is training document {overlap.equal[0]}); "
+            "build the corpus again with dedup_minhash_threshold=0.8"
+        )
     return Verification(
         corpus=directory,
         files=len(read_manifest(directory)),
         documents=sum(corpus.num_documents for corpus in corpora),
         sentences=sum(corpus.num_sentences for corpus in corpora),
         tokens=sum(corpus.num_tokens for corpus in corpora),
+        similar_documents=len(overlap.similar),
     )
 
 
@@ -68,8 +84,4 @@ def _check(shard: Shard, path: Path, *, vocab_size: int) -> None:
     ):
         if edges[0] != 0 or edges[-1] != end or np.any(edges[1:] <= edges[:-1]):
             raise DataError(f"{path / name}.npy: edges must increase from 0 to {end}; build the corpus again")
-    highest = int(shard.tokens.max())
-    if highest >= vocab_size:
-        raise DataError(
-            f"{path / 'tokens.npy'}: found token id {highest}, expected ids below {vocab_size}; build the corpus again"
-        )
+    check_token_ids(shard.tokens, path / "tokens.npy", vocab_size=vocab_size)

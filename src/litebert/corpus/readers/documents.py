@@ -1,6 +1,7 @@
 """Documents from files, globs, directories and data sets."""
 
 import glob
+import hashlib
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -26,6 +27,16 @@ class Document:
     """Lines in order: sentences, or paragraphs that are split into sentences later."""
     continues: bool = False
     """Whether it is a further part of the previous document, which was too long for one shard."""
+    first_part_digest: bytes | None = None
+    """Digest of the first part, if it is a further part: it decides the split, so that all parts are in the same."""
+
+    def digest(self) -> bytes:
+        """Digest of the text."""
+        return hashlib.blake2b(self.text().encode("utf-8", "replace"), digest_size=16).digest()
+
+    def text(self) -> str:
+        """The lines as one text."""
+        return "\n".join(self.sentences)
 
 
 def find_files(patterns: Iterable[str | Path], counts: Counter[str] | None = None) -> list[Path]:
@@ -106,16 +117,19 @@ def _documents(file: TextReader) -> Iterator[Document]:
     lines: list[str] = []
     size = first = 0
     continues = False
+    first_part_digest: bytes | None = None
     for number, line in file.lines():
         is_full = bool(line) and size >= file.settings.shard_bytes
         if lines and (line is None or is_full):
             file.counts["document parts" if continues else "documents read"] += 1
-            yield Document(f"{file.path}:{first}", tuple(lines), continues=continues)
+            document = Document(f"{file.path}:{first}", tuple(lines), continues, first_part_digest)
+            yield document
+            first_part_digest = (first_part_digest or document.digest()) if is_full else None
             lines, size, continues = [], 0, is_full
         if line:
             first = first if lines else number
             lines.append(line)
             size += len(line.encode("utf-8"))
         elif line is None:
-            continues = False
+            continues, first_part_digest = False, None
     file.warn()

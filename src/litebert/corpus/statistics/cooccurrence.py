@@ -71,7 +71,7 @@ def cooccurrence_counts(corpus: Corpus, ranked: np.ndarray, contexts: int, *, ma
     rank = np.empty(len(ranked), dtype=np.int64)
     rank[ranked] = np.arange(len(ranked))
     for number in range(len(corpus.entries)):
-        tokens = corpus.shard(number).tokens[:max_tokens]
+        tokens = corpus.tokens(number)[:max_tokens]
         max_tokens -= len(tokens)
         for start in range(0, len(tokens), CHUNK_TOKENS):
             ranks = rank[tokens[start : start + CHUNK_TOKENS]]

@@ -158,8 +158,8 @@ def count_text(corpus: Corpus) -> TextStatistics:
     shards = [corpus.shard(number) for number in range(len(corpus.entries))]
     vocabulary = corpus.vocabulary
     occurrences = np.zeros(vocabulary.size, np.int64)
-    for shard in shards:
-        occurrences += np.bincount(shard.tokens, minlength=vocabulary.size)
+    for number in range(len(shards)):
+        occurrences += np.bincount(corpus.tokens(number), minlength=vocabulary.size)
     return TextStatistics(
         tokens=int(occurrences.sum()),
         unknown_tokens=int(occurrences[vocabulary.unk_id]),

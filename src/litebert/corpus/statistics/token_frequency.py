@@ -14,7 +14,7 @@ def token_counts(corpus: Corpus, *, max_tokens: int = MAX_COUNTED_TOKENS) -> np.
     for number in range(len(corpus.entries)):
         if counts.sum() >= max_tokens:
             break
-        counts += np.bincount(corpus.shard(number).tokens[:max_tokens], minlength=len(counts))
+        counts += np.bincount(corpus.tokens(number)[:max_tokens], minlength=len(counts))
     return counts
 
 
