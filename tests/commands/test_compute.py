@@ -20,7 +20,7 @@ def test_compute_configures_the_encoder(small_config, monkeypatch, compiled, eve
     monkeypatch.setattr(Encoder, "compile_blocks", lambda self: calls.append(self))
     model = SentenceEmbedder(small_config)
     Compute(compile=compiled, activation_checkpoint_interval=every).apply(model)
-    assert model.encoder.checkpoint_every == every
+    assert model.encoder.activation_checkpoint_interval == every
     assert calls == [model.encoder] * compiled
 
 

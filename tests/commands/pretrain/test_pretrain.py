@@ -236,9 +236,9 @@ def test_nsp_is_trained_and_evaluated_under_its_own_name(corpus_directory, tmp_p
         ((), "masked language modelling and sentence-order prediction", "random", "nothing"),
         (("sampling.pairing=none",), "masked language modelling", "random", "nothing"),
         (
-            ("sampling.pairing=nsp", "init=neighbours", "freeze_duplicate_token_heads=true"),
+            ("sampling.pairing=nsp", "init=structured", "freeze_duplicate_token_heads=true"),
             "masked language modelling and next-sentence prediction",
-            "neighbours",
+            "structured",
             "query and key of the duplicate-token heads",
         ),
     ],
