@@ -169,7 +169,7 @@ def copy_bandwidth(seconds: float) -> float:
 def table(parts: list[Part], *, whole: float, rate: float, bandwidth: float) -> str:
     """For a person, in Markdown; milliseconds."""
     lines = [
-        "| part | ms | share | matmul at peak, ms | saved for backward, MiB | memory traffic at peak, ms | of peak matmul throughput |",
+        "| part | ms | share | matmul at peak, ms | saved for backward, MiB | traffic at peak, ms | of peak matmul |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     total = Part("whole step", whole, sum(part.flops for part in parts), sum(part.kept_bytes for part in parts))
