@@ -1,4 +1,4 @@
-"""Labelled tables by their names on the Hugging Face hub, through `datasets`. Before: a name. After: `delimited`.
+"""Labelled tables of the Hugging Face hub, through `datasets`.
 
 A name is `hf:OWNER/NAME[/CONFIG][:SPLIT]` or `hf:DIRECTORY[:SPLIT]`, such as `hf:nyu-mll/glue/mrpc:train`; without a
 split it is `train`.
