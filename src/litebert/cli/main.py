@@ -38,7 +38,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "sweep": ("sweep:sweep", "fine-tune with several seeds, or over a grid of settings, and compare"),
     "ensemble": ("ensemble:ensemble", "average the predictions of several fine-tuned models"),
     "predict": ("predict:predict", "answer for every row of a file: masked words, classes, values"),
-    "submit": ("glue_submission:submit", "answer the test files of GLUE and pack them for its leaderboard"),
+    "glue-submission": ("glue_submission:glue_submission", "predict the test files of GLUE for its leaderboard"),
     "convert": ("convert:convert", "read and write transformers and TensorFlow checkpoints"),
     "analyze curves": ("analyze:curves", "draw the curves of runs on one page"),
     "info": ("info:info", "parameters, FLOPs and memory of a preset or a model directory"),

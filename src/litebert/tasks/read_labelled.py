@@ -1,4 +1,4 @@
-"""Any labelled file → examples; its suffix decides the format."""
+"""Any labelled file → examples and a task; the suffix decides the format."""
 
 import logging
 from collections.abc import Sequence
@@ -7,11 +7,13 @@ from pathlib import Path
 from litebert.errors import ConfigError
 from litebert.settings import validate_not_given
 from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.metrics.metrics import check_metrics
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.data_checks import warn_duplicates
 from litebert.tasks.readers.hub_tables import hub_table, is_hub
 from litebert.tasks.readers.saved_task import SavedTask, resolve_columns
 from litebert.tasks.readers.tables import Table, read_table
+from litebert.tasks.task import Task
 from litebert.tasks.types.registry import get_task_type, task_types
 from litebert.tasks.types.task_type import ReadOptions, ReadResult, TaskType
 
@@ -44,6 +46,21 @@ def read_labelled(
         result = task_type.reader.read(table, columns, options)
     warn_duplicates(path, result.examples, result.lines)
     return _data(path, result, task_type.name, result.reason or reason)
+
+
+def task_for(data: LabelledData, text: Sequence[str | None], label: str, metrics: Sequence[str] = ()) -> Task:
+    """The task of some data; `text` and `label` are columns. Without `metrics`, those of its task type."""
+    task_type = get_task_type(data.task_type)
+    names = tuple(metrics) or task_type.metrics
+    check_metrics(names, applicable=task_type.all_metrics, num_labels=len(data.labels or ()))
+    return Task(
+        task_type=data.task_type,
+        text=tuple(column for column in text if column is not None),
+        label=label,
+        labels=data.labels,
+        metrics=names,
+        metric_for_best_model=names[0],
+    )
 
 
 def types_with_format(path: Path) -> list[TaskType]:

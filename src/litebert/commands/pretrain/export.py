@@ -9,8 +9,11 @@ from litebert.commands.model_card import model_card
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.run_directory import RunDirectory
-from litebert.model.io.model_directory import save_model
+from litebert.model.config import ModelConfig
+from litebert.model.io.model_directory import load_weights, save_model
+from litebert.model.io.model_spec import ModelSpec
 from litebert.tokenization.tokenizer import Tokenizer
+from litebert.training.checkpointing.state_tensors import model_tensors
 
 
 def export(
@@ -33,6 +36,12 @@ def export(
     write_curve_page([directory.path], directory.curves)
     directory.finish(result)
     shutil.rmtree(directory.best, ignore_errors=True)
+
+
+def whole_model(model: nn.Module, config: ModelConfig) -> nn.Module:
+    """The pretraining model with all its weights on the CPU, however it is distributed; every process must call."""
+    description = ModelSpec.parse({"model": "ForPretraining", "config": config.to_dict()}, where="model")
+    return load_weights(description, model_tensors(model), where="the trained model")
 
 
 def _card(result: PretrainResult, run: PretrainRun, model: nn.Module) -> str:

@@ -1,13 +1,13 @@
 """Pretraining, start to finish. Before: a corpus from `corpus build`. After: a run directory with a model in it."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from torch import nn
 
-from litebert.commands.pretrain.best_model import BestModel, whole_model
-from litebert.commands.pretrain.export import export
+from litebert.commands.best_model import BestModel, Record, evaluation_file
+from litebert.commands.pretrain.export import export, whole_model
 from litebert.commands.pretrain.held_out import HeldOut
 from litebert.commands.pretrain.held_out_scores import HeldOutScores
 from litebert.commands.pretrain.pretrain_result import PretrainResult
@@ -17,12 +17,11 @@ from litebert.commands.pretrain.pretraining_objective import PretrainingObjectiv
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.sampling.mlm_probability import LinearSchedule
 from litebert.corpus.statistics.token_frequency import unigram_entropy
-from litebert.model.io.model_directory import load_model
+from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.model_stats import flops_per_token
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext, distributed_context
 from litebert.training.monitoring.events import Listener
-from litebert.training.protocols import Number
 from litebert.training.trainer import Trainer
 
 logger = logging.getLogger(__name__)
@@ -47,6 +46,7 @@ def _train(
     model = start.model(directory, world).to(world.device)
     held_out = _held_out(run, world)
     before = _start_scores(directory, model, held_out) if held_out else None
+    best = _best_model(run, held_out, directory, tokenizer) if held_out else None
     trainer = Trainer(
         model,
         objective=PretrainingObjective(run.examples.pairing),
@@ -58,9 +58,9 @@ def _train(
             "corpus": start.corpus.fingerprint,
             "tokenizer": tokenizer.fingerprint,
         },
-        evaluate=_evaluation(run, held_out, directory, tokenizer) if held_out else None,
+        evaluate=best.evaluate if best else held_out.measure if held_out else None,
         baselines={"mlm": unigram_entropy(start.corpus)},
-        listeners=listeners,
+        listeners=[best, *listeners] if best else listeners,
         flops_per_token=_training_flops(run),
     )
     # All that the settings name is open now and fits together; so far nothing was written.
@@ -76,20 +76,22 @@ def _train(
     return result
 
 
-def _evaluation(
-    run: PretrainRun, held_out: HeldOut, directory: RunDirectory, tokenizer: Tokenizer
-) -> Callable[[nn.Module], Mapping[str, Number]]:
-    """What the trainer calls: the measurements, with the best model kept where one is to be selected."""
+def _best_model(run: PretrainRun, held_out: HeldOut, directory: RunDirectory, tokenizer: Tokenizer) -> BestModel | None:
+    """Saves the best model, if the settings select one."""
     if run.metric_for_best_model is None:
-        return held_out.measure
+        return None
     return BestModel(
-        held_out.measure,
-        metric_for_best_model=run.metric_for_best_model,
+        lambda model: {"metrics": dict(held_out.measure(model))},
+        metric=run.metric_for_best_model,
         directory=directory.best,
-        config=run.model,
         world=held_out.world,
-        extra_files=tokenizer.files(),
+        save=lambda model, record: _save_best(model, record, directory, tokenizer),
+        gather=lambda model: whole_model(model, run.model),
     )
+
+
+def _save_best(model: nn.Module, record: Record, directory: RunDirectory, tokenizer: Tokenizer) -> None:
+    save_model(model, directory.best, extra_files={**tokenizer.files(), **evaluation_file(record)})
 
 
 def _training_flops(run: PretrainRun) -> float:

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from litebert.commands.compute import Compute
-from litebert.commands.pretrain.best_model import SelectBy
 from litebert.commands.pretrain.held_out import PairTask
 from litebert.commands.recipes import load_recipe, resolved_model
 from litebert.corpus.format.shards import Corpus
@@ -20,6 +19,7 @@ from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.train_settings import TrainSettings
 
 Weight = Annotated[float, Field(gt=0)]
+SelectBy = Literal["loss", "mlm_accuracy", "mlm_loss", "sop_accuracy", "nsp_accuracy"]
 
 
 class PretrainRun(Settings):

@@ -115,7 +115,7 @@ def _command(run: FinetuneRun, recipe: Path) -> str:
         words += ["--dev", data.pop("dev")] if isinstance(data["dev"], str) else []
         usual = LabelledFiles(train=run.data.train).to_dict()
     else:
-        words += ["--task", data.pop("task"), "--data", data.pop("directory")]
-        usual = {"dev": "dev", "files": {}}
+        words += ["--task", data.pop("task"), "--task-dir", data.pop("directory")]
+        usual = {"dev": "dev", "split_files": {}}
     words += [f"data.{name}={json.dumps(value)}" for name, value in data.items() if value != usual[name]]
     return shlex.join([*words, "--out", "RUN"])

@@ -36,7 +36,7 @@ class BootstrapDifference:
 def bootstrap_differences(
     metric: str, predictions: Any, others: Sequence[Any], targets: Any
 ) -> list[BootstrapDifference]:
-    """The difference of `predictions` [N] to each of `others` [N], given `targets` [N], all as the metric takes them."""
+    """The difference of `predictions` [N] to each of `others` [N], given `targets` [N], as the metric takes them."""
     measures = [_resampled(metric, each, targets) for each in (predictions, *others)]
     scores = [METRICS[metric].measure(each, targets) for each in (predictions, *others)]
     samples = np.array([[measure(rows) for measure in measures] for rows in _draws(len(targets))]).T

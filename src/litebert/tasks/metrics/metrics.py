@@ -123,7 +123,7 @@ def measure(names: Iterable[str], predictions: Any, labels: Any) -> dict[str, fl
 
 
 def wilson_interval(correct: int, total: int, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Bounds of the true accuracy at this confidence, given `correct` of `total` > 0 predictions. Source: Wilson (1927)."""
+    """Bounds of the true accuracy, given `correct` of `total` > 0 predictions. Source: Wilson (1927)."""
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     share, spread = correct / total, z * z / total
     center = (share + spread / 2) / (1 + spread)

@@ -4,10 +4,11 @@ A task type is one object. Fine-tuning, evaluation, prediction and ensembles use
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -44,8 +45,17 @@ class InputSettings(Settings):
         """The settings in a model directory; `max_length` is the longest sequence the model reads."""
         return cls(max_length=max_length)
 
-    def model_files(self, metrics: Mapping[str, float]) -> dict[str, bytes]:
-        """Files of the model directory from which `stored` reads the settings; `metrics` are those of the model."""
+    @classmethod
+    def of_ensemble(cls, members: Sequence[Self]) -> Self:
+        """The settings of an ensemble."""
+        return members[0]
+
+    def with_metrics(self, metrics: Mapping[str, float]) -> Self:
+        """The settings with what an evaluation has chosen."""
+        return self
+
+    def model_files(self) -> dict[str, bytes]:
+        """Files of the model directory from which `stored` reads the settings."""
         return {}
 
     def to_bytes(self) -> bytes:
@@ -158,17 +168,19 @@ class ErrorExample:
     is_correct: bool
 
 
-class Result(Protocol):
+class Result(ABC):
     """A prediction for users: label names instead of indices, text instead of positions."""
 
+    __slots__ = ()
+
+    @abstractmethod
     def to_record(self) -> dict[str, Any]:
         """The columns that `predict` adds to an input row; `prediction` is the first."""
-        ...
 
     @property
     def counts(self) -> dict[str, int]:
         """Numbers that `predict` adds up over all rows, such as entities."""
-        ...
+        return {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -35,6 +35,7 @@ from litebert.tasks.types.task_type import (
     Loss,
     ReadOptions,
     ReadResult,
+    Result,
     Scored,
     TaskType,
 )
@@ -49,7 +50,7 @@ from litebert.tasks.types.text_examples import (
 
 
 @dataclass(frozen=True, slots=True)
-class Classification:
+class Classification(Result):
     """The predicted label of one text."""
 
     label: str
@@ -60,11 +61,6 @@ class Classification:
     def to_record(self) -> dict[str, Any]:
         """Label and probabilities."""
         return {"prediction": self.label, "probability": self.probability, "probabilities": self.probabilities}
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Nothing to add up."""
-        return {}
 
 
 def decode_class(

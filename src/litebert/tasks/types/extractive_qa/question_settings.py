@@ -1,10 +1,11 @@
-"""How questions are encoded and answers are chosen. The defaults are the flags of run_squad_v1.py and run_squad_v2.py."""
+"""How questions are encoded and answers chosen; the defaults are the flags of run_squad_v1.py and run_squad_v2.py."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, Self
 
+import numpy as np
 from pydantic import Field
 
 from litebert.files import read_json_object
@@ -56,9 +57,21 @@ class QuestionSettings(InputSettings):
             return cls(max_length=min(max_length, cls().max_length))
         return cls.parse(read_json_object(path, if_missing="download the model directory again"), where=str(path))
 
-    def model_files(self, metrics: Mapping[str, float]) -> dict[str, bytes]:
-        """The settings with the threshold of the evaluation, if it has one."""
-        return {FILE: self.model_copy(update={"no_answer_threshold": metrics.get(THRESHOLD)}).to_bytes()}
+    @classmethod
+    def of_ensemble(cls, members: Sequence[Self]) -> Self:
+        """The settings of the first member, with the mean threshold if all members have one."""
+        thresholds = [member.no_answer_threshold for member in members]
+        chosen = [threshold for threshold in thresholds if threshold is not None]
+        mean = float(np.mean(chosen)) if len(chosen) == len(thresholds) else None
+        return members[0].model_copy(update={"no_answer_threshold": mean})
+
+    def with_metrics(self, metrics: Mapping[str, float]) -> Self:
+        """The settings with the threshold of an evaluation, if it has one."""
+        return self.model_copy(update={"no_answer_threshold": metrics.get(THRESHOLD)})
+
+    def model_files(self) -> dict[str, bytes]:
+        """The settings as JSON."""
+        return {FILE: self.to_bytes()}
 
     def threshold(self, given: float | None = None) -> NoAnswerThreshold:
         """The threshold for prediction: `given`, the one chosen in fine-tuning, or 0, where both are equally likely."""

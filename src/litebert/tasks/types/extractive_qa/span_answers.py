@@ -12,6 +12,7 @@ import numpy as np
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from litebert.tasks.types.extractive_qa.questions import Question
 from litebert.tasks.types.extractive_qa.span_scores import SpanScores
+from litebert.tasks.types.task_type import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ NO_SPAN: Final = SpanAnswer("", 0, 0, probability=1.0, start_score=-1e6, end_sco
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Result):
     """The answer to a question."""
 
     text: str

@@ -124,7 +124,7 @@ class EncodedQuestions:
         self._pad_id = tokenizer.pad_id
         contexts = list(dict.fromkeys(question.context for question in questions))
         encoded = tokenizer.encode_batch_with_offsets(contexts)
-        by_context = {context: build_document(context, *pair) for context, pair in zip(contexts, encoded, strict=True)}
+        by_context = {context: _document(context, *pair) for context, pair in zip(contexts, encoded, strict=True)}
         self.documents = [by_context[question.context] for question in questions]
         """The document of each question."""
         limit = min(settings.max_query_length, settings.max_length // 2)
@@ -211,7 +211,7 @@ def windows_of(
     return windows
 
 
-def build_document(context: str, ids: Sequence[int], offsets: Sequence[Span]) -> Document:
+def _document(context: str, ids: Sequence[int], offsets: Sequence[Span]) -> Document:
     edges = np.array(offsets, dtype=np.int32).reshape(-1, 2)
     return Document(context, np.array(ids, np.int32), edges[:, 0], edges[:, 1])
 

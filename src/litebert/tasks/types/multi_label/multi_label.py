@@ -35,6 +35,7 @@ from litebert.tasks.types.task_type import (
     LossSums,
     ReadOptions,
     ReadResult,
+    Result,
     Scored,
     TaskType,
 )
@@ -53,7 +54,7 @@ MULTI_LABEL_THRESHOLD: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class MultiLabelPrediction:
+class MultiLabelPrediction(Result):
     """The predicted labels of one text, possibly none."""
 
     labels: tuple[str, ...]
@@ -67,11 +68,6 @@ class MultiLabelPrediction:
             "labels": list(self.labels),
             "probabilities": self.probabilities,
         }
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Nothing to add up."""
-        return {}
 
 
 def _guess(table: Table, columns: Columns) -> str | None:

@@ -25,6 +25,7 @@ from litebert.tasks.types.task_type import (
     ExampleReader,
     InputSettings,
     Loss,
+    Result,
     Scored,
     TaskType,
 )
@@ -32,7 +33,7 @@ from litebert.tasks.types.text_examples import num_examples, sequence_logits
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Result):
     """The best option."""
 
     index: int
@@ -52,11 +53,6 @@ class Choice:
             "probability": self.probability,
             "probabilities": list(self.probabilities),
         }
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Nothing to add up."""
-        return {}
 
 
 def _guess(table: Table, columns: Columns) -> str | None:

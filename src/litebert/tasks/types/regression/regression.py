@@ -30,6 +30,7 @@ from litebert.tasks.types.task_type import (
     LossSums,
     ReadOptions,
     ReadResult,
+    Result,
     Scored,
     TaskType,
 )
@@ -46,7 +47,7 @@ from litebert.tasks.types.text_examples import (
 
 
 @dataclass(frozen=True, slots=True)
-class Regression:
+class Regression(Result):
     """The predicted score of one text."""
 
     value: float
@@ -54,11 +55,6 @@ class Regression:
     def to_record(self) -> dict[str, Any]:
         """The score."""
         return {"prediction": self.value}
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Nothing to add up."""
-        return {}
 
 
 def _guess(table: Table, columns: Columns) -> str | None:

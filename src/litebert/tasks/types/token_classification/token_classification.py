@@ -23,6 +23,7 @@ from litebert.tasks.types.task_type import (
     InputSettings,
     Loss,
     LossSums,
+    Result,
     Scored,
     TaskType,
 )
@@ -50,7 +51,7 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenPrediction:
+class TokenPrediction(Result):
     """A label for each word of a sentence."""
 
     labels: tuple[str, ...]
