@@ -81,7 +81,7 @@ def test_several_models_answer_as_their_ensemble_does(models, tmp_path):
 
 def test_what_an_ensemble_wrote_is_packed_beside_what_models_answer(models, tmp_path):
     data, answers = write_mnli(write_cola(tmp_path)), tmp_path / "CoLA.tsv"
-    ensemble(models["cola"], data, task=BenchmarkSplit("cola", "test"), out=answers)
+    ensemble(models["cola"], data, task=BenchmarkSplit(task="cola", split="test"), out=answers)
     result = submit_glue({"mnli": models["mnli"]}, data, tmp_path / "glue.zip", answers=[answers])
     assert packed(tmp_path / "glue.zip")["CoLA.tsv"] == answers.read_text()
     assert set(result.files) == {"CoLA.tsv", "MNLI-m.tsv", "MNLI-mm.tsv", "AX.tsv"}
@@ -98,7 +98,7 @@ def test_what_an_ensemble_wrote_is_packed_beside_what_models_answer(models, tmp_
 )
 def test_each_file_of_the_archive_comes_from_one_place(models, tmp_path, name, tasks, times, message):
     data, answers = write_cola(tmp_path), tmp_path / name
-    ensemble(models["cola"][:1], data, task=BenchmarkSplit("cola", "test"), out=answers)
+    ensemble(models["cola"][:1], data, task=BenchmarkSplit(task="cola", split="test"), out=answers)
     with pytest.raises(ConfigError, match=message):
         submit_glue({task: models[task] for task in tasks}, data, tmp_path / "x.zip", answers=[answers] * times)
 
@@ -124,7 +124,7 @@ def test_a_directory_without_test_files_is_refused(models, tmp_path):
 def test_files_of_ones_own_are_answered_in_place_of_the_published_ones(models, tmp_path):
     data, own = write_mnli(write_cola(tmp_path)), tmp_path / "few.tsv"
     own.write_text("index\tsentence\n7\tthe film was good\n")
-    files = [BenchmarkSplit("cola", "test", str(own))]
+    files = [BenchmarkSplit(task="cola", split="test", file=str(own))]
     result = submit_glue(models, data, tmp_path / "glue.zip", files=files)
     assert result.files == {"CoLA.tsv": 1, "MNLI-m.tsv": 36, "MNLI-mm.tsv": 36, "AX.tsv": 1}
     (tmp_path / "CoLA.tsv").write_text(packed(tmp_path / "glue.zip")["CoLA.tsv"])
@@ -135,8 +135,8 @@ def test_files_of_ones_own_are_answered_in_place_of_the_published_ones(models, t
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        (BenchmarkSplit("cola", "dev", "x.tsv"), "cola.dev is no test file of GLUE; give TASK.PART=FILE"),
-        (BenchmarkSplit("mnli", "test", "x.tsv"), "nothing answers x.tsv; give mnli=MODEL too"),
+        (BenchmarkSplit(task="cola", split="dev", file="x.tsv"), "cola.dev is no test file of GLUE; give TASK.PART=FILE"),
+        (BenchmarkSplit(task="mnli", split="test", file="x.tsv"), "nothing answers x.tsv; give mnli=MODEL too"),
     ],
 )
 def test_a_file_of_ones_own_that_nothing_answers_is_refused(models, tmp_path, part, message):

@@ -68,35 +68,35 @@ def test_pairs_are_read_as_pairs(saved):
 
 
 def test_a_regression_gives_a_number_for_each_text(saved):
-    scores = Predictor.load(saved["regressor"]).score(TEXTS)
+    scores = Predictor.load(saved["regressor"]).regress(TEXTS)
     assert len(scores) == len(TEXTS)
     assert all(isinstance(score, float) for score in scores)
 
 
 def test_several_labels_are_those_at_least_as_likely_as_not(saved):
-    for answer in Predictor.load(saved["several"]).label(TEXTS):
+    for answer in Predictor.load(saved["several"]).classify_multi_label(TEXTS):
         assert list(answer.probabilities) == ["long", "dull", "loud"]
         assert answer.labels == tuple(name for name, value in answer.probabilities.items() if value >= 0.5)
 
 
 def test_the_choice_is_the_likeliest_option(saved):
     questions = [("the film was good", "it was _", ["good", "bad", "long"]), ("a", None, ["x", "y", "z"])]
-    for answer in Predictor.load(saved["chooser"]).choose(questions):
+    for answer in Predictor.load(saved["chooser"]).multiple_choice(questions):
         assert sum(answer.probabilities) == pytest.approx(1)
         assert answer.probability == max(answer.probabilities) == answer.probabilities["ABC".index(answer.letter)]
 
 
 def test_every_word_gets_a_tag_however_long_the_sentence(saved):
     words = ["wonderful", "film"] * 60
-    short, long = Predictor.load(saved["tagger"]).tag([["the", "film"], words])
-    assert (len(short.tags), len(long.tags)) == (2, 120)
+    short, long = Predictor.load(saved["tagger"]).classify_tokens([["the", "film"], words])
+    assert (len(short.labels), len(long.labels)) == (2, 120)
     for entity in long.entities:
         assert entity.text == " ".join(words[entity.start : entity.end])
 
 
 def test_no_texts_give_no_answers(saved):
     assert Predictor.load(saved["classifier"]).classify([]) == []
-    assert Predictor.load(saved["regressor"]).score([]) == []
+    assert Predictor.load(saved["regressor"]).regress([]) == []
 
 
 def test_bf16_answers_nearly_as_fp32(saved):
@@ -126,14 +126,14 @@ def test_threads_are_those_asked_for(saved):
             r"classify: this model is a ForMaskedLM; it answers by 'fill",
         ),
         ("classifier", lambda model: model.fill_mask("[MASK]"), r"it answers by 'classify'"),
-        ("classifier", lambda model: model.score(["a"]), r"it answers by 'classify'"),
+        ("classifier", lambda model: model.regress(["a"]), r"it answers by 'classify'"),
         ("regressor", lambda model: model.classify(["a"]), r"it answers by 'score'"),
         ("several", lambda model: model.classify(["a"]), r"it answers by 'label'"),
-        ("tagger", lambda model: model.tag(["some words"]), r"expected lists of words, found a text"),
-        ("tagger", lambda model: model.tag([[]]), r"one of them has no words"),
+        ("tagger", lambda model: model.classify_tokens(["some words"]), r"expected lists of words, found a text"),
+        ("tagger", lambda model: model.classify_tokens([[]]), r"one of them has no words"),
         (
             "chooser",
-            lambda model: model.choose([("a", None, ["x", "y"]), ("b", None, ["x", "y", "z"])]),
+            lambda model: model.multiple_choice([("a", None, ["x", "y"]), ("b", None, ["x", "y", "z"])]),
             r"some have more options than others",
         ),
         ("classifier", lambda model: model.classify("a text"), r"expected a list of texts, found one text"),

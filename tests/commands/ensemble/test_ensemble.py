@@ -249,20 +249,20 @@ def test_runs_and_checkpoints_are_members_too(tiny_tokenizer, tmp_path):
 def test_a_published_task_is_scored_and_answered(classifiers, tmp_path):
     data = write_cola(tmp_path / "glue")
     members = classifiers(2, labels=("0", "1"))
-    single = ensemble(members[:1], data, task=BenchmarkSplit("cola", "dev")).score.evaluation
+    single = ensemble(members[:1], data, task=BenchmarkSplit(task="cola", split="dev")).score.evaluation
     assert single.metrics == evaluate_official(members[0], "cola", data).parts["dev"].metrics
-    result = ensemble(members, data, task=BenchmarkSplit("cola", "test"), out=tmp_path / "CoLA.tsv")
+    result = ensemble(members, data, task=BenchmarkSplit(task="cola", split="test"), out=tmp_path / "CoLA.tsv")
     assert result.score is None
     assert (tmp_path / "CoLA.tsv").read_text().startswith("index\tprediction\n0\t")
     assert "36 rows answered" in result.to_text()
-    ensemble(members, data, task=BenchmarkSplit("cola", "dev"), out=tmp_path / "dev.tsv")
+    ensemble(members, data, task=BenchmarkSplit(task="cola", split="dev"), out=tmp_path / "dev.tsv")
     assert (tmp_path / "dev.tsv").read_text().splitlines()[1].startswith("0\t")
 
 
 def test_race_is_scored_by_level_and_answered(tiny_tokenizer, tmp_path):
     data = write_race(tmp_path / "race")
     members = [save_member("choices.jsonl", tiny_tokenizer, tmp_path / f"m{seed}", seed) for seed in range(2)]
-    result = ensemble(members, data, task=BenchmarkSplit("race", "dev"), out=tmp_path / "race.json")
+    result = ensemble(members, data, task=BenchmarkSplit(task="race", split="dev"), out=tmp_path / "race.json")
     assert {part.name for part in result.score.evaluation.by_slice} <= {"middle", "high"}
     assert set(json.loads((tmp_path / "race.json").read_text()).values()) <= set("ABCD")
 
@@ -283,7 +283,7 @@ def test_members_that_do_not_fit_are_refused(classifiers, tiny_tokenizer, opinio
         with pytest.raises(ConfigError, match=message):
             ensemble(members, opinions)
     with pytest.raises(ConfigError, match="but CoLA is classification with 0, 1"):
-        ensemble([member], write_cola(tmp_path / "glue"), task=BenchmarkSplit("cola", "dev"))
+        ensemble([member], write_cola(tmp_path / "glue"), task=BenchmarkSplit(task="cola", split="dev"))
 
 
 def test_what_cannot_be_written_or_scored_is_refused_before_the_work(classifiers, tiny_tokenizer, opinions, tmp_path):

@@ -36,7 +36,7 @@ def test_a_file_is_scored_with_the_labels_of_the_model(save, tmp_path):
 
 def test_columns_that_are_named_are_scored_though_the_file_has_those_of_training(save, tmp_path):
     model = save(ForSequenceClassification, labels=("bad", "good"))
-    (model / "columns.json").write_text('{"text": "review", "text_pair": null, "label": "verdict"}')
+    (model / "task.json").write_text('{"text": "review", "text_pair": null, "label": "verdict"}')
     rows = ["film,bad,music,good", "film,bad,music,bad"]
     (tmp_path / "dev.csv").write_text("\n".join(["review,verdict,text,label", *rows]) + "\n")
     kept, named = (

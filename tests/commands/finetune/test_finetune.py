@@ -68,7 +68,7 @@ def parsed(settings, **changes):
 def test_a_run_learns_and_leaves_the_best_model_with_its_figures(settings, tmp_path):
     result = finetune(parsed(settings), tmp_path / "run")
     assert result.best["metrics"]["accuracy"] > 0.9
-    assert (result.kind, result.train_examples, result.steps) == ("classification", 36, 40)
+    assert (result.task_type, result.train_examples, result.steps) == ("classification", 36, 40)
     evaluation = json.loads((result.model / "evaluation.json").read_text())
     assert evaluation == json.loads(json.dumps(result.best))
     assert sum(map(sum, evaluation["confusion_matrix"])) == evaluation["examples"] == 36
@@ -95,10 +95,10 @@ def test_transformers_loads_the_result_with_the_same_answers(settings, tmp_path)
 def test_a_regression_learns_scores(settings, tmp_path):
     write_opinions(tmp_path / "train.tsv", labels=(0.5, 4.5))
     result = finetune(parsed(settings), tmp_path / "run")
-    assert result.kind == "regression"
+    assert result.task_type == "regression"
     assert set(result.best["metrics"]) == {"pearson", "spearman"}
     assert result.best["metrics"]["pearson"] > 0.9
-    good, bad = Predictor.load(result.model).score(["the film was good", "the music was bad"])
+    good, bad = Predictor.load(result.model).regress(["the film was good", "the music was bad"])
     assert good > bad
 
 
@@ -244,7 +244,7 @@ def test_the_recipe_takes_given_values_and_overrides():
 
 def test_a_misspelt_setting_is_refused():
     with pytest.raises(ConfigError, match="did you mean 'batch_size'"):
-        load_finetune_config("classification", ["batchsize=3"], given={"model": "m", "data": {"train": "t.csv"}})
+        load_finetune_config("default", ["batchsize=3"], given={"model": "m", "data": {"train": "t.csv"}})
 
 
 def test_sharding_is_refused(settings):

@@ -10,7 +10,7 @@ from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification, ForTokenClassification
-from litebert.tasks.readers.conll import read_conll
+from litebert.tasks.types.token_classification.conll import read_conll
 
 SENTENCES = [["EU", "rejects", "German", "lamb"], ["Peter"]]
 FILES = {
@@ -30,7 +30,7 @@ def tagger(tiny_tokenizer, small_config, tmp_path_factory):
 
 @pytest.fixture
 def expected(tagger):
-    return Predictor.load(tagger).tag(SENTENCES)
+    return Predictor.load(tagger).classify_tokens(SENTENCES)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -39,7 +39,7 @@ def test_the_tag_is_one_more_column_of_the_lines_as_they_were(tagger, expected, 
     source.write_bytes(FILES[name].encode())
     result = predict_words(tagger, source, output)
     before, after = FILES[name].splitlines(), output.read_text().splitlines()
-    tags = iter(tag for answer in expected for tag in answer.tags)
+    tags = iter(tag for answer in expected for tag in answer.labels)
     for old, new in zip(before, after, strict=True):
         is_word = old and not old.startswith("-DOCSTART-")
         assert new.split() == [*old.split(), *([next(tags)] if is_word else [])]
@@ -56,8 +56,8 @@ def test_columns_with_tags_are_read_as_the_tagged_words(tagger, expected, tmp_pa
     predict_words(tagger, source, output)
     data = read_conll(output, labels=("O", "B-X", "I-X"))
     assert [list(example.words) for example in data.examples] == SENTENCES
-    assert [tuple(data.labels[tag] for tag in example.tags) for example in data.examples] == [
-        answer.tags for answer in expected
+    assert [tuple(data.labels[tag] for tag in example.labels) for example in data.examples] == [
+        answer.labels for answer in expected
     ]
 
 
@@ -68,7 +68,7 @@ def test_a_table_has_a_word_a_row(tagger, expected, tmp_path, ending, separator)
     with (tmp_path / f"out{ending}").open(newline="") as file:
         rows = list(csv.DictReader(file, delimiter=separator))
     assert [row["word"] for row in rows] == [word for words in SENTENCES for word in words]
-    assert [row["prediction"] for row in rows] == [tag for answer in expected for tag in answer.tags]
+    assert [row["prediction"] for row in rows] == [tag for answer in expected for tag in answer.labels]
     assert [row["sentence"] for row in rows] == ["1", "1", "1", "1", "2"]
 
 
@@ -77,8 +77,8 @@ def test_json_lines_have_a_sentence_a_row(tagger, expected, tmp_path):
     predict_words(tagger, tmp_path / "in.iob", tmp_path / "out.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["text"] for row in rows] == SENTENCES
-    assert [row["tags"] for row in rows] == [list(answer.tags) for answer in expected]
-    assert [row["prediction"] for row in rows] == [" ".join(answer.tags) for answer in expected]
+    assert [row["tags"] for row in rows] == [list(answer.labels) for answer in expected]
+    assert [row["prediction"] for row in rows] == [" ".join(answer.labels) for answer in expected]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from litebert.errors import DataError
 from litebert.files import MANIFEST, fsync_directory, sha256, translate_os_errors, write_json
 from litebert.tasks.output_formats import OutputFormat
 from litebert.tasks.types.task_type import Result
@@ -63,28 +64,28 @@ def write_predictions(
     rows, counts = (state["rows"], Counter(state["counts"])) if state else (0, Counter[str]())
     with translate_os_errors(output):
         output.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("r+b" if state else "wb") as file:
-            file.seek(state["bytes"] if state else 0)
-            file.truncate()
-            for window in windows(rows):
-                results = predict(window.examples)
-                file.write(output_format.render(window.rows, results).encode())
-                rows += len(results)
-                for result in results:
-                    counts.update(result.counts)
-                _fsync(file)
-                write_json(
-                    state_file,
-                    {
+        try:
+            with partial.open("r+b" if state else "wb") as file:
+                file.seek(state["bytes"] if state else 0)
+                file.truncate()
+                for window in windows(rows):
+                    results = predict(window.examples)
+                    file.write(output_format.render(window.rows, results).encode())
+                    rows += len(results)
+                    for result in results:
+                        counts.update(result.counts)
+                    _save_state(state_file, file, {
                         "fingerprint": fingerprint,
                         "rows": rows,
-                        "bytes": file.tell(),
                         "counts": dict(counts),
                         "format": output_format.state,
-                    },
-                )
-            file.write(output_format.finish().encode())
-            _fsync(file)
+                    })
+                file.write(output_format.finish().encode())
+                _fsync(file)
+        except DataError:  # a corrected input is another input
+            partial.unlink(missing_ok=True)
+            state_file.unlink(missing_ok=True)
+            raise
         partial.replace(output)
         fsync_directory(output.parent)
         state_file.unlink(missing_ok=True)
@@ -114,6 +115,12 @@ def _read_state(state_file: Path, partial: Path, fingerprint: str) -> dict[str, 
         logger.info("%s: input, model or settings have changed since it was interrupted; starting again", partial)
         return None
     return state
+
+
+def _save_state(path: Path, file: Any, state: dict[str, Any]) -> None:
+    """Write the state after everything it describes is on disk."""
+    _fsync(file)
+    write_json(path, {**state, "bytes": file.tell()})
 
 
 def _fsync(file: Any) -> None:

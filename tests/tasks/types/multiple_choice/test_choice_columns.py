@@ -1,18 +1,18 @@
-"""Options and the right one of them, however they are written."""
+"""Options and the correct one in tables."""
 
 import json
 
 import pytest
 
-from litebert.tasks.readers.choice_columns import option_columns, right_option
+from litebert.tasks.types.multiple_choice.choice_columns import option_columns, correct_option
 from litebert.tasks.readers.tables import read_table
 
 OPTIONS = ("red", "blue", "green")
 
 
 @pytest.mark.parametrize(("value", "index"), [("A", 0), ("C", 2), ("0", 0), (" 2 ", 2), ("blue", 1)])
-def test_the_right_option_is_a_letter_a_number_from_zero_or_its_text(value, index):
-    assert right_option(value, OPTIONS, where="x") == index
+def test_correct_option_is_a_letter_an_index_or_a_text(value, index):
+    assert correct_option(value, OPTIONS, where="x") == index
 
 
 @pytest.mark.parametrize(
@@ -25,13 +25,13 @@ def test_the_right_option_is_a_letter_a_number_from_zero_or_its_text(value, inde
         (("text", "optional", "answers"), ()),
     ],
 )
-def test_columns_of_options_are_known_by_their_names(tmp_path, columns, found):
+def test_option_columns_are_found_by_their_names(tmp_path, columns, found):
     path = tmp_path / "x.csv"
     path.write_text(",".join(columns) + "\n" + ",".join("x" for _ in columns) + "\n")
     assert option_columns(read_table(path)) == found
 
 
-def test_one_column_may_hold_them_all(tmp_path):
+def test_option_columns_may_be_one_column_with_lists(tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps({"text": "a", "choices": ["x", "y"], "label": 0}) + "\n")
     assert option_columns(read_table(path)) == ("choices",)

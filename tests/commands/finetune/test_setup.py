@@ -12,7 +12,7 @@ from support.labelled_files import write_opinions
 
 def said_of(caplog, data, **settings):
     with caplog.at_level(logging.WARNING, "litebert"):
-        read_data(load_finetune_config("classification", given={"model": "m", "data": data, **settings}))
+        read_data(load_finetune_config("default", given={"model": "m", "data": data, **settings}))
     return caplog.messages
 
 

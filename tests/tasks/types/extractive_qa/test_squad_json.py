@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from litebert.errors import DataError
-from litebert.tasks.readers.squad_json import read_squad, read_squad_questions
+from litebert.tasks.types.extractive_qa.squad_json import read_squad, read_squad_questions
 from support.question_builders import CONTEXT, QUESTIONS, squad_json, write_squad
 
 
@@ -17,28 +17,24 @@ def edited(change):
     return content
 
 
-def test_a_right_file_is_read_as_it_is(tmp_path, caplog):
-    caplog.set_level(logging.INFO)
-    data = read_squad(write_squad(tmp_path / "dev.json", squad_json(*QUESTIONS)))
-    assert data.examples == QUESTIONS
-    assert data.kind == "answerability"
-    assert "4 questions, answerability (1 of 4 questions have no answer)" in caplog.text
+def test_squad_json_is_read_in_order(tmp_path):
+    assert read_squad(write_squad(tmp_path / "dev.json", squad_json(*QUESTIONS))) == QUESTIONS
 
 
-def test_the_layout_of_1_1_needs_no_is_impossible(tmp_path):
+def test_squad_1_1_json_needs_no_is_impossible(tmp_path):
     content = squad_json(*QUESTIONS[:3])
     for question in content["data"][0]["paragraphs"][0]["qas"]:
         del question["is_impossible"]
-    assert read_squad(write_squad(tmp_path / "dev.json", content)).kind == "spans"
+    assert read_squad(write_squad(tmp_path / "dev.json", content)) == QUESTIONS[:3]
 
 
-def test_a_byte_order_mark_is_no_matter(tmp_path):
+def test_squad_json_may_have_a_byte_order_mark(tmp_path):
     path = write_squad(tmp_path / "dev.json", squad_json(*QUESTIONS))
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    assert len(read_squad(path).examples) == 4
+    assert len(read_squad(path)) == 4
 
 
-def test_questions_to_predict_on_need_no_answers(tmp_path):
+def test_squad_questions_need_no_answers(tmp_path):
     content = edited(lambda file, paragraph: [each.pop("answers") for each in paragraph["qas"]])
     found = read_squad_questions(write_squad(tmp_path / "test.json", content))
     assert [(each.id, each.answers) for each in found] == [(each.id, ()) for each in QUESTIONS]
@@ -92,18 +88,18 @@ BAD = {
     ),
     "a start that is far off": (
         lambda _, paragraph: paragraph["qas"][0]["answers"][1].update(answer_start=40),
-        Q1 + r"field 'answers\[1\]\.answer_start': 40, but the answer 'old actor' stands at 4",
+        Q1 + r"field 'answers\[1\]\.answer_start': 40, but the answer 'old actor' is at 4",
     ),
     "an answer outside the context": (
         lambda _, paragraph: paragraph["qas"][0]["answers"][0].update(text="a young actor"),
         Q1 + r"field 'answers\[0\]\.answer_start': the answer 'a young actor' is not in the context",
     ),
-    "no question at all": (lambda _, paragraph: paragraph.update(qas=[]), r"holds no question$"),
+    "no question at all": (lambda _, paragraph: paragraph.update(qas=[]), r"has no question$"),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_wrong_is_refused_with_its_place(name, tmp_path):
+def test_squad_json_errors_name_question_and_field(name, tmp_path):
     change, message = BAD[name]
     path = write_squad(tmp_path / "train.json", edited(change))
     with pytest.raises(DataError, match=message) as error:
@@ -111,33 +107,33 @@ def test_what_is_wrong_is_refused_with_its_place(name, tmp_path):
     assert str(error.value).startswith(str(path))
 
 
-def test_a_start_off_by_one_is_mended_and_said(tmp_path, caplog):
+def test_squad_json_corrects_a_start_that_is_off_by_one(tmp_path, caplog):
     content = edited(
         lambda _, paragraph: paragraph["qas"][1]["answers"][0].update(answer_start=CONTEXT.index("2024") - 1)
     )
-    assert read_squad(write_squad(tmp_path / "train.json", content)).examples == QUESTIONS
-    assert "1 answers moved" in caplog.text
+    assert read_squad(write_squad(tmp_path / "train.json", content)) == QUESTIONS
+    assert "corrected the start of 1 answers" in caplog.text
     assert "question 'q2'" in caplog.text
 
 
-def test_skipping_leaves_out_a_question_only_when_no_answer_of_it_is_left(tmp_path, caplog):
+def test_squad_json_skips_a_question_only_if_all_its_answers_are_invalid(tmp_path, caplog):
     def spoil(_, paragraph):
         paragraph["qas"][0]["answers"][0]["text"] = "nobody"
         paragraph["qas"][2]["answers"][0]["text"] = "nothing"
 
-    data = read_squad(write_squad(tmp_path / "train.json", edited(spoil)), invalid_answers="skip")
-    assert [(each.id, len(each.answers)) for each in data.examples] == [("q1", 1), ("q2", 2), ("q4", 0)]
-    assert "2 answers left out as asked" in caplog.text
+    questions = read_squad(write_squad(tmp_path / "train.json", edited(spoil)), invalid_answers="skip")
+    assert [(each.id, len(each.answers)) for each in questions] == [("q1", 1), ("q2", 2), ("q4", 0)]
+    assert "skipped 2 invalid answers" in caplog.text
 
 
-def test_a_file_of_which_nothing_is_left_is_refused(tmp_path):
+def test_squad_json_without_a_valid_question_is_an_error(tmp_path):
     content = squad_json(QUESTIONS[2])
     content["data"][0]["paragraphs"][0]["qas"][0]["answers"][0]["text"] = "nothing"
-    with pytest.raises(DataError, match="holds no question that can be used"):
+    with pytest.raises(DataError, match="has no valid question"):
         read_squad(write_squad(tmp_path / "train.json", content), invalid_answers="skip")
 
 
-def test_a_file_that_is_not_json_is_refused_with_its_line(tmp_path):
+def test_squad_json_that_is_not_json_is_an_error_with_its_line(tmp_path):
     path = tmp_path / "train.json"
     path.write_text('{"data":\n [1,, 2]}', encoding="utf-8")
     with pytest.raises(DataError, match=r"train\.json:2: not valid JSON"):

@@ -1,4 +1,4 @@
-"""Questions as windows: every answer is found again, nothing is lost, the layout is the original's."""
+"""Windows over contexts, in the layout of google-research/albert."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.tasks.types.span_features import Document
+from litebert.tasks.types.extractive_qa.windows import Document
 from support.question_builders import CONTEXT, QUESTIONS, encoded, question
 
 LONG = " ".join(f"{CONTEXT} That quiet ending seemed bright, in {year}." for year in range(1999, 2007))
@@ -16,7 +16,7 @@ def windows_of(examples, index):
     return [window for window in examples.windows if window.question == index]
 
 
-def test_a_window_is_cls_question_sep_part_sep(tiny_tokenizer):
+def test_window_is_cls_question_sep_context_sep(tiny_tokenizer):
     examples = encoded(tiny_tokenizer, max_length=96)
     (window,) = windows_of(examples, 1)
     query, document = tiny_tokenizer.encode(QUESTIONS[1].text), tiny_tokenizer.encode(CONTEXT)
@@ -25,27 +25,27 @@ def test_a_window_is_cls_question_sep_part_sep(tiny_tokenizer):
     assert window.feature.token_type_ids.tolist() == expected.token_type_ids
 
 
-def test_every_answer_is_recovered_from_the_pieces_of_its_window(tiny_tokenizer):
+def test_every_answer_is_recovered_from_the_tokens_of_its_window(tiny_tokenizer):
     examples = encoded(tiny_tokenizer, max_length=96)
     for index, (each, document) in enumerate(zip(examples.questions, examples.documents, strict=True)):
         for answer in each.answers:
-            start, end = document.characters_of(document.pieces_of(answer.span))
+            start, end = document.characters_of(document.tokens_of(answer.span))
             assert CONTEXT[start:end] == answer.text
         (window,) = windows_of(examples, index)
         first, last, impossible = examples.labels[examples.windows.index(window)]
         assert bool(impossible) == (not each.answers)
         if each.answers:
-            pieces = document.pieces_of(each.answers[0].span)
+            tokens = document.tokens_of(each.answers[0].span)
             ids = window.feature.input_ids[first : last + 1]
-            assert ids.tolist() == document.ids[pieces[0] : pieces[1]].tolist()
+            assert ids.tolist() == document.ids[tokens[0] : tokens[1]].tolist()
 
 
 @pytest.mark.parametrize("max_length", [24, 48, 96])
-def test_long_contexts_keep_every_question_and_every_answer(tiny_tokenizer, max_length):
+def test_windows_of_long_contexts_cover_every_question_and_answer(tiny_tokenizer, max_length):
     questions = [
         question(f"q{year}", f"What seemed bright in {year}?", f"{year}", context=LONG) for year in range(2000, 2007)
     ]
-    examples = encoded(tiny_tokenizer, questions, max_length=max_length, stride=5, max_query_length=8)
+    examples = encoded(tiny_tokenizer, questions, max_length=max_length, doc_stride=5, max_query_length=8)
     assert {window.question for window in examples.windows} == set(range(len(questions)))
     answered = {
         window.question for window, label in zip(examples.windows, examples.labels, strict=True) if not label[2]
@@ -55,8 +55,8 @@ def test_long_contexts_keep_every_question_and_every_answer(tiny_tokenizer, max_
     assert (examples.labels[examples.labels[:, 2] == 1] == [0, 0, 1]).all(), "windows without the answer point at [CLS]"
 
 
-def test_an_epoch_counts_questions_and_batches_hold_windows(tiny_tokenizer):
-    examples = encoded(tiny_tokenizer, [question("q", "Who?", context=LONG)], stride=5)
+def test_encoded_questions_count_questions_and_batch_windows(tiny_tokenizer):
+    examples = encoded(tiny_tokenizer, [question("q", "Who?", context=LONG)], doc_stride=5)
     assert examples.num_examples == 1
     assert len(examples) == len(examples.windows) > 1
     batch = examples.batch(np.array([0, len(examples) - 1]))
@@ -65,7 +65,7 @@ def test_an_epoch_counts_questions_and_batches_hold_windows(tiny_tokenizer):
     assert batch.num_tokens == examples.lengths[[0, -1]].sum() == int(batch.inputs.attention_mask.sum())
 
 
-def test_a_question_longer_than_allowed_loses_its_end(tiny_tokenizer):
+def test_question_longer_than_max_query_length_is_truncated(tiny_tokenizer):
     long = question("q", "the film " * 40, context=CONTEXT)
     kept = encoded(tiny_tokenizer, [long], max_query_length=7, max_length=96).windows[0].feature
     assert kept.input_ids[1:8].tolist() == tiny_tokenizer.encode(long.text)[:7]
@@ -74,18 +74,18 @@ def test_a_question_longer_than_allowed_loses_its_end(tiny_tokenizer):
     assert int((halved.token_type_ids == 0).sum()) == 12, "[CLS], half of 20, [SEP]"
 
 
-def test_a_context_without_a_piece_has_a_window(tiny_tokenizer):
+def test_empty_context_has_a_window(tiny_tokenizer):
     examples = encoded(tiny_tokenizer, [question("q", "Who?", context="\u0301")])
     assert len(examples) == 1
     assert examples.labels.tolist() == [[0, 0, 1]]
 
 
-def test_a_context_is_split_once_for_all_its_questions(tiny_tokenizer):
+def test_context_is_tokenized_once_for_all_its_questions(tiny_tokenizer):
     examples = encoded(tiny_tokenizer)
     assert len({id(document) for document in examples.documents}) == 1
 
 
-def test_the_fingerprint_tells_ids_and_labels_apart(tiny_tokenizer):
+def test_encoded_questions_fingerprint_depends_on_ids_and_labels(tiny_tokenizer):
     first, same = encoded(tiny_tokenizer), encoded(tiny_tokenizer)
     other_answer = encoded(tiny_tokenizer, (question("q1", "Who felt dull?", "actor"), *QUESTIONS[1:]))
     other_length = encoded(tiny_tokenizer, max_length=32)
@@ -104,10 +104,10 @@ def documents(draw):
 
 
 @given(documents(), st.data())
-def test_pieces_of_a_span_are_the_fewest_that_cover_it(document, data):
+def test_tokens_of_a_span_are_the_fewest_that_cover_it(document, data):
     start = data.draw(st.integers(0, len(document.context) - 1))
     end = data.draw(st.integers(start + 1, len(document.context)))
-    first, stop = document.pieces_of((start, end))
+    first, stop = document.tokens_of((start, end))
     touching = [
         index
         for index, (begin, after) in enumerate(zip(document.starts, document.ends, strict=True))
@@ -117,7 +117,7 @@ def test_pieces_of_a_span_are_the_fewest_that_cover_it(document, data):
 
 
 @given(documents())
-def test_characters_of_pieces_never_begin_or_end_with_a_blank(document):
+def test_document_characters_of_tokens_have_no_white_space_at_the_ends(document):
     for first in range(len(document.ids)):
         for stop in range(first, len(document.ids) + 1):
             start, end = document.characters_of((first, stop))

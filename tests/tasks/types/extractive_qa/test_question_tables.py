@@ -1,4 +1,4 @@
-"""Questions in a table of one's own."""
+"""Questions in tables."""
 
 import json
 
@@ -6,15 +6,15 @@ import pytest
 
 from litebert.errors import DataError
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.question_tables import (
+from litebert.tasks.types.extractive_qa.question_tables import (
     QuestionColumns,
-    holds_questions,
+    has_questions,
     question_columns,
-    question_rows,
-    unanswered_rows,
+    read_question_table,
+    read_question_inputs,
 )
 from litebert.tasks.readers.tables import read_table
-from litebert.tasks.types.questions import GoldAnswer
+from litebert.tasks.types.extractive_qa.questions import GoldAnswer
 
 CONTEXT = "The film was good, in 1999."
 
@@ -35,22 +35,22 @@ def row(answer="good", **others):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl"])
-def test_a_row_is_a_question_in_every_format(ending, tmp_path):
+def test_question_table_is_read_from_every_format(ending, tmp_path):
     rows = table(tmp_path, {**row(), "context": "The film was good"}, ending=ending)
-    (question,) = question_rows(rows, question_columns(rows, Columns()))
-    assert question.answers == (GoldAnswer("good", 13),)
+    (question,) = read_question_table(rows, question_columns(rows, Columns()))
+    assert question.answers == (GoldAnswer(text="good", start=13),)
     assert question.id == "1" if ending == ".jsonl" else "2", "the line of the file"
 
 
-def test_usual_names_are_found_and_others_are_no_questions(tmp_path):
+def test_question_columns_have_default_names(tmp_path):
     assert question_columns(table(tmp_path, row()), Columns()) == QuestionColumns()
     full = table(tmp_path, row(answer_start=13, id="a"))
     assert question_columns(full, Columns()) == QuestionColumns(answer_start="answer_start", id="id")
-    assert holds_questions(full)
-    assert not holds_questions(table(tmp_path, {"text": "a", "label": "b"}))
+    assert has_questions(full)
+    assert not has_questions(table(tmp_path, {"text": "a", "label": "b"}))
 
 
-def test_columns_that_are_named_are_taken_and_others_by_their_usual_names(tmp_path):
+def test_question_columns_that_are_named_override_the_defaults(tmp_path):
     rows = table(tmp_path, {"q": "How?", "context": CONTEXT, "answer": "good", "text": "x", "label": "y"})
     assert question_columns(rows, Columns(text="q", slice="text")) == QuestionColumns(question="q", slice="text")
     named = question_columns(rows, Columns(text="text", text_pair="q", label="label", group="text"))
@@ -66,28 +66,26 @@ def test_columns_that_are_named_are_taken_and_others_by_their_usual_names(tmp_pa
         ((), "question", "answer"),
     ],
 )
-def test_a_question_that_nobody_named_is_under_its_own_name_rather_than_that_of_all_texts(
-    tmp_path, there, question, answer
-):
+def test_question_columns_prefer_the_names_of_questions_to_those_of_texts(tmp_path, there, question, answer):
     rows = table(tmp_path, dict.fromkeys(("context", *there), "x"))
     assert question_columns(rows, Columns()) == QuestionColumns(question=question, answer=answer)
 
 
-def test_own_names_groups_and_slices(tmp_path):
+def test_question_table_reads_groups_slices_and_starts(tmp_path):
     rows = table(tmp_path, {"q": "How?", "c": CONTEXT, "a": "good", "s": 14, "who": "me", "year": 1999, "name": "n1"})
     names = {"question": "q", "context": "c", "answer": "a", "answer_start": "s", "id": "name"}
-    (question,) = question_rows(rows, QuestionColumns(**names, group="who", slice="year"))
-    assert (question.id, question.key, question.slice) == ("n1", "me", "1999")
-    assert question.answers[0].start == 13, "off by one, mended"
+    (question,) = read_question_table(rows, QuestionColumns(**names, group="who", slice="year"))
+    assert (question.id, question.group, question.slice) == ("n1", "me", "1999")
+    assert question.answers[0].start == 13, "off by one, corrected"
 
 
-def test_an_empty_answer_says_that_there_is_none(tmp_path):
-    (question,) = question_rows(table(tmp_path, row("")), QuestionColumns())
+def test_question_table_with_an_empty_answer_has_no_answer(tmp_path):
+    (question,) = read_question_table(table(tmp_path, row("")), QuestionColumns())
     assert question.answers == ()
 
 
-def test_questions_to_predict_on_need_no_answer(tmp_path):
-    (question,) = unanswered_rows(table(tmp_path, {"question": "How?", "context": CONTEXT}), QuestionColumns())
+def test_question_inputs_need_no_answer_column(tmp_path):
+    (question,) = read_question_inputs(table(tmp_path, {"question": "How?", "context": CONTEXT}), QuestionColumns())
     assert question.answers == ()
 
 
@@ -99,17 +97,17 @@ def test_questions_to_predict_on_need_no_answer(tmp_path):
         (row(answer_start=1.5), r":2: field 'answer_start': expected a whole number from 0, found '1.5'"),
         (row(answer_start=-2), r":2: field 'answer_start': expected a whole number from 0, found '-2'"),
         (row(context=" "), r":2: field 'context': blank"),
-        (row(id="a"), r":2: field 'id': the id 'a' is that of line 1 as well"),
+        (row(id="a"), r":2: field 'id': the id 'a' is also that of line 1"),
     ],
 )
-def test_what_is_wrong_is_refused_with_line_and_field(second, message, tmp_path):
+def test_question_table_errors_name_line_and_field(second, message, tmp_path):
     rows = table(tmp_path, row(answer_start=13, id="a"), {"answer_start": 13, "id": "b"} | second)
     with pytest.raises(DataError, match=message):
-        question_rows(rows, question_columns(rows, Columns()))
+        read_question_table(rows, question_columns(rows, Columns()))
 
 
-def test_what_is_to_be_skipped_is_and_all_of_it_is_an_error(tmp_path):
+def test_question_table_skips_invalid_answers_but_not_all(tmp_path):
     rows = table(tmp_path, row(), row("bad"))
-    assert [question.id for question in question_rows(rows, QuestionColumns(), invalid_answers="skip")] == ["1"]
-    with pytest.raises(DataError, match="holds no question that can be used"):
-        question_rows(table(tmp_path, row("bad")), QuestionColumns(), invalid_answers="skip")
+    assert [question.id for question in read_question_table(rows, QuestionColumns(), invalid_answers="skip")] == ["1"]
+    with pytest.raises(DataError, match="has no valid question"):
+        read_question_table(table(tmp_path, row("bad")), QuestionColumns(), invalid_answers="skip")

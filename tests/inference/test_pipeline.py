@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from litebert.inference.batching import length_sorted, outputs_of
 from litebert.model.io.model_directory import load_model
 from litebert.tasks.encoded import Sequences
-from litebert.tasks.features import Feature
+from litebert.tasks.encoded import Feature
 from litebert.tasks.types.predictions import sequence_logits
 
 

@@ -38,8 +38,8 @@ def test_rows_must_be_somewhere(recipe, given):
 
 def test_every_argument_arrives():
     assert ColumnArguments(**GIVEN).to_columns() == Columns(**GIVEN)
-    rows = TrainingRows(train=Path("t.csv"), dev=Path("d.csv"), kind="regression")
-    expected = LabelledFiles(train=Path("t.csv"), dev=Path("d.csv"), kind="regression", **GIVEN)
+    rows = TrainingRows(train=Path("t.csv"), dev=Path("d.csv"), task_type="regression")
+    expected = LabelledFiles(train=Path("t.csv"), dev=Path("d.csv"), task_type="regression", **GIVEN)
     assert LabelledFiles.parse(rows.setting("classification", ColumnArguments(**GIVEN)), where="data") == expected
 
 

@@ -63,10 +63,10 @@ def test_several_labels(pretrained, tmp_path):
     ]
     file = write_rows(tmp_path / "rows.jsonl", rows)
     result = tuned(pretrained, tmp_path / "run", {"train": str(file), "dev": str(file)})
-    assert (result.kind, result.best["labels"]) == ("multi_label", ["film", "good"])
+    assert (result.task_type, result.best["labels"]) == ("multi_label", ["film", "good"])
     assert result.best["metrics"]["micro_f1"] > 0.9
     assert evaluate_labelled(result.model, file).metrics == pytest.approx(result.best["metrics"])
-    answers = Predictor.load(result.model).label(["the film was good", "the music was bad"])
+    answers = Predictor.load(result.model).classify_multi_label(["the film was good", "the music was bad"])
     assert [answer.labels for answer in answers] == [("film", "good"), ()]
 
 
@@ -77,10 +77,10 @@ def test_multiple_choice(pretrained, tmp_path):
     ]
     file = write_rows(tmp_path / "rows.jsonl", rows)
     result = tuned(pretrained, tmp_path / "run", {"train": str(file), "dev": str(file)})
-    assert (result.kind, result.best["labels"]) == ("multiple_choice", ["A", "B"])
+    assert (result.task_type, result.best["labels"]) == ("multiple_choice", ["A", "B"])
     assert result.best["metrics"]["accuracy"] > 0.8
     assert evaluate_labelled(result.model, file).metrics == pytest.approx(result.best["metrics"])
-    choices = Predictor.load(result.model).choose([(row["text"], None, row["options"]) for row in rows])
+    choices = Predictor.load(result.model).multiple_choice([(row["text"], None, row["options"]) for row in rows])
     right = sum(choice.letter == row["label"] for choice, row in zip(choices, rows, strict=True))
     assert right / len(rows) == pytest.approx(result.best["metrics"]["accuracy"])
 
@@ -95,10 +95,10 @@ def test_labels_of_words(pretrained, tmp_path):
         lines += [*(f"{word}\tO" for word in verb), f"{last}\t{'B-PRAISE' if good else 'B-BLAME'}", ""]
     file.write_text("\n".join(lines) + "\n")
     result = tuned(pretrained, tmp_path / "run", {"train": str(file), "dev": str(file)})
-    assert result.kind == "tokens"
+    assert result.task_type == "token_classification"
     assert result.best["metrics"]["entity_f1"] > 0.9
     assert evaluate_labelled(result.model, file).metrics == pytest.approx(result.best["metrics"])
-    (tagging,) = Predictor.load(result.model).tag([["the", "old", "actor", "was", "good"]])
+    (tagging,) = Predictor.load(result.model).classify_tokens([["the", "old", "actor", "was", "good"]])
     assert [(entity.label, entity.text) for entity in tagging.entities] == [
         ("SUBJECT", "the old actor"),
         ("PRAISE", "good"),
@@ -108,7 +108,7 @@ def test_labels_of_words(pretrained, tmp_path):
 def test_a_published_task_by_its_name(pretrained, tmp_path):
     data = write_cola(tmp_path / "glue")
     result = tuned(pretrained, tmp_path / "run", {"task": "cola", "directory": str(data)})
-    assert result.best["selected_by"] == "matthews"
+    assert result.best["metric_for_best_model"] == "matthews"
     assert result.best["metrics"]["matthews"] > 0.8
     assert evaluate_official(result.model, "cola", data).parts["dev"].metrics == pytest.approx(result.best["metrics"])
     assert "training data | cola" in (result.model / "README.md").read_text()
@@ -140,7 +140,7 @@ def test_race(pretrained, tmp_path):
     assert evaluate_official(result.model, "race", data).parts["dev"].metrics == pytest.approx(result.best["metrics"])
 
 
-@pytest.mark.parametrize("kind", ["multi_label", "multiple_choice", "tokens"])
+@pytest.mark.parametrize("kind", ["multi_label", "multiple_choice", "token_classification"])
 def test_a_bad_row_trains_nothing_and_writes_nothing(pretrained, tmp_path, kind):
     good, bad = {
         "multi_label": ({"text": "a", "label": ["x"]}, {"text": "a", "label": ["x", "x"]}),
@@ -148,7 +148,7 @@ def test_a_bad_row_trains_nothing_and_writes_nothing(pretrained, tmp_path, kind)
             {"text": "a", "options": ["x", "y"], "label": 0},
             {"text": "a", "options": ["x"], "label": 0},
         ),
-        "tokens": ({"text": ["a"], "label": ["O"]}, {"text": ["a"], "label": []}),
+        "token_classification": ({"text": ["a"], "label": ["O"]}, {"text": ["a"], "label": []}),
     }[kind]
     file = write_rows(tmp_path / "rows.jsonl", [good, bad])
     with pytest.raises(DataError, match=r"rows\.jsonl:2: field "):
