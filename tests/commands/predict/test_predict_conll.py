@@ -1,15 +1,16 @@
-"""Tags for the words of CoNLL columns: every word gets one, and what stood in the file stays."""
+"""Predictions for CoNLL columns."""
 
 import csv
 import json
 
 import pytest
 
-from litebert.commands.predict.predict_words import predict_words
+from litebert.commands.predict.predict import PredictRun, predict
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification, ForTokenClassification
+from litebert.tasks.types.task_type import ReadOptions
 from litebert.tasks.types.token_classification.conll import read_conll
 
 SENTENCES = [["EU", "rejects", "German", "lamb"], ["Peter"]]
@@ -28,13 +29,17 @@ def tagger(tiny_tokenizer, small_config, tmp_path_factory):
     return save_model(model, place, labels=("O", "B-X", "I-X"), extra_files=tiny_tokenizer.files())
 
 
+def predict_words(model, source, output, **options):
+    return predict(PredictRun(model=model, input=source, output=output, **options))
+
+
 @pytest.fixture
 def expected(tagger):
     return Predictor.load(tagger).classify_tokens(SENTENCES)
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_tag_is_one_more_column_of_the_lines_as_they_were(tagger, expected, tmp_path, name):
+def test_predict_conll_adds_the_label_as_a_column(tagger, expected, tmp_path, name):
     source, output = tmp_path / "in.conll", tmp_path / "out.bio"
     source.write_bytes(FILES[name].encode())
     result = predict_words(tagger, source, output)
@@ -44,25 +49,25 @@ def test_the_tag_is_one_more_column_of_the_lines_as_they_were(tagger, expected, 
         is_word = old and not old.startswith("-DOCSTART-")
         assert new.split() == [*old.split(), *([next(tags)] if is_word else [])]
         assert new.startswith(old)
-    assert (result.sentences, result.words) == (2, 5)
-    assert result.entities == sum(len(answer.entities) for answer in expected)
-    assert result.to_text().startswith(f"{output}: 5 words in 2 sentences tagged, ")
+    entities = sum(len(answer.entities) for answer in expected)
+    assert (result.predictions, result.counts) == (2, {"words": 5, "entities": entities})
+    assert result.to_text().startswith(f"{output}: 2 predictions written (token_classification, 5 words, ")
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_columns_with_tags_are_read_as_the_tagged_words(tagger, expected, tmp_path, name):
+def test_predict_conll_output_is_read_as_labelled_words(tagger, expected, tmp_path, name):
     source, output = tmp_path / "in.conll", tmp_path / "out.conll"
     source.write_bytes(FILES[name].encode())
     predict_words(tagger, source, output)
-    data = read_conll(output, labels=("O", "B-X", "I-X"))
+    data = read_conll(output, ReadOptions(labels=("O", "B-X", "I-X")))
     assert [list(example.words) for example in data.examples] == SENTENCES
-    assert [tuple(data.labels[tag] for tag in example.labels) for example in data.examples] == [
+    assert [tuple(data.labels[tag] for tag in example.target) for example in data.examples] == [
         answer.labels for answer in expected
     ]
 
 
 @pytest.mark.parametrize(("ending", "separator"), [(".tsv", "\t"), (".csv", ",")])
-def test_a_table_has_a_word_a_row(tagger, expected, tmp_path, ending, separator):
+def test_predict_conll_to_a_table_has_one_word_a_row(tagger, expected, tmp_path, ending, separator):
     (tmp_path / "in.conll").write_text(FILES["blanks"])
     predict_words(tagger, tmp_path / "in.conll", tmp_path / f"out{ending}")
     with (tmp_path / f"out{ending}").open(newline="") as file:
@@ -72,34 +77,44 @@ def test_a_table_has_a_word_a_row(tagger, expected, tmp_path, ending, separator)
     assert [row["sentence"] for row in rows] == ["1", "1", "1", "1", "2"]
 
 
-def test_json_lines_have_a_sentence_a_row(tagger, expected, tmp_path):
+def test_predict_conll_to_json_lines_has_one_sentence_a_row(tagger, expected, tmp_path):
     (tmp_path / "in.iob").write_text(FILES["tabs"])
     predict_words(tagger, tmp_path / "in.iob", tmp_path / "out.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["text"] for row in rows] == SENTENCES
-    assert [row["tags"] for row in rows] == [list(answer.labels) for answer in expected]
+    assert [row["labels"] for row in rows] == [list(answer.labels) for answer in expected]
     assert [row["prediction"] for row in rows] == [" ".join(answer.labels) for answer in expected]
 
 
 @pytest.mark.parametrize(
     ("text", "output", "error", "message"),
     [
-        ("a\n", "out.txt", ConfigError, r"output: 'out\.txt' ends in none of \.conll, "),
-        ("a\n", "in.conll", ConfigError, r"output: .*in\.conll is the input; write the tags elsewhere"),
-        ("-DOCSTART-\n", "out.conll", DataError, "no sentences; give lines of a word$"),
-        ("a b\nc\n", "out.conll", DataError, r"in\.conll:2: 1 columns, expected 2; one word a line"),
+        ("a\n", "out.txt", ConfigError, r"output: 'out\.txt' has none of the endings \.conll, "),
+        ("a\n", "in.conll", ConfigError, r"output: .*in\.conll is the input; choose another file"),
+        ("-DOCSTART-\n", "out.conll", DataError, "no sentences; write lines of a word$"),
+        ("a b\nc\n", "out.conll", DataError, r"in\.conll:2: 1 columns, expected 2; write one word a line"),
     ],
 )
-def test_what_cannot_be_is_refused_and_nothing_written(tagger, tmp_path, text, output, error, message):
+def test_predict_conll_rejects_invalid_files_and_writes_nothing(tagger, tmp_path, text, output, error, message):
     (tmp_path / "in.conll").write_text(text)
     with pytest.raises(error, match=message):
         predict_words(tagger, tmp_path / "in.conll", tmp_path / output)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"in.conll": text}
 
 
-def test_a_model_of_whole_texts_is_refused(tiny_tokenizer, small_config, tmp_path):
+def test_predict_conll_rejects_a_text_classifier(tiny_tokenizer, small_config, tmp_path):
     model = ForSequenceClassification(small_config, num_labels=2)
     directory = save_model(model, tmp_path / "model", labels=("a", "b"), extra_files=tiny_tokenizer.files())
     (tmp_path / "in.conll").write_text("a\n")
-    with pytest.raises(ConfigError, match="tag: this model is a ForSequenceClassification; it answers by 'classify'"):
+    with pytest.raises(ConfigError, match="a model for classification cannot read \\.conll files"):
         predict_words(directory, tmp_path / "in.conll", tmp_path / "out.conll")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"text": "a"}, "^text: not used for"), ({"text_pair": "b", "top_k": 2}, "^text_pair, top_k: not used for")],
+)
+def test_predict_rejects_column_names_for_conll(tagger, tmp_path, options, message):
+    (tmp_path / "in.conll").write_text("a\n")
+    with pytest.raises(ConfigError, match=message):
+        predict_words(tagger, tmp_path / "in.conll", tmp_path / "out.conll", **options)
