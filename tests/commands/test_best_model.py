@@ -1,4 +1,4 @@
-"""The best model so far: kept when it is better, remembered over a restart, exported at the end."""
+"""The best model of a training run."""
 
 import json
 import math
@@ -6,14 +6,16 @@ import math
 import pytest
 import torch
 
-from litebert.commands.pretrain.best_model import SCORE, BestModel
+from litebert.commands.best_model import BestModel, evaluation_file
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
-from litebert.model.io.model_directory import load_model
+from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining
 from litebert.training.distributed.context import DistributedContext
+from litebert.training.loop.duration import TrainingProgress
+from litebert.training.monitoring.events import Evaluated
 from support.pretrain_runs import ONE_BLOCK
 
 CONFIG = ModelConfig(
@@ -21,24 +23,30 @@ CONFIG = ModelConfig(
 )
 
 
-def keeper(directory, values, *, metric_for_best_model="mlm_accuracy"):
+def best_model(directory, values, *, metric="mlm_accuracy"):
     measured = iter(values)
+
+    def save(model, record):
+        save_model(model, directory, extra_files=evaluation_file(record))
+
     return BestModel(
-        lambda model: {metric_for_best_model: next(measured)},
-        metric_for_best_model=metric_for_best_model,
+        lambda model: {"metrics": {metric: next(measured)}},
+        metric=metric,
         directory=directory,
-        config=CONFIG,
         world=DistributedContext(0, 1, torch.device("cpu")),
-        extra_files={"note.txt": b"beside it"},
+        save=save,
     )
 
 
-def kept(directory):
-    return json.loads((directory / SCORE).read_text())["value"]
+def evaluate(best, model, step):
+    """An evaluation in training, and its event."""
+    values = best.evaluate(model)
+    best(Evaluated(TrainingProgress(step=step), values))
+    return values
 
 
 @pytest.mark.parametrize(
-    ("metric_for_best_model", "values", "best"),
+    ("metric", "values", "expected"),
     [
         ("mlm_accuracy", [0.1, 0.3, 0.2], 0.3),
         ("sop_accuracy", [0.6, 0.5, 0.6], 0.6),
@@ -47,24 +55,25 @@ def kept(directory):
         ("loss", [math.nan, 7.0], 7.0),
     ],
 )
-def test_the_best_of_all_evaluations_is_kept(tmp_path, metric_for_best_model, values, best):
-    best_model = keeper(tmp_path / "best", values, metric_for_best_model=metric_for_best_model)
-    for value in values:
+def test_best_model_saves_the_best_of_all_evaluations(tmp_path, metric, values, expected):
+    best = best_model(tmp_path / "best", values, metric=metric)
+    for step, value in enumerate(values):
         model = ForPretraining(CONFIG)
         torch.nn.init.constant_(model.sop.bias, 0.0 if math.isnan(value) else value)
-        assert best_model(model)[metric_for_best_model] is value
-    assert kept(tmp_path / "best") == best
-    assert load_model(tmp_path / "best").sop.bias[0].item() == pytest.approx(best)
-    assert (tmp_path / "best" / "note.txt").read_bytes() == b"beside it"
+        assert evaluate(best, model, step)[metric] is value
+    saved = best.saved()
+    assert saved == {"step": values.index(expected), "metric_for_best_model": metric, "metrics": {metric: expected}}
+    assert load_model(tmp_path / "best").sop.bias[0].item() == pytest.approx(expected)
 
 
-def test_a_run_that_goes_on_remembers_its_best(tmp_path):
-    keeper(tmp_path / "best", [0.3])(ForPretraining(CONFIG))
-    keeper(tmp_path / "best", [0.2])(ForPretraining(CONFIG))
-    assert kept(tmp_path / "best") == 0.3
+def test_best_model_of_a_resumed_run_continues_with_its_best(tmp_path):
+    evaluate(best_model(tmp_path / "best", [0.3]), ForPretraining(CONFIG), 1)
+    resumed = best_model(tmp_path / "best", [0.2])
+    evaluate(resumed, ForPretraining(CONFIG), 2)
+    assert resumed.saved()["step"] == 1
 
 
-def test_the_best_is_exported_and_the_last_stands_beside_it(corpus_directory, tmp_path):
+def test_pretrain_exports_the_best_model_and_keeps_the_last(corpus_directory, tmp_path):
     """A rate that ruins what the first steps learned: the model of an early evaluation is the better one."""
     more = [
         "metric_for_best_model=mlm_loss",
@@ -96,6 +105,6 @@ def test_the_best_is_exported_and_the_last_stands_beside_it(corpus_directory, tm
         (["metric_for_best_model=beauty"], "metric_for_best_model"),
     ],
 )
-def test_a_measure_that_is_not_taken_is_refused(corpus_directory, settings, message):
+def test_pretrain_rejects_a_metric_that_is_not_measured(corpus_directory, settings, message):
     with pytest.raises(ConfigError, match=message):
         load_pretrain_config("quickstart", [*ONE_BLOCK, *settings], corpus=corpus_directory)

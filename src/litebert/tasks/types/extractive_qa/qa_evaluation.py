@@ -1,5 +1,6 @@
 """Answers scored against the correct ones, in percent as in the official SQuAD scripts."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -16,6 +17,8 @@ from litebert.tasks.types.extractive_qa.span_answers import SpanAnswer, n_best
 from litebert.tasks.types.extractive_qa.span_scores import SpanScores
 from litebert.tasks.types.scoring import Measured, measured, overall_and_parts
 from litebert.tasks.types.task_type import ErrorExample, Scored
+
+logger = logging.getLogger(__name__)
 
 MIN_ANSWER_F1: Final = 1.0
 """Percent; a model that scores less on answerable questions has collapsed."""
@@ -41,7 +44,9 @@ def evaluate_answers(
             data.examples, dict(zip(names, texts, strict=True)), dict(zip(names, null_scores, strict=True))
         )
         threshold = settings.no_answer_threshold
-        threshold = by_threshold.f1.midpoint if threshold is None else threshold
+        if threshold is None:
+            threshold = by_threshold.f1.midpoint
+            logger.info("%s: no-answer threshold %.4f, chosen for the best F1 on this data", data.path, threshold)
         thresholds = {THRESHOLD: threshold, **by_threshold.to_dict()}
         texts = [text if score <= threshold else "" for text, score in zip(texts, null_scores, strict=True)]
     questions = list(data.examples)
