@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from litebert.commands.finetune.objectives import objective_of
 
 from litebert.commands.finetune.finetune_settings import load_finetune_config
-from litebert.commands.finetune.objectives import objective_of
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForSequenceClassification
 from litebert.model.presets import preset
 from litebert.randomness import rng_for
-from litebert.tasks.benchmarks.benchmark_files import read_official
+from litebert.tasks.benchmarks.benchmark_files import read_benchmark
 from litebert.tasks.encoded import Sequences, encode_sequences
 from litebert.tasks.labelled_batches import LabelledBatches
 from litebert.tokenization.tokenizer import Tokenizer
@@ -105,7 +105,7 @@ def measured(task: str, precision: str, model: Path, tokenizer: Tokenizer, *, gl
         [f"train.precision={precision}", "train.device=cpu"],
         given={"model": str(model), "data": {"task": task, "directory": str(glue)}},
     )
-    examples = read_official(task, glue, "train").examples
+    examples = read_benchmark(task, glue, "train").examples
     chosen = rng_for(0, "rows of the benchmark", task).permutation(len(examples))[: steps * run.batch_size]
     rows = encode_sequences([examples[index] for index in chosen], tokenizer, max_length=run.max_length)
     difference = logit_difference(model, rows, batch_size=run.batch_size)

@@ -1,17 +1,16 @@
-"""One zip for the leaderboard of GLUE, from models, from several for a task, and from files of their answers."""
+"""The submission to GLUE."""
 
 import zipfile
 
 import pytest
 
-from litebert.commands.ensemble.ensemble import ensemble
-from litebert.commands.glue_submission import FILES, submit_glue
-from litebert.commands.predict.predict_benchmark import predict_official
+from litebert.commands.glue_submission import SUBMISSION_FILES
 from litebert.errors import ConfigError, DataError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForMultipleChoice, ForSequenceClassification
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from support.benchmark_files import SENTENCES, write_cola, write_mnli
+from support.prediction_commands import predict_split, run_ensemble, run_submission
 
 
 @pytest.fixture(scope="module")
@@ -47,98 +46,101 @@ def write_sts(root):
     return root
 
 
-def test_the_archive_holds_official_names_and_says_what_it_lacks(models, tmp_path):
+def test_glue_submission_has_official_names_and_reports_missing_files(models, tmp_path):
     data = write_mnli(write_cola(tmp_path))
-    result = submit_glue({name: paths[:1] for name, paths in models.items()}, data, tmp_path / "glue.zip")
+    result = run_submission({name: paths[:1] for name, paths in models.items()}, data, tmp_path / "glue.zip")
     contents = packed(tmp_path / "glue.zip")
     assert list(contents) == ["AX.tsv", "CoLA.tsv", "MNLI-m.tsv", "MNLI-mm.tsv"]
     assert contents["AX.tsv"].startswith("index\tprediction\n0\t")
     assert result.files == {"CoLA.tsv": 36, "MNLI-m.tsv": 36, "MNLI-mm.tsv": 36, "AX.tsv": 1}
     assert set(result.missing) == {"SST-2.tsv", "MRPC.tsv", "STS-B.tsv", "QQP.tsv", "QNLI.tsv", "RTE.tsv", "WNLI.tsv"}
-    assert set(result.missing) | set(result.files) == set(FILES)
+    assert set(result.missing) | set(result.files) == set(SUBMISSION_FILES)
     assert "the leaderboard also expects SST-2.tsv" in result.to_text()
-    assert "CoLA.tsv    36 rows, one model" in result.to_text()
+    assert "CoLA.tsv    36 predictions, one model" in result.to_text()
 
 
-def test_one_model_answers_as_predict_does(save, models, tmp_path):
+def test_glue_submission_of_one_model_equals_predict(save, models, tmp_path):
     data = write_sts(write_cola(tmp_path))
     scorer = save("score", problem_type="regression")
-    submit_glue({"cola": models["cola"][1:], "sts-b": [scorer]}, data, tmp_path / "glue.zip")
+    run_submission({"cola": models["cola"][1:], "sts-b": [scorer]}, data, tmp_path / "glue.zip")
     for name, file, model in (("cola", "CoLA.tsv", models["cola"][1]), ("sts-b", "STS-B.tsv", scorer)):
-        predict_official(model, BenchmarkSplit(name, "test"), data, tmp_path / file)
+        predict_split(model, BenchmarkSplit(task=name, split="test"), data, tmp_path / file)
         assert packed(tmp_path / "glue.zip")[file] == (tmp_path / file).read_text()
 
 
-def test_several_models_answer_as_their_ensemble_does(models, tmp_path):
+def test_glue_submission_of_several_models_equals_their_ensemble(models, tmp_path):
     data = write_mnli(write_cola(tmp_path))
-    result = submit_glue(models, data, tmp_path / "glue.zip")
+    result = run_submission(models, data, tmp_path / "glue.zip")
     assert result.models == dict.fromkeys(result.files, 2)
-    assert "CoLA.tsv    36 rows, an average of 2 models" in result.to_text()
+    assert "CoLA.tsv    36 predictions, average of 2 models" in result.to_text()
     for name, file, part in (("cola", "CoLA.tsv", "test"), ("mnli", "MNLI-mm.tsv", "test-mismatched")):
-        ensemble(models[name], data, task=BenchmarkSplit(name, part), out=tmp_path / file)
+        run_ensemble(models[name], data, split=BenchmarkSplit(task=name, split=part), out=tmp_path / file)
         assert packed(tmp_path / "glue.zip")[file] == (tmp_path / file).read_text()
 
 
-def test_what_an_ensemble_wrote_is_packed_beside_what_models_answer(models, tmp_path):
+def test_glue_submission_packs_existing_files(models, tmp_path):
     data, answers = write_mnli(write_cola(tmp_path)), tmp_path / "CoLA.tsv"
-    ensemble(models["cola"], data, task=BenchmarkSplit("cola", "test"), out=answers)
-    result = submit_glue({"mnli": models["mnli"]}, data, tmp_path / "glue.zip", answers=[answers])
+    run_ensemble(models["cola"], data, split=BenchmarkSplit(task="cola", split="test"), out=answers)
+    result = run_submission({"mnli": models["mnli"]}, data, tmp_path / "glue.zip", files=[answers])
     assert packed(tmp_path / "glue.zip")["CoLA.tsv"] == answers.read_text()
     assert set(result.files) == {"CoLA.tsv", "MNLI-m.tsv", "MNLI-mm.tsv", "AX.tsv"}
-    assert "CoLA.tsv    36 rows, a file of answers" in result.to_text()
+    assert "CoLA.tsv    36 predictions, given file" in result.to_text()
 
 
 @pytest.mark.parametrize(
     ("name", "tasks", "times", "message"),
     [
-        ("cola.tsv", (), 1, r"cola\.tsv: the leaderboard knows no such name; call the answers one of CoLA\.tsv"),
-        ("CoLA.tsv", (), 2, "it is given twice; give each file of answers once"),
-        ("CoLA.tsv", ("cola",), 1, "models of cola answer it too"),
+        ("cola.tsv", (), 1, r"cola\.tsv: not a name of the leaderboard; expected one of CoLA\.tsv"),
+        ("CoLA.tsv", (), 2, "given twice; give each submission file once"),
+        ("CoLA.tsv", ("cola",), 1, "models of cola predict it too"),
     ],
 )
-def test_each_file_of_the_archive_comes_from_one_place(models, tmp_path, name, tasks, times, message):
+def test_glue_submission_rejects_two_sources_of_a_file(models, tmp_path, name, tasks, times, message):
     data, answers = write_cola(tmp_path), tmp_path / name
-    ensemble(models["cola"][:1], data, task=BenchmarkSplit("cola", "test"), out=answers)
+    run_ensemble(models["cola"][:1], data, split=BenchmarkSplit(task="cola", split="test"), out=answers)
     with pytest.raises(ConfigError, match=message):
-        submit_glue({task: models[task] for task in tasks}, data, tmp_path / "x.zip", answers=[answers] * times)
+        run_submission({task: models[task] for task in tasks}, data, tmp_path / "x.zip", files=[answers] * times)
 
 
 @pytest.mark.parametrize("name", ["race", "imdb"])
-def test_only_tasks_of_glue_are_submitted(tiny_tokenizer, small_config, tmp_path, name):
+def test_glue_submission_rejects_other_tasks(tiny_tokenizer, small_config, tmp_path, name):
     model = save_model(ForMultipleChoice(small_config), tmp_path / "race", extra_files=tiny_tokenizer.files())
     with pytest.raises(ConfigError, match=f"'{name}' is no task of GLUE; give TASK=DIRECTORY"):
-        submit_glue({name: [model]}, tmp_path, tmp_path / "x.zip")
+        run_submission({name: [model]}, tmp_path, tmp_path / "x.zip")
 
 
-def test_a_model_of_another_task_is_refused_and_nothing_written(models, tmp_path):
-    with pytest.raises(ConfigError, match="but CoLA is classification with 0, 1; give models"):
-        submit_glue({"cola": models["mnli"]}, write_cola(tmp_path), tmp_path / "x.zip")
+def test_glue_submission_rejects_a_model_of_another_task(models, tmp_path):
+    with pytest.raises(ConfigError, match="that of CoLA is classification with 0, 1; give a model"):
+        run_submission({"cola": models["mnli"]}, write_cola(tmp_path), tmp_path / "x.zip")
     assert not (tmp_path / "x.zip").exists()
 
 
-def test_a_directory_without_test_files_is_refused(models, tmp_path):
+def test_glue_submission_rejects_a_directory_without_test_files(models, tmp_path):
     with pytest.raises(DataError, match="no test file of CoLA"):
-        submit_glue({"cola": models["cola"]}, tmp_path, tmp_path / "x.zip")
+        run_submission({"cola": models["cola"]}, tmp_path, tmp_path / "x.zip")
 
 
-def test_files_of_ones_own_are_answered_in_place_of_the_published_ones(models, tmp_path):
+def test_glue_submission_reads_split_files_instead_of_the_official_ones(models, tmp_path):
     data, own = write_mnli(write_cola(tmp_path)), tmp_path / "few.tsv"
     own.write_text("index\tsentence\n7\tthe film was good\n")
-    files = [BenchmarkSplit("cola", "test", str(own))]
-    result = submit_glue(models, data, tmp_path / "glue.zip", files=files)
+    files = [BenchmarkSplit(task="cola", split="test", file=str(own))]
+    result = run_submission(models, data, tmp_path / "glue.zip", own=files)
     assert result.files == {"CoLA.tsv": 1, "MNLI-m.tsv": 36, "MNLI-mm.tsv": 36, "AX.tsv": 1}
     (tmp_path / "CoLA.tsv").write_text(packed(tmp_path / "glue.zip")["CoLA.tsv"])
-    again = submit_glue({}, tmp_path / "nowhere", tmp_path / "again.zip", answers=[tmp_path / "CoLA.tsv"], files=files)
+    again = run_submission({}, tmp_path / "nowhere", tmp_path / "again.zip", files=[tmp_path / "CoLA.tsv"], own=files)
     assert again.files == {"CoLA.tsv": 1}
 
 
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        (BenchmarkSplit("cola", "dev", "x.tsv"), "cola.dev is no test file of GLUE; give TASK.PART=FILE"),
-        (BenchmarkSplit("mnli", "test", "x.tsv"), "nothing answers x.tsv; give mnli=MODEL too"),
+        (
+            BenchmarkSplit(task="cola", split="dev", file="x.tsv"),
+            "cola.dev is no test file of GLUE; give TASK.SPLIT=FILE",
+        ),
+        (BenchmarkSplit(task="mnli", split="test", file="x.tsv"), "no model predicts x.tsv; give mnli=MODEL too"),
     ],
 )
-def test_a_file_of_ones_own_that_nothing_answers_is_refused(models, tmp_path, part, message):
+def test_glue_submission_rejects_a_split_file_that_is_not_read(models, tmp_path, part, message):
     with pytest.raises(ConfigError, match=message):
-        submit_glue({"cola": models["cola"]}, write_cola(tmp_path), tmp_path / "x.zip", files=[part])
+        run_submission({"cola": models["cola"]}, write_cola(tmp_path), tmp_path / "x.zip", own=[part])

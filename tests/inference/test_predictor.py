@@ -1,4 +1,4 @@
-"""The predictor answers by the one method that fits its model, the same for one text and for many."""
+"""Predictions from Python."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ TEXTS = ["the film was good", "this story is awful, in 1999.", "music", ""]
 
 
 @pytest.mark.parametrize("name", ["pretraining", "masked"])
-def test_candidates_are_the_likeliest_pieces_at_the_mask(saved, tiny_tokenizer, name):
+def test_fill_mask_candidates_are_the_most_probable_tokens(saved, tiny_tokenizer, name):
     (candidates,) = Predictor.load(saved[name]).fill_mask("the film was [MASK].", top_k=tiny_tokenizer.vocab_size)
     probabilities = [candidate.probability for candidate in candidates]
     assert sum(probabilities) == pytest.approx(1.0, abs=1e-5)
@@ -22,8 +22,8 @@ def test_candidates_are_the_likeliest_pieces_at_the_mask(saved, tiny_tokenizer, 
     }
 
 
-def test_the_mask_stands_where_it_was_written(saved, tiny_tokenizer):
-    feature = Predictor.load(saved["masked"])._masked_feature("the [MASK] was good[MASK].")
+def test_fill_mask_puts_the_mask_token_where_the_text_has_it(saved, tiny_tokenizer):
+    feature = Predictor.load(saved["masked"]).backend._feature("the [MASK] was good[MASK].")
     mask = tiny_tokenizer.mask_id
     expected = [
         tiny_tokenizer.cls_id,
@@ -37,17 +37,17 @@ def test_the_mask_stands_where_it_was_written(saved, tiny_tokenizer):
     assert feature.input_ids.tolist() == expected
 
 
-def test_each_mask_gets_its_own_candidates(saved):
+def test_fill_mask_has_candidates_for_each_mask(saved):
     predictor = Predictor.load(saved["masked"])
     both = predictor.fill_mask("[MASK] was [MASK]", top_k=2)
     assert [len(candidates) for candidates in both] == [2, 2]
 
 
-def test_a_candidate_shows_its_word():
+def test_candidate_word_has_no_marker():
     assert (Candidate("▁good", 0.5).word, Candidate("ing", 0.5).word) == ("good", "ing")
 
 
-def test_classification_is_the_softmax_of_the_model_in_the_order_of_the_texts(saved, tiny_tokenizer):
+def test_classify_is_the_softmax_of_the_model_in_the_order_of_the_texts(saved, tiny_tokenizer):
     predictor = Predictor.load(saved["classifier"])
     model = load_model(saved["classifier"])
     for text, answer in zip(TEXTS, predictor.classify(TEXTS), strict=True):
@@ -61,45 +61,45 @@ def test_classification_is_the_softmax_of_the_model_in_the_order_of_the_texts(sa
         assert answer.probability == answer.probabilities[answer.label]
 
 
-def test_pairs_are_read_as_pairs(saved):
+def test_classify_encodes_pairs_as_two_segments(saved):
     predictor = Predictor.load(saved["classifier"])
     pair, joined = predictor.classify([("the film", "was good"), "the film was good"])
     assert pair.probabilities != joined.probabilities
 
 
-def test_a_regression_gives_a_number_for_each_text(saved):
-    scores = Predictor.load(saved["regressor"]).score(TEXTS)
+def test_regress_gives_a_number_for_each_text(saved):
+    scores = Predictor.load(saved["regressor"]).regress(TEXTS)
     assert len(scores) == len(TEXTS)
     assert all(isinstance(score, float) for score in scores)
 
 
-def test_several_labels_are_those_at_least_as_likely_as_not(saved):
-    for answer in Predictor.load(saved["several"]).label(TEXTS):
+def test_classify_multi_label_predicts_labels_from_probability_one_half(saved):
+    for answer in Predictor.load(saved["several"]).classify_multi_label(TEXTS):
         assert list(answer.probabilities) == ["long", "dull", "loud"]
         assert answer.labels == tuple(name for name, value in answer.probabilities.items() if value >= 0.5)
 
 
-def test_the_choice_is_the_likeliest_option(saved):
+def test_multiple_choice_is_the_most_probable_option(saved):
     questions = [("the film was good", "it was _", ["good", "bad", "long"]), ("a", None, ["x", "y", "z"])]
-    for answer in Predictor.load(saved["chooser"]).choose(questions):
+    for answer in Predictor.load(saved["chooser"]).multiple_choice(questions):
         assert sum(answer.probabilities) == pytest.approx(1)
         assert answer.probability == max(answer.probabilities) == answer.probabilities["ABC".index(answer.letter)]
 
 
-def test_every_word_gets_a_tag_however_long_the_sentence(saved):
+def test_classify_tokens_labels_every_word_of_a_long_sentence(saved):
     words = ["wonderful", "film"] * 60
-    short, long = Predictor.load(saved["tagger"]).tag([["the", "film"], words])
-    assert (len(short.tags), len(long.tags)) == (2, 120)
+    short, long = Predictor.load(saved["tagger"]).classify_tokens([["the", "film"], words])
+    assert (len(short.labels), len(long.labels)) == (2, 120)
     for entity in long.entities:
         assert entity.text == " ".join(words[entity.start : entity.end])
 
 
-def test_no_texts_give_no_answers(saved):
+def test_predictor_of_no_texts_is_empty(saved):
     assert Predictor.load(saved["classifier"]).classify([]) == []
-    assert Predictor.load(saved["regressor"]).score([]) == []
+    assert Predictor.load(saved["regressor"]).regress([]) == []
 
 
-def test_bf16_answers_nearly_as_fp32(saved):
+def test_predictor_in_bf16_is_close_to_fp32(saved):
     exact, fast = (Predictor.load(saved["classifier"], precision=name).classify(TEXTS) for name in ("fp32", "bf16"))
     difference = [
         np.abs(np.subtract(list(a.probabilities.values()), list(b.probabilities.values()))).max()
@@ -108,7 +108,7 @@ def test_bf16_answers_nearly_as_fp32(saved):
     assert 0 < max(difference) < 0.1
 
 
-def test_threads_are_those_asked_for(saved):
+def test_predictor_sets_the_threads(saved):
     before = torch.get_num_threads()
     try:
         Predictor.load(saved["masked"], threads=2)
@@ -123,47 +123,51 @@ def test_threads_are_those_asked_for(saved):
         (
             "masked",
             lambda model: model.classify(["a"]),
-            r"classify: this model is a ForMaskedLM; it answers by 'fill",
+            r"Predictor.classify: the model's task is 'fill_mask'; call 'fill_mask'",
         ),
-        ("classifier", lambda model: model.fill_mask("[MASK]"), r"it answers by 'classify'"),
-        ("classifier", lambda model: model.score(["a"]), r"it answers by 'classify'"),
-        ("regressor", lambda model: model.classify(["a"]), r"it answers by 'score'"),
-        ("several", lambda model: model.classify(["a"]), r"it answers by 'label'"),
-        ("tagger", lambda model: model.tag(["some words"]), r"expected lists of words, found a text"),
-        ("tagger", lambda model: model.tag([[]]), r"one of them has no words"),
+        (
+            "classifier",
+            lambda model: model.fill_mask("[MASK]"),
+            r"the model's task is 'classification'; call 'classify'",
+        ),
+        ("classifier", lambda model: model.regress(["a"]), r"the model's task is 'classification'; call 'classify'"),
+        ("regressor", lambda model: model.classify(["a"]), r"call 'regress'"),
+        ("several", lambda model: model.classify(["a"]), r"call 'classify_multi_label'"),
+        ("tagger", lambda model: model.classify_tokens(["some words"]), r"expected lists of words, found a text"),
+        ("tagger", lambda model: model.classify_tokens([[]]), r"one of them has no words"),
         (
             "chooser",
-            lambda model: model.choose([("a", None, ["x", "y"]), ("b", None, ["x", "y", "z"])]),
-            r"some have more options than others",
+            lambda model: model.multiple_choice([("a", None, ["x", "y"]), ("b", None, ["x", "y", "z"])]),
+            r"they have different numbers of options",
         ),
         ("classifier", lambda model: model.classify("a text"), r"expected a list of texts, found one text"),
     ],
 )
-def test_the_wrong_question_is_refused_with_the_right_one(saved, name, call, message):
+def test_predictor_rejects_methods_and_inputs_of_other_tasks(saved, name, call, message):
     with pytest.raises(ConfigError, match=message):
         call(Predictor.load(saved[name]))
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("no mask here", r"holds no \[MASK\]"), ("so long " * 40 + "[MASK]", r"tokens, the model reads 48; shorten")],
+    [("no mask here", r"has no \[MASK\]"), ("so long " * 40 + "[MASK]", r"tokens, the model reads 48; shorten")],
 )
-def test_a_text_that_cannot_be_filled_is_refused(saved, text, message):
+def test_fill_mask_rejects_texts_without_a_mask_or_too_long(saved, text, message):
     with pytest.raises(DataError, match=message):
         Predictor.load(saved["masked"]).fill_mask(text)
 
 
-def test_a_model_without_an_answer_is_refused(saved):
-    with pytest.raises(ConfigError, match="model: a SentenceEmbedder has no labels"):
+def test_predictor_rejects_a_model_without_a_head(saved):
+    with pytest.raises(ConfigError, match="a SentenceEmbedder has no fine-tuned head"):
         Predictor.load(saved["embedder"])
 
 
-def test_long_texts_are_cut_to_what_the_model_reads(saved, tiny_tokenizer):
+def test_classify_truncates_long_texts(saved, tiny_tokenizer):
     (answer,) = Predictor.load(saved["classifier"]).classify(["the film was good " * 50])
     assert 0 < answer.probability <= 1
 
 
-def test_padding_of_a_batch_changes_no_answer(saved):
+def test_classify_does_not_depend_on_padding(saved):
     predictor = Predictor.load(saved["classifier"])
     together = predictor.classify(TEXTS)
     for text, answer in zip(TEXTS, together, strict=True):

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 import torch
-
 from litebert.inference.batching import outputs_of
+
 from litebert.interop.convert_weights import convert
 from litebert.model.io.model_directory import build, load_model, save_model
 from litebert.model.io.model_spec import ModelSpec
+from litebert.tasks.types.extractive_qa.qa_evaluation import answers_with
+from litebert.tasks.types.extractive_qa.span_answers import best_pairs
 from litebert.tasks.types.registry import KINDS
-from litebert.tasks.types.span_answers import best_pairs
-from litebert.tasks.types.span_evaluation import answers_with
 from support.question_builders import CONTEXT, QUESTIONS, encoded, question
 
 LONG = f"{CONTEXT} That quiet ending seemed bright. This story is awful, in 2024. The music felt great."
@@ -30,7 +30,9 @@ def examples(tiny_tokenizer):
 
 
 def answers(model, kind, examples):
-    return answers_with(examples, outputs_of(model, examples, KINDS[kind].outputs), beams=kind == "answerability")
+    return answers_with(
+        examples, outputs_of(model, examples, KINDS[kind].outputs), beams=kind == "extractive_qa_no_answer"
+    )
 
 
 def spans(found):
@@ -62,7 +64,7 @@ def test_question_answering_of_transformers_gives_the_same_spans(config, example
         ("ForQuestionAnswering", "spans", {"cls/squad/output_weights", "cls/squad/output_bias"}),
         (
             "ForQuestionAnsweringWithNoAnswer",
-            "answerability",
+            "extractive_qa_no_answer",
             {
                 "start_logits/dense/kernel",
                 "end_logits/dense_0/kernel",

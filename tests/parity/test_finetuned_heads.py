@@ -81,7 +81,7 @@ def test_multiple_choice_of_transformers_has_the_same_logits(theirs):
     encoded = tokenizer([text] * len(OPTIONS), list(OPTIONS), padding=True, return_tensors="pt")
     with torch.inference_mode():
         logits = model(**{name: value[None] for name, value in encoded.items()}).logits[0]
-    (answer,) = Predictor.load(directory).choose([(text, None, OPTIONS)])
+    (answer,) = Predictor.load(directory).multiple_choice([(text, None, OPTIONS)])
     assert answer.probabilities == pytest.approx(tuple(logits.softmax(-1).tolist()), abs=1e-5)
     assert answer.index == int(logits.argmax())
 
@@ -94,8 +94,8 @@ def test_token_classifier_of_transformers_has_the_same_logits(theirs):
     with torch.inference_mode():
         logits = model(torch.tensor([ids])).logits[0].numpy()
     firsts = 1 + np.cumsum([0, *(len(word) for word in words[:-1])])
-    (answer,) = Predictor.load(directory).tag([WORDS])
-    assert answer.tags == tuple(model.config.id2label[index] for index in logits[firsts].argmax(-1))
+    (answer,) = Predictor.load(directory).classify_tokens([WORDS])
+    assert answer.labels == tuple(model.config.id2label[index] for index in logits[firsts].argmax(-1))
 
 
 @pytest.fixture
@@ -133,4 +133,4 @@ def test_regression_head_of_sts_b_is_read(config, round_trip):
 def test_multiple_choice_head_of_run_race_is_read(config, round_trip):
     ours, read = round_trip(ForMultipleChoice(config))
     questions = [("the film was good", "it was _", OPTIONS)]
-    assert read.choose(questions) == ours.choose(questions)
+    assert read.multiple_choice(questions) == ours.multiple_choice(questions)

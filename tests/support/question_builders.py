@@ -4,17 +4,18 @@ import json
 from pathlib import Path
 
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.types.question_settings import QuestionSettings
-from litebert.tasks.types.questions import GoldAnswer, Question, as_labelled
-from litebert.tasks.types.span_features import EncodedQuestions
+from litebert.tasks.types.extractive_qa.extractive_qa import with_task_type
+from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
+from litebert.tasks.types.extractive_qa.questions import GoldAnswer, Question
+from litebert.tasks.types.extractive_qa.windows import EncodedQuestions
 
 CONTEXT = "The old actor felt dull, in 1999. Her first play was good, in 2024."
 
 
 def question(name, text, *answers, context=CONTEXT, **options):
-    """A question whose answers stand where the context holds them first."""
-    golds = tuple(GoldAnswer(answer, context.index(answer)) for answer in answers)
-    return Question(name, text, context, golds, **options)
+    """A question whose answers are at their first occurrence in the context."""
+    golds = tuple(GoldAnswer(text=answer, start=context.index(answer)) for answer in answers)
+    return Question(id=name, text=text, context=context, answers=golds, **options)
 
 
 QUESTIONS = (
@@ -25,8 +26,10 @@ QUESTIONS = (
 )
 
 
-def labelled(questions=QUESTIONS, kind=None) -> LabelledData:
-    return as_labelled(Path("films.json"), questions, kind)
+def labelled(questions=QUESTIONS, task_type=None) -> LabelledData:
+    path = Path("films.json")
+    result = with_task_type(path, questions, task_type)
+    return LabelledData(path, result.task_type or "", tuple(questions), None, result.reason or "as set")
 
 
 def encoded(tokenizer, questions=QUESTIONS, **settings) -> EncodedQuestions:

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
-from litebert.tasks.encoded import Sequences
-from litebert.tasks.features import Feature
+from litebert.tasks.encoded import Feature, Sequences
 from litebert.tasks.labelled_batches import LabelledBatches, epoch_order
 
 SIZES = {"batch_size": 4, "microbatch_size": 4, "seed": 1}
@@ -25,7 +24,7 @@ def batches_of(num_examples, *, target=None, **changes):
 
 
 @given(total=st.integers(1, 60), batch_size=st.integers(1, 9), epochs=st.integers(1, 3), seed=st.integers(0, 99))
-def test_every_epoch_shows_every_example_once(total, batch_size, epochs, seed):
+def test_labelled_batches_have_every_example_once_an_epoch(total, batch_size, epochs, seed):
     batches = batches_of(total, batch_size=batch_size, seed=seed)
     steps = -(-epochs * total // batch_size)
     seen = np.concatenate([batches.indices(step) for step in range(steps)])
@@ -34,14 +33,14 @@ def test_every_epoch_shows_every_example_once(total, batch_size, epochs, seed):
 
 
 @given(step=st.integers(0, 500), seed=st.integers(0, 9))
-def test_the_batch_of_a_step_needs_no_history(step, seed):
+def test_labelled_batch_is_a_function_of_the_step(step, seed):
     fresh, used = (batches_of(23, seed=seed) for _ in range(2))
     for earlier in range(max(0, step - 3), step):
         used.indices(earlier)
     assert fresh.indices(step).tolist() == used.indices(step).tolist()
 
 
-def test_epochs_and_seeds_have_their_own_order():
+def test_labelled_batches_depend_on_epoch_and_seed():
     lengths = np.arange(40)
     orders = {
         tuple(epoch_order(lengths, 4, epoch=epoch, seed=seed).tolist()) for epoch, seed in [(0, 0), (1, 0), (0, 1)]
@@ -50,7 +49,7 @@ def test_epochs_and_seeds_have_their_own_order():
 
 
 @pytest.mark.parametrize("epoch", [0, 1, 2])
-def test_whole_batches_hold_examples_of_similar_length(epoch):
+def test_labelled_batches_have_similar_lengths(epoch):
     lengths = np.repeat(np.arange(10), 4)[:39]
     order = epoch_order(lengths, 4, epoch=epoch, seed=0)
     head = -epoch * 39 % 4
@@ -60,7 +59,7 @@ def test_whole_batches_hold_examples_of_similar_length(epoch):
 
 @pytest.mark.parametrize("world_size", [1, 2, 4])
 @pytest.mark.parametrize("microbatch_size", [1, 3, 8])
-def test_ranks_and_microbatches_share_out_one_batch(world_size, microbatch_size):
+def test_labelled_batches_are_split_over_ranks_and_microbatches(world_size, microbatch_size):
     whole = batches_of(30, batch_size=8).indices(5)
     parts = [
         batch
@@ -73,20 +72,20 @@ def test_ranks_and_microbatches_share_out_one_batch(world_size, microbatch_size)
     assert all(part.num_examples <= microbatch_size for part in parts)
 
 
-def test_a_microbatch_holds_the_tokens_and_labels_of_its_examples():
+def test_labelled_microbatch_has_tokens_and_labels():
     (batch,) = batches_of(12).microbatches(0)
     for ids, mask, label in zip(batch.inputs.input_ids, batch.inputs.attention_mask, batch.labels, strict=True):
         assert ids[mask].tolist() == [label + 5] * (1 + label % 7)
     assert batch.num_tokens == int(batch.inputs.attention_mask.sum())
 
 
-def test_the_fingerprint_follows_the_examples_but_not_the_processes():
+def test_labelled_batches_fingerprint_ignores_the_processes():
     base = batches_of(12).fingerprint
     assert batches_of(12, world_size=2, rank=1, microbatch_size=1).fingerprint == base
     others = [batches_of(13), batches_of(12, seed=2), batches_of(12, batch_size=6), batches_of(12, target=0)]
     assert base not in {other.fingerprint for other in others}
 
 
-def test_a_batch_that_processes_cannot_share_is_refused():
+def test_labelled_batches_reject_an_indivisible_batch_size():
     with pytest.raises(ConfigError, match="batch_size 4 is not divisible by 3 processes"):
         batches_of(12, world_size=3)

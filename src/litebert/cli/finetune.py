@@ -1,52 +1,53 @@
-"""`litebert finetune RECIPE --model DIR (--train FILE | --task NAME --data DIR) --out DIR [setting=value …]`."""
+"""`litebert finetune RECIPE --model DIR (--train FILE | --task NAME --task-dir DIR) --out DIR [setting=value …]`."""
 
 from pathlib import Path
 from typing import Final
 
 from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, emit, section
-from litebert.cli.arguments.labelled_data import COLUMNS, NO_ROWS, ColumnArguments, TrainingRows
+from litebert.commands.finetune.data_arguments import DataArguments
 
-KINDS_OF_FILES: Final = {
-    "a label, several, or a score": "CSV, TSV or JSON lines with columns text and label, or as --text and --label say",
-    "the best of some options": "columns option1, option2, … or a list; --text-pair is the question; RACE's own files",
-    "a label for each word": "CoNLL columns (.conll), or lists of words and tags in JSON lines",
-    "an answer in a text": "SQuAD 1.1 or 2.0 (.json), or columns question, context and answer; recipes squad-v1.1 and "
+NO_DATA: Final = DataArguments()
+FILES: Final = {
+    "classification, multi_label, regression": "CSV, TSV or JSON lines with columns text and label, or --text and "
+    "--label",
+    "multiple_choice": "columns option1, option2, … or a list; --text-pair is the question; RACE's own files",
+    "token_classification": "CoNLL columns (.conll), or lists of words and labels in JSON lines",
+    "extractive_qa": "SQuAD 1.1 or 2.0 (.json), or columns question, context and answer; recipes squad-v1.1 and "
     "squad-v2.0",
 }
 SETTINGS: Final = {
-    "train.duration='3 epochs'": "length of the run; the learning rate goes down to 0 over all of it",
-    "train.learning_rate=2e-5": "peak of the learning rate; batch_size, max_length and seed likewise",
-    "train.evaluate_every='100 steps'": "when to look for the best model on the development rows; the best is kept",
-    "patience=3": "stop after so many evaluations without a better one",
+    "train.duration='3 epochs'": "length of the run; the learning rate decays to 0 over it",
+    "train.learning_rate=2e-5": "peak learning rate; also batch_size, max_length, seed",
+    "train.evaluate_every='100 steps'": "when to evaluate on the development set; the best model is kept",
+    "early_stopping_patience=3": "stop after 3 evaluations without improvement",
     "class_weights=balanced": "rare labels count more; or numbers, such as class_weights.spam=5",
-    "freeze=encoder": "train the head alone; or embeddings, all_but_pooler",
+    "freeze=encoder": "train the head only; or embeddings, all_but_pooler",
     "layerwise_lr_decay=0.9": "smaller learning rates further from the head",
-    "adapters.rank=8": "train adapters of low rank (LoRA) in a frozen encoder; also adapters.alpha, "
+    "adapters.rank=8": "train LoRA adapters in a frozen encoder; also adapters.alpha, "
     "adapters.projections=[query,value], and adapters.per_layer=true for one in each layer of a shared block",
-    "keep_head=true": "go on with the head of a model that was fine-tuned on the same labels",
+    "keep_head=true": "continue with the head of a model fine-tuned on the same labels",
     "hidden_dropout_prob=0.1": "dropout in the encoder; also attention_probs_dropout_prob, classifier_dropout_prob",
-    "compute.activation_checkpoint_interval=1": "less memory, a third more time; compute.compile=true for long runs on a GPU",
-    "train.precision=bf16": "faster on GPUs and CPUs that have it; fp32 is the default",
+    "compute.activation_checkpoint_interval=1": "less memory, a third more time; compute.compile=true for long runs on "
+    "a GPU",
+    "train.precision=bf16": "faster on GPUs and CPUs that support it; the default is fp32",
 }
 
 
 def description() -> str:
-    """What `--help` says, with the recipes that there are and the settings that are worth knowing."""
+    """The help text, with the recipes and the main settings."""
     from litebert.commands.recipes import load_recipe, recipe_names
-    from litebert.tasks.benchmarks.benchmarks import TASKS
+    from litebert.tasks.benchmarks.benchmarks import BENCHMARKS
 
-    tasks = ", ".join(name for name, row in TASKS.items() if "train" in row.parts)
+    tasks = ", ".join(name for name, row in BENCHMARKS.items() if "train" in row.splits)
     recipes = {name: load_recipe(name, command="finetune").about["about"] for name in recipe_names("finetune")}
     return "\n\n".join(
         [
-            "Train a model on labelled rows: a published task (GLUE, SQuAD, RACE) from its files, by its name and "
-            f"--data; or a file of your own, by --train. Tasks: {tasks}.",
-            section("What is asked of a row is guessed from the file and said:", KINDS_OF_FILES),
-            section(
-                "Recipes; those with the name of a task need --data alone, and any other takes --task too:", recipes
-            ),
-            section("Settings worth knowing, after the recipe; --print-settings shows them all:", SETTINGS),
-            "The same command again resumes the run, or says that it is done.",
+            "Fine-tune a model on a benchmark (GLUE, SQuAD, RACE) by its name and --task-dir, or on a labelled file of "
+            f"your own by --train. Benchmarks: {tasks}.",
+            section("The task type is guessed from the file and logged:", FILES),
+            section("Recipes; those named like a benchmark need --task-dir only, others also take --task:", recipes),
+            section("Main settings, after the recipe; --print-settings shows all:", SETTINGS),
+            "The same command again resumes the run, or returns its result if it is finished.",
         ]
     )
 
@@ -57,20 +58,19 @@ def finetune(
     *,
     model: str,
     out: Path,
-    rows: TrainingRows = NO_ROWS,
-    columns: ColumnArguments = COLUMNS,
+    data: DataArguments = NO_DATA,
     from_scratch: Flag = False,
     print_settings: Flag = False,
     json: Json = False,
 ) -> None:
-    """Train a model on labelled rows.
+    """Fine-tune a model on labelled data.
 
     Args:
-        recipe: name of a recipe or of a published task, or the path of a .yaml file of your own
+        recipe: name of a recipe or benchmark, or the path of a .yaml file
         settings: settings of the recipe to change
-        model: model directory, earlier run (of mnli, say: its encoder is taken, the head is new), or a name on the hub
-        out: run directory to make or to resume
-        from_scratch: start from random weights; `model` is then a preset or a directory for its architecture
+        model: model directory, run directory (its encoder is used, the head is new), or a name on the hub
+        out: run directory to create or resume
+        from_scratch: start from random weights; `model` is then a preset or the directory of a model
         print_settings: print the resolved settings and stop
     """
     from litebert.commands.finetune.finetune import finetune as run
@@ -78,10 +78,10 @@ def finetune(
     from litebert.settings import write_yaml
     from litebert.training.callbacks.progress_display import progress_display
 
-    given = {"model": model, "from_scratch": from_scratch, "data": rows.setting(recipe, columns)}
-    plan = load_finetune_config(recipe, settings, given=given)
+    given = {"model": model, "from_scratch": from_scratch, "data": data.to_setting(recipe)}
+    config = load_finetune_config(recipe, settings, given=given)
     if print_settings:
-        print(write_yaml(plan.to_dict()), end="")
+        print(write_yaml(config.to_dict()), end="")
         return
-    result = run(plan, out, callbacks=[progress_display()])
+    result = run(config, out, callbacks=[progress_display()])
     emit(result.to_dict(), result.to_text(), as_json=json)

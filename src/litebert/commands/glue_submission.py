@@ -1,142 +1,177 @@
-"""The zip that the leaderboard of GLUE takes. Before: models, ensembles, or files of their answers. After: a zip.
-
-Needs no training data: labels and their order are in the model directories.
-"""
+"""The zip file with the predictions for the test files of GLUE, for its leaderboard."""
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
-from litebert.commands.ensemble.ensemble_rows import read_official_rows
-from litebert.commands.ensemble.members import averaged, members_at, predictions_of
-from litebert.commands.ensemble.prediction_files import official_file
+from litebert.commands.ensemble.members import averaged, members_at, predict_members
+from litebert.commands.finetune.data_arguments import files_by_split
+from litebert.commands.predict.benchmark_predictions import submission_text, validate_benchmark_model
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_bytes
-from litebert.settings import Precision
+from litebert.settings import Precision, Settings
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
-from litebert.tasks.benchmarks.benchmarks import TASKS, official_task
-from litebert.tasks.benchmarks.submission_files import glue_answers, glue_archive
+from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
+from litebert.tasks.benchmarks.submission_files import checked_glue_file, glue_archive
 
 logger = logging.getLogger(__name__)
 
-OWN_FILES: Final = "give TASK.PART=FILE, such as cola.test=mine.tsv or mnli.test-mismatched=mine.tsv"
 DIAGNOSTICS_FROM: Final = "mnli"
-"""The task whose models also answer the diagnostics."""
-FILES: Final[Mapping[str, BenchmarkSplit]] = {
-    file.submitted_as: BenchmarkSplit(name, part)
-    for name, row in TASKS.items()
-    for part, file in row.parts.items()
+"""The task whose models also predict the diagnostics."""
+SUBMISSION_FILES: Final[Mapping[str, BenchmarkSplit]] = {
+    file.submitted_as: BenchmarkSplit(task=name, split=split)
+    for name, row in BENCHMARKS.items()
+    for split, file in row.splits.items()
     if file.submitted_as is not None
 }
-"""Official name of each file of answers → what it answers."""
+"""Official name of each submission file → the split it predicts."""
+_SPLIT_FILES: Final = "give TASK.SPLIT=FILE, such as cola.test=mine.tsv or mnli.test-mismatched=mine.tsv"
+_USAGE: Final = (
+    "glue-submission: give TASK=MODEL for one task or more, such as cola=runs/cola, or submission files (CoLA.tsv)"
+)
+
+
+class GlueSubmissionRun(Settings):
+    """The settings of a submission."""
+
+    task_dir: Path
+    """Directory with the files of GLUE."""
+    out: Path
+    """The .zip file to write."""
+    split_file: tuple[str, ...] = ()
+    """TASK.SPLIT=FILE …: test files of your own in the layout of GLUE's, such as cola.test=mine.tsv."""
+    precision: Literal["fp32", "bf16"] = "fp32"
+    """Arithmetic of the models."""
+
+    def own_splits(self) -> list[BenchmarkSplit]:
+        """The test files of your own."""
+        splits = []
+        for place, file in files_by_split(self.split_file).items():
+            task, _, split = place.rpartition(".")
+            splits.append(BenchmarkSplit(task=task, split=split, file=file))
+        return splits
 
 
 @dataclass(frozen=True)
-class Submission(Result):
-    """What was packed."""
+class GlueSubmission(Result):
+    """What the zip file contains."""
 
     output: Path
     files: dict[str, int]
-    """Name → rows."""
+    """Name → number of predictions."""
     models: dict[str, int]
-    """Name → models whose predictions were averaged; a file that was given as it is has none."""
+    """Name → number of averaged models; absent for files that existed already."""
     missing: tuple[str, ...]
-    """Files that the leaderboard expects as well."""
+    """Files that the leaderboard also expects."""
 
     def to_text(self) -> str:
-        """What is there and what is not."""
+        """A line for each file, and the missing ones."""
         lines = [f"{self.output}: {len(self.files)} files"]
         for name, rows in self.files.items():
             count = self.models.get(name, 0)
-            by = f"an average of {count} models" if count > 1 else "one model" if count else "a file of answers"
-            lines.append(f"  {name.ljust(11)} {rows:,} rows, {by}")
+            source = f"average of {count} models" if count > 1 else "one model" if count else "given file"
+            lines.append(f"  {name.ljust(11)} {rows:,} predictions, {source}")
         if self.missing:
             lines.append(f"the leaderboard also expects {', '.join(self.missing)}")
         return "\n".join(lines)
 
 
-def submit_glue(
-    models: Mapping[str, Sequence[Path]],
-    directory: Path,
-    output: Path,
-    *,
-    answers: Sequence[Path] = (),
-    files: Sequence[BenchmarkSplit] = (),
-    precision: Precision = "fp32",
-) -> Submission:
-    """Answer the test files of GLUE in `directory` and pack the answers under their official names.
+def glue_submission(predictions: Sequence[str], run: GlueSubmissionRun) -> GlueSubmission:
+    """Predict the test files of GLUE and write them, under their official names, into a zip file.
 
-    Args:
-        models: for each task run directories, model directories or checkpoints, whose predictions are averaged.
-        directory: of the published files.
-        output: the zip.
-        answers: files of answers by their official names, as `ensemble` and `predict` write them.
-        files: test files of your own, in place of those in `directory`.
-        precision: arithmetic of the models.
+    `predictions` are TASK=MODEL, of which several are averaged, and submission files that exist already.
     """
-    parts = _with_own(files)
-    asked = {file: name for name in models for file in _files_of(name, parts, directory)}
-    _check_own(files, parts, {*asked, *(path.name for path in answers)})
-    contents = _given(answers, parts, directory, asked)
-    for file, name in asked.items():
-        contents[file] = _answered(file, models[name], parts[file], directory, precision=precision)
-    write_bytes(output, glue_archive(contents))
-    return Submission(
-        output,
+    given = [Path(value) for value in predictions if value.endswith(".tsv")]
+    models = models_by_task([value for value in predictions if not value.endswith(".tsv")])
+    if not models and not given:
+        raise ConfigError(_USAGE)
+    own = run.own_splits()
+    splits = _with_own(own)
+    predicted = {file: name for name in models for file in _files_of(name, splits, run.task_dir)}
+    _validate_own(own, splits, {*predicted, *(path.name for path in given)})
+    contents = _read_given(given, splits, run.task_dir, predicted)
+    for file, name in predicted.items():
+        contents[file] = _predict(file, models[name], splits[file], run.task_dir, precision=run.precision)
+    write_bytes(run.out, glue_archive(contents))
+    return GlueSubmission(
+        run.out,
         files={file: content.count("\n") - 1 for file, content in contents.items()},
-        models={file: len(models[name]) for file, name in asked.items()},
-        missing=tuple(file for file in FILES if file not in contents),
+        models={file: len(models[name]) for file, name in predicted.items()},
+        missing=tuple(file for file in SUBMISSION_FILES if file not in contents),
     )
 
 
-def _with_own(files: Sequence[BenchmarkSplit]) -> dict[str, BenchmarkSplit]:
-    """What each file of answers answers, with test files of your own in their places."""
-    own = {(part.task, part.part): part for part in files}
-    places = {(part.task, part.part) for part in FILES.values()}
-    for task, part in own.keys() - places:
-        raise ConfigError(f"files: {task}.{part} is no test file of GLUE; {OWN_FILES}")
-    return {file: own.get((part.task, part.part), part) for file, part in FILES.items()}
+def models_by_task(values: Sequence[str]) -> dict[str, list[Path]]:
+    """Task → its models, from TASK=MODEL; a pattern stands for everything that it matches."""
+    models: dict[str, list[Path]] = {}
+    for value in values:
+        task, _, path = value.partition("=")
+        if not task or not path:
+            raise ConfigError(_USAGE)
+        found = _matching(Path(path)) if any(sign in path for sign in "*?") else [Path(path)]
+        if not found:
+            raise ConfigError(f"glue-submission: {value!r} matches no directory; give those of the models")
+        models.setdefault(task, []).extend(found)
+    return models
 
 
-def _check_own(files: Sequence[BenchmarkSplit], parts: Mapping[str, BenchmarkSplit], answered: Collection[str]) -> None:
-    """ConfigError where a file of your own would not be read."""
-    for part in files:
-        if part not in {parts[file] for file in answered if file in parts}:
-            raise ConfigError(f"files: nothing answers {part.file}; give {part.task}=MODEL too, or leave the file out")
+def _matching(pattern: Path) -> list[Path]:
+    root = Path(pattern.anchor)
+    return sorted(root.glob(str(pattern.relative_to(root))))
 
 
-def _files_of(name: str, parts: Mapping[str, BenchmarkSplit], directory: Path) -> list[str]:
-    """The file for each test part that is there and that models of a task answer."""
-    if name not in {part.task for part in parts.values()}:
-        raise ConfigError(f"models: {name!r} is no task of GLUE; give TASK=DIRECTORY, such as cola=RUN/model")
+def _with_own(own_splits: Sequence[BenchmarkSplit]) -> dict[str, BenchmarkSplit]:
+    """The split of each submission file, with test files of your own."""
+    own = {(each.task, each.split): each for each in own_splits}
+    for task, split in own.keys() - {(each.task, each.split) for each in SUBMISSION_FILES.values()}:
+        raise ConfigError(f"split_file: {task}.{split} is no test file of GLUE; {_SPLIT_FILES}")
+    return {file: own.get((each.task, each.split), each) for file, each in SUBMISSION_FILES.items()}
+
+
+def _validate_own(own: Sequence[BenchmarkSplit], splits: Mapping[str, BenchmarkSplit], files: Collection[str]) -> None:
+    """Raise ConfigError where a file of your own would not be read."""
+    for split in own:
+        if split not in {splits[file] for file in files if file in splits}:
+            raise ConfigError(
+                f"split_file: no model predicts {split.file}; give {split.task}=MODEL too, or remove the file"
+            )
+
+
+def _files_of(name: str, splits: Mapping[str, BenchmarkSplit], directory: Path) -> list[str]:
+    """The submission files that the models of a task predict."""
+    if name not in {each.task for each in splits.values()}:
+        raise ConfigError(f"models: {name!r} is no task of GLUE; give TASK=DIRECTORY, such as cola=RUN")
     tasks = (name, "ax") if name == DIAGNOSTICS_FROM else (name,)
-    there = [file for file, part in parts.items() if part.task in tasks and part.is_there(directory)]
-    if not there:
-        raise DataError(f"{directory}: no test file of {official_task(name).title}; give the directory of GLUE")
-    return there
+    found = [file for file, each in splits.items() if each.task in tasks and each.is_available(directory)]
+    if not found:
+        raise DataError(f"{directory}: no test file of {benchmark_task(name).title}; give the directory of GLUE")
+    return found
 
 
-def _given(
-    answers: Sequence[Path], parts: Mapping[str, BenchmarkSplit], directory: Path, asked: Mapping[str, str]
+def _read_given(
+    paths: Sequence[Path], splits: Mapping[str, BenchmarkSplit], directory: Path, predicted: Mapping[str, str]
 ) -> dict[str, str]:
-    """The contents of files that are answered already, each checked against the test file it answers."""
+    """The content of existing submission files, checked against the test files."""
     contents: dict[str, str] = {}
-    for path in answers:
-        if path.name not in FILES:
-            raise ConfigError(f"{path}: the leaderboard knows no such name; call the answers one of {', '.join(FILES)}")
-        if path.name in contents or path.name in asked:
-            by = f"models of {asked[path.name]} answer it too" if path.name in asked else "it is given twice"
-            raise ConfigError(f"{path}: {by}; give each file of answers once")
-        contents[path.name] = glue_answers(path, parts[path.name], directory)
+    for path in paths:
+        if path.name not in SUBMISSION_FILES:
+            names = ", ".join(SUBMISSION_FILES)
+            raise ConfigError(f"{path}: not a name of the leaderboard; expected one of {names}")
+        if path.name in contents or path.name in predicted:
+            reason = f"models of {predicted[path.name]} predict it too" if path.name in predicted else "given twice"
+            raise ConfigError(f"{path}: {reason}; give each submission file once")
+        contents[path.name] = checked_glue_file(path, splits[path.name], directory)
     return contents
 
 
-def _answered(file: str, paths: Sequence[Path], part: BenchmarkSplit, directory: Path, *, precision: Precision) -> str:
+def _predict(file: str, paths: Sequence[Path], split: BenchmarkSplit, directory: Path, *, precision: Precision) -> str:
     members = members_at(paths)
-    rows = read_official_rows(members[0], part, directory, ())
-    content = official_file(part.task, rows.data, averaged(predictions_of(members, rows.data, precision=precision)))
-    logger.info("%s: %d rows answered", file, len(rows.data.examples))
-    return content
+    validate_benchmark_model(split, members[0].task_type.name, members[0].spec.labels, str(members[0].path))
+    data = split.read(directory)
+    labels = data.labels or ()
+    whole = averaged(predict_members(members, data.examples, labels=labels, precision=precision))
+    logger.info("%s: %d predictions", file, len(data.examples))
+    return submission_text(split.task, data, whole.results(data.examples))

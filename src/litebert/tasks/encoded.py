@@ -1,34 +1,82 @@
-"""Labelled examples as the model reads them. Before: `labelled`, a tokenizer. After: `batches`, `inference.batching`.
-
-`Encoded` is what batches are cut from, whatever the kind: sequences of known length that can be padded together.
-Here is the one for a text or a pair; `choices` and `token_labels` have theirs.
-"""
+"""Examples → token ids → padded batches."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from litebert.tasks.features import Feature, Inputs, LabelledBatch, encode, pad
 from litebert.tasks.labelled_data import Example, Target
 from litebert.tokenization.tokenizer import Tokenizer
 
 
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One sequence of token ids, without padding."""
+
+    input_ids: np.ndarray
+    """Int32 [S]."""
+    token_type_ids: np.ndarray
+    """Int8 [S]: 0 for the first text, 1 for the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Sequences padded to the longest of them."""
+
+    input_ids: Tensor
+    """Int64 [B, S]."""
+    attention_mask: Tensor
+    """Bool [B, S], True on real tokens."""
+    token_type_ids: Tensor
+    """Int64 [B, S]."""
+
+    def to(self, device: torch.device | str) -> Self:
+        """The same batch on another device."""
+        tensors = (self.input_ids, self.attention_mask, self.token_type_ids)
+        return type(self)(*(tensor.to(device, non_blocking=True) for tensor in tensors))
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledBatch:
+    """Inputs and labels."""
+
+    inputs: Inputs
+    labels: Tensor
+    """One row for each sequence; the task type defines its content."""
+    num_tokens: int
+    """Real tokens, without padding."""
+
+    @property
+    def num_examples(self) -> int:
+        """Rows of `labels`."""
+        return len(self.labels)
+
+    def to(self, device: torch.device | str) -> Self:
+        """The same batch on another device."""
+        return replace(self, inputs=self.inputs.to(device), labels=self.labels.to(device, non_blocking=True))
+
+
 class Encoded(Protocol):
-    """Sequences of token ids with their labels; a pure function of the file, the tokenizer and the longest length."""
+    """Encoded examples, from which batches are drawn; one example may become several sequences."""
 
     @property
     def lengths(self) -> np.ndarray:
-        """Int64 [N]: tokens that each sequence takes in a batch, so that batches hold similar ones."""
+        """Int64 [N]: tokens of each sequence; batches hold sequences of similar length."""
+        ...
+
+    @property
+    def example_lengths(self) -> np.ndarray:
+        """Int64: length of each example, for scores by length."""
         ...
 
     @property
     def num_examples(self) -> int:
-        """Examples behind the sequences: what an epoch counts."""
+        """Examples, which an epoch counts."""
         ...
 
     @property
@@ -41,17 +89,21 @@ class Encoded(Protocol):
         ...
 
     def inputs(self, indices: np.ndarray) -> Inputs:
-        """Some sequences, padded."""
+        """The sequences at `indices`, padded."""
         ...
 
     def batch(self, indices: np.ndarray) -> LabelledBatch:
-        """Some sequences with their labels."""
+        """The sequences at `indices` with their labels."""
+        ...
+
+    def by_example(self, outputs: Sequence[Any]) -> Sequence[Any]:
+        """The model's outputs for each example, from those for each sequence."""
         ...
 
 
 @dataclass(frozen=True)
 class Sequences:
-    """A sequence for each example, and a target for each: the `Encoded` of classification and regression."""
+    """One sequence and one target for each example: the `Encoded` of text classification and regression."""
 
     features: Sequence[Feature]
     targets: Sequence[Target | None]
@@ -61,6 +113,11 @@ class Sequences:
     def lengths(self) -> np.ndarray:
         """Int64 [N]: tokens."""
         return np.array([len(feature.input_ids) for feature in self.features], dtype=np.int64)
+
+    @property
+    def example_lengths(self) -> np.ndarray:
+        """Int64 [N]: tokens."""
+        return self.lengths
 
     @property
     def num_examples(self) -> int:
@@ -77,19 +134,47 @@ class Sequences:
         return len(self.features)
 
     def inputs(self, indices: np.ndarray) -> Inputs:
-        """Some sequences, padded to [B, S]."""
+        """The sequences at `indices`, padded to [B, S]."""
         return pad([self.features[index] for index in indices], pad_id=self.pad_id)
 
     def batch(self, indices: np.ndarray) -> LabelledBatch:
-        """Labels are Int64 [B], Float32 [B] scores or Float32 [B, C] zeros and ones."""
+        """Labels are Int64 [B] classes, Float32 [B] scores or Float32 [B, C] zeros and ones."""
         labels = torch.tensor([self.targets[index] for index in indices])
         return LabelledBatch(self.inputs(indices), labels, num_tokens=int(self.lengths[indices].sum()))
 
+    def by_example(self, outputs: Sequence[Any]) -> Sequence[Any]:
+        """The outputs themselves."""
+        return outputs
+
 
 def encode_sequences(examples: Sequence[Example], tokenizer: Tokenizer, *, max_length: int) -> Sequences:
-    """`[CLS] text [SEP] (pair [SEP])` of each example."""
-    features = encode([(each.text, each.text_pair) for each in examples], tokenizer, max_length=max_length)
+    """`[CLS] text [SEP] (pair [SEP])` of each example, truncated to `max_length` as google-research/albert does."""
+    firsts = tokenizer.encode_batch([each.text for each in examples])
+    seconds = iter(tokenizer.encode_batch([each.text_pair for each in examples if each.text_pair is not None]))
+    features = []
+    for example, first in zip(examples, firsts, strict=True):
+        second = None if example.text_pair is None else next(seconds)
+        features.append(build_feature(first, second, tokenizer, max_length=max_length))
     return Sequences(features, [each.target for each in examples], tokenizer.pad_id)
+
+
+def build_feature(
+    first: Sequence[int], second: Sequence[int] | None, tokenizer: Tokenizer, *, max_length: int
+) -> Feature:
+    """`[CLS] first [SEP] (second [SEP])`, truncated to `max_length` tokens."""
+    encoding = tokenizer.build_inputs(first, second, max_length=max_length)
+    return Feature(np.asarray(encoding.input_ids, np.int32), np.asarray(encoding.token_type_ids, np.int8))
+
+
+def pad(features: Sequence[Feature], *, pad_id: int) -> Inputs:
+    """One batch of `features`, on the CPU."""
+    lengths = np.array([len(feature.input_ids) for feature in features])
+    attention_mask = np.arange(lengths.max()) < lengths[:, None]
+    input_ids = np.full(attention_mask.shape, pad_id, dtype=np.int64)
+    token_type_ids = np.zeros(attention_mask.shape, dtype=np.int64)
+    input_ids[attention_mask] = np.concatenate([feature.input_ids for feature in features])
+    token_type_ids[attention_mask] = np.concatenate([feature.token_type_ids for feature in features])
+    return Inputs(torch.from_numpy(input_ids), torch.from_numpy(attention_mask), torch.from_numpy(token_type_ids))
 
 
 def digest(features: Iterable[Feature], targets: Iterable[object]) -> str:

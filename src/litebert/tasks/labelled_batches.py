@@ -1,6 +1,6 @@
-"""Which examples a step of fine-tuning sees. Before: `encoded`. After: `training`, as its BatchSource.
+"""The batches of fine-tuning: a `BatchSource` of `training`.
 
-The batch of a step is a pure function of (seed, step), so that resuming needs no state and every rank agrees.
+The batch of a step is a pure function of (seed, step), so resuming needs no state and all ranks agree.
 """
 
 import hashlib
@@ -9,17 +9,16 @@ import numpy as np
 
 from litebert.errors import ConfigError
 from litebert.randomness import rng_for
-from litebert.tasks.encoded import Encoded
-from litebert.tasks.features import LabelledBatch
+from litebert.tasks.encoded import Encoded, LabelledBatch
 
 BATCHES_SORTED_TOGETHER = 50
-"""Batches are cut from this many batches of examples sorted by length: little padding, still random."""
+"""Examples are sorted by length within this many batches: little padding, still random."""
 
 
 class LabelledBatches:
-    """Batches of `batch_size` examples; every epoch shows every example once, in its own order.
+    """Batches of `batch_size` examples; every epoch has every example once, in another order.
 
-    Epochs follow each other without a gap: a batch may hold the end of one and the beginning of the next.
+    A batch may have the last examples of an epoch and the first of the next.
     """
 
     def __init__(
@@ -33,7 +32,7 @@ class LabelledBatches:
         world_size: int = 1,
     ) -> None:
         if batch_size % world_size:
-            raise ConfigError(f"batch_size {batch_size} is not divisible by {world_size} processes; choose a multiple")
+            raise ConfigError(f"batch_size {batch_size} is not divisible by {world_size} processes; use a multiple")
         self.batch_size = batch_size
         self._examples = examples
         self._microbatch_size = microbatch_size
@@ -44,17 +43,17 @@ class LabelledBatches:
 
     @property
     def examples_per_epoch(self) -> int:
-        """Examples of the training file, of which a long one may be several sequences."""
+        """Examples of the training file; a long one may be several sequences."""
         return self._examples.num_examples
 
     @property
     def fingerprint(self) -> str:
-        """Digest of everything that decides the batches but the number of processes and the microbatches."""
+        """Digest of everything the batches depend on, except the number of processes and the microbatch size."""
         key = f"{self.batch_size} {self._seed} {self._examples.fingerprint}"
         return hashlib.sha256(key.encode()).hexdigest()
 
     def microbatches(self, step: int) -> list[LabelledBatch]:
-        """This process's share of the batch of `step`, from 0."""
+        """This process's part of the batch of `step`, from 0."""
         share = self.indices(step)[self._rank :: self._world_size]
         cuts = range(0, len(share), self._microbatch_size)
         return [self._examples.batch(share[cut : cut + self._microbatch_size]) for cut in cuts]
@@ -67,7 +66,7 @@ class LabelledBatches:
         return examples[start - first * total : end - first * total]
 
     def _order(self, epoch: int) -> np.ndarray:
-        """The order of an epoch, remembered while its steps last."""
+        """The order of an epoch, cached during the epoch."""
         if epoch not in self._orders:
             self._orders = {known: order for known, order in self._orders.items() if known == epoch - 1}
             self._orders[epoch] = epoch_order(self._examples.lengths, self.batch_size, epoch=epoch, seed=self._seed)
@@ -75,9 +74,9 @@ class LabelledBatches:
 
 
 def epoch_order(lengths: np.ndarray, batch_size: int, *, epoch: int, seed: int) -> np.ndarray:
-    """A permutation of the examples in which every full batch of the epoch holds examples of similar length.
+    """A permutation of the examples in which every full batch has examples of similar length.
 
-    The batches begin where the epochs before end: the first `head` examples complete the batch of the epoch before.
+    The first `head` examples complete the last batch of the previous epoch.
     """
     rng = rng_for(seed, "fine-tuning order", epoch)
     order = rng.permutation(len(lengths))

@@ -1,112 +1,71 @@
-"""Labelled examples of every kind, as readers leave them. Before: a reader. After: `splits`, `encoded`."""
+"""Labelled examples in memory."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Protocol
 
-from litebert.tasks.task_type import Kind
 from litebert.tokenization.normalize import normalize
 
 Target = int | float | tuple[float, ...]
-"""Index of a label or an option, a score, or a 0 or 1 for each label."""
-LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-"""Names of the options of a multiple choice."""
+"""Index of a label, a score, or a 0 or 1 for each label."""
 
 
-@lru_cache(maxsize=1024)  # questions about one paragraph follow each other
-def as_read(text: str) -> str:
-    """What an uncased model, as the released ones are, reads of a text; it cannot tell those with the same apart."""
-    return normalize(text, lowercase=True, keep_accents=False)
+class LabelledExample(Protocol):
+    """What the examples of every task type have in common."""
+
+    @property
+    def texts(self) -> Sequence[str | None]:
+        """Every text the model reads."""
+        ...
+
+    @property
+    def target(self) -> Any:
+        """The label, None where it is unknown."""
+        ...
+
+    @property
+    def split_key(self) -> Hashable:
+        """Examples with the same key stay on one side of a train/dev split, unless they have a `group`."""
+        ...
+
+    @property
+    def group(self) -> str | None:
+        """Examples of one group (a document, a user) stay on one side of a train/dev split."""
+        ...
+
+    @property
+    def slice(self) -> str | None:
+        """Examples of one slice (a genre, a level) are also scored separately."""
+        ...
+
+    @property
+    def id(self) -> str | None:
+        """Name of the example in its file."""
+        ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Example:
-    """A text, or a pair of texts."""
+    """A text or a pair of texts."""
 
     text: str
-    text_pair: str | None
-    target: Target | None
-    """None where the file holds no labels, as test files do."""
-    group: str | None = None
-    """Examples of one group (a document, a user) are never split between training and evaluation."""
-    slice: str | None = None
-    """Examples of one slice (a genre, a level) are also scored by themselves."""
-    id: str | None = None
-    """Name of the example in its file."""
-
-    @property
-    def key(self) -> Hashable:
-        """Examples that agree in it stay together when a part is held out."""
-        return self.group if self.group is not None else (self.text, self.text_pair)
-
-    @property
-    def asked(self) -> Hashable:
-        """What an uncased model reads; of two examples that agree in it one repeats or contradicts the other."""
-        return as_read(self.text), None if self.text_pair is None else as_read(self.text_pair)
-
-    @property
-    def told(self) -> Hashable:
-        """What is right; None where that is not known."""
-        return self.target
-
-
-@dataclass(frozen=True, slots=True)
-class ChoiceExample:
-    """A text, perhaps a question about it, and options of which one is right."""
-
-    text: str
-    question: str | None
-    options: tuple[str, ...]
-    target: int | None
-    """Index of the right option."""
+    text_pair: str | None = None
+    target: Target | None = None
     group: str | None = None
     slice: str | None = None
     id: str | None = None
 
     @property
-    def key(self) -> Hashable:
-        """Questions about one text stay together."""
-        return self.group if self.group is not None else self.text
+    def texts(self) -> tuple[str | None, ...]:
+        """The text and its pair."""
+        return self.text, self.text_pair
 
     @property
-    def asked(self) -> Hashable:
-        """What an uncased model reads; of two examples that agree in it one repeats or contradicts the other."""
-        question = None if self.question is None else as_read(self.question)
-        return as_read(self.text), question, tuple(map(as_read, self.options))
-
-    @property
-    def told(self) -> Hashable:
-        """What is right; None where that is not known."""
-        return self.target
-
-
-@dataclass(frozen=True, slots=True)
-class TaggedExample:
-    """A sentence as words, each with a tag."""
-
-    words: tuple[str, ...]
-    tags: tuple[int, ...] | None
-    """Index of each word's label; None where the file holds none."""
-    group: str | None = None
-    slice: str | None = None
-    id: str | None = None
-
-    @property
-    def key(self) -> Hashable:
-        """Sentences of the same words stay together."""
-        return self.group if self.group is not None else self.words
-
-    @property
-    def asked(self) -> Hashable:
-        """What an uncased model reads; of two examples that agree in it one repeats or contradicts the other."""
-        return tuple(map(as_read, self.words))
-
-    @property
-    def told(self) -> Hashable:
-        """What is right; None where that is not known."""
-        return self.tags
+    def split_key(self) -> Hashable:
+        """Equal texts stay together."""
+        return self.text, self.text_pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +73,27 @@ class LabelledData:
     """The examples of one file, in its order."""
 
     path: Path
-    kind: Kind
+    task_type: str
+    """Name of a registered `TaskType`."""
     examples: tuple[Any, ...]
-    """`Example`s, or what the kind has instead."""
+    """`LabelledExample`s of this task type."""
     labels: tuple[str, ...] | None
-    """Label names by index; None where the answer is no class."""
+    """Label names by index; None for task types without classes."""
     reason: str
-    """Why the rows are taken as this kind."""
+    """Why the file was read as this task type."""
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether every example has a target; those of test files usually have none."""
+        return all(example.target is not None for example in self.examples)
+
+
+@lru_cache(maxsize=1024)  # consecutive questions have the same context
+def normalized_text(text: str) -> str:
+    """The text as an uncased model reads it: lower case, without accents."""
+    return normalize(text, lowercase=True, keep_accents=False)
+
+
+def input_key(example: LabelledExample) -> Hashable:
+    """Two examples with the same key are the same input to an uncased model."""
+    return tuple(None if text is None else normalized_text(text) for text in example.texts)

@@ -1,17 +1,13 @@
-"""Ensembles end to end: the laws of averaging, members of every sort, rows with and without labels."""
+"""Ensembles."""
 
 import json
 import shutil
 
 import pytest
 
-from litebert.commands.ensemble.ensemble import ensemble
-from litebert.commands.evaluate.evaluate_labelled import evaluate_labelled, evaluate_official
+from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.predict.predict import PredictRun, predict
-from litebert.commands.predict.predict_questions import predict_squad
-from litebert.commands.predict.predict_words import predict_words
 from litebert.errors import ConfigError, DataError
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
@@ -28,6 +24,7 @@ from litebert.tasks.readers.columns import Columns
 from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
 from support.benchmark_files import write_cola, write_race
 from support.labelled_files import OPINIONS, SUBJECTS, write_opinions
+from support.prediction_commands import run_ensemble, run_predict
 from support.question_builders import CONTEXT, QUESTIONS, squad_json, write_squad
 from support.tiny_runs import opinions_run, save_pretrained
 
@@ -114,49 +111,48 @@ def asked(request, tiny_tokenizer, other_tokenizer, tmp_path):
     return rows, members
 
 
-def test_an_ensemble_of_one_scores_as_its_member_does(asked):
+def test_ensemble_of_one_member_scores_as_the_member(asked):
     rows, members = asked
-    result = ensemble(members[:1], rows)
+    result = run_ensemble(members[:1], rows)
     expected = evaluate_labelled(members[0], rows)
     assert result.score.evaluation.metrics == pytest.approx(expected.metrics)
     assert result.score.evaluation.by_slice == expected.by_slice
     assert result.score.members[0].gain.difference == 0
 
 
-def test_the_order_of_the_members_does_not_matter(asked, tmp_path):
+def test_ensemble_does_not_depend_on_the_order_of_members(asked, tmp_path):
     rows, members = asked
-    first, second = ensemble(members, rows), ensemble(members[::-1], rows)
+    first, second = run_ensemble(members, rows), run_ensemble(members[::-1], rows)
     assert first == second
 
 
-def test_copies_of_a_member_change_nothing(asked, tmp_path):
+def test_ensemble_of_copies_equals_the_member(asked, tmp_path):
     rows, members = asked
     copies = [shutil.copytree(members[0], tmp_path / f"copy{number}") for number in range(2)]
-    one, three = ensemble(members[:1], rows), ensemble([members[0], *copies], rows)
+    one, three = run_ensemble(members[:1], rows), run_ensemble([members[0], *copies], rows)
     assert three.score.evaluation == one.score.evaluation
     assert {member.gain.difference for member in three.score.members} == {0.0}
 
 
-def test_rows_without_labels_are_answered_as_predict_answers_them(asked, tmp_path):
+def test_ensemble_of_one_member_predicts_unlabelled_rows_as_predict(asked, tmp_path):
     rows, members = asked
     unlabelled = _without_labels(rows)
     if rows.suffix == ".json":
-        ensemble(members[:1], unlabelled, out=tmp_path / "ours")
-        predict_squad(members[0], unlabelled, tmp_path / "theirs")
+        run_ensemble(members[:1], unlabelled, out=tmp_path / "found")
+        run_predict(members[0], unlabelled, tmp_path / "expected")
         names = ("predictions.json", "nbest_predictions.json", "null_odds.json")
-        pairs = [(json.loads((tmp_path / side / name).read_text())) for name in names for side in ("ours", "theirs")]
+        pairs = [(json.loads((tmp_path / side / name).read_text())) for name in names for side in ("found", "expected")]
         assert pairs[0] == pairs[1]
         assert pairs[4] == pytest.approx(pairs[5])
         return
-    given = {"model": members[0], "input": unlabelled, "output": tmp_path / "theirs.jsonl"}
-    predict(PredictRun.parse(given, where="test"))
-    ensemble(members[:1], unlabelled, out=tmp_path / "ours.jsonl")
-    ours, theirs = (
+    run_predict(members[0], unlabelled, tmp_path / "expected.jsonl")
+    run_ensemble(members[:1], unlabelled, out=tmp_path / "found.jsonl")
+    found, expected = (
         [json.loads(line) for line in (tmp_path / name).read_text().splitlines()]
-        for name in ("ours.jsonl", "theirs.jsonl")
+        for name in ("found.jsonl", "expected.jsonl")
     )
-    assert len(ours) == len(theirs) > 0
-    for one, other in zip(ours, theirs, strict=True):
+    assert len(found) == len(expected) > 0
+    for one, other in zip(found, expected, strict=True):
         assert set(one) == set(other)
         if isinstance(one["prediction"], str):
             assert one["prediction"] == other["prediction"]
@@ -165,16 +161,16 @@ def test_rows_without_labels_are_answered_as_predict_answers_them(asked, tmp_pat
 
 @pytest.mark.parametrize("ending", [".conll", ".csv", ".jsonl"])
 @pytest.mark.parametrize("content", ["the O\nfilm B-X\n\nmusic O\n", "-DOCSTART-\n\nthe\nfilm\n\nmusic\n"])
-def test_conll_columns_get_the_file_that_predict_writes(tiny_tokenizer, tmp_path, content, ending):
-    words, ours, theirs = tmp_path / "words.conll", tmp_path / f"ours{ending}", tmp_path / f"theirs{ending}"
+def test_ensemble_of_one_member_writes_conll_as_predict(tiny_tokenizer, tmp_path, content, ending):
+    words, found, expected = tmp_path / "words.conll", tmp_path / f"found{ending}", tmp_path / f"expected{ending}"
     words.write_text(content)
     members = [save_member("words.jsonl", tiny_tokenizer, tmp_path / str(seed), seed) for seed in range(2)]
-    result = ensemble(members[:1], words, out=ours)
-    predict_words(members[0], words, theirs)
-    assert ours.read_text() == theirs.read_text()
+    result = run_ensemble(members[:1], words, out=found)
+    run_predict(members[0], words, expected)
+    assert found.read_text() == expected.read_text()
     assert (result.score is None) == content.startswith("-DOCSTART-")
-    both = ensemble(members, words, out=tmp_path / "both.bio")
-    assert (both.rows, ensemble(members, tmp_path / "both.bio").rows) == (2, 2)
+    both = run_ensemble(members, words, out=tmp_path / "both.bio")
+    assert (both.examples, run_ensemble(members, tmp_path / "both.bio").examples) == (2, 2)
 
 
 def _without_labels(rows):
@@ -207,110 +203,116 @@ def opinions(tmp_path):
     return write_opinions(tmp_path / "opinions.csv")
 
 
-def test_forward_selection_is_no_worse_than_the_best_member_and_says_that_it_is_no_test(classifiers, opinions):
-    result = ensemble(classifiers(5), opinions, select="forward")
+def test_ensemble_of_forward_selection_is_no_worse_than_the_best_member(classifiers, opinions):
+    result = run_ensemble(classifiers(5), opinions, select="forward")
     scores = [member.metrics["accuracy"] for member in result.score.members]
     assert result.score.evaluation.metrics["accuracy"] >= max(scores)
     assert [member.path for member in result.score.members if member.chosen] == list(result.members)
     if len(result.members) < 5:
-        assert "These rows are therefore no test" in result.to_text()
-        assert ", not a member" in result.to_text()
+        assert "The score therefore overestimates" in result.to_text()
+        assert ", not selected" in result.to_text()
 
 
-def test_the_median_member_is_the_one_in_the_middle(classifiers, opinions):
+def test_ensemble_median_member_has_the_median_score(classifiers, opinions):
     for count in (3, 4):
-        score = ensemble(classifiers(count), opinions).score
+        score = run_ensemble(classifiers(count), opinions).score
         values = sorted(member.metrics["accuracy"] for member in score.members)
         median = next(member for member in score.members if member.path == score.median_member)
         assert median.metrics["accuracy"] == values[count // 2]
 
 
-def test_labels_in_another_order_are_averaged_by_their_names(tiny_tokenizer, opinions, tmp_path):
+def test_ensemble_averages_labels_by_their_names(tiny_tokenizer, opinions, tmp_path):
     (one,) = [save_member("opinions.csv", tiny_tokenizer, tmp_path / "one", 0)]
     turned = save_member("opinions.csv", tiny_tokenizer, tmp_path / "turned", 0, labels=("good", "bad"))
-    together = ensemble([one, turned], opinions, out=tmp_path / "answers.csv").score
+    together = run_ensemble([one, turned], opinions, out=tmp_path / "answers.csv").score
     scores = [member.metrics["accuracy"] for member in together.members]
     assert scores[0] == pytest.approx(1 - scores[1])
     answers = (tmp_path / "answers.csv").read_text().splitlines()
     assert [float(line.split(",")[-1]) for line in answers[1:]] == pytest.approx([0.5] * 36)
 
 
-def test_runs_and_checkpoints_are_members_too(tiny_tokenizer, tmp_path):
+def test_ensemble_members_may_be_runs_and_checkpoints(tiny_tokenizer, tmp_path):
     pretrained = save_pretrained(tiny_tokenizer, tmp_path / "pretrained")
     values = opinions_run(pretrained, tmp_path / "rows.csv", duration="8 steps", checkpoint_every="4 steps")
     result = finetune(FinetuneRun.parse(values, where="test"), tmp_path / "run")
     steps = sorted((tmp_path / "run" / "checkpoints").glob("step-*"))
     assert len(steps) == 2
-    found = ensemble([tmp_path / "run", result.model, *steps], tmp_path / "rows.csv").score
+    found = run_ensemble([tmp_path / "run", result.model, *steps], tmp_path / "rows.csv").score
     scores = {member.path: member.metrics for member in found.members}
     assert scores[tmp_path / "run"] == scores[result.model] == scores[steps[-1]]
 
 
-def test_a_published_task_is_scored_and_answered(classifiers, tmp_path):
+def test_ensemble_scores_and_predicts_a_glue_task(classifiers, tmp_path):
     data = write_cola(tmp_path / "glue")
     members = classifiers(2, labels=("0", "1"))
-    single = ensemble(members[:1], data, task=BenchmarkSplit("cola", "dev")).score.evaluation
-    assert single.metrics == evaluate_official(members[0], "cola", data).parts["dev"].metrics
-    result = ensemble(members, data, task=BenchmarkSplit("cola", "test"), out=tmp_path / "CoLA.tsv")
+    single = run_ensemble(members[:1], data, split=BenchmarkSplit(task="cola", split="dev")).score.evaluation
+    assert single.metrics == evaluate_benchmark(members[0], "cola", data).splits["dev"].metrics
+    result = run_ensemble(members, data, split=BenchmarkSplit(task="cola", split="test"), out=tmp_path / "CoLA.tsv")
     assert result.score is None
     assert (tmp_path / "CoLA.tsv").read_text().startswith("index\tprediction\n0\t")
-    assert "36 rows answered" in result.to_text()
-    ensemble(members, data, task=BenchmarkSplit("cola", "dev"), out=tmp_path / "dev.tsv")
+    assert "36 predictions written" in result.to_text()
+    run_ensemble(members, data, split=BenchmarkSplit(task="cola", split="dev"), out=tmp_path / "dev.tsv")
     assert (tmp_path / "dev.tsv").read_text().splitlines()[1].startswith("0\t")
 
 
-def test_race_is_scored_by_level_and_answered(tiny_tokenizer, tmp_path):
+def test_ensemble_scores_race_by_level(tiny_tokenizer, tmp_path):
     data = write_race(tmp_path / "race")
     members = [save_member("choices.jsonl", tiny_tokenizer, tmp_path / f"m{seed}", seed) for seed in range(2)]
-    result = ensemble(members, data, task=BenchmarkSplit("race", "dev"), out=tmp_path / "race.json")
+    result = run_ensemble(members, data, split=BenchmarkSplit(task="race", split="dev"), out=tmp_path / "race.json")
     assert {part.name for part in result.score.evaluation.by_slice} <= {"middle", "high"}
     assert set(json.loads((tmp_path / "race.json").read_text()).values()) <= set("ABCD")
 
 
-def test_members_that_do_not_fit_are_refused(classifiers, tiny_tokenizer, opinions, tmp_path):
+def test_ensemble_rejects_members_that_do_not_fit(classifiers, tiny_tokenizer, opinions, tmp_path):
     (member,) = classifiers(1)
     stars = save_member("stars.tsv", tiny_tokenizer, tmp_path / "stars", 0)
     masked = save_model(
         ForMaskedLM(config_for(tiny_tokenizer)), tmp_path / "masked", extra_files=tiny_tokenizer.files()
     )
     for members, message in [
-        ([], "give the directories of its members"),
+        ([], "no members; give the directories"),
         ([member, member], "a member is given twice"),
-        ([member, stars], "answers regression with the labels label, but .* classification with the labels bad, good"),
-        ([masked], "a ForMaskedLM has no labels"),
-        ([tmp_path], "no model there; give a run"),
+        (
+            [member, stars],
+            "its task is regression with the labels label, that of .* is classification with the labels bad, good",
+        ),
+        ([masked], "a ForMaskedLM has no fine-tuned head"),
+        ([tmp_path], "no model; give a run"),
     ]:
         with pytest.raises(ConfigError, match=message):
-            ensemble(members, opinions)
-    with pytest.raises(ConfigError, match="but CoLA is classification with 0, 1"):
-        ensemble([member], write_cola(tmp_path / "glue"), task=BenchmarkSplit("cola", "dev"))
+            run_ensemble(members, opinions)
+    with pytest.raises(ConfigError, match="that of CoLA is classification with 0, 1"):
+        run_ensemble([member], write_cola(tmp_path / "glue"), split=BenchmarkSplit(task="cola", split="dev"))
 
 
-def test_what_cannot_be_written_or_scored_is_refused_before_the_work(classifiers, tiny_tokenizer, opinions, tmp_path):
+def test_ensemble_rejects_invalid_outputs_and_data_before_predicting(classifiers, tiny_tokenizer, opinions, tmp_path):
     (member,) = classifiers(1)
     bare = _without_labels(opinions)
     for rows, options, message in [
         (bare, {}, "has no labels, so there is nothing to score; give --out"),
-        (bare, {"out": tmp_path / "a.csv", "select": "forward"}, "has no labels to select by"),
-        (opinions, {"out": tmp_path / "a.txt"}, r"'a.txt' ends in none of .jsonl, .csv, .tsv"),
-        (opinions, {"out": opinions}, "holds the rows; write the answers elsewhere"),
+        (bare, {"out": tmp_path / "a.csv", "select": "forward"}, "has no labels; select members"),
+        (opinions, {"out": tmp_path / "a.txt"}, r"'a.txt' has none of the endings .jsonl, .csv, .tsv"),
+        (opinions, {"out": opinions}, "is the input; choose another file"),
     ]:
         with pytest.raises(ConfigError, match=message):
-            ensemble([member], rows, **options)
+            run_ensemble([member], rows, **options)
     with pytest.raises(DataError, match="no column 'lable'"):
-        ensemble([member], opinions, Columns(label="lable"))
+        run_ensemble([member], opinions, Columns(label="lable"))
     squad = write_squad(tmp_path / "dev.json", squad_json(*QUESTIONS))
     answerer = save_member("unsure.json", tiny_tokenizer, tmp_path / "answerer", 0)
     with pytest.raises(ConfigError, match="are several files; give a directory"):
-        ensemble([answerer], squad, out=tmp_path / "a.json")
+        run_ensemble([answerer], squad, out=tmp_path / "a.json")
     tagger = save_member("words.jsonl", tiny_tokenizer, tmp_path / "tagger", 0)
     (tmp_path / "words.conll").write_text("the\nfilm\n")
-    for model, file, found in [(member, "words.conll", "CoNLL columns hold"), (tagger, "dev.json", "holds questions")]:
+    for model, file, found in [
+        (member, "words.conll", r"cannot read \.conll files"),
+        (tagger, "dev.json", r"cannot read \.json files"),
+    ]:
         with pytest.raises(ConfigError, match=found):
-            ensemble([model], tmp_path / file, out=tmp_path / "a.csv")
+            run_ensemble([model], tmp_path / file, out=tmp_path / "a.csv")
     for model, file in [(tagger, "words.conll"), (answerer, "dev.json")]:
-        with pytest.raises(ConfigError, match=r"^text: a \.\w+ file has places of its own"):
-            ensemble([model], tmp_path / file, Columns(text="text"), out=tmp_path / "answers")
+        with pytest.raises(ConfigError, match=r"^text: a \.\w+ file has no named columns"):
+            run_ensemble([model], tmp_path / file, Columns(text="text"), out=tmp_path / "answers")
     empty = _jsonl(tmp_path / "empty.jsonl", [{"text": " "}])
-    with pytest.raises(DataError, match="field 'text': holds no words; remove the row"):
-        ensemble([tagger], empty, out=tmp_path / "a.jsonl")
+    with pytest.raises(DataError, match="field 'text': has no words; remove the row"):
+        run_ensemble([tagger], empty, out=tmp_path / "a.jsonl")

@@ -1,8 +1,8 @@
-"""Scoring a model on held-out text: the figures of its training, or the reason why there are none."""
+"""Evaluation of a pretrained model on held-out text."""
 
 import pytest
 
-from litebert.commands.evaluate.evaluate import evaluate_held_out
+from litebert.commands.evaluate.evaluate import EvaluateRun, evaluate
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus
@@ -17,6 +17,11 @@ EXAMPLES = SamplingSettings(max_length=32)
 SIZES = {"embedding_size": 8, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
 
 
+def scores_of(model, corpus, **options):
+    run = EvaluateRun(model=model, corpus=corpus, sampling=EXAMPLES, max_eval_examples=64, **options)
+    return evaluate(run)[0]
+
+
 @pytest.fixture(scope="module")
 def tokenizer(corpus_directory):
     return Tokenizer.load(Corpus.open(corpus_directory).tokenizer_directory)
@@ -28,32 +33,29 @@ def saved(directory, tokenizer, kind=ForPretraining):
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_a_pretrained_model_is_scored_the_same_every_time(tmp_path, corpus_directory, tokenizer, precision):
+def test_evaluate_on_a_corpus_is_deterministic(tmp_path, corpus_directory, tokenizer, precision):
     model = saved(tmp_path / "model", tokenizer)
-    scores = [
-        evaluate_held_out(model, corpus_directory, EXAMPLES, max_eval_examples=64, precision=precision)
-        for _ in range(2)
-    ]
+    scores = [scores_of(model, corpus_directory, precision=precision) for _ in range(2)]
     assert scores[0] == scores[1]
-    assert scores[0].mlm_count > 0
+    assert scores[0]["mlm_count"] > 0
 
 
-def test_a_model_without_pretraining_heads_is_refused(tmp_path, corpus_directory, tokenizer):
+def test_evaluate_on_a_corpus_rejects_a_model_without_pretraining_heads(tmp_path, corpus_directory, tokenizer):
     model = saved(tmp_path / "model", tokenizer, ForMaskedLM)
     with pytest.raises(ConfigError, match="a ForMaskedLM has no pretraining heads"):
-        evaluate_held_out(model, corpus_directory, EXAMPLES, max_eval_examples=64)
+        scores_of(model, corpus_directory)
 
 
-def test_a_corpus_of_another_tokenizer_is_refused(tmp_path, tiny_tokenizer, tokenizer, text_file):
+def test_evaluate_rejects_a_corpus_of_another_tokenizer(tmp_path, tiny_tokenizer, tokenizer, text_file):
     model = saved(tmp_path / "model", tokenizer)
     build_corpus([text_file], tiny_tokenizer, CorpusSettings(validation_fraction=0.2), tmp_path / "corpus")
     with pytest.raises(ConfigError, match="was built with another tokenizer"):
-        evaluate_held_out(model, tmp_path / "corpus", EXAMPLES, max_eval_examples=64)
+        scores_of(model, tmp_path / "corpus")
 
 
-def test_what_is_not_there_is_named(tmp_path, corpus_directory, tokenizer):
+def test_evaluate_names_a_missing_model_or_corpus(tmp_path, corpus_directory, tokenizer):
     with pytest.raises(CheckpointError, match="absent"):
-        evaluate_held_out(tmp_path / "absent", corpus_directory, EXAMPLES, max_eval_examples=64)
+        scores_of(tmp_path / "absent", corpus_directory)
     model = saved(tmp_path / "model", tokenizer)
     with pytest.raises(DataError, match="absent"):
-        evaluate_held_out(model, tmp_path / "absent", EXAMPLES, max_eval_examples=64)
+        scores_of(model, tmp_path / "absent")

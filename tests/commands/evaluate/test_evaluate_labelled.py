@@ -1,8 +1,8 @@
-"""Evaluating a model directory on a file of one's own or on a published task."""
+"""Evaluation of a fine-tuned model."""
 
 import pytest
 
-from litebert.commands.evaluate.evaluate_labelled import evaluate_labelled, evaluate_official
+from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
 from litebert.errors import ConfigError, DataError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForMaskedLM, ForMultipleChoice, ForSequenceClassification, ForTokenClassification
@@ -24,7 +24,7 @@ def save(tiny_tokenizer, small_config, tmp_path_factory):
     return save
 
 
-def test_a_file_is_scored_with_the_labels_of_the_model(save, tmp_path):
+def test_evaluate_file_uses_the_labels_of_the_model(save, tmp_path):
     model = save(ForSequenceClassification, labels=("bad", "good"))
     file = write_opinions(tmp_path / "dev.csv")
     evaluation = evaluate_labelled(model, file, metrics=["accuracy", "matthews"])
@@ -34,9 +34,11 @@ def test_a_file_is_scored_with_the_labels_of_the_model(save, tmp_path):
         evaluate_labelled(model, write_opinions(tmp_path / "other.csv", labels=(0, 1)))
 
 
-def test_columns_that_are_named_are_scored_though_the_file_has_those_of_training(save, tmp_path):
+def test_evaluate_file_reads_named_columns_instead_of_those_of_training(save, tmp_path):
     model = save(ForSequenceClassification, labels=("bad", "good"))
-    (model / "columns.json").write_text('{"text": "review", "text_pair": null, "label": "verdict"}')
+    (model / "task.json").write_text(
+        '{"task_type": "classification", "text": "review", "text_pair": null, "label": "verdict"}'
+    )
     rows = ["film,bad,music,good", "film,bad,music,bad"]
     (tmp_path / "dev.csv").write_text("\n".join(["review,verdict,text,label", *rows]) + "\n")
     kept, named = (
@@ -47,7 +49,7 @@ def test_columns_that_are_named_are_scored_though_the_file_has_those_of_training
     assert [sum(row) for row in named.confusion_matrix] == [1, 1]
 
 
-def test_a_slice_is_scored_apart(save, tmp_path):
+def test_evaluate_file_scores_slices(save, tmp_path):
     file = write_opinions(tmp_path / "dev.csv")
     evaluation = evaluate_labelled(
         save(ForSequenceClassification, labels=("bad", "good")), file, Columns(slice="label")
@@ -55,75 +57,75 @@ def test_a_slice_is_scored_apart(save, tmp_path):
     assert {part.name: part.examples for part in evaluation.by_slice} == {"bad": 18, "good": 18}
 
 
-def test_a_regression_is_scored_as_one(save, tmp_path):
+def test_evaluate_file_of_a_regression(save, tmp_path):
     model = save(ForSequenceClassification, labels=("stars",), problem_type="regression")
     evaluation = evaluate_labelled(model, write_opinions(tmp_path / "dev.tsv", labels=(1, 5)))
     assert set(evaluation.metrics) == {"pearson", "spearman"}
 
 
-def test_words_are_scored_with_the_tags_of_the_model(save, tmp_path):
+def test_evaluate_conll_uses_the_labels_of_the_model(save, tmp_path):
     (tmp_path / "dev.conll").write_text("the O\nfilm B-X\n\nmusic B-X\n")
     evaluation = evaluate_labelled(save(ForTokenClassification, labels=("O", "B-X")), tmp_path / "dev.conll")
     assert evaluation.examples == 2
     assert set(evaluation.metrics) == {"entity_f1", "entity_precision", "entity_recall", "word_accuracy"}
 
 
-def test_a_model_without_labels_is_refused(save, tmp_path):
-    with pytest.raises(ConfigError, match="a ForMaskedLM has no labels"):
+def test_evaluate_file_rejects_a_model_without_a_head(save, tmp_path):
+    with pytest.raises(ConfigError, match="a ForMaskedLM has no fine-tuned head"):
         evaluate_labelled(save(ForMaskedLM), write_opinions(tmp_path / "dev.csv"))
 
 
-def test_both_development_sets_of_mnli_are_scored_and_reported(save, tmp_path):
+def test_evaluate_mnli_scores_both_development_sets(save, tmp_path):
     model = save(ForSequenceClassification, labels=("contradiction", "entailment", "neutral"))
-    result = evaluate_official(model, "mnli", write_mnli(tmp_path), report=tmp_path / "page.html")
-    assert set(result.parts) == {"dev", "dev-mismatched"}
+    result = evaluate_benchmark(model, "mnli", write_mnli(tmp_path), report=tmp_path / "page.html")
+    assert set(result.splits) == {"dev", "dev-mismatched"}
     lines = result.to_text().splitlines()
     assert [lines[0].partition(" ")[0], lines[3].partition(" ")[0]] == ["dev:", "dev-mismatched:"]
     assert [lines[2].split()[0], lines[5].split()[0]] == ["fiction", "fiction"]
     assert {path.name for path in tmp_path.glob("*.html")} == {"page-dev.html", "page-dev-mismatched.html"}
 
 
-def test_race_is_scored_by_level(save, tmp_path):
-    evaluation = evaluate_official(save(ForMultipleChoice), "race", write_race(tmp_path)).parts["dev"]
+def test_evaluate_race_scores_levels(save, tmp_path):
+    evaluation = evaluate_benchmark(save(ForMultipleChoice), "race", write_race(tmp_path)).splits["dev"]
     assert {part.name: part.examples for part in evaluation.by_slice} == {"high": 2, "middle": 2}
 
 
 @pytest.mark.parametrize("is_absolute", [False, True])
-def test_files_of_ones_own_are_scored_instead_of_the_published_ones(save, tmp_path, is_absolute):
+def test_evaluate_benchmark_reads_split_files_instead_of_the_official_ones(save, tmp_path, is_absolute):
     model, data = save(ForSequenceClassification, labels=("0", "1")), write_cola(tmp_path)
     own = tmp_path / "CoLA" / "mine.tsv"
     own.write_text("src\t1\t\tthe film was good\nsrc\t0\t\tthe film was bad\n")
     files = {"dev": str(own) if is_absolute else "mine.tsv"}
-    result = evaluate_official(model, "cola", data, files=files)
-    assert {part: evaluation.examples for part, evaluation in result.parts.items()} == {"dev": 2}
+    result = evaluate_benchmark(model, "cola", data, files=files)
+    assert {part: evaluation.examples for part, evaluation in result.splits.items()} == {"dev": 2}
 
 
-def test_of_several_parts_those_named_are_scored(save, tmp_path):
+def test_evaluate_benchmark_scores_the_named_splits_only(save, tmp_path):
     model = save(ForSequenceClassification, labels=("contradiction", "entailment", "neutral"))
     files = {"dev-mismatched": "dev_matched.tsv"}
-    assert list(evaluate_official(model, "mnli", write_mnli(tmp_path), files=files).parts) == ["dev-mismatched"]
+    assert list(evaluate_benchmark(model, "mnli", write_mnli(tmp_path), files=files).splits) == ["dev-mismatched"]
 
 
-def test_a_file_without_labels_cannot_be_scored(save, tmp_path):
+def test_evaluate_benchmark_rejects_a_split_without_labels(save, tmp_path):
     model, data = save(ForSequenceClassification, labels=("0", "1")), write_cola(tmp_path)
-    with pytest.raises(DataError, match=r"CoLA/test\.tsv: has no labels to score by"):
-        evaluate_official(model, "cola", data, files={"test": "test.tsv"})
-    with pytest.raises(ConfigError, match="part: CoLA has no 'development'"):
-        evaluate_official(model, "cola", data, files={"development": "dev.tsv"})
+    with pytest.raises(DataError, match=r"CoLA/test\.tsv: has no labels; give a split"):
+        evaluate_benchmark(model, "cola", data, files={"test": "test.tsv"})
+    with pytest.raises(ConfigError, match="split: CoLA has no 'development'"):
+        evaluate_benchmark(model, "cola", data, files={"development": "dev.tsv"})
 
 
-def test_a_page_is_written_beside_the_figures(save, tmp_path):
+def test_evaluate_writes_a_report(save, tmp_path):
     model = save(ForSequenceClassification, labels=("0", "1"))
-    evaluate_official(model, "cola", write_cola(tmp_path), report=tmp_path / "page.html")
+    evaluate_benchmark(model, "cola", write_cola(tmp_path), report=tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "Worst errors" in page
     assert "CoLA/dev.tsv" in page
 
 
-def test_labels_in_another_order_are_those_of_the_task(save, tmp_path):
+def test_evaluate_benchmark_accepts_labels_in_another_order(save, tmp_path):
     data = write_mnli(tmp_path)
     model = save(ForSequenceClassification, labels=("entailment", "neutral", "contradiction"))
-    evaluation = evaluate_official(model, "mnli", data).parts["dev"]
+    evaluation = evaluate_benchmark(model, "mnli", data).splits["dev"]
     assert evaluation.labels == ("entailment", "neutral", "contradiction")
     assert [sum(row) for row in evaluation.confusion_matrix] == [12, 12, 12]
 
@@ -131,17 +133,21 @@ def test_labels_in_another_order_are_those_of_the_task(save, tmp_path):
 @pytest.mark.parametrize(
     ("task", "labels", "message"),
     [
-        ("mrpc", ("1", "0"), "but MRPC is classification with 0, 1"),
-        ("cola", ("bad", "good"), "answers classification with labels bad, good, but CoLA is classification with 0, 1"),
-        ("sts-b", ("0", "1"), "answers classification with labels 0, 1, but STS-B is regression"),
-        ("race", ("0", "1"), "but RACE is multiple_choice"),
+        ("mrpc", ("1", "0"), "that of MRPC is classification with 0, 1"),
+        (
+            "cola",
+            ("bad", "good"),
+            "its task is classification with labels bad, good, that of CoLA is classification with 0, 1",
+        ),
+        ("sts-b", ("0", "1"), "its task is classification with labels 0, 1, that of STS-B is regression"),
+        ("race", ("0", "1"), "that of RACE is multiple_choice"),
     ],
 )
-def test_a_model_of_another_task_is_refused(save, tmp_path, task, labels, message):
+def test_evaluate_benchmark_rejects_a_model_of_another_task(save, tmp_path, task, labels, message):
     with pytest.raises(ConfigError, match=message):
-        evaluate_official(save(ForSequenceClassification, labels=labels), task, tmp_path)
+        evaluate_benchmark(save(ForSequenceClassification, labels=labels), task, tmp_path)
 
 
-def test_a_directory_without_the_task_is_refused(save, tmp_path):
-    with pytest.raises(DataError, match="no development part of CoLA; give the directory with 'CoLA'"):
-        evaluate_official(save(ForSequenceClassification, labels=("0", "1")), "cola", tmp_path)
+def test_evaluate_benchmark_rejects_a_directory_without_the_task(save, tmp_path):
+    with pytest.raises(DataError, match="no development split of CoLA; give the directory with 'CoLA'"):
+        evaluate_benchmark(save(ForSequenceClassification, labels=("0", "1")), "cola", tmp_path)

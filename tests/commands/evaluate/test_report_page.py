@@ -1,11 +1,11 @@
-"""The page of an evaluation: complete, in order of badness, and safe to open whatever the texts hold."""
+"""The HTML page of an evaluation."""
 
 from html.parser import HTMLParser
 
-from litebert.commands.evaluate.report_page import LONGEST_TEXT, MOST_ERRORS, MOST_LABELS, report_page
+from litebert.commands.evaluate.report_page import MAX_ERRORS, MAX_LABELS, MAX_TEXT_LENGTH, report_page
 from litebert.tasks.metrics.calibration import Bin, Calibration
 from litebert.tasks.metrics.evaluation import Evaluation, Part
-from litebert.tasks.types.predictions import Verdict
+from litebert.tasks.types.task_type import ErrorExample
 
 EVALUATION = Evaluation(
     metrics={"accuracy": 0.75, "macro_f1": 0.5},
@@ -39,42 +39,42 @@ class Texts(HTMLParser):
         self.texts.append(data)
 
 
-def test_every_table_is_there():
-    texts = Texts(report_page("model on file", EVALUATION, [Verdict("a text", "bad", "good", 2.0, False)])).texts
+def test_report_page_has_every_table():
+    texts = Texts(report_page("model on file", EVALUATION, [ErrorExample("a text", "bad", "good", 2.0, False)])).texts
     for shown in ("0.7500", "By slice", "high", "By length", "Confusion", "Calibration", "Worst errors", "a text"):
         assert any(shown in text for text in texts), shown
     assert any("between 30.0% and 95.0%" in text for text in texts)
     assert any("0.125" in text for text in texts)
 
 
-def test_what_is_not_there_leaves_no_heading():
+def test_report_page_leaves_out_empty_sections():
     page = report_page("x", Evaluation(metrics={"pearson": 1.0}, examples=3), [])
     assert all(heading not in page for heading in ("Confusion", "Calibration", "By slice", "By length"))
 
 
-def test_the_worst_come_first_and_right_answers_are_left_out():
-    verdicts = [Verdict(f"text {n}", "a", "b", float(n), n == 7) for n in range(MOST_ERRORS + 10)]
-    shown = [text for text in Texts(report_page("x", EVALUATION, verdicts)).texts if text.startswith("text ")]
-    assert shown == [f"text {n}" for n in reversed(range(10, MOST_ERRORS + 10))]
+def test_report_page_lists_the_worst_errors_first():
+    errors = [ErrorExample(f"text {n}", "a", "b", float(n), n == 7) for n in range(MAX_ERRORS + 10)]
+    shown = [text for text in Texts(report_page("x", EVALUATION, errors)).texts if text.startswith("text ")]
+    assert shown == [f"text {n}" for n in reversed(range(10, MAX_ERRORS + 10))]
 
 
-def test_texts_are_shown_and_never_run():
-    page = report_page("<b>", EVALUATION, [Verdict("<script>x</script> & \"'", "a", "b", 1.0, False)])
+def test_report_page_escapes_texts():
+    page = report_page("<b>", EVALUATION, [ErrorExample("<script>x</script> & \"'", "a", "b", 1.0, False)])
     assert "<script>" not in page
     assert "<script>x</script> & \"'" in "".join(Texts(page).texts)
 
 
-def test_long_texts_lose_their_middle():
-    text = "begin " + "x" * (2 * LONGEST_TEXT) + " end"
-    page = report_page("x", EVALUATION, [Verdict(text, "a", "b", 1.0, False)])
+def test_report_page_shortens_long_texts():
+    text = "begin " + "x" * (2 * MAX_TEXT_LENGTH) + " end"
+    page = report_page("x", EVALUATION, [ErrorExample(text, "a", "b", 1.0, False)])
     assert "begin" in page
     assert " end" in page
     assert "[…]" in page
     assert text not in page
 
 
-def test_a_matrix_of_very_many_labels_is_left_out():
-    labels = tuple(f"label {n}" for n in range(MOST_LABELS + 1))
+def test_report_page_leaves_out_a_large_confusion_matrix():
+    labels = tuple(f"label {n}" for n in range(MAX_LABELS + 1))
     matrix = [[0] * len(labels) for _ in labels]
     assert "Confusion" not in report_page(
         "x", Evaluation(metrics={}, examples=1, labels=labels, confusion_matrix=matrix), []

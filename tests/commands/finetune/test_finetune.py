@@ -1,4 +1,4 @@
-"""Fine-tuning: learns, keeps the best, resumes exactly, refuses what would train nonsense."""
+"""Fine-tuning."""
 
 import json
 import logging
@@ -15,6 +15,7 @@ from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.tasks.metrics.evaluation import Evaluation
+from litebert.tasks.types.task_type import Scored
 from support.callbacks import At
 from support.labelled_files import write_opinions
 
@@ -65,10 +66,10 @@ def parsed(settings, **changes):
     return FinetuneRun.parse({**settings, **changes}, where="test")
 
 
-def test_a_run_learns_and_leaves_the_best_model_with_its_figures(settings, tmp_path):
+def test_finetune_learns_and_saves_the_best_model_with_its_evaluation(settings, tmp_path):
     result = finetune(parsed(settings), tmp_path / "run")
     assert result.best["metrics"]["accuracy"] > 0.9
-    assert (result.kind, result.train_examples, result.steps) == ("classification", 36, 40)
+    assert (result.task_type, result.train_examples, result.steps) == ("classification", 36, 40)
     evaluation = json.loads((result.model / "evaluation.json").read_text())
     assert evaluation == json.loads(json.dumps(result.best))
     assert sum(map(sum, evaluation["confusion_matrix"])) == evaluation["examples"] == 36
@@ -79,7 +80,7 @@ def test_a_run_learns_and_leaves_the_best_model_with_its_figures(settings, tmp_p
     assert f"{evaluation['metrics']['accuracy']:.4g}" in card
 
 
-def test_transformers_loads_the_result_with_the_same_answers(settings, tmp_path):
+def test_finetuned_model_is_the_same_in_transformers(settings, tmp_path):
     settings["train"]["duration"] = "1 steps"
     transformers = pytest.importorskip("transformers")
     result = finetune(parsed(settings), tmp_path / "run")
@@ -88,40 +89,40 @@ def test_transformers_loads_the_result_with_the_same_answers(settings, tmp_path)
     assert model.config.id2label == {0: "bad", 1: "good"}
     with torch.inference_mode():
         logits = model(**tokenizer(["the film was good"], return_tensors="pt")).logits
-    (ours,) = Predictor.load(result.model).classify(["the film was good"])
-    assert logits.softmax(-1)[0].tolist() == pytest.approx(list(ours.probabilities.values()), abs=1e-5)
+    (found,) = Predictor.load(result.model).classify(["the film was good"])
+    assert logits.softmax(-1)[0].tolist() == pytest.approx(list(found.probabilities.values()), abs=1e-5)
 
 
-def test_a_regression_learns_scores(settings, tmp_path):
+def test_finetune_learns_a_regression(settings, tmp_path):
     write_opinions(tmp_path / "train.tsv", labels=(0.5, 4.5))
     result = finetune(parsed(settings), tmp_path / "run")
-    assert result.kind == "regression"
+    assert result.task_type == "regression"
     assert set(result.best["metrics"]) == {"pearson", "spearman"}
     assert result.best["metrics"]["pearson"] > 0.9
-    good, bad = Predictor.load(result.model).score(["the film was good", "the music was bad"])
+    good, bad = Predictor.load(result.model).regress(["the film was good", "the music was bad"])
     assert good > bad
 
 
-def test_rows_are_held_out_where_there_is_no_file_for_them(settings, tmp_path):
+def test_finetune_holds_out_rows_without_a_development_file(settings, tmp_path):
     settings["train"]["duration"] = "1 steps"
     settings["data"] = {"train": write_opinions(tmp_path / "train.csv"), "dev": {"fraction": 0.25, "seed": 3}}
     result = finetune(parsed(settings), tmp_path / "run")
     assert (result.train_examples, result.best["examples"]) == (27, 9)
 
 
-def test_the_best_evaluation_is_kept_not_the_last(settings, tmp_path, monkeypatch):
+def test_finetune_keeps_the_best_evaluation_not_the_last(settings, tmp_path, monkeypatch):
     scores = iter([0.5, 0.9, 0.7, 0.9])
 
     def score(*_, **__):
-        return Evaluation(metrics={"accuracy": next(scores)}, examples=36)
+        return Scored(Evaluation(metrics={"accuracy": next(scores)}, examples=36), None, None)
 
-    monkeypatch.setattr("litebert.commands.finetune.labelled_set.LabelledSet.score", score)
+    monkeypatch.setattr("litebert.inference.evaluation.EvaluationSet.score", score)
     settings["train"]["evaluate_every"] = "10 steps"
     result = finetune(parsed(settings), tmp_path / "run")
     assert (result.best["step"], result.best["metrics"]) == (20, {"accuracy": 0.9})
 
 
-def test_a_stopped_run_resumes_to_the_same_weights(settings, tmp_path):
+def test_finetune_stopped_and_resumed_gives_the_same_weights(settings, tmp_path):
     settings["train"]["checkpoint_every"] = "10 steps"
     run = parsed(settings)
     whole = finetune(run, tmp_path / "whole")
@@ -138,7 +139,7 @@ def test_a_stopped_run_resumes_to_the_same_weights(settings, tmp_path):
         assert torch.equal(tensor, expected[name]), name
 
 
-def test_a_finished_run_is_given_back_untouched(settings, tmp_path, caplog):
+def test_finetune_returns_the_result_of_a_finished_run(settings, tmp_path, caplog):
     settings["train"]["duration"] = "1 steps"
     run = parsed(settings)
     first = finetune(run, tmp_path / "run")
@@ -153,15 +154,15 @@ def test_a_finished_run_is_given_back_untouched(settings, tmp_path, caplog):
     assert " steps in 1 min 30 s, " in replace(again, elapsed_seconds=90).to_text()
 
 
-def test_a_finished_run_with_other_settings_is_refused(settings, tmp_path):
+def test_finetune_rejects_other_settings_for_a_finished_run(settings, tmp_path):
     settings["train"]["duration"] = "1 steps"
     finetune(parsed(settings), tmp_path / "run")
     with pytest.raises(ConfigError, match="other settings \\(seed\\)"):
         finetune(parsed(settings, seed=7), tmp_path / "run")
 
 
-@pytest.mark.parametrize(("content", "message"), [(None, "missing"), ("{", "damaged: not JSON")])
-def test_a_run_that_lost_its_model_says_so(settings, tmp_path, content, message):
+@pytest.mark.parametrize(("content", "message"), [(None, "missing"), ("{", "not JSON")])
+def test_finetune_without_the_evaluation_of_its_best_model_is_an_error(settings, tmp_path, content, message):
     settings["train"]["duration"] = "1 steps"
     run = parsed(settings)
     result = finetune(run, tmp_path / "run")
@@ -172,24 +173,24 @@ def test_a_run_that_lost_its_model_says_so(settings, tmp_path, content, message)
         finetune(run, tmp_path / "run")
 
 
-def test_every_dropout_setting_reaches_the_model(settings, tmp_path):
+def test_finetune_sets_every_dropout(settings, tmp_path):
     rates = {"hidden_dropout_prob": 0.3, "attention_probs_dropout_prob": 0.2, "classifier_dropout_prob": 0.4}
     settings["train"]["duration"] = "1 steps"
     config = load_model(finetune(parsed(settings, **rates), tmp_path / "run").model).config
     assert {name: getattr(config, name) for name in rates} == rates
 
 
-def test_the_new_head_is_said_and_random_weights_are_a_warning(settings, pretrained, tmp_path, caplog):
+def test_finetune_logs_the_new_head_and_warns_of_random_weights(settings, pretrained, tmp_path, caplog):
     settings["train"]["duration"] = "1 steps"
     with caplog.at_level(logging.INFO, "litebert"):
         finetune(parsed(settings), tmp_path / "pretrained")
-        assert "the head starts from new ones" in caplog.text
-        assert "every weight starts at random" not in caplog.text
+        assert "the head is initialized randomly" in caplog.text
+        assert "all weights are initialized randomly" not in caplog.text
         finetune(parsed(settings, from_scratch=True), tmp_path / "random")
-    assert "every weight starts at random, as from_scratch asks" in caplog.text
+    assert "all weights are initialized randomly (from_scratch)" in caplog.text
 
 
-def test_a_preset_trains_from_scratch_with_a_tokenizer(settings, tiny_tokenizer, tmp_path):
+def test_finetune_from_scratch_takes_a_preset(settings, tiny_tokenizer, tmp_path):
     tiny_tokenizer.save(tmp_path / "tokenizer")
     settings["train"]["duration"] = "1 steps"
     result = finetune(
@@ -201,53 +202,53 @@ def test_a_preset_trains_from_scratch_with_a_tokenizer(settings, tiny_tokenizer,
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model": "tiny"}, "an architecture, which has no weights; give a model directory"),
-        ({"model": "tiny", "from_scratch": True}, "an architecture without one; give a tokenizer directory"),
+        ({"model": "tiny"}, "a preset, which has no weights; give a model directory"),
+        ({"model": "tiny", "from_scratch": True}, "a preset, which has none; give a tokenizer directory"),
         ({"max_length": 64}, "max_length: 64 tokens, but the model reads 40"),
-        ({"metrics": ["pearson"]}, "'pearson' does not measure 'classification'"),
+        ({"metrics": ["pearson"]}, "'pearson' does not apply to this task type"),
     ],
 )
-def test_what_cannot_be_is_refused_before_a_run_directory_is_made(settings, tmp_path, changes, message):
+def test_finetune_rejects_settings_before_the_run_directory_exists(settings, tmp_path, changes, message):
     with pytest.raises(ConfigError, match=message):
         finetune(parsed(settings, **changes), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
-def test_a_tokenizer_of_another_size_is_refused(settings, tiny_tokenizer, config, tmp_path):
+def test_finetune_rejects_a_tokenizer_of_another_size(settings, tiny_tokenizer, config, tmp_path):
     other = config.replace(vocab_size=tiny_tokenizer.vocab_size + 1)
     save_model(ForPretraining(other), tmp_path / "other", extra_files=tiny_tokenizer.files())
-    with pytest.raises(ConfigError, match="the model's vocabulary has 65; give the tokenizer"):
+    with pytest.raises(ConfigError, match="tokens, the model's 65; give the tokenizer"):
         finetune(parsed(settings, model=str(tmp_path / "other")), tmp_path / "run")
 
 
-def test_a_missing_tensor_is_an_error_not_random_weights(settings, tiny_tokenizer, config, tmp_path):
+def test_finetune_rejects_a_model_with_a_missing_tensor(settings, tiny_tokenizer, config, tmp_path):
     save_model(ForMaskedLM(config), tmp_path / "masked", extra_files=tiny_tokenizer.files())
     with pytest.raises(CheckpointError, match="lacks 2 of"):
         finetune(parsed(settings, model=str(tmp_path / "masked")), tmp_path / "run")
 
 
-def test_an_unknown_label_in_the_development_file_is_refused(settings, tmp_path):
+def test_finetune_rejects_an_unknown_label_in_the_development_file(settings, tmp_path):
     settings["data"]["dev"] = write_opinions(tmp_path / "dev.tsv", labels=("bad", "god"))
     with pytest.raises(DataError, match=r"dev\.tsv:2: field 'label': unknown label 'god' \(did you mean 'good'\?\)"):
         finetune(parsed(settings), tmp_path / "run")
 
 
-def test_the_recipe_takes_given_values_and_overrides():
+def test_finetune_recipe_takes_given_values_and_overrides():
     run = load_finetune_config(
-        "classification",
+        "default",
         ["train.learning_rate=0.001", "data.dev.fraction=0.2"],
         given={"model": "m", "data": {"train": "t.csv"}},
     )
     assert (run.train.learning_rate, run.data.dev.fraction, str(run.data.train)) == (0.001, 0.2, "t.csv")
 
 
-def test_a_misspelt_setting_is_refused():
+def test_finetune_rejects_a_misspelt_setting():
     with pytest.raises(ConfigError, match="did you mean 'batch_size'"):
-        load_finetune_config("classification", ["batchsize=3"], given={"model": "m", "data": {"train": "t.csv"}})
+        load_finetune_config("default", ["batchsize=3"], given={"model": "m", "data": {"train": "t.csv"}})
 
 
-def test_sharding_is_refused(settings):
-    with pytest.raises(ConfigError, match="fsdp: fine-tuning replicates the model"):
+def test_finetune_rejects_sharding(settings):
+    with pytest.raises(ConfigError, match="fsdp: fine-tuning does not shard"):
         parsed(settings, train={**TRAIN, "fsdp": True})
 
 
@@ -259,17 +260,17 @@ def test_sharding_is_refused(settings):
         ({"data": {"train": "/no/such/file.tsv"}}, DataError, "/no/such/file.tsv"),
         ({"data": {"task": "cola", "directory": "/no/such/data"}}, DataError, "/no/such/data"),
         ({"max_length": 512}, ConfigError, "max_length: 512 tokens, but the model reads 40"),
-        ({"class_weights": {"excellent": 2}}, ConfigError, "there is no label 'excellent'"),
+        ({"class_weights": {"excellent": 2}}, ConfigError, "unknown label 'excellent'"),
         ({"train": {**TRAIN, "warmup": "90 steps"}}, ConfigError, "warmup: 90 steps leaves nothing"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_is_written(settings, tmp_path, changes, error, message):
+def test_finetune_rejects_inputs_before_anything_is_written(settings, tmp_path, changes, error, message):
     with pytest.raises(error, match=message):
         finetune(parsed(settings, **changes), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_goes_on_with_smaller_microbatches_and_what_its_permission_names(settings, tmp_path):
+def test_finetune_resumes_with_smaller_microbatches_and_permitted_changes(settings, tmp_path):
     """As somebody does whose memory was too small, or whose run was too short."""
     settings["train"] |= {"duration": "1 steps", "schedule": "constant"}
     first = finetune(parsed(settings), tmp_path / "run")
@@ -280,7 +281,7 @@ def test_a_run_goes_on_with_smaller_microbatches_and_what_its_permission_names(s
 
 
 @pytest.mark.parametrize("from_scratch", [False, True])
-def test_activations_may_be_computed_again(settings, tmp_path, from_scratch):
+def test_finetune_with_activation_checkpointing_gives_the_same_weights(settings, tmp_path, from_scratch):
     settings["train"]["duration"] = "2 steps"
     scratch = {"from_scratch": from_scratch, "tokenizer": settings["model"]}
     kept = finetune(parsed(settings, **scratch), tmp_path / "kept")

@@ -5,13 +5,13 @@ import logging
 import shutil
 
 import pytest
+from litebert.commands.predict.predict_questions import predict_squad
 
 from litebert.commands.ensemble.ensemble import ensemble
 from litebert.commands.evaluate.evaluate_labelled import evaluate_labelled
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config
 from litebert.commands.predict.predict import PredictRun, predict
-from litebert.commands.predict.predict_questions import predict_squad
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.model.config import ModelConfig
@@ -20,8 +20,8 @@ from litebert.model.models import ForPretraining
 from litebert.settings import read_yaml, write_yaml
 from litebert.tasks.metrics.squad_metrics import evaluate_with_unanswerable
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.squad_json import read_squad
-from litebert.tasks.types.question_settings import Threshold
+from litebert.tasks.types.extractive_qa.question_settings import Threshold
+from litebert.tasks.types.extractive_qa.squad_json import read_squad
 from support.question_builders import CONTEXT, QUESTIONS, squad_json, write_squad
 
 
@@ -79,7 +79,7 @@ def certain(pretrained, tmp_path_factory):
 
 
 def test_a_file_decides_the_kind_and_is_learnt(unsure, certain):
-    assert (unsure[0].kind, certain[0].kind) == ("answerability", "spans")
+    assert (unsure[0].task_type, certain[0].task_type) == ("extractive_qa_no_answer", "extractive_qa")
     assert unsure[0].best["metrics"]["answer_f1"] == 100
     assert certain[0].best["metrics"]["answer_f1"] == 100
     assert unsure[0].train_examples == 4

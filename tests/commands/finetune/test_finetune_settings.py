@@ -6,12 +6,12 @@ import logging
 import numpy as np
 import pytest
 import torch
+from litebert.commands.finetune.labelled_set import LabelledSet
+from litebert.commands.finetune.set_trainable import set_trainable
 
 from litebert.commands.evaluate.evaluate_labelled import evaluate_labelled
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config
-from litebert.commands.finetune.labelled_set import LabelledSet
-from litebert.commands.finetune.set_trainable import set_trainable
 from litebert.errors import ConfigError
 from litebert.inference.predictor import Predictor
 from litebert.model.config import ModelConfig
@@ -84,7 +84,7 @@ def test_an_earlier_run_with_other_labels_gives_its_encoder_and_the_head_is_new(
     first = finetune(planned_run(labels=("no", "yes")), tmp_path / "first")
     with caplog.at_level(logging.INFO, "litebert"):
         second = finetune(planned_run(model=str(tmp_path / "first"), labels=("0.5", "1.5")), tmp_path / "second")
-    assert second.kind == "regression"
+    assert second.task_type == "regression"
     assert f"{first.model}: pretrained weights; the head starts from new ones" in caplog.text
     untrained = planned_run(model=str(tmp_path / "first"), train={"learning_rate": 1e-12})
     same = finetune(untrained, tmp_path / "third")
@@ -128,7 +128,7 @@ def test_a_run_out_of_patience_says_how_far_its_schedule_was(planned_run, tmp_pa
     monkeypatch.setattr(
         LabelledSet, "score", lambda *_, **__: Evaluation(metrics={"accuracy": next(scores)}, examples=36)
     )
-    run = planned_run(patience=2, train={"duration": "20 steps", "evaluate_every": "2 steps"})
+    run = planned_run(early_stopping_patience=2, train={"duration": "20 steps", "evaluate_every": "2 steps"})
     result = finetune(run, tmp_path / "run")
     assert (result.steps, result.best["step"]) == (8, 4)
     assert result.stopped_early_at == pytest.approx(0.01 * 12 / 20)
@@ -247,7 +247,7 @@ def test_a_killed_run_with_everything_set_goes_on_bit_by_bit(planned_run, tmp_pa
         freeze="embeddings",
         layerwise_lr_decay=0.8,
         class_weights={"good": 2.0},
-        patience=3,
+        early_stopping_patience=3,
         hidden_dropout_prob=0.1,
         train={"duration": "12 steps", "warmup": 0.25},
     )

@@ -1,4 +1,4 @@
-"""Predicting: an answer for each row, in its order, in the format of the ending, whole or not at all."""
+"""Predictions for the rows of a file."""
 
 import csv
 import json
@@ -59,7 +59,7 @@ def write_table(path, rows):
     return path
 
 
-def answered(model, source, output, **settings):
+def predicted(model, source, output, **settings):
     predict(PredictRun(model=model, input=source, output=output, **settings))
     if output.suffix == ".jsonl":
         return [json.loads(line) for line in output.read_text().splitlines()]
@@ -71,13 +71,13 @@ def answered(model, source, output, **settings):
 
 @pytest.mark.parametrize("ending", [".jsonl", ".csv", ".tsv"])
 @pytest.mark.parametrize("source", [".txt", ".csv", ".jsonl"])
-def test_answers_stand_beside_their_rows_in_every_format(models, tmp_path, source, ending):
+def test_predict_writes_predictions_beside_their_rows_in_every_format(models, tmp_path, source, ending):
     path = tmp_path / f"in{source}"
     if source == ".txt":
         path.write_text("\n".join(TEXTS) + "\n")
     else:
         write_table(path, [{"id": n, "text": text} for n, text in enumerate(TEXTS)])
-    rows = answered(models["classifier"], path, tmp_path / f"out{ending}")
+    rows = predicted(models["classifier"], path, tmp_path / f"out{ending}")
     expected = Predictor.load(models["classifier"]).classify(TEXTS)
     assert [row["text"] for row in rows] == TEXTS
     assert [row["prediction"] for row in rows] == [answer.label for answer in expected]
@@ -85,62 +85,64 @@ def test_answers_stand_beside_their_rows_in_every_format(models, tmp_path, sourc
     assert ("probabilities" in rows[0]) == (ending == ".jsonl")
 
 
-def test_pairs_come_from_two_columns(models, tmp_path):
+def test_predict_reads_pairs_from_two_columns(models, tmp_path):
     path = write_table(tmp_path / "in.csv", [{"a": "the film", "b": "was good"}])
-    (row,) = answered(models["classifier"], path, tmp_path / "out.jsonl", text="a", text_pair="b")
+    (row,) = predicted(models["classifier"], path, tmp_path / "out.jsonl", text="a", text_pair="b")
     (expected,) = Predictor.load(models["classifier"]).classify([("the film", "was good")])
     assert row["probability"] == pytest.approx(expected.probability)
 
 
-def test_a_regression_writes_scores(models, tmp_path):
+def test_predict_writes_regression_scores(models, tmp_path):
     path = write_table(tmp_path / "in.csv", [{"text": text} for text in TEXTS])
-    rows = answered(models["regressor"], path, tmp_path / "out.csv")
-    expected = Predictor.load(models["regressor"]).score(TEXTS)
+    rows = predicted(models["regressor"], path, tmp_path / "out.csv")
+    expected = Predictor.load(models["regressor"]).regress(TEXTS)
     assert [float(row["prediction"]) for row in rows] == pytest.approx(expected)
 
 
-def test_several_labels_stand_joined_and_as_a_list(models, tmp_path):
+def test_predict_writes_multi_label_predictions_joined_and_as_a_list(models, tmp_path):
     path = write_table(tmp_path / "in.csv", [{"text": text} for text in TEXTS])
-    rows = answered(models["several"], path, tmp_path / "out.jsonl")
-    expected = [answer.labels for answer in Predictor.load(models["several"]).label(TEXTS)]
+    rows = predicted(models["several"], path, tmp_path / "out.jsonl")
+    expected = [answer.labels for answer in Predictor.load(models["several"]).classify_multi_label(TEXTS)]
     assert [tuple(row["labels"]) for row in rows] == expected
     assert [row["prediction"] for row in rows] == ["|".join(labels) for labels in expected]
 
 
-def test_a_column_that_is_named_is_read_though_the_table_has_that_of_training(models, tmp_path):
+def test_predict_reads_a_named_column_instead_of_that_of_training(models, tmp_path):
     model = shutil.copytree(models["regressor"], tmp_path / "model")
-    (model / "columns.json").write_text('{"text": "review", "text_pair": null, "label": "label"}')
+    (model / "task.json").write_text(
+        '{"task_type": "regression", "text": "review", "text_pair": null, "label": "label"}'
+    )
     path = write_table(tmp_path / "in.csv", [{"review": "music", "text": "the film"}])
-    review, text = Predictor.load(models["regressor"]).score(["music", "the film"])
+    review, text = Predictor.load(models["regressor"]).regress(["music", "the film"])
     for named, expected in [({}, review), ({"text": "review"}, review), ({"text": "text"}, text)]:
-        (row,) = answered(model, path, tmp_path / "out.jsonl", **named)
+        (row,) = predicted(model, path, tmp_path / "out.jsonl", **named)
         assert row["prediction"] == pytest.approx(expected)
     assert review != pytest.approx(text)
 
 
 @pytest.mark.parametrize("options", [(), ("x", "y")])
-def test_options_are_found_or_named_and_answered_by_a_letter(models, tmp_path, options):
+def test_predict_writes_multiple_choice_letters(models, tmp_path, options):
     names = options or ("option1", "option2")
     path = write_table(tmp_path / "in.csv", [{"text": "a", "q": "the film was _", names[0]: "good", names[1]: "bad"}])
-    (row,) = answered(models["chooser"], path, tmp_path / "out.jsonl", text_pair="q", options=options)
-    (expected,) = Predictor.load(models["chooser"]).choose([("a", "the film was _", ["good", "bad"])])
+    (row,) = predicted(models["chooser"], path, tmp_path / "out.jsonl", text_pair="q", options=options)
+    (expected,) = Predictor.load(models["chooser"]).multiple_choice([("a", "the film was _", ["good", "bad"])])
     assert (row["prediction"], row["probability"]) == (expected.letter, pytest.approx(expected.probability))
 
 
 @pytest.mark.parametrize("source", [".txt", ".jsonl"])
-def test_words_are_tagged_from_lists_or_between_blanks(models, tmp_path, source):
+def test_predict_writes_token_labels(models, tmp_path, source):
     path = tmp_path / f"in{source}"
     path.write_text("the film\n" if source == ".txt" else json.dumps({"text": ["the", "film"]}) + "\n")
-    (row,) = answered(models["tagger"], path, tmp_path / "out.jsonl")
-    (expected,) = Predictor.load(models["tagger"]).tag([["the", "film"]])
-    assert (tuple(row["tags"]), row["prediction"]) == (expected.tags, " ".join(expected.tags))
+    (row,) = predicted(models["tagger"], path, tmp_path / "out.jsonl")
+    (expected,) = Predictor.load(models["tagger"]).classify_tokens([["the", "film"]])
+    assert (tuple(row["labels"]), row["prediction"]) == (expected.labels, " ".join(expected.labels))
     assert [entity["label"] for entity in row["entities"]] == [entity.label for entity in expected.entities]
 
 
-def test_masks_are_filled_with_the_best_and_its_rivals(models, tmp_path):
+def test_predict_writes_mask_candidates(models, tmp_path):
     path = tmp_path / "in.txt"
     path.write_text("the [MASK] was [MASK]\n[MASK]\n")
-    first, second = answered(models["masked"], path, tmp_path / "out.jsonl", top_k=3)
+    first, second = predicted(models["masked"], path, tmp_path / "out.jsonl", top_k=3)
     assert [len(fillings) for fillings in first["masks"]] == [3, 3]
     assert first["probability"] == pytest.approx(
         max(first["masks"][0].values()) * max(first["masks"][1].values()), rel=1e-5
@@ -148,19 +150,19 @@ def test_masks_are_filled_with_the_best_and_its_rivals(models, tmp_path):
     assert next(iter(second["masks"][0])).replace("▁", "") == second["prediction"]
 
 
-def test_an_older_output_is_replaced_only_by_a_whole_one(models, tmp_path):
+def test_predict_keeps_an_older_output_on_an_error(models, tmp_path):
     output = tmp_path / "out.jsonl"
     output.write_text("old")
     (tmp_path / "bad.txt").write_text("[MASK]\nno mask\n")
-    with pytest.raises(DataError, match=r"bad\.txt:2: 'no mask': holds no \[MASK\]"):
+    with pytest.raises(DataError, match=r"bad\.txt:2: 'no mask': has no \[MASK\]"):
         predict(PredictRun(model=models["masked"], input=tmp_path / "bad.txt", output=output))
     assert output.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir() if file.name.startswith(".")] == []
 
 
-def test_null_and_missing_fields_become_empty_fields(models, tmp_path):
+def test_predict_writes_null_and_missing_fields_as_empty(models, tmp_path):
     path = write_table(tmp_path / "in.jsonl", [{"text": "a", "note": None, "tags": [1]}, {"text": "b"}])
-    rows = answered(models["regressor"], path, tmp_path / "out.csv")
+    rows = predicted(models["regressor"], path, tmp_path / "out.csv")
     assert [row["note"] for row in rows] == ["", ""]
     assert "tags" not in rows[0]
 
@@ -168,33 +170,47 @@ def test_null_and_missing_fields_become_empty_fields(models, tmp_path):
 @pytest.mark.parametrize(
     ("model", "content", "output", "settings", "error", "message"),
     [
-        ("classifier", "text\na\n", "out.xlsx", {}, ConfigError, "ends in none of .jsonl, .csv, .tsv"),
-        ("classifier", "text\na\n", "in.csv", {}, ConfigError, "is the input; write the answers elsewhere"),
+        ("classifier", "text\na\n", "out.xlsx", {}, ConfigError, "has none of the endings .jsonl, .csv, .tsv"),
+        ("classifier", "text\na\n", "in.csv", {}, ConfigError, "is the input; choose another file"),
         (
             "masked",
             "text\n[MASK]\n",
             "out.csv",
             {"text_pair": "b"},
             ConfigError,
-            "text_pair: a model that answers by 'fill_mask'",
+            "text_pair: not used for fill_mask",
         ),
-        ("tagger", "text\na\n", "out.csv", {"text_pair": "b"}, ConfigError, "text_pair: a model that answers by 'tag'"),
+        (
+            "tagger",
+            "text\na\n",
+            "out.csv",
+            {"text_pair": "b"},
+            ConfigError,
+            "text_pair: not used for token_classification",
+        ),
         (
             "classifier",
             "text\na\n",
             "out.csv",
             {"options": ("a", "b"), "top_k": 5},
             ConfigError,
-            "options, top_k: a model that answers by 'classify' reads no such thing; leave out what is named",
+            "options, top_k: not used for classification and .csv files; remove these options",
         ),
         ("classifier", "sentence\na\n", "out.csv", {}, DataError, "no column 'text'; it has 'sentence'"),
-        ("classifier", "text,prediction\na,b\n", "out.csv", {}, DataError, r"in\.csv:2: has a column 'prediction'"),
-        ("tagger", "text,x\n ,a\n", "out.csv", {}, DataError, r"in\.csv:2: field 'text': holds no words"),
-        ("chooser", "text\na\n", "out.csv", {}, DataError, "no columns of options, such as option1"),
-        ("classifier", 'text\n"a\tb"\n', "out.tsv", {}, DataError, "row 1 holds a tab or a line end"),
+        (
+            "classifier",
+            "text,prediction\na,b\n",
+            "out.csv",
+            {},
+            DataError,
+            r"in\.csv:2: column 'prediction' is where the prediction is written",
+        ),
+        ("tagger", "text,x\n ,a\n", "out.csv", {}, DataError, r"in\.csv:2: field 'text': has no words"),
+        ("chooser", "text\na\n", "out.csv", {}, DataError, "no columns with options, such as option1"),
+        ("classifier", 'text\n"a\tb"\n', "out.tsv", {}, DataError, "row 1 contains a tab or a line break"),
     ],
 )
-def test_what_cannot_be_is_refused_and_nothing_written(
+def test_predict_rejects_invalid_settings_and_writes_nothing(
     models, tmp_path, model, content, output, settings, error, message
 ):
     source = tmp_path / "in.csv"
@@ -204,10 +220,17 @@ def test_what_cannot_be_is_refused_and_nothing_written(
     assert [file.name for file in tmp_path.iterdir()] == ["in.csv"]
 
 
-def test_the_result_says_what_was_done(models, tmp_path):
+def test_predict_result_has_output_task_and_count(models, tmp_path):
     (tmp_path / "in.txt").write_text("a\nb\n")
     run = PredictRun(model=models["classifier"], input=tmp_path / "in.txt", output=tmp_path / "out.csv", threads=1)
     result = predict(run)
-    expected = {"output": str(tmp_path / "out.csv"), "rows": 2, "answers": "classify", "threshold": None}
+    expected = {
+        "output": str(tmp_path / "out.csv"),
+        "task": "classification",
+        "predictions": 2,
+        "counts": {},
+        "threshold": None,
+        "accuracy": None,
+    }
     assert result.to_dict() == expected
-    assert result.to_text().endswith("out.csv: 2 rows answered (classify)")
+    assert result.to_text().endswith("out.csv: 2 predictions written (classification)")

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from litebert.errors import ConfigError, DataError
-from litebert.tasks.benchmarks.benchmark_files import parts_there, read_official
+from litebert.tasks.benchmarks.benchmark_files import available_splits, read_benchmark
 
 
 def put(directory, name, content):
@@ -15,30 +15,30 @@ def put(directory, name, content):
     path.write_bytes(content.encode())
 
 
-def test_cola_has_no_header_but_in_its_test_file(tmp_path):
+def test_cola_files_except_test_have_no_header(tmp_path):
     put(tmp_path, "CoLA/train.tsv", "gj04\t1\t\tThey won't buy it.\ngj04\t0\t*\tThey buys \"it.\n")
     put(tmp_path, "CoLA/test.tsv", "index\tsentence\n0\tBill whistled.\n")
-    train = read_official("cola", tmp_path, "train")
+    train = read_benchmark("cola", tmp_path, "train")
     assert [(each.text, each.target) for each in train.examples] == [("They won't buy it.", 1), ('They buys "it.', 0)]
-    (test,) = read_official("cola", tmp_path, "test").examples
+    (test,) = read_benchmark("cola", tmp_path, "test").examples
     assert (test.text, test.target, test.id) == ("Bill whistled.", None, "0")
 
 
-def test_mrpc_begins_with_a_byte_order_mark_and_quotes_mean_nothing(tmp_path):
+def test_mrpc_files_have_a_byte_order_mark_and_literal_quotes(tmp_path):
     header = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
     put(tmp_path, "MRPC/dev.tsv", "\ufeff" + header + '1\t7\t8\t"Said he\tHe said "so\r\n')
-    (example,) = read_official("mrpc", tmp_path, "dev").examples
+    (example,) = read_benchmark("mrpc", tmp_path, "dev").examples
     assert (example.text, example.text_pair, example.target) == ('"Said he', 'He said "so', 1)
 
 
-def test_qqp_rows_of_another_width_are_left_out_and_said(tmp_path, caplog):
+def test_qqp_rows_of_another_width_are_skipped_with_a_warning(tmp_path, caplog):
     header = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n"
     put(tmp_path, "QQP/train.tsv", header + "1\t2\t3\ta\tb\t0\n4\t5\t6\tcut\n7\t8\t9\tc\td\t1\n")
-    assert [each.target for each in read_official("qqp", tmp_path, "train").examples] == [0, 1]
-    assert "train.tsv: 1 rows without 6 fields are left out, at 3" in caplog.text
+    assert [each.target for each in read_benchmark("qqp", tmp_path, "train").examples] == [0, 1]
+    assert "train.tsv: skipped 1 rows without 6 fields, at lines 3" in caplog.text
 
 
-def test_mnli_files_differ_in_their_columns_and_genres_are_slices(tmp_path):
+def test_mnli_files_have_different_columns_and_genres_as_slices(tmp_path):
     common = "index\tgenre\tsentence1\tsentence2"
     put(tmp_path, "MNLI/train.tsv", f"{common}\tlabel1\tgold_label\n0\tfiction\ta\tb\tneutral\tneutral\n")
     put(
@@ -46,47 +46,47 @@ def test_mnli_files_differ_in_their_columns_and_genres_are_slices(tmp_path):
         "MNLI/dev_mismatched.tsv",
         f"{common}\tlabel1\tlabel2\tgold_label\n0\tn/a\ta\tb\tneutral\tentailment\tcontradiction\n",
     )
-    (train,) = read_official("mnli", tmp_path, "train").examples
-    (dev,) = read_official("mnli", tmp_path, "dev-mismatched").examples
+    (train,) = read_benchmark("mnli", tmp_path, "train").examples
+    (dev,) = read_benchmark("mnli", tmp_path, "dev-mismatched").examples
     assert (train.target, train.slice, dev.target, dev.slice) == (2, "fiction", 0, None)
-    assert parts_there("mnli", tmp_path, start="dev") == ("dev-mismatched",)
+    assert available_splits("mnli", tmp_path, start="dev") == ("dev-mismatched",)
 
 
-def test_sts_b_scores_are_numbers(tmp_path):
+def test_sts_b_targets_are_numbers(tmp_path):
     put(tmp_path, "STS-B/dev.tsv", "index\tgenre\tsentence1\tsentence2\tscore\n0\tnews\ta\tb\t4.750\n")
-    data = read_official("sts-b", tmp_path, "dev")
-    assert (data.kind, data.examples[0].target) == ("regression", 4.75)
+    data = read_benchmark("sts-b", tmp_path, "dev")
+    assert (data.task_type, data.examples[0].target) == ("regression", 4.75)
 
 
 @pytest.mark.parametrize("folder", ["diagnostic", "AX"])
-def test_the_diagnostics_are_found_under_either_name(tmp_path, folder):
+def test_glue_diagnostics_are_found_under_either_folder_name(tmp_path, folder):
     put(tmp_path, f"{folder}/diagnostic.tsv", "index\tsentence1\tsentence2\n0\ta\tb\n")
-    assert read_official("ax", tmp_path, "diagnostic").examples[0].id == "0"
+    assert read_benchmark("ax", tmp_path, "diagnostic").examples[0].id == "0"
 
 
-def test_the_folder_of_the_task_itself_will_do(tmp_path):
+def test_benchmark_directory_may_be_that_of_the_task(tmp_path):
     put(tmp_path, "train.tsv", "index\tsentence1\tsentence2\tlabel\n0\ta\tb\tnot_entailment\n")
-    assert read_official("rte", tmp_path, "train").examples[0].target == 1
+    assert read_benchmark("rte", tmp_path, "train").examples[0].target == 1
 
 
-def test_another_number_of_rows_than_published_is_said_and_not_for_own_names(tmp_path, caplog):
+def test_benchmark_file_with_another_number_of_rows_is_logged(tmp_path, caplog):
     content = "index\tsentence1\tsentence2\tlabel\n0\ta\tb\tentailment\n"
     put(tmp_path, "RTE/train.tsv", content)
     put(tmp_path, "RTE/some.tsv", content)
     with caplog.at_level(logging.WARNING, "litebert"):
-        read_official("rte", tmp_path, "train", files={"train": "some.tsv"})
+        read_benchmark("rte", tmp_path, "train", files={"train": "some.tsv"})
         assert caplog.text == ""
-        read_official("rte", tmp_path, "train")
+        read_benchmark("rte", tmp_path, "train")
     assert "1 examples; the official file has 2490" in caplog.text
 
 
-def test_a_missing_file_or_part_says_where_it_should_be(tmp_path):
-    with pytest.raises(DataError, match=r"no RTE/train\.tsv there, nor train\.tsv; give the directory that holds"):
-        read_official("rte", tmp_path, "train")
+def test_missing_benchmark_file_or_split_is_an_error(tmp_path):
+    with pytest.raises(DataError, match=r"found neither RTE/train\.tsv nor train\.tsv; give the directory that holds"):
+        read_benchmark("rte", tmp_path, "train")
     with pytest.raises(ConfigError, match="GLUE diagnostics has no 'train'; it has diagnostic"):
-        read_official("ax", tmp_path, "train")
+        read_benchmark("ax", tmp_path, "train")
     with pytest.raises(DataError, match=r"mine\.tsv: no such file, neither as a path nor in"):
-        read_official("rte", tmp_path, "train", files={"train": "mine.tsv"})
+        read_benchmark("rte", tmp_path, "train", files={"train": "mine.tsv"})
 
 
 def passage(name, *questions):
@@ -101,11 +101,11 @@ def passage(name, *questions):
     )
 
 
-def test_race_gives_its_levels_as_slices_and_each_question_a_name(tmp_path):
+def test_race_levels_are_slices_and_questions_have_ids(tmp_path):
     put(tmp_path, "RACE/dev/high/10.txt", passage("high10.txt", "a", "b"))
     put(tmp_path, "RACE/dev/high/9.txt", passage("high9.txt", "c"))
     put(tmp_path, "RACE/dev/middle/1.txt", passage("middle1.txt", "d"))
-    data = read_official("race", tmp_path, "dev")
+    data = read_benchmark("race", tmp_path, "dev")
     assert [(each.id, each.slice, each.question) for each in data.examples] == [
         ("middle1.txt-0", "middle", "d"),
         ("high9.txt-0", "high", "c"),
@@ -113,15 +113,15 @@ def test_race_gives_its_levels_as_slices_and_each_question_a_name(tmp_path):
         ("high10.txt-1", "high", "b"),
     ]
     assert {each.target for each in data.examples} == {3}
-    assert {each.slice for each in read_official("race-high", tmp_path, "dev").examples} == {"high"}
+    assert {each.slice for each in read_benchmark("race-high", tmp_path, "dev").examples} == {"high"}
 
 
-def test_race_may_also_be_one_file_of_lines_a_level(tmp_path):
+def test_race_level_may_be_one_file_of_json_lines(tmp_path):
     put(tmp_path, "RACE/dev/high/all.txt", passage("one", "a") + "\n" + passage("two", "b") + "\n")
-    assert [each.id for each in read_official("race-high", tmp_path, "dev").examples] == ["one-0", "two-0"]
+    assert [each.id for each in read_benchmark("race-high", tmp_path, "dev").examples] == ["one-0", "two-0"]
 
 
-def test_race_without_passages_is_refused(tmp_path):
+def test_race_without_passages_is_an_error(tmp_path):
     (tmp_path / "RACE" / "dev").mkdir(parents=True)
-    with pytest.raises(DataError, match=r"no \.txt files; give the directory that holds train, dev, test"):
-        read_official("race", tmp_path, "dev")
+    with pytest.raises(DataError, match=r"no \.txt files; give the directory with train, dev and test"):
+        read_benchmark("race", tmp_path, "dev")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from litebert.tasks.ensembling.bootstrap_difference import BootstrapDifference, paired_gains
+from litebert.tasks.ensembling.bootstrap_difference import BootstrapDifference, bootstrap_differences
 
 TARGETS = np.arange(200) % 2
 
@@ -14,13 +14,13 @@ def with_errors(count):
     return answers
 
 
-def test_the_gain_over_itself_is_nothing_and_certainly_so():
-    (gain,) = paired_gains("accuracy", TARGETS, [TARGETS], TARGETS)
+def test_bootstrap_difference_to_itself_is_zero():
+    (gain,) = bootstrap_differences("accuracy", TARGETS, [TARGETS], TARGETS)
     assert gain == BootstrapDifference(0.0, 0.0, 0.0)
 
 
-def test_a_large_gain_is_certain_and_a_small_one_is_not():
-    large, small = paired_gains("accuracy", with_errors(20), [with_errors(60), with_errors(21)], TARGETS)
+def test_bootstrap_interval_excludes_zero_for_a_large_difference_only():
+    large, small = bootstrap_differences("accuracy", with_errors(20), [with_errors(60), with_errors(21)], TARGETS)
     assert large.difference == pytest.approx(0.2)
     assert 0 < large.low < 0.2 < large.high
     assert small.difference == pytest.approx(0.005)
@@ -28,19 +28,19 @@ def test_a_large_gain_is_certain_and_a_small_one_is_not():
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "matthews"])
-def test_gains_are_antisymmetric_and_the_same_every_time(metric, monkeypatch):
+def test_bootstrap_differences_are_antisymmetric_and_deterministic(metric, monkeypatch):
     pytest.importorskip("sklearn")
     monkeypatch.setattr("litebert.tasks.ensembling.bootstrap_difference.RESAMPLES", 50)
     first, second = with_errors(20), with_errors(60)
-    (gain,) = paired_gains(metric, first, [second], TARGETS)
-    (loss,) = paired_gains(metric, second, [first], TARGETS)
+    (gain,) = bootstrap_differences(metric, first, [second], TARGETS)
+    (loss,) = bootstrap_differences(metric, second, [first], TARGETS)
     assert gain.difference == -loss.difference
     assert (gain.low, gain.high) == pytest.approx((-loss.high, -loss.low))
-    assert paired_gains(metric, first, [second], TARGETS) == [gain]
+    assert bootstrap_differences(metric, first, [second], TARGETS) == [gain]
 
 
-def test_answers_that_are_lists_can_be_resampled():
+def test_bootstrap_difference_of_lists():
     targets = [["O", "B-X"], ["B-X"], ["O"]] * 3
-    (gain,) = paired_gains("entity_f1", targets, [[["O", "O"], ["B-X"], ["O"]] * 3], targets)
+    (gain,) = bootstrap_differences("entity_f1", targets, [[["O", "O"], ["B-X"], ["O"]] * 3], targets)
     assert gain.difference > 0
     assert gain.to_text().startswith(f"{gain.difference:+.4f} (95 % interval ")

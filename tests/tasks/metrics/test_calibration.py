@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from litebert.tasks.metrics.calibration import calibration
 
 
-def test_the_error_is_the_weighted_distance_of_confidence_and_accuracy():
+def test_calibration_error_is_the_weighted_distance_of_confidence_and_accuracy():
     probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.4, 0.6], [0.0, 1.0]])
     result = calibration(probabilities, np.array([0, 1, 1, 1]))
     bins = {one.high: (one.examples, one.confidence, one.accuracy) for one in result.bins}
@@ -21,7 +21,7 @@ def test_the_error_is_the_weighted_distance_of_confidence_and_accuracy():
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50), st.integers(0, 2**32 - 1))
-def test_every_example_is_in_one_bin_and_the_error_is_a_share(values, seed):
+def test_calibration_bins_partition_the_examples(values, seed):
     probabilities = np.stack([values, 1 - np.array(values)], axis=1)
     labels = np.random.default_rng(seed).integers(0, 2, len(values))
     result = calibration(probabilities, labels)

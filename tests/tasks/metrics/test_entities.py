@@ -23,17 +23,17 @@ TAGS = st.lists(st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y", "E-X", "S-Y"])
         ("", set()),
     ],
 )
-def test_every_scheme_of_prefixes_is_read(tags, found):
+def test_entities_of_every_tagging_scheme(tags, found):
     assert entities(tags.split()) == found
 
 
 @given(TAGS)
-def test_entities_never_overlap_and_cover_what_is_not_outside(tags):
+def test_entities_do_not_overlap_and_cover_all_other_labels(tags):
     covered = sorted(index for _, start, end in entities(tags) for index in range(start, end))
     assert covered == [index for index, tag in enumerate(tags) if tag != "O"]
 
 
-def test_scores_count_exact_limits_and_types():
+def test_entity_scores_count_exact_boundaries_and_types():
     true = [["B-X", "I-X", "O", "B-Y"], ["B-X", "O"]]
     predicted = [["B-X", "I-X", "O", "B-X"], ["B-X", "I-X"]]
     assert entity_scores(predicted, true) == {
@@ -44,7 +44,7 @@ def test_scores_count_exact_limits_and_types():
 
 
 @given(st.lists(TAGS, min_size=1, max_size=4))
-def test_the_perfect_answer_scores_one_and_none_scores_nothing(sentences):
+def test_entity_scores_of_perfect_and_empty_predictions(sentences):
     nothing = [["O"] * len(tags) for tags in sentences]
     has_entities = any(entities(tags) for tags in sentences)
     assert entity_scores(sentences, sentences)["entity_f1"] == float(has_entities)

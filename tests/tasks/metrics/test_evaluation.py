@@ -14,18 +14,18 @@ def count(rows):
 
 
 @given(st.lists(st.integers(1, 2000), max_size=40))
-def test_every_example_is_in_one_range_of_lengths(lengths):
+def test_parts_by_length_partition_the_examples(lengths):
     table = parts_by_length(np.array(lengths, int), count)
     assert sum(part.examples for part in table) == len(lengths)
     assert all(part.examples == part.metrics["rows"] > 0 for part in table)
 
 
-def test_ranges_say_their_limits():
+def test_parts_by_length_names_have_the_limits():
     names = [part.name for part in parts_by_length(np.array([16, 17, 32, 700]), count)]
     assert names == ["1 to 16 tokens", "17 to 32 tokens", "513 to 700 tokens"]
 
 
-def test_an_evaluation_is_a_line_and_below_it_tables_that_line_up():
+def test_evaluation_text_is_a_line_and_aligned_tables():
     metrics = {"answer_f1": 8.17274, "exact_match": 0.0}
     evaluation = Evaluation(
         metrics=metrics | {"no_answer_threshold": -11.5, "best_f1": 9.25},
@@ -34,16 +34,16 @@ def test_an_evaluation_is_a_line_and_below_it_tables_that_line_up():
         by_slice=(Part("with an answer", 1000, metrics), Part("without an answer", 72, metrics)),
     )
     assert evaluation.to_text().split("\n") == [
-        "answer_f1 8.1727, exact_match 0.0000 on 1,072 rows",
-        "                     answer_f1  exact_match   rows",
-        "  with an answer        8.1727       0.0000  1,000",
-        "  without an answer     8.1727       0.0000     72",
+        "answer_f1 8.1727, exact_match 0.0000 on 1,072 examples",
+        "                     answer_f1  exact_match  examples",
+        "  with an answer        8.1727       0.0000     1,000",
+        "  without an answer     8.1727       0.0000        72",
         "  no_answer_threshold  -11.5000",
         "  best_f1                9.2500",
     ]
     assert replace(evaluation, metrics=metrics, by_slice=()).to_text() == evaluation.to_text().split("\n")[0]
 
 
-def test_examples_without_a_slice_are_in_none():
+def test_parts_leave_out_examples_without_a_slice():
     assert [(part.name, part.examples) for part in parts(["b", None, "a", "b"], count)] == [("a", 1), ("b", 2)]
     assert parts([None, None], count) == ()

@@ -12,14 +12,14 @@ from litebert.errors import DataError
 from litebert.tasks.metrics.squad_metrics import (
     answer_exact_match,
     answer_f1,
-    evaluate_answerable,
-    evaluate_with_unanswerable,
     exact_match,
     normalize_answer,
     percent,
+    score_answerable,
+    score_with_unanswerable,
     word_f1,
 )
-from litebert.tasks.readers.squad_json import read_squad
+from litebert.tasks.types.extractive_qa.squad_json import read_squad
 from support.question_builders import QUESTIONS
 
 WORDS = st.lists(st.sampled_from(["the", "a", "An", "Red", "army,", "1,000", "%", ""]), max_size=5).map(" ".join)
@@ -36,51 +36,47 @@ WORDS = st.lists(st.sampled_from(["the", "a", "An", "Red", "army,", "1,000", "%"
         ("the", ""),
     ],
 )
-def test_normal_form(text, normal):
+def test_normalize_answer_removes_case_punctuation_and_articles(text, normal):
     assert normalize_answer(text) == normal
 
 
 @given(WORDS)
-def test_normalising_is_done_once(text):
+def test_normalize_answer_is_idempotent(text):
     assert normalize_answer(normalize_answer(text)) == normalize_answer(text)
     assert not set(normalize_answer(text)) & set(string.punctuation)
 
 
 @given(WORDS, WORDS)
-def test_f1_is_symmetric_and_1_for_what_matches(first, second):
+def test_word_f1_is_symmetric_and_1_for_exact_matches(first, second):
     assert word_f1(first, second) == word_f1(second, first)
     assert 0 <= word_f1(first, second) <= 1
     if exact_match(first, second):
         assert word_f1(first, second) == 1
 
 
-def test_f1_counts_repeated_words_once_each():
+def test_word_f1_counts_repeated_words():
     assert word_f1("red red blue", "red blue blue") == pytest.approx(2 / 3)
     assert word_f1("red", "green") == 0
 
 
-def test_the_best_of_the_answers_counts():
-    figures = evaluate_answerable(QUESTIONS[:3], {"q1": "old actor", "q2": "1999", "q3": "first play"})
-    assert figures["exact_match"] == pytest.approx(100 / 3)
-    assert figures["f1"] == pytest.approx(100 / 3 * (1 + 0.8))
+def test_answerable_score_is_the_best_over_the_answers():
+    scores = score_answerable(QUESTIONS[:3], {"q1": "old actor", "q2": "1999", "q3": "first play"})
+    assert scores.exact == {"q1": 1, "q2": 0, "q3": 0}
+    assert scores.f1 == {"q1": 1, "q2": 0, "q3": pytest.approx(0.8)}
 
 
-def test_1_1_gives_nothing_to_a_missing_prediction_and_to_words_that_vanish():
-    assert evaluate_answerable(QUESTIONS[:1], {}) == {"exact_match": 0.0, "f1": 0.0}
+def test_answerable_score_of_a_missing_prediction_is_zero():
+    assert score_answerable(QUESTIONS[:1], {}).f1 == {"q1": 0.0}
 
 
-def test_2_0_reports_both_parts_and_refuses_a_missing_prediction():
-    right = {"q1": "The old actor", "q2": "2024", "q3": "", "q4": ""}
-    figures = evaluate_with_unanswerable(QUESTIONS, right)
-    assert figures["exact"] == figures["f1"] == 75
-    assert (figures["HasAns_total"], figures["NoAns_total"], figures["total"]) == (3, 1, 4)
-    assert figures["NoAns_exact"] == 100
-    assert "NoAns_exact" not in evaluate_with_unanswerable(QUESTIONS[:3], right)
+def test_unanswerable_score_rejects_a_missing_prediction():
+    predictions = {"q1": "The old actor", "q2": "2024", "q3": "", "q4": ""}
+    assert score_with_unanswerable(QUESTIONS, predictions).exact == {"q1": 1, "q2": 1, "q3": 0, "q4": 1}
     with pytest.raises(DataError, match="1 of 4 questions have no prediction, such as 'q4'"):
-        evaluate_with_unanswerable(QUESTIONS, dict.fromkeys(("q1", "q2", "q3"), ""))
+        score_with_unanswerable(QUESTIONS, dict.fromkeys(("q1", "q2", "q3"), ""))
 
 
-def test_the_questions_decide_which_script_counts():
+def test_answer_f1_scores_as_squad_2_if_a_question_is_unanswerable():
     texts = ["The old actor", "2024", "first play", "x"]
     assert answer_f1(texts, QUESTIONS) == pytest.approx(70)
     assert answer_f1(texts[:3], QUESTIONS[:3]) == pytest.approx(100 / 3 * 2.8)
@@ -100,14 +96,17 @@ SQUAD = Path(__file__).parents[4] / "data" / "squad"
 
 @pytest.mark.skipif(not SQUAD.exists(), reason="needs the official files in ../data/squad")
 @pytest.mark.parametrize(
-    ("name", "dev", "evaluate"),
+    ("name", "dev", "exact"),
     [
-        ("logreg-v1.1.json", "dev-v1.1.json", evaluate_answerable),
-        ("rnet-ensemble-v1.1.json", "dev-v1.1.json", evaluate_answerable),
-        ("bert-single-v2.0.json", "dev-v2.0.json", evaluate_with_unanswerable),
+        ("logreg-v1.1.json", "dev-v1.1.json", "exact_match"),
+        ("rnet-ensemble-v1.1.json", "dev-v1.1.json", "exact_match"),
+        ("bert-single-v2.0.json", "dev-v2.0.json", "exact"),
     ],
 )
-def test_official_predictions_score_what_the_official_scripts_say(name, dev, evaluate):
+def test_squad_metrics_equal_the_official_scripts(name, dev, exact):
     expected = json.loads((SQUAD / "predictions" / "expected_scores.json").read_text(encoding="utf-8"))[name]
     predictions = json.loads((SQUAD / "predictions" / name).read_text(encoding="utf-8"))
-    assert evaluate(read_squad(SQUAD / dev).examples, predictions) == expected
+    score = score_answerable if exact == "exact_match" else score_with_unanswerable
+    scores = score(read_squad(SQUAD / dev), predictions)
+    assert percent(scores.exact.values()) == expected[exact]
+    assert percent(scores.f1.values()) == expected["f1"]

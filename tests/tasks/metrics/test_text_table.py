@@ -8,7 +8,7 @@ from litebert.tasks.metrics.text_table import aligned
 WORDS = st.text("abc 12", max_size=6)
 
 
-def test_the_first_column_stands_to_the_left_and_the_others_to_the_right():
+def test_aligned_table_has_its_first_column_left():
     assert (
         aligned([["", "rows"], ["long name", "7"], ["b", "12345"]])
         == "            rows\nlong name      7\nb          12345"
@@ -17,7 +17,7 @@ def test_the_first_column_stands_to_the_left_and_the_others_to_the_right():
 
 
 @given(st.lists(st.tuples(WORDS, WORDS.map(str.strip), st.just("|")), min_size=1))
-def test_every_row_is_a_line_and_all_are_as_long(rows):
+def test_aligned_table_lines_are_equally_long(rows):
     lines = aligned([list(row) for row in rows]).split("\n")
     assert len(lines) == len(rows)
     assert len({len(line) for line in lines}) == 1

@@ -1,4 +1,4 @@
-"""Columns that are not named are those of training; a second text that training had is never left out in silence."""
+"""Columns that are named, and those of training."""
 
 import json
 import logging
@@ -8,19 +8,14 @@ from pathlib import Path
 import pytest
 
 from litebert.errors import CheckpointError, ConfigError, DataError
-from litebert.tasks.readers.columns import (
-    FILE,
-    ColumnNames,
-    Columns,
-    SavedColumns,
-    resolve_columns,
-    validate_no_columns,
-)
+from litebert.tasks.read_labelled import validate_columns_apply
+from litebert.tasks.readers.columns import ColumnNames, Columns
+from litebert.tasks.readers.saved_task import FILE, SavedTask, resolve_columns
 from litebert.tasks.readers.tables import Row, Table
-from litebert.tasks.task_type import Task
+from litebert.tasks.task import Task
 
-SINGLE = SavedColumns(text="review", text_pair=None, label="stars")
-PAIR = SavedColumns(text="premise", text_pair="hypothesis", label="label")
+SINGLE = SavedTask(task_type="classification", text="review", text_pair=None, label="stars")
+PAIR = SavedTask(task_type="classification", text="premise", text_pair="hypothesis", label="label")
 
 
 def table(tmp_path, *columns):
@@ -28,57 +23,57 @@ def table(tmp_path, *columns):
 
 
 @pytest.mark.parametrize("text", [("review",), ("premise", "hypothesis")])
-def test_what_is_kept_is_found_again(tmp_path, text):
-    kept = SavedColumns.of(
-        Task(kind="classification", text=text, label="l", labels=None, metrics=(), metric_for_best_model="")
+def test_saved_task_survives_the_model_directory(tmp_path, text):
+    saved = SavedTask.of(
+        Task(task_type="classification", text=text, label="l", labels=None, metrics=(), metric_for_best_model="")
     )
-    (content,) = kept.files().values()
+    (content,) = saved.files().values()
     (tmp_path / FILE).write_bytes(content)
-    assert SavedColumns.stored(tmp_path) == kept
-    assert (kept.text, kept.text_pair) == (text[0], text[1] if len(text) > 1 else None)
+    assert SavedTask.stored(tmp_path) == saved
+    assert (saved.text, saved.text_pair) == (text[0], text[1] if len(text) > 1 else None)
 
 
-def test_a_model_from_elsewhere_keeps_none_and_changes_nothing(tmp_path):
-    assert SavedColumns.stored(tmp_path) is None
+def test_saved_task_of_a_foreign_model_is_none(tmp_path):
+    assert SavedTask.stored(tmp_path) is None
     assert resolve_columns(Columns(), None, table(tmp_path, "a")) == Columns()
 
 
-def test_what_nobody_named_has_its_usual_name():
+def test_columns_have_default_names():
     usual = {"text": "text", "text_pair": None, "label": "label", "options": (), "group": None, "slice": None}
     assert Columns().names() == ColumnNames(**usual)
     given = {"text": "a", "text_pair": "b", "label": "c", "options": ("d",), "group": "e", "slice": "f"}
     assert Columns(**given).names() == ColumnNames(**given)
 
 
-@pytest.mark.parametrize("kept", [None, SINGLE])
+@pytest.mark.parametrize("saved", [None, SINGLE])
 @pytest.mark.parametrize(
     "given",
     [*({name: "text"} for name in ("text", "text_pair", "label", "group", "slice")), {"options": ("a", "text")}],
 )
-def test_a_column_that_is_named_is_there_or_refused(tmp_path, kept, given):
+def test_resolve_columns_rejects_a_missing_named_column(tmp_path, saved, given):
     assert Columns(**given).named()[-1] == "text"
     with pytest.raises(DataError, match=r"new\.csv: no column 'text'; it has 'a', 'review', 'label', 'question'"):
-        resolve_columns(Columns(**given), kept, table(tmp_path, "a", "review", "label", "question"))
+        resolve_columns(Columns(**given), saved, table(tmp_path, "a", "review", "label", "question"))
 
 
 @pytest.mark.parametrize("name", ["dev.json", "news.conll", "news.bio", "news.iob"])
-def test_names_are_refused_where_no_file_has_columns_to_bear_them(name):
+def test_columns_are_rejected_for_files_without_named_columns(name):
     given = {"text": None, "label": "y", "options": ("a", "b")}
-    with pytest.raises(ConfigError, match=f"^label, options: a {Path(name).suffix} file has places of its own"):
-        validate_no_columns(given, Path(name), Path("other.json"))
-    validate_no_columns(given, Path(name), Path("rows.csv"))
-    validate_no_columns(asdict(Columns()), Path(name))
+    with pytest.raises(ConfigError, match=f"^label, options: a {Path(name).suffix} file has no named columns"):
+        validate_columns_apply(given, Path(name), Path("other.json"))
+    validate_columns_apply(given, Path(name), Path("rows.csv"))
+    validate_columns_apply(asdict(Columns()), Path(name))
 
 
 @pytest.mark.parametrize(("content", "error"), [("[1]", CheckpointError), (json.dumps({"text": "a"}), ConfigError)])
-def test_a_damaged_file_is_refused(tmp_path, content, error):
+def test_saved_task_file_that_is_damaged_is_an_error(tmp_path, content, error):
     (tmp_path / FILE).write_text(content)
     with pytest.raises(error, match=FILE):
-        SavedColumns.stored(tmp_path)
+        SavedTask.stored(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("kept", "there", "given", "expected"),
+    ("saved", "there", "given", "expected"),
     [
         (SINGLE, ("review", "stars"), {}, {"text": "review", "label": "stars"}),
         (SINGLE, ("text", "label"), {}, {}),
@@ -90,21 +85,19 @@ def test_a_damaged_file_is_refused(tmp_path, content, error):
         (PAIR, ("hypothesis", "b"), {"text_pair": "b"}, {"text_pair": "b"}),
     ],
 )
-def test_names_that_are_not_given_are_those_of_training_where_the_table_has_them(
-    tmp_path, caplog, kept, there, given, expected
-):
+def test_resolve_columns_uses_the_columns_of_training(tmp_path, caplog, saved, there, given, expected):
     with caplog.at_level(logging.INFO, "litebert"):
-        found = resolve_columns(Columns(**given), kept, table(tmp_path, *there))
+        found = resolve_columns(Columns(**given), saved, table(tmp_path, *there))
     assert found.names() == Columns(**expected).names()
-    assert ("columns as in training: text" in caplog.text) == (given != expected)
+    assert ("using the columns of training: text" in caplog.text) == (given != expected)
 
 
-def test_half_a_pair_is_refused(tmp_path):
-    with pytest.raises(DataError, match=r"new\.csv: no column 'hypothesis'; the model learned from two texts"):
+def test_resolve_columns_rejects_half_a_pair(tmp_path):
+    with pytest.raises(DataError, match=r"new\.csv: no column 'hypothesis'; the model was trained on pairs"):
         resolve_columns(Columns(text="premise"), PAIR, table(tmp_path, "premise"))
 
 
-def test_a_pair_for_a_model_of_single_texts_is_said(tmp_path, caplog):
+def test_resolve_columns_warns_of_pairs_for_a_model_of_single_texts(tmp_path, caplog):
     found = resolve_columns(Columns(text_pair="b"), SINGLE, table(tmp_path, "review", "b"))
     assert found.text_pair == "b"
-    assert "the model learned from single texts, and is given pairs" in caplog.text
+    assert "the model was trained on single texts and is given pairs" in caplog.text

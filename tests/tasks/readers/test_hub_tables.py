@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from litebert.errors import DataError, MissingExtraError
+from litebert.tasks.read_labelled import read_labelled
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.hub_tables import hub_table
-from litebert.tasks.readers.read_labelled import read_labelled
 
 NAMES = SimpleNamespace(int2str=lambda index: ("no", "yes")[index])
 EXCEPTIONS = SimpleNamespace(DatasetsError=ValueError)
@@ -50,19 +50,19 @@ def datasets(monkeypatch):
         ("hf:nyu-mll/glue/mrpc:validation", ("nyu-mll/glue", "mrpc", "validation")),
     ],
 )
-def test_a_name_says_data_set_configuration_and_split(datasets, name, call):
+def test_hub_name_has_data_set_configuration_and_split(datasets, name, call):
     data = read_labelled(Path(name))
     assert datasets.calls == [call]
-    assert (data.kind, data.labels) == ("classification", ("no", "yes"))
+    assert (data.task_type, data.labels) == ("classification", ("no", "yes"))
     assert [(each.text, each.target) for each in data.examples] == [("a", 1), ("b", 0)]
 
 
-def test_lists_of_tags_have_names_too(datasets):
+def test_hub_lists_of_labels_are_named(datasets):
     data = read_labelled(Path("hf:conll"), Columns(text="words", label="tags"))
-    assert (data.kind, data.labels, data.examples[0].tags) == ("tokens", ("O", "B-X"), (1, 0))
+    assert (data.task_type, data.labels, data.examples[0].target) == ("token_classification", ("O", "B-X"), (1, 0))
 
 
-def test_a_row_without_a_label_is_refused_with_its_number(datasets):
+def test_hub_row_without_a_label_is_an_error_with_its_number(datasets):
     datasets.rows[1]["label"] = -1
     with pytest.raises(DataError, match=r"hf:x:test:2: field 'label': the label is empty"):
         read_labelled(Path("hf:x:test"))
@@ -75,23 +75,23 @@ def test_a_row_without_a_label_is_refused_with_its_number(datasets):
         ("hf:imdb:nowhere", "cannot be loaded .Unknown split 'nowhere'.; check name"),
     ],
 )
-def test_a_name_that_is_none_is_refused(datasets, name, message):
+def test_hub_name_that_is_invalid_is_an_error(datasets, name, message):
     with pytest.raises(DataError, match=message):
         hub_table(Path(name))
 
 
-def test_a_directory_is_a_data_set_too(datasets, tmp_path):
+def test_hub_table_reads_a_local_directory(datasets, tmp_path):
     read_labelled(Path(f"hf:{tmp_path}:test"))
     assert datasets.calls == [(str(tmp_path), None, "test")]
 
 
-def test_a_split_without_rows_is_refused(datasets):
+def test_hub_split_without_rows_is_an_error(datasets):
     datasets.rows.clear()
     with pytest.raises(DataError, match="no rows; give a split with at least one"):
         hub_table(Path("hf:imdb"))
 
 
-def test_without_the_extra_the_error_says_how_to_get_it(monkeypatch):
+def test_hub_table_without_the_extra_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(MissingExtraError, match=r"litebert\[datasets\]"):
         hub_table(Path("hf:imdb"))

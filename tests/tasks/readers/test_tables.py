@@ -1,4 +1,4 @@
-"""Rows of delimited files: every way in which a file can be wrong is named with its line and field."""
+"""Tables with named columns."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import DataError
-from litebert.tasks.readers.tables import lines_of, read_table
+from litebert.tasks.readers.tables import iter_lines, iter_tables, read_table
 
 FIELDS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=8)
 
@@ -21,7 +21,7 @@ def write(directory, name, content):
 
 
 @given(st.lists(st.tuples(FIELDS, FIELDS), min_size=1, max_size=5))
-def test_csv_gives_back_what_a_csv_writer_wrote(tmp_path_factory, rows):
+def test_csv_table_equals_what_a_csv_writer_wrote(tmp_path_factory, rows):
     buffer = io.StringIO()
     csv.writer(buffer).writerows([("a", "b"), *rows])
     table = read_table(write(tmp_path_factory.mktemp("csv"), "x.csv", buffer.getvalue()))
@@ -29,34 +29,53 @@ def test_csv_gives_back_what_a_csv_writer_wrote(tmp_path_factory, rows):
 
 
 @given(st.lists(st.tuples(FIELDS, FIELDS), min_size=1, max_size=5))
-def test_jsonl_gives_back_what_a_json_writer_wrote(tmp_path_factory, rows):
+def test_jsonl_table_equals_what_a_json_writer_wrote(tmp_path_factory, rows):
     content = "\n".join(json.dumps({"a": a, "b": b}, ensure_ascii=False) for a, b in rows)
     table = read_table(write(tmp_path_factory.mktemp("jsonl"), "x.jsonl", content))
     assert list(zip(table.texts("a"), table.texts("b"), strict=True)) == rows
 
 
-def test_tsv_takes_quotes_literally(tmp_path):
+def test_tsv_table_has_literal_quotes(tmp_path):
     table = read_table(write(tmp_path, "x.tsv", 'text\tlabel\n"an open quote\t1\nsay "yes"\t0\n'))
     assert table.texts("text") == ['"an open quote', 'say "yes"']
 
 
-def test_byte_order_mark_and_crlf_leave_no_trace(tmp_path):
+def test_table_ignores_byte_order_mark_and_crlf(tmp_path):
     table = read_table(write(tmp_path, "x.tsv", b"\xef\xbb\xbftext\tlabel\r\ngood\t1\r\n\r\n"))
     assert table.columns == ("text", "label")
     assert table.texts("label") == ["1"]
 
 
-def test_separators_inside_a_text_do_not_end_its_line():
-    assert lines_of("a\u2028b\x85c\nd\n\n") == ["a\u2028b\x85c", "d"]
+def test_iter_lines_splits_at_line_feeds_only(tmp_path):
+    path = write(tmp_path, "x.txt", "a\u2028b\x85c\r\n\nd\n\n")
+    assert list(iter_lines(path)) == ["a\u2028b\x85c", "", "d"]
 
 
-def test_a_quoted_line_end_does_not_shift_the_line_numbers(tmp_path):
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.jsonl"])
+@given(rows=st.integers(1, 20), rows_per_table=st.integers(1, 7), skip=st.integers(0, 9))
+def test_iter_tables_gives_the_rows_of_read_table_in_parts(tmp_path_factory, name, rows, rows_per_table, skip):
+    lines = [json.dumps({"a": f"text {n}", "b": n}) for n in range(rows)]
+    if name != "x.jsonl":
+        sign = "," if name == "x.csv" else "\t"
+        lines = [f"a{sign}b", *(f"text {n}{sign}{n}" for n in range(rows))]
+    path = write(tmp_path_factory.mktemp("parts"), name, "\n".join(lines) + "\n")
+    parts = list(iter_tables(path, rows_per_table=rows_per_table, skip_rows=skip))
+    assert [row for part in parts for row in part.rows] == list(read_table(path).rows[skip:])
+    assert all(len(part.rows) <= rows_per_table for part in parts)
+
+
+def test_iter_tables_reads_lazily(tmp_path):
+    path = write(tmp_path, "x.csv", "a,b\n" + "1,2\n" * 5 + "broken\n")
+    assert len(next(iter_tables(path, rows_per_table=5)).rows) == 5
+
+
+def test_csv_line_numbers_count_quoted_line_breaks(tmp_path):
     path = write(tmp_path, "x.csv", 'text,label\n"two\nlines",1\nthird\n')
     with pytest.raises(DataError, match=r"x\.csv:4: 1 fields, expected 2; 'label' is missing"):
         read_table(path)
 
 
-def test_jsonl_numbers_null_and_extra_fields_are_allowed(tmp_path):
+def test_jsonl_table_allows_numbers_null_and_extra_fields(tmp_path):
     table = read_table(write(tmp_path, "x.jsonl", '{"a": 1.50, "b": null}\n{"a": true, "b": "x", "c": [1]}\n'))
     assert table.texts("a") == ["1.5", "true"]
     assert table.texts("b") == ["", "x"]
@@ -68,7 +87,7 @@ def test_jsonl_numbers_null_and_extra_fields_are_allowed(tmp_path):
         ("x.tsv", "a\tb\n1\n", r"x\.tsv:2: 1 fields, expected 2; 'b' is missing"),
         ("x.tsv", "a\tb\n1\t2\n1\t2\textra\n", r"x\.tsv:3: 3 fields, expected 2; too many from 'extra' on"),
         ("x.tsv", "a\ta\n1\t2\n", r"x\.tsv:1: the column 'a' is named 2 times"),
-        ("x.tsv", "a\tb\n", r"no rows below the names"),
+        ("x.tsv", "a\tb\n", r"no rows after the names"),
         ("x.tsv", "", r"the file is empty"),
         ("x.csv", "\n\n", r"the file is empty"),
         ("x.csv", "\na,b\n1,2\n", r"x\.csv:1: the first line is blank"),
@@ -77,7 +96,7 @@ def test_jsonl_numbers_null_and_extra_fields_are_allowed(tmp_path):
         ("x.csv", b"a,b\n\x00\x01,2\n", r"binary or UTF-16"),
         ("x.csv", "a,b\n1,2\n".encode("utf-16"), r"binary or UTF-16"),
         ("x.csv", b"a,b\n1,2\ncaf\xe9,2\n", r"x\.csv:3: not UTF-8 \(byte 0xe9\)"),
-        ("x.txt", "a\n", r"cannot tell the format from '\.txt'"),
+        ("x.txt", "a\n", r"unknown format '\.txt'"),
         ("x.jsonl", '{"a": 1}\n{"a": \n', r"x\.jsonl:2: not valid JSON"),
         ("x.jsonl", '{"a": 1}\n\n{"a": 2}\n', r"x\.jsonl:2: a blank line; remove it"),
         ("x.jsonl", '{"a": 1, "a": 2}\n', r"x\.jsonl:1: not valid JSON \(the field 'a' is given 2 times\)"),
@@ -85,7 +104,7 @@ def test_jsonl_numbers_null_and_extra_fields_are_allowed(tmp_path):
         ("x.jsonl", '{"a": ' + "[" * 100_000 + "\n", r"x\.jsonl:1: not valid JSON"),
     ],
 )
-def test_a_wrong_file_is_refused_with_its_place(tmp_path, name, content, message):
+def test_invalid_table_is_an_error_with_file_and_line(tmp_path, name, content, message):
     with pytest.raises(DataError, match=message):
         read_table(write(tmp_path, name, content))
 
@@ -95,16 +114,16 @@ def test_a_wrong_file_is_refused_with_its_place(tmp_path, name, content, message
     [
         ('{"a": "x"}\n{"A": "y"}\n', r"x\.jsonl:2: field 'a': missing"),
         ('{"a": {"b": 1}}\n', r"x\.jsonl:1: field 'a': expected a text or a number, found dict"),
-        ('{"a": "\\ud800"}\n', r"x\.jsonl:1: field 'a': holds half of a surrogate pair"),
+        ('{"a": "\\ud800"}\n', r"x\.jsonl:1: field 'a': has half of a surrogate pair"),
     ],
 )
-def test_a_wrong_field_is_refused_with_its_place(tmp_path, content, message):
+def test_invalid_field_is_an_error_with_its_line(tmp_path, content, message):
     table = read_table(write(tmp_path, "x.jsonl", content))
     with pytest.raises(DataError, match=message):
         table.texts("a")
 
 
-def test_an_unknown_column_is_refused_with_those_that_exist(tmp_path):
+def test_missing_column_is_an_error_with_the_existing_ones(tmp_path):
     table = read_table(write(tmp_path, "x.tsv", "sentence\tlabel\na\tb\n"))
     with pytest.raises(
         DataError, match=r"no column 'sentense' \(did you mean 'sentence'\?\); it has 'sentence', 'label'"
@@ -112,7 +131,7 @@ def test_an_unknown_column_is_refused_with_those_that_exist(tmp_path):
         table.texts("sentense")
 
 
-def test_a_path_without_a_file_is_refused(tmp_path):
+def test_missing_table_is_an_error(tmp_path):
     with pytest.raises(DataError, match="No such file"):
         read_table(tmp_path / "x.csv")
     (tmp_path / "d.csv").mkdir()

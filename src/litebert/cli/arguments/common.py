@@ -1,4 +1,4 @@
-"""How verbs look: the arguments they share, and results on stdout, as text for people or as JSON with `--json`."""
+"""Arguments that several commands share, and results on stdout as text or, with `--json`, as JSON."""
 
 import json
 import os
@@ -22,7 +22,7 @@ Json = Annotated[bool, FlagCreatePairsOff, arg(help="print JSON instead of text"
 
 
 def is_first_process() -> bool:
-    """Whether this is the only process of the command, or the first of those that torchrun started."""
+    """Whether this is the only process of the command, or rank 0 under torchrun."""
     return os.environ.get("RANK", "0") == "0"
 
 
@@ -33,7 +33,7 @@ def emit(result: Mapping[str, Any], text: str, *, as_json: bool) -> None:
 
 
 def section(title: str, lines: Mapping[str, str]) -> str:
-    """A part of a description: names and what they mean, wrapped; tyro leaves a line alone only if it is indented."""
+    """A section of a help text: names and their meanings, wrapped; tyro keeps indented lines as they are."""
     width = max(map(len, lines)) + 4
     rows = [fill(f"  {name}".ljust(width) + line, 96, subsequent_indent=" " * width) for name, line in lines.items()]
     return "\n".join([title, *rows])

@@ -1,119 +1,276 @@
-"""An ensemble, start to finish. Before: runs of `finetune` or `sweep`. After: its score and gain, a file of answers."""
+"""Ensembles: the averaged predictions of several models, scored and written."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
+from typing import Any, Literal
 
 from litebert.commands.ensemble.ensemble_result import EnsembleResult, EnsembleScore, MemberScore
-from litebert.commands.ensemble.ensemble_rows import Rows, read_official_rows, read_rows
-from litebert.commands.ensemble.members import Predicted, averaged, members_at, predictions_of
-from litebert.commands.ensemble.prediction_files import check_output, write_answers
-from litebert.commands.ensemble.selection import Selection, forward
+from litebert.commands.ensemble.members import Member, Predicted, averaged, members_at, predict_members
+from litebert.commands.finetune.data_arguments import NO_COLUMNS, ColumnArguments, PredictedSplit, predicted_split
+from litebert.commands.finetune.setup import task_of_benchmark
+from litebert.commands.predict.benchmark_predictions import (
+    submission_text,
+    validate_benchmark_model,
+    validate_submission_name,
+)
+from litebert.commands.predict.input_windows import InputFile
+from litebert.commands.predict.stream import fingerprint_of, write_predictions
 from litebert.errors import ConfigError
-from litebert.settings import Precision
+from litebert.files import write_text
+from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
+from litebert.settings import Settings, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
-from litebert.tasks.ensembling.bootstrap_difference import paired_gains
-from litebert.tasks.ensembling.ensemble_predictions import Examined, examine, targets_of
+from litebert.tasks.benchmarks.benchmarks import benchmark_task
+from litebert.tasks.ensembling.bootstrap_difference import bootstrap_differences
+from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.read_labelled import read_labelled, task_for, types_with_format, validate_columns_apply
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.types.span_evaluation import THRESHOLD
+from litebert.tasks.readers.saved_task import SavedTask, resolve_columns
+from litebert.tasks.readers.tables import iter_tables
+from litebert.tasks.task import Task
+from litebert.tasks.types.task_type import FileFormat, ReadOptions, Result, Scored
+
+logger = logging.getLogger(__name__)
 
 
-def ensemble(
-    paths: Sequence[Path],
-    rows: Path,
-    columns: Columns | None = None,
-    *,
-    task: BenchmarkSplit | None = None,
-    metrics: Sequence[str] = (),
-    select: Selection = "all",
-    out: Path | None = None,
-    precision: Precision = "fp32",
-) -> EnsembleResult:
-    """Average the predictions of models for the rows of a file; score them where there are labels.
+class EnsembleRun(Settings):
+    """The settings of an ensemble."""
 
-    Args:
-        paths: run directories, model directories or checkpoints; their order does not matter.
-        rows: a file of one's own, or with `task` the directory of published files.
-        columns: which column of the file holds what.
-        task: a part of a published task.
-        metrics: what to measure; the first one selects.
-        select: average all, or those that forward selection finds on these rows.
-        out: where to write the answers.
-        precision: arithmetic of the models.
+    members: tuple[Path, ...]
+    """Run directories, model directories, or RUN/checkpoints/step-…; their order does not matter."""
+    data: Path | None = None
+    """CSV, TSV, JSON lines, CoNLL or SQuAD file, with or without labels."""
+    task: str | None = None
+    """A benchmark, such as cola or race."""
+    task_dir: Path | None = None
+    """Directory with the files of the benchmark."""
+    split: PredictedSplit | None = None
+    """Its split (default: dev)."""
+    split_file: str | None = None
+    """SPLIT=FILE: a file of your own in the layout of the benchmark's, such as test=mine.tsv."""
+    columns: ColumnArguments = ColumnArguments()
+    metrics: tuple[str, ...] = ()
+    """Metrics; the first selects members (default: those of the benchmark or of the task type)."""
+    select: Literal["all", "forward"] = "all"
+    """All members, or those of a forward selection on this data, whose scores then overestimate."""
+    out: Path | None = None
+    """File of the predictions: .jsonl, .csv or .tsv, also .conll for .conll; a directory for SQuAD; with a benchmark in
+    the format of its leaderboard."""
+    precision: Literal["fp32", "bf16"] = "fp32"
+    """Arithmetic of the models."""
+
+
+@dataclass(frozen=True)
+class EnsembleData:
+    """The examples that an ensemble predicts."""
+
+    data: LabelledData
+    task: Task | None
+    """None without labels."""
+    source: InputFile | None
+    """The file; None for a benchmark."""
+    split: BenchmarkSplit | None = None
+
+
+def ensemble(run: EnsembleRun) -> EnsembleResult:
+    """Average the members' predictions; score them if there are labels and write them if asked to."""
+    split = predicted_split(run.task, run.split, run.split_file, default="dev", instead="--data")
+    if (run.data is None) == (run.task_dir is None) or (split is None) != (run.task_dir is None):
+        raise ConfigError("ensemble: give either --data (a file), or --task and --task-dir (a benchmark)")
+    members = members_at(run.members)
+    if split is not None and run.task_dir is not None:
+        validate_not_given(run.columns.model_dump(), NO_COLUMNS.format(instead="--data"))
+        if run.out is not None:
+            _validate_benchmark_output(run.out, split)
+        return _in_memory(run, members, _benchmark_data(run, members[0], split, run.task_dir))
+    assert run.data is not None
+    source = _source(run, members[0], run.data)
+    if run.out is not None:
+        _validate_output(run.out, source)
+    if _has_labels(members[0], source):
+        return _in_memory(run, members, _labelled_data(run, members[0], source))
+    return _streamed(run, members, source)
+
+
+def forward_selection(count: int, score: Callable[[Sequence[int]], float]) -> list[int]:
+    """Indices of members: start with the best and add the one that helps most, while one helps.
+
+    `score` is that of an ensemble of some indices; the first of equals is taken.
+    Source: Caruana et al. (2004), without repetition.
     """
-    members = members_at(paths)
-    if task is None:
-        asked = read_rows(members[0], rows, columns or Columns(), metrics)
-    else:
-        asked = read_official_rows(members[0], task, rows, metrics)
-    _check(asked, select, out)
-    predicted = predictions_of(members, asked.data, precision=precision)
-    chosen = _chosen(asked, predicted, select)
-    score, limit = _score(asked, [member.path for member in members], predicted, chosen)
-    if out is not None:
-        write_answers(out, asked, averaged([predicted[index] for index in chosen]), threshold=limit)
+    chosen: list[int] = []
+    best = -float("inf")
+    while len(chosen) < count:
+        scores = {index: score(sorted([*chosen, index])) for index in range(count) if index not in chosen}
+        found = max(scores, key=scores.__getitem__)
+        if scores[found] <= best:
+            break
+        chosen.append(found)
+        best = scores[found]
+    return sorted(chosen)
+
+
+def _in_memory(run: EnsembleRun, members: Sequence[Member], given: EnsembleData) -> EnsembleResult:
+    """Predict all examples by one member after the other."""
+    if given.task is None:
+        _validate_unlabelled(run, given.data.path)
+    labels = given.data.labels or ()
+    predicted = predict_members(members, given.data.examples, labels=labels, precision=run.precision)
+    score, chosen = None, list(range(len(members)))
+    whole = averaged(predicted)
+    if given.task is not None:
+        task, data = given.task, given.data
+        if run.select == "forward":
+            metric = task.metric_for_best_model
+            chosen = forward_selection(
+                len(predicted),
+                lambda some: (
+                    averaged([predicted[index] for index in some]).score(task, data).evaluation.metrics[metric]
+                ),
+            )
+        whole = averaged([predicted[index] for index in chosen])
+        scored = whole.score(task, data)
+        whole = whole.with_metrics(scored.evaluation.metrics)
+        singles = [averaged([each]).score(task, data) for each in predicted]
+        score = _ensemble_score(task, [member.path for member in members], scored, singles, chosen)
+    if run.out is not None:
+        _write(run.out, given, whole)
     return EnsembleResult(
         members=tuple(members[index].path for index in chosen),
         given=len(members),
-        rows=len(asked.data.examples),
+        examples=len(given.data.examples),
         score=score,
-        output=out,
+        output=run.out,
     )
 
 
-def _check(rows: Rows, select: Selection, out: Path | None) -> None:
-    if out is not None:
-        check_output(out, rows)
-    if rows.task is None and out is None:
-        raise ConfigError(f"{rows.data.path}: has no labels, so there is nothing to score; give --out for the answers")
-    if rows.task is None and select != "all":
-        raise ConfigError(f"select: {rows.data.path} has no labels to select by; select on a development file")
+def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) -> EnsembleResult:
+    """Predict an unlabelled file window by window, with all members in memory."""
+    _validate_unlabelled(run, source.path)
+    assert run.out is not None
+    logger.info("%s: no labels; its rows are predicted, not scored", source.path)
+    pipelines = [member.load(precision=run.precision) for member in members]
+    if source.file_format is not None and source.file_format.write_directory is not None:
+        examples = [example for window in source.windows() for example in window.examples]
+        source.file_format.write_directory(run.out, examples, ensemble_results(pipelines, examples))
+        rows = len(examples)
+    else:
+        models = [member.checkpoint or member.directory for member in members]
+        rows = write_predictions(
+            run.out,
+            source.output_format(run.out),
+            source.windows,
+            lambda examples: ensemble_results(pipelines, examples),
+            fingerprint=fingerprint_of([source.path], models, run.model_dump(exclude={"members"})),
+        ).rows
+    paths = tuple(member.path for member in members)
+    return EnsembleResult(members=paths, given=len(members), examples=rows, score=None, output=run.out)
 
 
-def _chosen(rows: Rows, predicted: Sequence[Predicted], select: Selection) -> list[int]:
-    """Which of the models are members."""
-    if select == "all":
-        return list(range(len(predicted)))
-    return forward(len(predicted), lambda some: _value(_examined(rows, [predicted[index] for index in some]), rows))
+def ensemble_results(pipelines: Sequence[Pipeline], examples: Sequence[Any]) -> list[Result]:
+    """The averaged predictions of several pipelines."""
+    first = pipelines[0]
+    members = [with_labels(each.predict(examples), each, first.labels) for each in pipelines]
+    settings = first.task_type.settings.of_ensemble([each.settings for each in pipelines])
+    pairs = zip(average_predictions(members, first.task_type), examples, strict=True)
+    return [first.task_type.decode(each, example, first.labels, settings) for each, example in pairs]
 
 
-def _threshold(predicted: Sequence[Predicted]) -> float | None:
-    """The mean of the members' thresholds, as their null scores are averaged; None unless all have one."""
-    found = [each.threshold for each in predicted]
-    return None if None in found else float(np.mean([each for each in found if each is not None]))
+def _validate_unlabelled(run: EnsembleRun, path: Path) -> None:
+    if run.out is None:
+        raise ConfigError(f"{path}: has no labels, so there is nothing to score; give --out for the predictions")
+    if run.select != "all":
+        raise ConfigError(f"select: {path} has no labels; select members on a development file")
 
 
-def _examined(rows: Rows, predicted: Sequence[Predicted]) -> Examined:
-    assert rows.task is not None, "only labelled rows can be examined"
-    whole = averaged(predicted)
-    return examine(rows.task, whole.predictions, rows.data, whole.encoded, threshold=_threshold(predicted))
+def _source(run: EnsembleRun, member: Member, path: Path) -> InputFile:
+    columns = run.columns.to_columns()
+    validate_columns_apply(run.columns.model_dump(), path)
+    reader = member.task_type.reader
+    fitting = types_with_format(path)
+    if fitting and member.task_type not in fitting:
+        raise ConfigError(f"{path}: a model for {member.task_type.name} cannot read {path.suffix} files; give a table")
+    return InputFile(
+        path=path,
+        read_inputs=reader.read_inputs,
+        columns=columns,
+        saved=SavedTask.stored(member.directory),
+        file_format=reader.file_format if fitting else None,
+    )
 
 
-def _value(examined: Examined, rows: Rows) -> float:
-    assert rows.task is not None, "only labelled rows can be examined"
-    return examined.evaluation.metrics[rows.task.metric_for_best_model]
+def _resolved(source: InputFile) -> Columns:
+    return resolve_columns(source.columns, source.saved, next(iter_tables(source.path, rows_per_table=1)))
 
 
-def _score(
-    rows: Rows, paths: Sequence[Path], predicted: Sequence[Predicted], chosen: Sequence[int]
-) -> tuple[EnsembleScore | None, float]:
-    """The score on labelled rows, and the threshold of null scores to answer with."""
-    together = [predicted[index] for index in chosen]
-    if rows.task is None:
-        return None, _threshold(together) or 0.0
-    metric = rows.task.metric_for_best_model
-    whole = _examined(rows, together)
-    singles = [_examined(rows, [each]) for each in predicted]
-    gains = paired_gains(metric, whole.answers, [each.answers for each in singles], targets_of(rows.task, rows.data))
+def _has_labels(member: Member, source: InputFile) -> bool:
+    if source.file_format is not None:
+        return source.file_format.has_labels(source.path)
+    table = next(iter_tables(source.path, rows_per_table=1))
+    return member.task_type.reader.label_column(table, _resolved(source)) in table.columns
+
+
+def _labelled_data(run: EnsembleRun, member: Member, source: InputFile) -> EnsembleData:
+    labels = member.spec.labels if member.task_type.has_labels else None
+    options = ReadOptions(task_type=member.task_type.name, labels=labels)
+    columns = source.columns if source.file_format is not None else _resolved(source)
+    data = read_labelled(source.path, columns, options=options)
+    names = columns.names()
+    return EnsembleData(data, task_for(data, (names.text, names.text_pair), names.label, run.metrics), source)
+
+
+def _benchmark_data(run: EnsembleRun, member: Member, split: BenchmarkSplit, directory: Path) -> EnsembleData:
+    validate_benchmark_model(split, member.task_type.name, member.spec.labels, str(member.path))
+    data = split.read(directory)
+    task = task_of_benchmark(benchmark_task(split.task), data, run.metrics) if data.has_labels else None
+    return EnsembleData(data, task, None, split)
+
+
+def _validate_output(out: Path, source: InputFile) -> None:
+    if source.file_format is not None and source.file_format.write_directory is not None:
+        if out.suffix:
+            raise ConfigError(f"output: {out} is a file, but predictions for SQuAD are several files; give a directory")
+        return
+    source.output_format(out)
+
+
+def _validate_benchmark_output(out: Path, split: BenchmarkSplit) -> None:
+    if benchmark_task(split.task).format != "squad":
+        validate_submission_name(out, split.task)
+    elif out.suffix:
+        raise ConfigError(f"output: {out} is a file, but predictions for SQuAD are several files; give a directory")
+
+
+def _write(out: Path, given: EnsembleData, whole: Predicted) -> None:
+    """Write the predictions as `predict` does."""
+    results = whole.results(given.data.examples)
+    file_format: FileFormat | None = whole.task_type.reader.file_format
+    if given.split is not None and benchmark_task(given.split.task).format != "squad":
+        write_text(out, submission_text(given.split.task, given.data, results))
+    elif given.source is None or (given.source.file_format is not None and file_format and file_format.write_directory):
+        assert file_format is not None
+        assert file_format.write_directory is not None
+        file_format.write_directory(out, given.data.examples, results)
+    else:
+        rows = [row for window in given.source.windows() for row in window.rows]
+        output_format = given.source.output_format(out)
+        write_text(out, output_format.render(rows, results) + output_format.finish())
+
+
+def _ensemble_score(
+    task: Task, paths: Sequence[Path], scored: Scored, singles: Sequence[Scored], chosen: Sequence[int]
+) -> EnsembleScore:
+    metric = task.metric_for_best_model
+    gains = bootstrap_differences(metric, scored.predicted, [each.predicted for each in singles], scored.targets)
     order = sorted(range(len(singles)), key=lambda index: singles[index].evaluation.metrics[metric])
-    score = EnsembleScore(
+    return EnsembleScore(
         metric=metric,
-        evaluation=whole.evaluation,
+        evaluation=scored.evaluation,
         members=tuple(
             MemberScore(path=path, chosen=index in chosen, metrics=single.evaluation.metrics, gain=gain)
             for index, (path, single, gain) in enumerate(zip(paths, singles, gains, strict=True))
         ),
         median_member=paths[order[len(order) // 2]],
     )
-    return score, whole.evaluation.metrics.get(THRESHOLD, 0.0)

@@ -1,4 +1,4 @@
-"""What an ensemble reports. Before: `ensemble`. After: `--json`, a person."""
+"""The result of an ensemble."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,53 +10,53 @@ from litebert.tasks.metrics.evaluation import Evaluation
 
 @dataclass(frozen=True, kw_only=True)
 class MemberScore:
-    """One of the models that were given."""
+    """The score of one model."""
 
     path: Path
     chosen: bool
-    """Whether it is a member of the ensemble."""
+    """Whether it is in the ensemble."""
     metrics: dict[str, float]
     gain: BootstrapDifference
-    """Of the ensemble over it, in the metric that selects."""
+    """Difference of the ensemble to it, in `EnsembleScore.metric`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EnsembleScore:
-    """The ensemble on labelled rows."""
+    """The scores on labelled examples."""
 
     metric: str
-    """The one that selects, and that gains are of."""
+    """The metric that selects members and that gains are measured in."""
     evaluation: Evaluation
     members: tuple[MemberScore, ...]
-    """By their paths."""
+    """In the order of their paths."""
     median_member: Path
-    """The one in the middle of all that were given; of two the better one."""
+    """The model with the median score; the better one of two."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EnsembleResult(Result):
-    """What an ensemble came to."""
+    """What an ensemble scored and wrote."""
 
     members: tuple[Path, ...]
-    """Those whose predictions are averaged."""
+    """The models whose predictions are averaged."""
     given: int
-    """How many there were to choose from."""
-    rows: int
+    """Number of models to select from."""
+    examples: int
     score: EnsembleScore | None
-    """None where the rows have no labels."""
+    """None without labels."""
     output: Path | None
-    """Where the answers are."""
+    """Where the predictions are."""
 
     def to_text(self) -> str:
-        """The result for a person."""
+        """The result as text."""
         lines = [] if self.score is None else _score_lines(self.score, len(self.members))
         if self.given > len(self.members) and self.score is not None:
             lines += [
-                f"members chosen by {self.score.metric} on these rows: {' '.join(map(str, self.members))}",
-                "These rows are therefore no test of the ensemble: score the same members on others.",
+                f"members selected by {self.score.metric} on this data: {' '.join(map(str, self.members))}",
+                "The score therefore overestimates: evaluate the same members on other data.",
             ]
         if self.output is not None:
-            lines.append(f"{self.output}: {self.rows:,} rows answered")
+            lines.append(f"{self.output}: {self.examples:,} predictions written")
         return "\n".join(lines)
 
 
@@ -65,8 +65,8 @@ def _score_lines(score: EnsembleScore, count: int) -> list[str]:
     width = max(len(name), *(len(str(member.path)) for member in score.members))
     lines = [f"{''.ljust(width)}  {score.metric}  gain of the ensemble"]
     for member in score.members:
-        note = "" if member.chosen else ", not a member"
-        note += ", the median" if member.path == score.median_member else ""
+        note = "" if member.chosen else ", not selected"
+        note += ", median" if member.path == score.median_member else ""
         value = f"{member.metrics[score.metric]:.4f}".rjust(len(score.metric))
         lines.append(f"{str(member.path).ljust(width)}  {value}  {member.gain.to_text()}{note}")
     value = f"{score.evaluation.metrics[score.metric]:.4f}".rjust(len(score.metric))

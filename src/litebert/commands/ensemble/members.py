@@ -1,125 +1,132 @@
-"""The models of an ensemble and their predictions. Before: run, model, checkpoint directories. After: `ensemble`."""
+"""The members of an ensemble and their predictions."""
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+import numpy as np
 
-from litebert.commands.run_directory import RunDirectory
 from litebert.errors import ConfigError
-from litebert.inference.batching import outputs_of
-from litebert.model.io.model_directory import load_model, load_weights
+from litebert.inference.pipeline import Pipeline, Precision, average_predictions, with_labels
+from litebert.model.io.model_directory import load_weights
 from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
-from litebert.settings import Precision
-from litebert.tasks.encoded import Encoded
-from litebert.tasks.ensembling.averaging import AVERAGING, Predictions, in_order_of
+from litebert.model.io.resolve import resolve_model_directory
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.task_type import Kind
-from litebert.tasks.types.registry import KINDS, encode_for, kind_of
-from litebert.tasks.types.span_features import EncodedQuestions
-from litebert.tokenization.tokenizer import Tokenizer
+from litebert.tasks.task import Task
+from litebert.tasks.types.registry import task_type_of
+from litebert.tasks.types.task_type import InputSettings, Prediction, Result, Scored, TaskType
 from litebert.training.checkpointing.checkpoint import read_tensors, verified
 from litebert.training.distributed.context import DistributedContext
-from litebert.training.loop.precision import autocast
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Member:
-    """One model."""
+    """One model of an ensemble."""
 
     path: Path
-    """As it was given."""
+    """As given: a run, a model, or `RUN/checkpoints/step-…` of a run that has a model."""
     directory: Path
-    """The model directory that tells what it is."""
+    """The model directory with its configuration."""
     checkpoint: Path | None
-    """Where the weights are, if not in `directory`."""
-    description: ModelSpec
-    kind: Kind
+    """The directory with its weights, if not `directory`."""
+    spec: ModelSpec
+    task_type: TaskType
 
     @classmethod
     def at(cls, path: Path) -> "Member":
-        """A run directory, a model directory, or `RUN/checkpoints/step-…` of a run that has a model."""
+        """The member at a path."""
         checkpoint = path if path.parent.name == "checkpoints" else None
-        run = RunDirectory(path.parent.parent if checkpoint else path)
-        directory = path if (path / CONFIG).exists() else run.model
+        directory = resolve_model_directory(path.parent.parent if checkpoint else path)
         if not (directory / CONFIG).exists():
-            raise ConfigError(f"{path}: no model there; give a run of `finetune` or `sweep`, or a model directory")
-        description = read_model_spec(directory)
-        return cls(path, directory, checkpoint, description, kind_of(description, where=str(path)))
+            raise ConfigError(f"{path}: no model; give a run of `finetune` or `sweep`, or a model directory")
+        spec = read_model_spec(directory)
+        return cls(path, directory, checkpoint, spec, task_type_of(directory, spec))
 
-    def load(self) -> nn.Module:
-        """The model with its weights."""
-        if self.checkpoint is None:
-            return load_model(self.directory)
-        tensors, _ = read_tensors(verified(self.checkpoint))
-        return load_weights(self.description, tensors, where=str(self.checkpoint))
+    def load(self, *, precision: Precision) -> Pipeline:
+        """The member, ready to predict in float64."""
+        model = None
+        if self.checkpoint is not None:
+            tensors, _ = read_tensors(verified(self.checkpoint))
+            model = load_weights(self.spec, tensors, where=str(self.checkpoint))
+        device = DistributedContext.current().device
+        return Pipeline.load(self.directory, model=model, device=device, precision=precision, dtype=np.float64)
+
+    def describe(self) -> str:
+        """Task type and labels."""
+        labels = ", ".join(self.spec.labels)
+        return self.task_type.name + (f" with the labels {labels}" if labels else "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Predicted:
-    """What one member, or the ensemble, predicts for some rows."""
+    """What a member or an ensemble predicts for some examples."""
 
-    kind: Kind
-    predictions: Predictions
-    encoded: Encoded
-    """The rows as the member reads them."""
+    task_type: TaskType
+    predictions: list[Prediction]
+    labels: tuple[str, ...]
+    settings: InputSettings
+    lengths: np.ndarray
+    """Of each example, as the member reads it."""
 
-    @property
-    def threshold(self) -> float | None:
-        """Of the null score, as the member's directory keeps it; None for other kinds, and while none is chosen."""
-        return self.encoded.settings.no_answer_threshold if isinstance(self.encoded, EncodedQuestions) else None
+    def score(self, task: Task, data: LabelledData) -> Scored:
+        """The predictions evaluated."""
+        return self.task_type.evaluate(task, self.predictions, data, self.lengths, self.settings)
+
+    def results(self, examples: Sequence[Any]) -> list[Result]:
+        """The predictions with label names and texts."""
+        pairs = zip(self.predictions, examples, strict=True)
+        return [self.task_type.decode(each, example, self.labels, self.settings) for each, example in pairs]
+
+    def with_metrics(self, metrics: dict[str, float]) -> "Predicted":
+        """These predictions with the threshold of an evaluation."""
+        return replace(self, settings=self.settings.with_metrics(metrics))
 
 
 def members_at(paths: Sequence[Path]) -> list[Member]:
-    """The members in the order of their paths; ConfigError unless they answer the same with the same labels."""
+    """The members in the order of their paths; ConfigError unless they have the same task type and labels."""
     if len(set(paths)) < len(paths):
-        raise ConfigError("ensemble: a member is given twice, which would count it twice; give each once")
+        raise ConfigError("ensemble: a member is given twice; give each member once")
     if not paths:
-        raise ConfigError("ensemble: give the directories of its members")
+        raise ConfigError("ensemble: no members; give the directories of the models")
     members = [Member.at(path) for path in sorted(paths)]
     first = members[0]
     for member in members[1:]:
-        if member.kind != first.kind or set(member.description.labels) != set(first.description.labels):
-            found, expected = _answers(member), _answers(first)
-            raise ConfigError(f"{member.path}: answers {found}, but {first.path} {expected}; they cannot be averaged")
+        if member.task_type is not first.task_type or set(member.spec.labels) != set(first.spec.labels):
+            raise ConfigError(
+                f"{member.path}: its task is {member.describe()}, that of {first.path} is {first.describe()}; they "
+                "cannot be averaged"
+            )
     return members
 
 
-def predictions_of(members: Sequence[Member], data: LabelledData, *, precision: Precision) -> list[Predicted]:
-    """What each member predicts for each example, with the labels in the order of `data`."""
+def predict_members(
+    members: Sequence[Member], examples: Sequence[Any], *, labels: tuple[str, ...], precision: Precision
+) -> list[Predicted]:
+    """What each member predicts, with its labels in the order of `labels`; one model is in memory at a time."""
     predicted = []
     for member in members:
-        logger.info("%s: %d rows", member.path, len(data.examples))
-        predicted.append(_predictions(member, data.examples, labels=data.labels or (), precision=precision))
+        logger.info("%s: %d examples", member.path, len(examples))
+        pipeline = member.load(precision=precision)
+        encoded = pipeline.encode(examples)
+        predicted.append(
+            Predicted(
+                task_type=member.task_type,
+                predictions=with_labels(pipeline.predict_encoded(encoded), pipeline, labels),
+                labels=labels,
+                settings=pipeline.settings,
+                lengths=encoded.example_lengths,
+            )
+        )
     return predicted
 
 
-def averaged(predicted: Sequence[Predicted]) -> Predicted:
+def averaged(members: Sequence[Predicted]) -> Predicted:
     """What the ensemble predicts."""
-    first = predicted[0]
-    average = AVERAGING[first.kind].average
-    return Predicted(first.kind, average([each.predictions for each in predicted]), first.encoded)
-
-
-def _predictions(member: Member, examples: Sequence[Any], *, labels: Sequence[str], precision: Precision) -> Predicted:
-    world = DistributedContext.current()
-    longest = member.description.config.max_position_embeddings
-    encode = encode_for(member.directory, member.kind)
-    encoded = encode(examples, Tokenizer.load(member.directory), max_length=longest)
-    with autocast(precision, world.device):
-        outputs = outputs_of(member.load().to(world.device), encoded, KINDS[member.kind].outputs)
-    averaging = AVERAGING[member.kind]
-    predictions = averaging.predictions(outputs, encoded)
-    if averaging.has_labels:
-        predictions = in_order_of(labels, member.description.labels, predictions)
-    return Predicted(member.kind, predictions, encoded)
-
-
-def _answers(member: Member) -> str:
-    labels = ", ".join(member.description.labels)
-    return member.kind.replace("_", " ") + (f" with the labels {labels}" if labels else "")
+    first = members[0]
+    predictions = average_predictions([each.predictions for each in members], first.task_type)
+    settings = first.task_type.settings.of_ensemble([each.settings for each in members])
+    return replace(first, predictions=predictions, settings=settings)

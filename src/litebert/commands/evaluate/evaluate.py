@@ -1,49 +1,89 @@
-"""Scoring a model, start to finish: a pretrained one on held-out text, a fine-tuned one on labelled rows.
+"""The evaluation of a model: of a pretrained one on held-out text, of a fine-tuned one on labelled data."""
 
-Before: a model directory and a corpus or a labelled file. After: a person, or a table.
-"""
-
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Literal
 
-from litebert.commands.pretrain.pretrain_settings import PairObjective
+from pydantic import Field
+
+from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
+from litebert.commands.finetune.data_arguments import NO_COLUMNS, ONLY_BENCHMARKS, ColumnArguments, files_by_split
 from litebert.commands.pretrain.validation import ValidationSet
-from litebert.commands.pretrain.validation_scores import ValidationScores
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
-from litebert.settings import Precision
+from litebert.model.io.resolve import resolve_model_directory
+from litebert.settings import Settings, validate_not_given
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
 
 
-def evaluate_held_out(
-    model: Path,
-    corpus: Path,
-    examples: SamplingSettings,
-    *,
-    max_eval_examples: int,
-    eval_pair_objectives: Sequence[PairObjective] = (),
-    precision: Precision = "fp32",
-) -> ValidationScores:
-    """Masked-token and pair accuracy of a pretrained model on the held-out part of a corpus.
+class EvaluateRun(Settings):
+    """The settings of an evaluation."""
 
-    Args:
-        model: directory of a pretrained model.
-        corpus: directory of a corpus of the same tokenizer.
-        examples: how examples are drawn.
-        max_eval_examples: how many of them at most.
-        eval_pair_objectives: pair tasks to score besides that of `examples`.
-        precision: of the model's arithmetic.
-    """
-    description = read_model_spec(model)
-    if description.model != "ForPretraining":
-        raise ConfigError(f"{model}: a {description.model} has no pretraining heads; give a model from `pretrain`")
-    found, expected = (Tokenizer.load(place) for place in (model, Corpus.open(corpus).tokenizer_directory))
+    model: Path
+    """Model or run directory."""
+    data: Path | None = None
+    """Labelled file: .csv, .tsv or .jsonl with named columns, .conll, or .json of SQuAD."""
+    task: str | None = None
+    """A benchmark, such as cola, mnli (both development sets), squad-v2.0, race (by level) or race-high."""
+    task_dir: Path | None = None
+    """Directory with the files of the benchmark."""
+    split_file: tuple[str, ...] = ()
+    """SPLIT=FILE …: files of your own in the layout of the benchmark's, such as dev=mine.tsv; only they are scored."""
+    columns: ColumnArguments = ColumnArguments()
+    metrics: tuple[str, ...] = ()
+    """Metrics (default: those of the benchmark or of the task type)."""
+    report: Path | None = None
+    """HTML file to write, with all scores and the worst errors."""
+    corpus: Path | None = None
+    """Corpus directory, whose held-out part a pretrained model is evaluated on."""
+    sampling: SamplingSettings = SamplingSettings(max_length=128)
+    max_eval_examples: int = Field(default=2048, gt=0)
+    """Most held-out examples."""
+    eval_pair_objectives: tuple[PairObjective, ...] = ("sop", "nsp")
+    """Pair objectives to score, whichever the model was trained on."""
+    precision: Literal["fp32", "bf16"] = "fp32"
+    """Arithmetic of a pretrained model."""
+
+
+def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
+    """The scores, as JSON values and as text."""
+    if [run.corpus, run.data, run.task_dir].count(None) != 2:
+        raise ConfigError(
+            "evaluate: give one of --corpus (held-out text), --data (a labelled file) and --task-dir (with --task)"
+        )
+    if (run.task is None) != (run.task_dir is None):
+        raise ConfigError("evaluate: a benchmark needs both --task and --task-dir")
+    if run.split_file and run.task is None:
+        raise ConfigError(f"split_file: {ONLY_BENCHMARKS} --data")
+    model = resolve_model_directory(run.model)
+    if run.corpus is not None:
+        scores = evaluate_pretraining(run, model, run.corpus)
+        return scores.to_dict(), scores.to_report()
+    columns = run.columns
+    if run.data is not None:
+        result = evaluate_labelled(model, run.data, columns.to_columns(), metrics=run.metrics, report=run.report)
+        return result.to_dict(), result.to_text()
+    validate_not_given(columns.model_dump(), NO_COLUMNS.format(instead="--data"))
+    assert run.task is not None
+    assert run.task_dir is not None
+    files = files_by_split(run.split_file)
+    scored = evaluate_benchmark(model, run.task, run.task_dir, files=files, metrics=run.metrics, report=run.report)
+    return scored.to_dict(), scored.to_text()
+
+
+def evaluate_pretraining(run: EvaluateRun, model: Path, corpus: Path) -> ValidationScores:
+    """Masked-token and pair accuracy of a pretrained model on the held-out part of a corpus."""
+    spec = read_model_spec(model)
+    if spec.model != "ForPretraining":
+        raise ConfigError(f"{model}: a {spec.model} has no pretraining heads; give a model from `pretrain`")
+    found, expected = (Tokenizer.load(path) for path in (model, Corpus.open(corpus).tokenizer_directory))
     if found.fingerprint != expected.fingerprint:
         raise ConfigError(f"{corpus}: was built with another tokenizer than {model}; build it with the model's")
     world = DistributedContext.current()
-    held_out = ValidationSet(corpus, examples, max_eval_examples, precision, world, eval_pair_objectives)
-    return held_out.score(load_model(model).to(world.device))
+    validation = ValidationSet(
+        corpus, run.sampling, run.max_eval_examples, run.precision, world, run.eval_pair_objectives
+    )
+    return validation.score(load_model(model).to(world.device))

@@ -1,65 +1,64 @@
-"""A fine-tuned model directory scored on labelled files. Before: a model directory. After: the verb `evaluate`."""
+"""The evaluation of a fine-tuned model on a labelled file or on a benchmark."""
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from litebert.commands.evaluate.report_page import report_page
-from litebert.commands.finetune.finetune_data import task_from
-from litebert.commands.finetune.labelled_set import LabelledSet, task_of
+from litebert.commands.finetune.setup import task_of_benchmark
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text
-from litebert.model.io.model_directory import load_model
-from litebert.model.io.model_spec import read_model_spec
-from litebert.tasks.benchmarks.benchmark_files import has_labels, parts_there, read_official
-from litebert.tasks.benchmarks.benchmarks import BenchmarkTask, Split, official_task
+from litebert.inference.evaluation import EvaluationSet
+from litebert.inference.pipeline import Pipeline
+from litebert.model.io.resolve import resolve_model_directory
+from litebert.tasks.benchmarks.benchmark_files import available_splits, read_benchmark
+from litebert.tasks.benchmarks.benchmarks import BenchmarkTask, Split, benchmark_task
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.metrics.evaluation import Evaluation
-from litebert.tasks.readers.columns import Columns, SavedColumns, validate_no_columns
-from litebert.tasks.readers.read_labelled import read_labelled
-from litebert.tasks.task_type import Task
-from litebert.tasks.types.question_settings import stored_settings
-from litebert.tasks.types.registry import KINDS, encode_for, kind_of
-from litebert.tasks.types.span_evaluation import THRESHOLD
-from litebert.tokenization.tokenizer import Tokenizer
+from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
+from litebert.tasks.readers.columns import Columns
+from litebert.tasks.readers.saved_task import SavedTask
+from litebert.tasks.task import Task
+from litebert.tasks.types.task_type import ReadOptions
 from litebert.training.distributed.context import DistributedContext
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class OfficialEvaluation(Result):
-    """What a model scored on the development parts of a published task."""
+class BenchmarkEvaluation(Result):
+    """The scores on the development splits of a benchmark."""
 
-    parts: dict[str, Evaluation]
+    splits: dict[str, Evaluation]
 
     def to_text(self) -> str:
-        """A line for each part, and its slices below."""
-        return "\n".join(f"{name}: {evaluation.to_text()}" for name, evaluation in self.parts.items())
+        """The scores of each split, with its slices."""
+        return "\n".join(f"{name}: {evaluation.to_text()}" for name, evaluation in self.splits.items())
 
 
 def evaluate_labelled(
     model: Path, file: Path, columns: Columns | None = None, *, metrics: Sequence[str] = (), report: Path | None = None
 ) -> Evaluation:
-    """Score a fine-tuned model directory on a labelled file; the labels are those of the model.
+    """The scores of a fine-tuned model on a labelled file, with the labels of the model.
 
-    `report` is an HTML page to write: the figures, where they come from, and the worst errors.
+    `report` is an HTML file to write.
     """
     columns = columns or Columns()
-    validate_no_columns(asdict(columns), file)
     names = columns.names()
-    description = read_model_spec(model)
-    kind = kind_of(description, where=str(model))
-    labels = None if kind == "regression" else description.labels or None
-    data = read_labelled(file, columns, kind=kind, labels=labels, kept=SavedColumns.stored(model))
-    task = task_of(data, (names.text, names.text_pair), names.label, metrics)
-    return _scored(model, task, data, report)
+    named = {name: getattr(columns, name) for name in ("text", "text_pair", "label", "options", "group", "slice")}
+    validate_columns_apply(named, file)
+    pipeline = _pipeline(model)
+    options = ReadOptions(
+        task_type=pipeline.task_type.name, labels=pipeline.labels if pipeline.task_type.has_labels else None
+    )
+    data = read_labelled(file, columns, saved=SavedTask.stored(resolve_model_directory(model)), options=options)
+    task = task_for(data, (names.text, names.text_pair), names.label, metrics)
+    return _evaluate(pipeline, model, task, data, report)
 
 
-def evaluate_official(
+def evaluate_benchmark(
     model: Path,
     name: str,
     directory: Path,
@@ -67,68 +66,58 @@ def evaluate_official(
     files: Mapping[Split, str] | None = None,
     metrics: Sequence[str] = (),
     report: Path | None = None,
-) -> OfficialEvaluation:
-    """Score a fine-tuned model directory on a published task: on the development parts that are in `directory`.
+) -> BenchmarkEvaluation:
+    """The scores of a fine-tuned model on the development splits of a benchmark that are in `directory`.
 
-    `files` are names of other files than the official ones, laid out as those; then their parts alone are scored.
+    `files` are files of your own in the layout of the official ones, by split; then only their splits are scored.
     """
-    labels = _labels_for(model, official_task(name))
-    there = tuple(files or ()) or _development_parts(name, directory)
-    parts: dict[str, Evaluation] = {}
-    for part in there:
-        data = _labelled(read_official(name, directory, part, files=files, labels=labels))
-        page = report and report.with_stem(f"{report.stem}-{part}" if len(there) > 1 else report.stem)
-        parts[part] = _scored(model, task_from(official_task(name), data, tuple(metrics)), data, page)
-    return OfficialEvaluation(parts)
+    benchmark, pipeline = benchmark_task(name), _pipeline(model)
+    _validate_model(pipeline, benchmark, model)
+    labels = pipeline.labels if benchmark.labels else None
+    splits = tuple(files or ()) or _development_splits(name, directory)
+    scores: dict[str, Evaluation] = {}
+    for split in splits:
+        data = read_benchmark(name, directory, split, files=files, labels=labels)
+        if not data.has_labels:
+            raise DataError(f"{data.path}: has no labels; give a split with labels, or use `predict`")
+        page = report and report.with_stem(f"{report.stem}-{split}" if len(splits) > 1 else report.stem)
+        task = task_of_benchmark(benchmark, data, tuple(metrics))
+        scores[split] = _evaluate(pipeline, model, task, data, page)
+    return BenchmarkEvaluation(scores)
 
 
-def _labels_for(model: Path, row: BenchmarkTask) -> tuple[str, ...] | None:
-    """The labels of a model in its order, None for a task without; ConfigError if it answers something else."""
-    description = read_model_spec(model)
-    kind = kind_of(description, where=str(model))
-    if kind != row.kind or not _same_labels(row, description.labels):
+def _pipeline(model: Path) -> Pipeline:
+    return Pipeline.load(resolve_model_directory(model), device=DistributedContext.current().device)
+
+
+def _validate_model(pipeline: Pipeline, benchmark: BenchmarkTask, model: Path) -> None:
+    """Raise ConfigError unless the model predicts the labels of the benchmark, in an order that metrics allow."""
+    task_type, labels = pipeline.task_type.name, pipeline.labels
+    same = benchmark.labels is None or labels == benchmark.labels
+    same = same or (set(labels) == set(benchmark.labels or ()) and "f1" not in benchmark.metrics)
+    if task_type != benchmark.task_type or not same:
         raise ConfigError(
-            f"{model}: answers {kind} with labels {', '.join(description.labels)}, but {row.title} is {row.kind} "
-            f"with {', '.join(row.labels or ())}; give a model that was fine-tuned on it"
+            f"{model}: its task is {task_type} with labels {', '.join(labels) or '(none)'}, that of {benchmark.title} is "
+            f"{benchmark.task_type} with {', '.join(benchmark.labels or ('(none)',))}; give a model that was "
+            "fine-tuned on it"
         )
-    return description.labels if row.labels else None
 
 
-def _same_labels(row: BenchmarkTask, labels: tuple[str, ...]) -> bool:
-    """Whether a model answers the labels of a task, in any order that leaves its metrics what they are."""
-    in_order = labels == row.labels
-    return row.labels is None or in_order or (set(labels) == set(row.labels) and "f1" not in row.metrics)
+def _development_splits(name: str, directory: Path) -> tuple[Split, ...]:
+    found = available_splits(name, directory, start="dev")
+    if not found:
+        task = benchmark_task(name)
+        raise DataError(
+            f"{directory}: no development split of {task.title}; give the directory with {task.folders[0]!r}"
+        )
+    return found
 
 
-def _development_parts(name: str, directory: Path) -> tuple[Split, ...]:
-    row = official_task(name)
-    there = parts_there(name, directory, start="dev")
-    if not there:
-        raise DataError(f"{directory}: no development part of {row.title}; give the directory with {row.folders[0]!r}")
-    return there
-
-
-def _labelled(data: LabelledData) -> LabelledData:
-    if not has_labels(data):
-        raise DataError(f"{data.path}: has no labels to score by; give a part that has, or answer it by `predict`")
-    return data
-
-
-def _scored(model: Path, task: Task, data: LabelledData, report: Path | None) -> Evaluation:
-    description = read_model_spec(model)
-    tokenizer = Tokenizer.load(model)
-    encode = encode_for(model, task.kind)
-    longest = description.config.max_position_embeddings
-    rows = LabelledSet(task, data, encode(data.examples, tokenizer, max_length=longest))
-    world = DistributedContext.current()
-    outputs = rows.outputs(load_model(model).to(world.device), world=world)
-    given: tuple[Any, ...] = (task, outputs, data, rows.encoded)
-    evaluation = KINDS[task.kind].evaluate(*given)
-    if THRESHOLD in evaluation.metrics:
-        is_kept = stored_settings(model, longest=longest).no_answer_threshold is not None
-        source = "kept with the model" if is_kept else "the best for the F1 of these very rows"
-        logger.info("%s: no-answer threshold %.4f, %s", model, evaluation.metrics[THRESHOLD], source)
-    if report:
-        write_text(report, report_page(f"{model} on {data.path}", evaluation, KINDS[task.kind].judge(*given)))
-        logger.info("%s: written", report)
-    return evaluation
+def _evaluate(pipeline: Pipeline, model: Path, task: Task, data: LabelledData, report: Path | None) -> Evaluation:
+    examples = EvaluationSet.prepare(data, task, pipeline)
+    if report is None:
+        return examples.score(pipeline).evaluation
+    scored, errors = examples.score_with_errors(pipeline)
+    write_text(report, report_page(f"{model} on {data.path}", scored.evaluation, errors))
+    logger.info("%s: written", report)
+    return scored.evaluation

@@ -1,4 +1,4 @@
-"""An evaluation as a page that a person reads: figures, tables, the worst errors. Before: `evaluate_labelled`."""
+"""An evaluation as an HTML page: scores, tables and the worst errors."""
 
 from collections.abc import Sequence
 from html import escape
@@ -7,22 +7,22 @@ from typing import Final
 from litebert.analysis.html_page import html_page, html_table
 from litebert.tasks.metrics.calibration import Calibration
 from litebert.tasks.metrics.evaluation import Evaluation, Part
-from litebert.tasks.types.predictions import Verdict
+from litebert.tasks.types.task_type import ErrorExample
 
-MOST_ERRORS: Final = 50
-MOST_LABELS: Final = 40
-"""A confusion matrix of more labels is no table that anyone reads."""
-LONGEST_TEXT: Final = 1500
+MAX_ERRORS: Final = 50
+MAX_LABELS: Final = 40
+"""Largest confusion matrix that is shown."""
+MAX_TEXT_LENGTH: Final = 1500
 
 _STYLE: Final = """
 table.errors td, table.errors th { text-align: left; vertical-align: top; }
 table.errors td { white-space: pre-line; overflow-wrap: anywhere; }
-table.errors td:nth-child(n+2) { min-width: 8rem; } td.right { background: #e6f2e6; } td.wrong { background: #f8e8e6; }
+table.errors td:nth-child(n+2) { min-width: 8rem; } td.correct { background: #e6f2e6; } td.wrong { background: #f8e8e6; }
 """
 
 
-def report_page(title: str, evaluation: Evaluation, verdicts: Sequence[Verdict]) -> str:
-    """The page as HTML that needs nothing else."""
+def report_page(title: str, evaluation: Evaluation, errors: Sequence[ErrorExample]) -> str:
+    """The page as one HTML file."""
     sections = [
         html_table(("metric", "value"), ((name, f"{value:.4f}") for name, value in evaluation.metrics.items())),
         f"<p>{evaluation.examples:,} examples{_interval(evaluation)}.</p>",
@@ -31,7 +31,7 @@ def report_page(title: str, evaluation: Evaluation, verdicts: Sequence[Verdict])
         *_parts("By length", evaluation.by_length),
         *_confusion(evaluation),
         *_calibration(evaluation.calibration),
-        *_errors(verdicts),
+        *_worst_errors(errors),
     ]
     return html_page(title, sections, style=_STYLE)
 
@@ -53,18 +53,18 @@ def _parts(title: str, parts: Sequence[Part]) -> list[str]:
 
 def _confusion(evaluation: Evaluation) -> list[str]:
     labels, matrix = evaluation.labels, evaluation.confusion_matrix
-    if labels is None or matrix is None or len(labels) > MOST_LABELS:
+    if labels is None or matrix is None or len(labels) > MAX_LABELS:
         return []
-    header = "".join(f"<th>{escape(name)}</th>" for name in ("true \\ answered", *labels))
+    header = "".join(f"<th>{escape(name)}</th>" for name in ("true \\ predicted", *labels))
     lines = []
     for row, (name, counts) in enumerate(zip(labels, matrix, strict=True)):
-        cells = "".join(_cell(count, is_right=row == column) for column, count in enumerate(counts))
+        cells = "".join(_cell(count, is_correct=row == column) for column, count in enumerate(counts))
         lines.append(f"<tr><td>{escape(name)}</td>{cells}</tr>")
     return ["<h2>Confusion</h2>", f"<table><tr>{header}</tr>{''.join(lines)}</table>"]
 
 
-def _cell(count: int, *, is_right: bool) -> str:
-    name = "right" if is_right else "wrong" if count else ""
+def _cell(count: int, *, is_correct: bool) -> str:
+    name = "correct" if is_correct else "wrong" if count else ""
     return f'<td class="{name}">{count:,}</td>'
 
 
@@ -76,26 +76,26 @@ def _calibration(calibration: Calibration | None) -> list[str]:
         for one in calibration.bins
     )
     note = (
-        f'<p class="note">How sure the model was, and how often it was right. Expected calibration error: '
+        f'<p class="note">Predicted probability and accuracy. Expected calibration error: '
         f"{calibration.expected_error:.3f}.</p>"
     )
     return ["<h2>Calibration</h2>", note, html_table(("probability", "examples", "mean probability", "accuracy"), rows)]
 
 
-def _errors(verdicts: Sequence[Verdict]) -> list[str]:
-    """The errors with the largest loss; a mistake that was barely one comes last."""
-    worst = sorted((verdict for verdict in verdicts if not verdict.right), key=lambda verdict: -verdict.loss)
-    note = f'<p class="note">{len(worst):,} of {len(verdicts):,} examples are not right; the worst come first.</p>'
-    shown = worst[:MOST_ERRORS]
-    rows = ((_cut(each.shown), each.expected, each.predicted, f"{each.loss:.3f}") for each in shown)
+def _worst_errors(errors: Sequence[ErrorExample]) -> list[str]:
+    """The errors with the largest loss."""
+    worst = sorted((error for error in errors if not error.is_correct), key=lambda error: -error.loss)
+    note = f'<p class="note">{len(worst):,} of {len(errors):,} examples are wrong; the largest losses come first.</p>'
+    shown = worst[:MAX_ERRORS]
+    rows = ((_shorten(each.text), each.expected, each.predicted, f"{each.loss:.3f}") for each in shown)
     return [
         "<h2>Worst errors</h2>",
         note,
-        html_table(("example", "expected", "answered", "loss"), rows, css_class="errors"),
+        html_table(("example", "expected", "predicted", "loss"), rows, css_class="errors"),
     ]
 
 
-def _cut(text: str) -> str:
-    """A long text without its middle: the end of a question with options matters."""
-    half = LONGEST_TEXT // 2
-    return text if len(text) <= LONGEST_TEXT else f"{text[:half]} […] {text[-half:]}"
+def _shorten(text: str) -> str:
+    """A long text without its middle; its end may be the options of a question."""
+    half = MAX_TEXT_LENGTH // 2
+    return text if len(text) <= MAX_TEXT_LENGTH else f"{text[:half]} […] {text[-half:]}"

@@ -1,7 +1,6 @@
-"""Everything that decides a fine-tuning run. Before: a recipe or a program. After: `finetune`."""
+"""The settings of a fine-tuning run."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
@@ -9,62 +8,52 @@ from pydantic import BeforeValidator, Discriminator, Field, PlainValidator, Tag,
 
 from litebert.commands.card_settings import CardSettings
 from litebert.commands.compute import Compute
-from litebert.commands.finetune.class_weights import ClassWeights, checked_class_weights
 from litebert.commands.recipes import load_recipe
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
-from litebert.settings import Leaf, Settings, flatten, with_overrides
-from litebert.tasks.benchmarks.benchmarks import Split, official_task
-from litebert.tasks.readers.answer_alignment import BadAnswers
-from litebert.tasks.readers.columns import Columns, has_columns, validate_no_columns
-from litebert.tasks.task_type import Kind
+from litebert.settings import Settings, with_overrides
+from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
+from litebert.tasks.readers.columns import Columns
+from litebert.tasks.types.task_type import ClassWeights, InvalidAnswers
 from litebert.training.train_settings import TrainSettings
 
 
 class HeldOutRows(Settings):
-    """Development rows taken from the training file."""
+    """Development examples held out from the training file."""
 
     fraction: float = Field(default=0.1, gt=0, lt=1)
-    """Share of the rows to hold out."""
-    group: str | None = None
-    """Column of a document, user or the like: rows that agree in it stay together. Null: equal texts stay together."""
+    """Share of the rows that is held out."""
+    group_by: str | None = None
+    """Column of a document, user or the like, whose rows stay together. Null: equal texts stay together."""
     seed: int = Field(default=0, ge=0)
-    """Seed of the draw; runs that differ in another seed are scored on the same rows."""
+    """Seed of the split; it is independent of the seed of the run."""
 
 
 class LabelledFiles(Settings):
-    """Files of your own, and which of their columns."""
+    """Labelled files of your own and their columns."""
 
     train: Path
     """CSV, TSV or JSONL file with named columns, CoNLL columns (.conll), or `hf:OWNER/NAME:SPLIT` of the hub."""
     dev: Path | HeldOutRows = HeldOutRows()
-    """File to select and report by; or how to hold rows of `train` out."""
+    """File that selects the best model, or how to hold out rows of `train`."""
     text: str | None = None
-    """Column of the text, or of lists of words; null: `text`, or in a table of questions `question`."""
+    """Column of the text, or of the lists of words; null: `text`, or `question` in a table of questions."""
     text_pair: str | None = None
     """Column of the second text of a pair, or of the question of a multiple choice."""
     label: str | None = None
-    """Column of the label, the labels, the score, the right option or the list of tags; null: `label`, or `answer`."""
+    """Column of the label, labels, score, correct option or list of labels; null: `label`, or `answer`."""
     options: tuple[str, ...] = ()
-    """Columns of the options of a multiple choice, or the one that holds lists; empty finds them by their names."""
+    """Columns of the options of a multiple choice, or the one with lists; empty: found by their names."""
     slice: str | None = None
-    """Column by whose values the development rows are also scored apart."""
-    kind: Kind | None = None
-    """What is asked of a row; null guesses from the file and says so."""
-    invalid_answers: BadAnswers = "refuse"
-    """What to do with an answer to a question that is not in its text: `refuse` the file, or `skip` it and count."""
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        validate_no_columns(asdict(self.columns), *self._files())
-        return self
-
-    def _files(self) -> tuple[Path, ...]:
-        return (self.train, self.dev) if isinstance(self.dev, Path) else (self.train,)
+    """Column by whose values the development rows are also scored separately."""
+    task_type: str | None = None
+    """Task type, such as classification; null: guessed from the file and logged."""
+    invalid_answers: InvalidAnswers = "error"
+    """What to do with an answer that its context does not contain: `error`, or `skip` and count it."""
 
     @property
     def columns(self) -> Columns:
-        """The columns as readers take them."""
-        group = self.dev.group if isinstance(self.dev, HeldOutRows) else None
+        """The named columns."""
+        group = self.dev.group_by if isinstance(self.dev, HeldOutRows) else None
         return Columns(
             text=self.text,
             text_pair=self.text_pair,
@@ -74,54 +63,39 @@ class LabelledFiles(Settings):
             slice=self.slice,
         )
 
-    def completed(self, older: Mapping[str, Leaf], *, below: str = "") -> dict[str, Leaf]:
-        """As of all settings, but without columns that nobody named or nothing reads: earlier versions kept them."""
-        values, usual = super().completed(older, below=below), Columns().names()
-        if not any(map(has_columns, self._files())):
-            unread = flatten({**asdict(Columns()), "dev.group": None})
-            return values | {f"{below}{name}": value for name, value in unread.items() if f"{below}{name}" in values}
-        unnamed = {f"{below}{name}": getattr(usual, name) for name in ("text", "label") if getattr(self, name) is None}
-        return {name: None if unnamed.get(name) == value else value for name, value in values.items()}
 
-
-class OfficialFiles(Settings):
-    """A published task by its name, from its published files."""
+class BenchmarkFiles(Settings):
+    """A published task and its files."""
 
     task: str
     """Name of a task: cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, race, race-middle, race-high, …"""
     directory: Path
-    """Directory that holds the folder of the task, such as `CoLA`; or that folder."""
+    """Directory with the folder of the task, such as `CoLA`; or that folder."""
     dev: Split = "dev"
-    """Part to select and report by."""
-    files: dict[Split, str] = Field(default_factory=dict)
-    """Files laid out as the official ones, to take their places, such as a smaller selection; only train and dev."""
+    """Split that selects the best model."""
+    split_files: dict[Split, str] = Field(default_factory=dict)
+    """Files of your own in the layout of the official ones, such as a subset, by split: train and dev."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        parts = official_task(self.task).parts
-        for part in ("train", self.dev):
-            if part not in parts:
-                raise ValueError(f"the task {self.task} has no part {part!r}; it has {', '.join(parts)}")
-        for part in self.files:
-            if part not in ("train", self.dev):
-                raise ValueError(f"files: train and {self.dev} are read, not {part}; leave it out, or set data.dev")
+        splits = benchmark_task(self.task).splits
+        for split in ("train", self.dev):
+            if split not in splits:
+                raise ValueError(f"the task {self.task} has no split {split!r}; it has {', '.join(splits)}")
+        for split in self.split_files:
+            if split not in ("train", self.dev):
+                raise ValueError(f"split_files: only train and {self.dev} are read; remove {split}, or set data.dev")
         return self
 
-    def completed(self, older: Mapping[str, Leaf], *, below: str = "") -> dict[str, Leaf]:
-        """As of all settings, but without files of parts that nothing reads: earlier versions let a run name them."""
-        values = super().completed(older, below=below)
-        files = f"{below}files."
-        read = (f"{files}train", f"{files}{values.get(f'{below}dev')}")
-        return {name: value for name, value in values.items() if name in read or not name.startswith(files)}
 
-
-def _which(value: Any) -> str:
-    is_official = isinstance(value, OfficialFiles) or (isinstance(value, Mapping) and "task" in value)
-    return "(official)" if is_official else "(labelled)"
+def _data_tag(value: Any) -> str:
+    is_benchmark = isinstance(value, BenchmarkFiles) or (isinstance(value, Mapping) and "task" in value)
+    return "(benchmark)" if is_benchmark else "(labelled)"
 
 
 Data = Annotated[
-    Annotated[LabelledFiles, Tag("(labelled)")] | Annotated[OfficialFiles, Tag("(official)")], Discriminator(_which)
+    Annotated[LabelledFiles, Tag("(labelled)")] | Annotated[BenchmarkFiles, Tag("(benchmark)")],
+    Discriminator(_data_tag),
 ]
 
 
@@ -130,67 +104,79 @@ def _without_spike_detection(train: Any) -> Any:
     return {"spikes": {"policy": "none"}, **train} if isinstance(train, Mapping) else train
 
 
+def _check_class_weights(value: Any) -> ClassWeights | None:
+    """The setting, with label names as text."""
+    if value is None or value == "balanced":
+        return value
+    numbers = isinstance(value, Mapping) and all(
+        isinstance(weight, int | float) and 0 < weight < float("inf") for weight in value.values()
+    )
+    if not numbers or not value:
+        raise ValueError("expected `balanced`, or a positive number for each label with a weight other than 1")
+    return {str(label): float(weight) for label, weight in value.items()}
+
+
 class FinetuneRun(Settings):
-    """Everything that decides a fine-tuning run."""
+    """The settings of a fine-tuning run."""
 
     model: str
-    """Model or run directory, or a name on the hub; with `from_scratch` a preset, or an architecture's directory."""
+    """Model directory, run directory or name on the hub; with `from_scratch` a preset or a directory of a model."""
     from_scratch: bool = False
-    """Start from random weights: for baselines and tests, never what a pretrained model is for."""
+    """Start from random weights, for baselines and tests."""
     tokenizer: Path | None = None
-    """Tokenizer directory; null takes the one in the model directory."""
+    """Tokenizer directory; null: that of the model."""
     data: Data
-    """The labelled rows: files of your own (`train`, …), or a task by its name (`task`, `directory`)."""
+    """Labelled files of your own (`train`, …), or a published task (`task`, `directory`)."""
     metrics: tuple[str, ...] = ()
-    """What to measure; the first selects the best model. Empty: what is usual for the task or its kind."""
+    """Metrics; the first selects the best model. Empty: those of the benchmark or of the task type."""
     train: Annotated[TrainSettings, BeforeValidator(_without_spike_detection)]
     """Optimizer, schedule, length of the run, precision. Spike detection is off unless `train.spikes` is given."""
     batch_size: int = Field(default=32, gt=0)
     """Examples in one step, over all processes. Source: ALBERT, table 14, as the next four settings."""
     max_length: int = Field(default=512, ge=3)
-    """Longest input in tokens; longer texts are cut at their ends."""
+    """Longest input in tokens; longer texts are truncated."""
     hidden_dropout_prob: float = Field(default=0.0, ge=0, lt=1)
-    """Dropout in the encoder, whatever the model was pretrained with."""
+    """Dropout in the encoder."""
     attention_probs_dropout_prob: float = Field(default=0.0, ge=0, lt=1)
     """Dropout on the attention probabilities."""
     classifier_dropout_prob: float = Field(default=0.1, ge=0, lt=1)
     """Dropout in front of the new head."""
     microbatch_size: int = Field(default=32, gt=0)
-    """Examples in one forward and backward; smaller needs less memory and gives the same gradient."""
+    """Examples in one forward and backward pass; fewer need less memory and give the same gradient."""
     compute: Compute = Compute()
-    """Compiling, and how many activations are kept: what a step costs, not what it gives."""
+    """Compilation and activation checkpointing: they change the cost of a step, not its result."""
     seed: int = Field(default=0, ge=0)
     """Seed of the new head, of new adapters, of dropout and of the order of the examples."""
     keep_head: bool = False
-    """Go on with the head of a model that was fine-tuned on the same labels; otherwise the head starts anew."""
-    patience: int | None = Field(default=None, gt=0)
-    """Evaluations without a better one after which the run ends; null trains to the end. The schedule is not cut."""
-    class_weights: Annotated[ClassWeights, PlainValidator(checked_class_weights)] = None
-    """How much each label counts: null for all alike, `balanced` by how rare it is, or numbers by label."""
+    """Continue with the head of a model fine-tuned on the same labels; otherwise the head is initialized randomly."""
+    early_stopping_patience: int | None = Field(default=None, gt=0)
+    """Evaluations without improvement after which the run stops; null: never. The schedule is not shortened."""
+    class_weights: Annotated[ClassWeights | None, PlainValidator(_check_class_weights)] = None
+    """Weights of the labels in the loss: null for equal ones, `balanced` for inverse frequencies, or numbers by label."""
     freeze: Freeze | None = None
-    """Not trained: `nothing`, `embeddings`, `all_but_pooler` or the whole `encoder`; null: that with adapters."""
+    """Frozen parameters: `nothing`, `embeddings`, `all_but_pooler` or `encoder`; null: `encoder` if there are adapters."""
     layerwise_lr_decay: float = Field(default=1.0, gt=0, le=1)
-    """Factor of the learning rate at each step from the head: 1 block that layers share is 1 step, 12 blocks are 12."""
+    """Factor of the learning rate for each block below the head; a block shared by all layers counts once."""
     adapters: LoRASettings | None = None
-    """Adapters of low rank beside dense layers: rank, alpha, projections, per_layer; null for none."""
+    """LoRA adapters: rank, alpha, projections, per_layer; null: none."""
     card: CardSettings = CardSettings()
     """Licence and languages for the model card."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.train.fsdp:
-            raise ValueError("train.fsdp: fine-tuning replicates the model on each process; leave it false")
+            raise ValueError("train.fsdp: fine-tuning does not shard the model; set it to false")
         if self.keep_head and self.from_scratch:
-            raise ValueError("keep_head: a model from scratch has no head to keep; leave one of the two false")
+            raise ValueError("keep_head: a model from scratch has no head to keep; set one of the two to false")
         return self
 
 
-_LEVELS_OF: Final = {"race-middle": "race", "race-high": "race"}
+_RECIPE_OF: Final = {"race-middle": "race", "race-high": "race"}
 
 
 def recipe_of_task(name: str) -> str:
-    """The recipe for a published task, which has the same name except for a part of one; others stay as they are."""
-    return _LEVELS_OF.get(name, name)
+    """The recipe of a published task: that of its name, except for the levels of RACE."""
+    return _RECIPE_OF.get(name, name)
 
 
 def load_finetune_config(

@@ -1,15 +1,15 @@
 """Pretraining from start to finish: from a corpus directory to a run directory with a model."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from torch import nn
 
+from litebert.commands.best_model import BestModel, Record, evaluation_file
 from litebert.commands.compute import warn_slow_bf16
-from litebert.commands.pretrain.best_model import BestModel, full_model
-from litebert.commands.pretrain.pretrain_result import PretrainResult, export, provenance
+from litebert.commands.pretrain.pretrain_result import PretrainResult, export, full_model, provenance
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
@@ -18,12 +18,11 @@ from litebert.commands.pretrain.validation import ValidationSet
 from litebert.commands.pretrain.validation_scores import ValidationScores
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.statistics.token_frequency import unigram_entropy
-from litebert.model.io.model_directory import load_model
+from litebert.model.io.model_directory import load_model, save_model
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.callbacks.callback import Callback
 from litebert.training.callbacks.plateau_detector import PlateauDetector
 from litebert.training.distributed.context import DistributedContext, distributed_context
-from litebert.training.protocols import Number
 from litebert.training.trainer import RunInfo, Trainer
 
 logger = logging.getLogger(__name__)
@@ -51,6 +50,7 @@ def _train(
     model = start.model(directory, world).to(world.device)
     validation = _validation_set(run, world)
     initial_scores = _initial_scores(directory, model, validation) if validation else None
+    best = _best_model(run, validation, directory, tokenizer) if validation else None
     trainer = Trainer(
         model,
         objective=PretrainingObjective(run.sampling.pairing),
@@ -66,8 +66,8 @@ def _train(
             },
             flops=partial(training_flops, run.model),
         ),
-        evaluate=_evaluation(run, validation, directory, tokenizer) if validation else None,
-        callbacks=[PlateauDetector({"mlm": unigram_entropy(start.corpus)}), *callbacks],
+        evaluate=best.evaluate if best else validation.evaluate if validation else None,
+        callbacks=[PlateauDetector({"mlm": unigram_entropy(start.corpus)}), *([best] if best else []), *callbacks],
     )
     # Everything that the settings name has been opened and validated; nothing was written until here.
     world.on_rank_zero(lambda: _begin(directory, run, initial_scores))
@@ -90,20 +90,24 @@ def _train(
     return result
 
 
-def _evaluation(
+def _best_model(
     run: PretrainRun, validation: ValidationSet, directory: RunDirectory, tokenizer: Tokenizer
-) -> Callable[[nn.Module], Mapping[str, Number]]:
-    """The trainer's evaluation; it also saves the best model if `metric_for_best_model` is set."""
+) -> BestModel | None:
+    """Saves the best model, if the settings select one."""
     if run.metric_for_best_model is None:
-        return validation.evaluate
+        return None
     return BestModel(
-        validation.evaluate,
-        metric_for_best_model=run.metric_for_best_model,
+        lambda model: {"metrics": dict(validation.evaluate(model))},
+        metric=run.metric_for_best_model,
         directory=directory.best,
-        config=run.model,
         world=validation.world,
-        extra_files=tokenizer.files(),
+        save=lambda model, record: _save_best(model, record, directory, tokenizer),
+        gather=lambda model: full_model(model, run.model),
     )
+
+
+def _save_best(model: nn.Module, record: Record, directory: RunDirectory, tokenizer: Tokenizer) -> None:
+    save_model(model, directory.best, extra_files={**tokenizer.files(), **evaluation_file(record)})
 
 
 def _validation_set(run: PretrainRun, world: DistributedContext) -> ValidationSet | None:

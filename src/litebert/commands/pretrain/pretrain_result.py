@@ -16,8 +16,11 @@ from litebert.commands.pretrain.validation_scores import PAIR_NAMES, ValidationS
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
 from litebert.errors import MissingExtraError
-from litebert.model.io.model_directory import save_model
+from litebert.model.config import ModelConfig
+from litebert.model.io.model_directory import load_weights, save_model
+from litebert.model.io.model_spec import ModelSpec
 from litebert.tokenization.tokenizer import Tokenizer
+from litebert.training.checkpointing.state_tensors import model_tensors
 
 logger = logging.getLogger(__name__)
 
@@ -135,3 +138,9 @@ def _card(result: PretrainResult, run: PretrainRun, model: nn.Module, *, evaluat
 def _num_evaluations(metrics: Path) -> int:
     """Number of evaluations during the run."""
     return len(read_curves(metrics)["evaluation/mlm_accuracy"].steps)
+
+
+def full_model(model: nn.Module, config: ModelConfig) -> nn.Module:
+    """The pretraining model with all its weights on the CPU, sharded or not; every process must call."""
+    spec = ModelSpec.parse({"model": "ForPretraining", "config": config.to_dict()}, where="model")
+    return load_weights(spec, model_tensors(model), where="the trained model")

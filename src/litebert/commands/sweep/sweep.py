@@ -118,7 +118,7 @@ def _command(run: FinetuneRun, recipe: Path) -> str:
         words += ["--dev", data.pop("dev")] if isinstance(data["dev"], str) else []
         defaults = LabelledFiles(train=run.data.train).to_dict()
     else:
-        words += ["--task", data.pop("task"), "--data", data.pop("directory")]
-        defaults = {"dev": "dev", "files": {}}
+        words += ["--task", data.pop("task"), "--task-dir", data.pop("directory")]
+        defaults = {"dev": "dev", "split_files": {}}
     words += [f"data.{name}={json.dumps(value)}" for name, value in data.items() if value != defaults[name]]
     return shlex.join([*words, "--out", "RUN"])

@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 from litebert.commands.finetune.finetune import FinetuneResult
 from litebert.commands.run_directory import RunDirectory
-from litebert.commands.sweep.collapse import collapse
 from litebert.commands.sweep.seed_statistics import SeedStatistics, statistics_of
 from litebert.commands.sweep.sweep_settings import SEED
 from litebert.commands.sweep.trials import Trial
 from litebert.tasks.metrics.metrics import METRICS
+from litebert.tasks.types.registry import get_task_type
 
 State = Literal["done", "collapsed", "diverged", "failed", "unfinished"]
 """Collapsed: trained, but learned nothing. Diverged: its loss became infinite or NaN."""
@@ -83,14 +83,14 @@ def result_of(trial: Trial, paths: SweepPaths) -> TrialResult:
         if not failure.exists():
             return TrialResult(**common, state="unfinished")
         return TrialResult(**common, **json.loads(failure.read_bytes()))
-    reason = collapse(result.kind, result.best)
+    reason = get_task_type(result.task_type).collapse(result.best)
     return TrialResult(
         **common,
         state="collapsed" if reason else "done",
         reason=reason,
         model=result.model,
         metrics={name: value for name, value in result.best["metrics"].items() if name in METRICS},
-        metric_for_best_model=result.best["selected_by"],
+        metric_for_best_model=result.best["metric_for_best_model"],
         examples=result.best["examples"],
         step=result.best["step"],
         minutes=result.elapsed_seconds / 60,

@@ -1,8 +1,7 @@
-"""The tasks of the paper, one row each: files, columns, labels, metrics, how many rows the official files have.
+"""The benchmarks of the paper, one row each: files, columns, labels, metrics and official numbers of rows.
 
-Before: nothing. After: `official` reads them. A new task with named columns is a new row.
-Sources: gluebenchmark.com/tasks and the original run_classifier.py (label order), the RACE release (rows by level), the
-SQuAD files (questions).
+A new benchmark with named columns is a new row. Sources: gluebenchmark.com/tasks and run_classifier.py of
+google-research/albert (label order), the RACE release (rows by level), the SQuAD files (questions).
 """
 
 from collections.abc import Mapping
@@ -12,7 +11,6 @@ from typing import Final, Literal
 
 from litebert.errors import ConfigError
 from litebert.tasks.readers.tables import did_you_mean
-from litebert.tasks.task_type import Kind
 
 Format = Literal["tsv", "race", "squad"]
 Split = Literal["train", "dev", "dev-mismatched", "test", "test-mismatched", "diagnostic"]
@@ -20,44 +18,44 @@ Split = Literal["train", "dev", "dev-mismatched", "test", "test-mismatched", "di
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkFile:
-    """One official file."""
+    """An official file."""
 
     file: str
     """Its name in the folder of the task."""
     rows: int
     """Examples in it."""
     names: tuple[str, ...] = ()
-    """Names of its columns, where its first line does not hold them."""
+    """Names of its columns, where its first line does not have them."""
     submitted_as: str | None = None
-    """Name of the file of answers that the leaderboard expects."""
+    """Name of the submission file for the leaderboard."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BenchmarkTask:
-    """A task as it was published."""
+    """A published task."""
 
     title: str
-    kind: Kind
+    task_type: str
     folders: tuple[str, ...]
-    """Names under which its folder is known, the usual first."""
-    parts: Mapping[Split, BenchmarkFile]
+    """Names of its folder, the usual one first."""
+    splits: Mapping[Split, BenchmarkFile]
     text: str = "sentence1"
     """Column of the first text."""
     text_pair: str | None = "sentence2"
     label: str = "label"
     id: str = "index"
-    """Column that numbers the rows of test files."""
+    """Column with the numbers of test examples."""
     slice: str | None = None
     """Column of a genre."""
     labels: tuple[str, ...] | None = None
-    """In the order of the original code."""
+    """In the order of google-research/albert."""
     metrics: tuple[str, ...] = ("accuracy",)
-    """The leaderboard's; the first selects the best model, as the paper reports it."""
+    """Those of the leaderboard; the first selects the best model, as in the paper."""
     format: Format = "tsv"
     skip_misfits: bool = False
-    """Rows whose number of fields is wrong are left out, as the original code does."""
+    """Skip rows with a wrong number of fields, as google-research/albert does."""
     levels: tuple[str, ...] = field(default=())
-    """Folders of levels in each part."""
+    """Folders of the levels in each split."""
 
 
 _BINARY: Final = ("0", "1")
@@ -66,7 +64,7 @@ _THREE_WAY: Final = ("contradiction", "entailment", "neutral")
 _COLA_COLUMNS: Final = ("source", "label", "author's mark", "sentence")
 
 
-def _parts(train: int, dev: int, test: int, submitted_as: str) -> dict[Split, BenchmarkFile]:
+def _splits(train: int, dev: int, test: int, submitted_as: str) -> dict[Split, BenchmarkFile]:
     return {
         "train": BenchmarkFile("train.tsv", train),
         "dev": BenchmarkFile("dev.tsv", dev),
@@ -78,20 +76,20 @@ def _race(levels: tuple[str, ...], rows: tuple[int, int, int]) -> BenchmarkTask:
     train, dev, test = (BenchmarkFile(name, count) for name, count in zip(("train", "dev", "test"), rows, strict=True))
     return BenchmarkTask(
         title="RACE" if len(levels) > 1 else f"RACE {levels[0]}",
-        kind="multiple_choice",
+        task_type="multiple_choice",
         folders=("RACE",),
-        parts={"train": train, "dev": dev, "test": test},
+        splits={"train": train, "dev": dev, "test": test},
         format="race",
         levels=levels,
     )
 
 
-def _squad(version: str, kind: Kind, train: int, dev: int) -> BenchmarkTask:
+def _squad(version: str, task_type: str, train: int, dev: int) -> BenchmarkTask:
     return BenchmarkTask(
         title=f"SQuAD {version}",
-        kind=kind,
+        task_type=task_type,
         folders=("SQuAD", "squad"),
-        parts={
+        splits={
             "train": BenchmarkFile(f"train-v{version}.json", train),
             "dev": BenchmarkFile(f"dev-v{version}.json", dev),
         },
@@ -103,13 +101,13 @@ def _squad(version: str, kind: Kind, train: int, dev: int) -> BenchmarkTask:
     )
 
 
-TASKS: Final[Mapping[str, BenchmarkTask]] = MappingProxyType(
+BENCHMARKS: Final[Mapping[str, BenchmarkTask]] = MappingProxyType(
     {
         "cola": BenchmarkTask(
             title="CoLA",
-            kind="classification",
+            task_type="classification",
             folders=("CoLA",),
-            parts={
+            splits={
                 "train": BenchmarkFile("train.tsv", 8551, names=_COLA_COLUMNS),
                 "dev": BenchmarkFile("dev.tsv", 1043, names=_COLA_COLUMNS),
                 "test": BenchmarkFile("test.tsv", 1063, submitted_as="CoLA.tsv"),
@@ -121,18 +119,18 @@ TASKS: Final[Mapping[str, BenchmarkTask]] = MappingProxyType(
         ),
         "sst-2": BenchmarkTask(
             title="SST-2",
-            kind="classification",
+            task_type="classification",
             folders=("SST-2",),
-            parts=_parts(67_349, 872, 1821, "SST-2.tsv"),
+            splits=_splits(67_349, 872, 1821, "SST-2.tsv"),
             text="sentence",
             text_pair=None,
             labels=_BINARY,
         ),
         "mrpc": BenchmarkTask(
             title="MRPC",
-            kind="classification",
+            task_type="classification",
             folders=("MRPC",),
-            parts=_parts(3668, 408, 1725, "MRPC.tsv"),
+            splits=_splits(3668, 408, 1725, "MRPC.tsv"),
             text="#1 String",
             text_pair="#2 String",
             label="Quality",
@@ -141,18 +139,18 @@ TASKS: Final[Mapping[str, BenchmarkTask]] = MappingProxyType(
         ),
         "sts-b": BenchmarkTask(
             title="STS-B",
-            kind="regression",
+            task_type="regression",
             folders=("STS-B",),
-            parts=_parts(5749, 1500, 1379, "STS-B.tsv"),
+            splits=_splits(5749, 1500, 1379, "STS-B.tsv"),
             label="score",
             slice="genre",
             metrics=("pearson", "spearman"),
         ),
         "qqp": BenchmarkTask(
             title="QQP",
-            kind="classification",
+            task_type="classification",
             folders=("QQP",),
-            parts=_parts(363_846, 40_430, 390_965, "QQP.tsv"),
+            splits=_splits(363_846, 40_430, 390_965, "QQP.tsv"),
             text="question1",
             text_pair="question2",
             label="is_duplicate",
@@ -163,9 +161,9 @@ TASKS: Final[Mapping[str, BenchmarkTask]] = MappingProxyType(
         ),
         "mnli": BenchmarkTask(
             title="MNLI",
-            kind="classification",
+            task_type="classification",
             folders=("MNLI",),
-            parts={
+            splits={
                 "train": BenchmarkFile("train.tsv", 392_702),
                 "dev": BenchmarkFile("dev_matched.tsv", 9815),
                 "dev-mismatched": BenchmarkFile("dev_mismatched.tsv", 9832),
@@ -178,46 +176,48 @@ TASKS: Final[Mapping[str, BenchmarkTask]] = MappingProxyType(
         ),
         "qnli": BenchmarkTask(
             title="QNLI",
-            kind="classification",
+            task_type="classification",
             folders=("QNLI",),
-            parts=_parts(104_743, 5463, 5463, "QNLI.tsv"),
+            splits=_splits(104_743, 5463, 5463, "QNLI.tsv"),
             text="question",
             text_pair="sentence",
             labels=_ENTAILMENT,
         ),
         "rte": BenchmarkTask(
             title="RTE",
-            kind="classification",
+            task_type="classification",
             folders=("RTE",),
-            parts=_parts(2490, 277, 3000, "RTE.tsv"),
+            splits=_splits(2490, 277, 3000, "RTE.tsv"),
             labels=_ENTAILMENT,
         ),
         "wnli": BenchmarkTask(
             title="WNLI",
-            kind="classification",
+            task_type="classification",
             folders=("WNLI",),
-            parts=_parts(635, 71, 146, "WNLI.tsv"),
+            splits=_splits(635, 71, 146, "WNLI.tsv"),
             labels=_BINARY,
         ),
         "ax": BenchmarkTask(
             title="GLUE diagnostics",
-            kind="classification",
+            task_type="classification",
             folders=("diagnostic", "AX"),
-            parts={"diagnostic": BenchmarkFile("diagnostic.tsv", 1104, submitted_as="AX.tsv")},
+            splits={"diagnostic": BenchmarkFile("diagnostic.tsv", 1104, submitted_as="AX.tsv")},
             labels=_THREE_WAY,
             metrics=("matthews",),
         ),
         "race": _race(("middle", "high"), (87_866, 4887, 4934)),
         "race-middle": _race(("middle",), (25_421, 1436, 1436)),
         "race-high": _race(("high",), (62_445, 3451, 3498)),
-        "squad-v1.1": _squad("1.1", "spans", 87_599, 10_570),
-        "squad-v2.0": _squad("2.0", "answerability", 130_319, 11_873),
+        "squad-v1.1": _squad("1.1", "extractive_qa", 87_599, 10_570),
+        "squad-v2.0": _squad("2.0", "extractive_qa_no_answer", 130_319, 11_873),
     }
 )
 
 
-def official_task(name: str) -> BenchmarkTask:
-    """The row of this name; ConfigError for another."""
-    if name not in TASKS:
-        raise ConfigError(f"task: unknown task {name!r}{did_you_mean(name, TASKS)}; known are {', '.join(TASKS)}")
-    return TASKS[name]
+def benchmark_task(name: str) -> BenchmarkTask:
+    """The benchmark of this name."""
+    if name not in BENCHMARKS:
+        raise ConfigError(
+            f"task: unknown task {name!r}{did_you_mean(name, BENCHMARKS)}; expected one of {', '.join(BENCHMARKS)}"
+        )
+    return BENCHMARKS[name]

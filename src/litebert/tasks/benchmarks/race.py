@@ -1,7 +1,7 @@
-"""RACE: reading comprehension with four options. Before: the published folders. After: `official`.
+"""RACE: reading comprehension with four options.
 
-Each file of a level's folder holds a passage with its questions as JSON; a file may also hold one such object a line,
-which is how the original code wants them (`all.txt`).
+Each file in a level's folder has a passage with its questions as JSON. A file may also have one such object a line, as
+google-research/albert expects (`all.txt`).
 """
 
 import json
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from litebert.errors import DataError
-from litebert.tasks.labelled_data import ChoiceExample
-from litebert.tasks.readers.choice_columns import right_option
-from litebert.tasks.readers.tables import lines_of, read_text
+from litebert.tasks.readers.tables import iter_lines, read_text
+from litebert.tasks.types.multiple_choice.choice_columns import correct_option
+from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
 
 NUM_OPTIONS: Final = 4
 _FIELDS: Final = ("article", "questions", "options", "answers")
@@ -26,12 +26,12 @@ def read_race(directory: Path, levels: Sequence[str]) -> tuple[ChoiceExample, ..
     for level in levels:
         files = sorted((directory / level).glob("*.txt"), key=_number)
         if not files:
-            raise DataError(f"{directory / level}: no .txt files; give the directory that holds train, dev, test")
+            raise DataError(f"{directory / level}: no .txt files; give the directory with train, dev and test")
         for path in files:
             for line, passage in _passages(path):
                 name = str(passage.get("id", f"{level}/{path.name}:{line}"))
                 if name in seen:
-                    raise DataError(f"{path}:{line}: field 'id': {name!r} is that of {seen[name]} too; remove one")
+                    raise DataError(f"{path}:{line}: field 'id': {name!r} is also that of {seen[name]}; remove one")
                 seen[name] = path
                 examples += _questions(passage, level, name, where=f"{path}:{line}")
     return tuple(examples)
@@ -46,11 +46,11 @@ def _passages(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     except ValueError as error:
         if isinstance(error, DataError):
             raise
-    for number, line in enumerate(lines_of(text), start=1):
+    for number, line in enumerate(iter_lines(path), start=1):
         try:
             content = json.loads(line)
         except ValueError as error:
-            raise DataError(f"{path}:{number}: not valid JSON ({error}); take a fresh copy") from None
+            raise DataError(f"{path}:{number}: not valid JSON ({error}); download the file again") from None
         yield number, _object(content, where=f"{path}:{number}")
 
 
@@ -59,7 +59,7 @@ def _object(content: Any, *, where: str) -> dict[str, Any]:
         raise DataError(f"{where}: expected a JSON object, found {type(content).__name__}")
     for name in _FIELDS:
         if name not in content:
-            raise DataError(f"{where}: field {name!r}: missing; take a fresh copy")
+            raise DataError(f"{where}: field {name!r}: missing; download the file again")
     return content
 
 
@@ -78,10 +78,17 @@ def _questions(passage: dict[str, Any], level: str, name: str, *, where: str) ->
             raise DataError(f"{place}: field 'options': {found} options, expected {NUM_OPTIONS}")
         if not all(isinstance(text, str) for text in (question, answer, *choices)):
             raise DataError(f"{place}: field 'options': question, options and answer must be texts")
-        target = right_option(answer, choices, where=f"{place}: field 'answers'")
-        # Questions about one passage are one group
+        target = correct_option(answer, choices, where=f"{place}: field 'answers'")
         examples.append(
-            ChoiceExample(passage["article"], question, tuple(choices), target, name, level, f"{name}-{index}")
+            ChoiceExample(
+                text=passage["article"],
+                question=question,
+                options=tuple(choices),
+                target=target,
+                group=name,
+                slice=level,
+                id=f"{name}-{index}",
+            )
         )
     return examples
 

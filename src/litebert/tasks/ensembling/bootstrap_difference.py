@@ -1,6 +1,6 @@
-"""How much better one set of answers is than another to the same rows. Before: answers. After: `runs.ensemble`.
+"""Paired bootstrap: how much better are some predictions than others, on the same examples?
 
-Paired: the rows are drawn with replacement, the same for both, so what both find hard cancels out.
+The examples are drawn with replacement, the same for both, so that the difficulty of an example cancels out.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,52 +11,52 @@ import numpy as np
 
 from litebert.randomness import rng_for
 from litebert.tasks.metrics.metrics import METRICS
+from litebert.tasks.types.scoring import take
 
 RESAMPLES: Final = 1000
 _MEANS: Final = ("accuracy", "subset_accuracy", "sample_f1", "answer_f1", "exact_match")
-"""Metrics that are means over the rows: each row is measured once, not anew in every resample."""
+"""Metrics that are means over examples, which are computed once for each example."""
 
 
 @dataclass(frozen=True, slots=True)
 class BootstrapDifference:
-    """A difference of one metric."""
+    """The difference in one metric."""
 
     difference: float
     low: float
-    """Bounds of its 95 % bootstrap interval."""
+    """Lower bound of the 95 % bootstrap interval."""
     high: float
+    """Upper bound."""
 
     def to_text(self) -> str:
         """`+0.0115 (95 % interval -0.0023 to +0.0252)`."""
         return f"{self.difference:+.4f} (95 % interval {self.low:+.4f} to {self.high:+.4f})"
 
 
-def paired_gains(metric: str, better: Any, others: Sequence[Any], targets: Any) -> list[BootstrapDifference]:
-    """The gain of `better` over each of `others`: answers [N] to rows with `targets` [N], as the metric takes them."""
-    measures = [_resampled(metric, answers, targets) for answers in (better, *others)]
-    scores = [METRICS[metric].measure(answers, targets) for answers in (better, *others)]
+def bootstrap_differences(
+    metric: str, predictions: Any, others: Sequence[Any], targets: Any
+) -> list[BootstrapDifference]:
+    """The difference of `predictions` [N] to each of `others` [N], given `targets` [N], as the metric takes them."""
+    measures = [_resampled(metric, each, targets) for each in (predictions, *others)]
+    scores = [METRICS[metric].measure(each, targets) for each in (predictions, *others)]
     samples = np.array([[measure(rows) for measure in measures] for rows in _draws(len(targets))]).T
-    gains = []
+    differences = []
     for score, sample in zip(scores[1:], samples[1:], strict=True):
         low, high = np.quantile(samples[0] - sample, (0.025, 0.975))
-        gains.append(BootstrapDifference(scores[0] - score, float(low), float(high)))
-    return gains
+        differences.append(BootstrapDifference(scores[0] - score, float(low), float(high)))
+    return differences
 
 
 def _draws(count: int) -> Iterator[np.ndarray]:
-    """Rows of each resample."""
+    """The examples of each resample."""
     for index in range(RESAMPLES):
         yield rng_for("paired gain", index).integers(count, size=count)
 
 
-def _resampled(metric: str, answers: Any, targets: Any) -> Callable[[np.ndarray], float]:
-    """The metric as a function of rows."""
+def _resampled(metric: str, predictions: Any, targets: Any) -> Callable[[np.ndarray], float]:
+    """The metric as a function of positions."""
     measure = METRICS[metric].measure
     if metric in _MEANS:
-        values = np.array([measure(answers[row : row + 1], targets[row : row + 1]) for row in range(len(targets))])
+        values = np.array([measure(predictions[row : row + 1], targets[row : row + 1]) for row in range(len(targets))])
         return lambda rows: float(values[rows].mean())
-    return lambda rows: measure(_taken(answers, rows), _taken(targets, rows))
-
-
-def _taken(values: Any, rows: np.ndarray) -> Any:
-    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
+    return lambda rows: measure(take(predictions, rows), take(targets, rows))

@@ -1,6 +1,6 @@
-"""Entities in sequences of tags, and how many of them are found. Before: tags. After: `metrics`.
+"""Entities in label sequences, and precision, recall and F1 of predicted entities.
 
-Source: the rules of conlleval, which read every scheme of prefixes: B- and I-, with or without E- and S-.
+Source: conlleval, which accepts the schemes with B- and I-, with or without E- and S-.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _ENDS: Final = ("E", "S")
 
 
 def entities(tags: Sequence[str]) -> set[Entity]:
-    """The entities that the tags of one sentence mark; an I- after nothing of its type begins one."""
+    """The entities of one sentence; an I- that follows no entity of its type starts one."""
     found: set[Entity] = set()
     start = 0
     before = ("O", "")
@@ -30,11 +30,13 @@ def entities(tags: Sequence[str]) -> set[Entity]:
 
 
 def entity_scores(predicted: Sequence[Sequence[str]], true: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Precision, recall and F1 of entities with their exact limits and type, over all sentences; 0 without any."""
-    right = guessed = wanted = 0
+    """Precision, recall and F1 of entities with the same boundaries and type, over all sentences; 0 without any."""
+    correct = num_predicted = num_true = 0
     for one, other in zip(predicted, true, strict=True):
-        ours, theirs = entities(one), entities(other)
-        right, guessed, wanted = right + len(ours & theirs), guessed + len(ours), wanted + len(theirs)
-    precision, recall = right / max(guessed, 1), right / max(wanted, 1)
-    f1 = 2 * right / max(guessed + wanted, 1)
+        found, expected = entities(one), entities(other)
+        correct += len(found & expected)
+        num_predicted += len(found)
+        num_true += len(expected)
+    precision, recall = correct / max(num_predicted, 1), correct / max(num_true, 1)
+    f1 = 2 * correct / max(num_predicted + num_true, 1)
     return {"entity_f1": f1, "entity_precision": precision, "entity_recall": recall}

@@ -1,4 +1,4 @@
-"""What a model scored on labelled examples, as figures and as tables. Before: `answers`. After: runs, `report`."""
+"""The result of an evaluation: metrics, and scores by slice, length and label."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -11,12 +11,12 @@ from litebert.tasks.metrics.calibration import Calibration
 from litebert.tasks.metrics.text_table import aligned
 
 LENGTH_LIMITS: Final = (0, 16, 32, 64, 128, 256, 512)
-"""Limits in tokens between the rows of the table by length."""
+"""Boundaries of the length ranges, in tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some of the examples, scored by themselves."""
+    """Scores of a part of the examples."""
 
     name: str
     examples: int
@@ -25,38 +25,38 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluation:
-    """Metrics over all examples, and what tells more about classes."""
+    """Metrics over all examples and over parts of them."""
 
     metrics: dict[str, float]
     examples: int
     accuracy_interval: tuple[float, float] | None = None
-    """Wilson's 95 % interval of the accuracy; None where the answer is no class."""
+    """Wilson's 95 % interval of the accuracy; None for task types without classes."""
     labels: tuple[str, ...] | None = None
     confusion_matrix: list[list[int]] | None = None
     """Counts by [true label][predicted label]."""
     calibration: Calibration | None = None
     by_length: tuple[Part, ...] = ()
-    """By the number of tokens of an example."""
+    """By length in tokens, or in words for token classification."""
     by_slice: tuple[Part, ...] = ()
-    """By what a column says, or by the level or genre of an official task."""
+    """By the value of a column, or by the level or genre of a benchmark."""
     by_label: tuple[Part, ...] = field(default=())
-    """By type of entity, or by label where an example may have several."""
+    """By entity type, or by label in multi-label tasks."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return asdict(self)
 
     def to_text(self) -> str:
-        """A line for a person; below it a table of the slices and of what is only known of all rows together."""
+        """One line, and below it tables of the slices and of the metrics without slices."""
         interval = ""
         if self.accuracy_interval is not None:
             low, high = self.accuracy_interval
             interval = f" (accuracy, 95 % interval: {low:.1%} to {high:.1%})"
         figures = ", ".join(f"{name} {self.metrics[name]:.4f}" for name in self._shared())
-        return "\n".join([f"{figures} on {self.examples:,} rows{interval}", *self._tables()])
+        return "\n".join([f"{figures} on {self.examples:,} examples{interval}", *self._tables()])
 
     def _shared(self) -> list[str]:
-        """Names of the figures that a part of the rows has too; a threshold is one of all rows together."""
+        """Names of the metrics that parts have too; a threshold exists for all examples only."""
         return [
             name for name in self.metrics if all(name in part.metrics for part in (*self.by_slice, *self.by_length))
         ]
@@ -68,12 +68,12 @@ class Evaluation:
             for part in self.by_slice
         ]
         together = [[f"  {name}", f"{value:.4f}"] for name, value in self.metrics.items() if name not in shared]
-        header = ["", *shared, "rows"]
+        header = ["", *shared, "examples"]
         return [aligned(rows) for rows in ([header, *slices] if slices else [], together) if rows]
 
 
 def parts(names: Sequence[str | None], measured: Callable[[np.ndarray], dict[str, float]]) -> tuple[Part, ...]:
-    """A row for each name, in alphabetical order; `measured` gives the metrics of examples by their positions."""
+    """The scores for each name, in alphabetical order; `measured` computes the metrics of examples by position."""
     rows = []
     for name in sorted({name for name in names if name is not None}):
         positions = np.array([index for index, other in enumerate(names) if other == name])
@@ -82,7 +82,7 @@ def parts(names: Sequence[str | None], measured: Callable[[np.ndarray], dict[str
 
 
 def parts_by_length(lengths: np.ndarray, measured: Callable[[np.ndarray], dict[str, float]]) -> tuple[Part, ...]:
-    """A row for each range of lengths in which there are examples."""
+    """The scores for each range of lengths that has examples."""
     rows = []
     longest = max(int(lengths.max(initial=0)), LENGTH_LIMITS[-1])
     for low, high in pairwise((*LENGTH_LIMITS, longest)):

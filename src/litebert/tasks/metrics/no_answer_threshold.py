@@ -1,31 +1,30 @@
-"""When to say that there is no answer. Before: `squad_metrics`, null scores. After: runs; the model directory keeps it.
+"""The threshold of the null score above which "no answer" is predicted.
 
-A question counts as unanswerable when its null score is greater than the threshold. Source: the evaluation script of
-SQuAD 2.0; the original's own code writes "greater or equal", which refuses the very question the threshold was read
-from.
+A question is predicted unanswerable when its null score is greater than the threshold. Source: the evaluation script of
+SQuAD 2.0. google-research/albert uses "greater or equal", which rejects the very question the threshold was read from.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from litebert.tasks.metrics.squad_metrics import QuestionScores, score_with_unanswerable
-from litebert.tasks.types.questions import Question
+from litebert.tasks.metrics.squad_metrics import score_with_unanswerable
+from litebert.tasks.types.extractive_qa.questions import Question
 
 
 @dataclass(frozen=True, slots=True)
 class BestThreshold:
-    """The threshold that scores best, and what it scores in percent."""
+    """The threshold with the best score, and that score in percent."""
 
     score: float
     threshold: float
-    """As the official script gives it: the null score of the last question that is answered."""
-    kept: float
-    """Halfway to the next null score. It scores the same, and no rounding moves a question across it."""
+    """That of the official script: the null score of the last answered question."""
+    midpoint: float
+    """Halfway to the next null score: the same score, but rounding does not change a decision."""
 
 
 @dataclass(frozen=True, slots=True)
 class BestThresholds:
-    """One for each of the two figures."""
+    """The best thresholds for exact match and for F1."""
 
     exact: BestThreshold
     f1: BestThreshold
@@ -43,9 +42,9 @@ class BestThresholds:
 def best_thresholds(
     questions: Sequence[Question], predictions: Mapping[str, str], null_scores: Mapping[str, float]
 ) -> BestThresholds:
-    """Chosen on `questions`; `predictions` hold the best answer of every question, whatever its null score.
+    """Chosen on `questions`; `predictions` are the best spans, whatever the null scores.
 
-    Null scores are any numbers that grow with the doubt: the model's logits, or probabilities in [0, 1].
+    Null scores are logits, or probabilities in [0, 1].
     """
     scores = score_with_unanswerable(questions, predictions)
     answerable = {question.id: bool(question.answers) for question in questions}
@@ -61,10 +60,10 @@ def _best(
     null_scores: Mapping[str, float],
     answerable: Mapping[str, bool],
 ) -> BestThreshold:
-    """Answer ever more questions, those of least doubt first, and remember where the sum was highest."""
+    """Answer one more question at a time, by increasing null score, and take the highest sum."""
     order = sorted(scores, key=null_scores.__getitem__)
     total: float = sum(not each for each in answerable.values())
-    # No question answered: 0 for probabilities, as the official script; but logits lie below 0 too.
+    # No question answered: 0 for probabilities, as in the official script; logits may be negative.
     lowest = null_scores[order[0]]
     best, threshold = total, 0.0 if lowest >= 0 else lowest - 1.0
     for name in order:
@@ -72,24 +71,5 @@ def _best(
         if total > best:
             best, threshold = total, null_scores[name]
     following = (null_scores[name] for name in order if null_scores[name] > threshold)
-    kept = (threshold + next(following, threshold + 2.0)) / 2
-    return BestThreshold(100.0 * best / len(scores), threshold, kept)
-
-
-def with_threshold(
-    predictions: Mapping[str, str], null_scores: Mapping[str, float], threshold: float
-) -> dict[str, str]:
-    """The predictions, "" where the null score is greater than `threshold`."""
-    return {name: "" if null_scores[name] > threshold else text for name, text in predictions.items()}
-
-
-def scores_with_threshold(
-    questions: Sequence[Question], scores: QuestionScores, null_scores: Mapping[str, float], threshold: float
-) -> QuestionScores:
-    """What the questions score when those above the threshold are called unanswerable."""
-    right = {question.id: float(not question.answers) for question in questions}
-
-    def applied(values: Mapping[str, float]) -> dict[str, float]:
-        return {name: right[name] if null_scores[name] > threshold else value for name, value in values.items()}
-
-    return QuestionScores(applied(scores.exact), applied(scores.f1))
+    midpoint = (threshold + next(following, threshold + 2.0)) / 2
+    return BestThreshold(100.0 * best / len(scores), threshold, midpoint)

@@ -1,7 +1,6 @@
-"""Exact match and F1 as the official SQuAD scripts count them. Before: predictions. After: runs, `squad_thresholds`.
+"""Exact match and F1 of answers, equal to the official SQuAD scripts to the last digit.
 
-Source: the evaluation scripts of SQuAD 1.1 and 2.0, whose figures these equal to the last digit: sums run in the order
-of the file, without compensation.
+Source: the evaluation scripts of SQuAD 1.1 and 2.0. Sums run in the order of the file, without compensation.
 """
 
 import re
@@ -13,7 +12,7 @@ from functools import reduce
 from operator import add
 
 from litebert.errors import DataError
-from litebert.tasks.types.questions import Question
+from litebert.tasks.types.extractive_qa.questions import Question
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -26,14 +25,14 @@ def normalize_answer(text: str) -> str:
 
 
 def exact_match(prediction: str, gold: str) -> int:
-    """1 if both are the same once normalised, else 0."""
+    """1 if both are equal after normalization, else 0."""
     return int(normalize_answer(prediction) == normalize_answer(gold))
 
 
 def word_f1(prediction: str, gold: str) -> float:
-    """Harmonic mean of precision and recall of the words; texts without a word agree only with each other.
+    """Harmonic mean of precision and recall of the words; 1 for two texts without words, as in SQuAD 2.0.
 
-    SQuAD 1.1 gives 0 to two texts without a word, SQuAD 2.0 gives 1; `score_answerable` keeps that difference.
+    SQuAD 1.1 gives these 0, as `score_answerable` does.
     """
     found, expected = normalize_answer(prediction).split(), normalize_answer(gold).split()
     if not found or not expected:
@@ -51,14 +50,14 @@ def _f1(found: list[str], expected: list[str]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class QuestionScores:
-    """What each question scored, by its id, in the order of the file."""
+    """Scores of each question by its id, in the order of the file."""
 
     exact: dict[str, float]
     f1: dict[str, float]
 
 
 def score_answerable(questions: Sequence[Question], predictions: Mapping[str, str]) -> QuestionScores:
-    """SQuAD 1.1: the best of each question's answers; a question without a prediction scores 0."""
+    """SQuAD 1.1: the best score over a question's answers; 0 without a prediction."""
     scores = QuestionScores({}, {})
     for question in questions:
         golds = [answer.text for answer in question.answers]
@@ -74,7 +73,7 @@ def _f1_of_1_1(prediction: str, gold: str) -> float:
 
 
 def score_with_unanswerable(questions: Sequence[Question], predictions: Mapping[str, str]) -> QuestionScores:
-    """SQuAD 2.0: as above, but "" is the right answer where there is none; DataError if a prediction is missing."""
+    """SQuAD 2.0: "" is correct where there is no answer; DataError if a prediction is missing."""
     missing = [question.id for question in questions if question.id not in predictions]
     if missing:
         raise DataError(
@@ -91,44 +90,17 @@ def score_with_unanswerable(questions: Sequence[Question], predictions: Mapping[
 
 
 def _golds_of_2_0(question: Question) -> list[str]:
-    """The answers that keep a word when normalised; "" where none does."""
+    """The answers with words after normalization; "" if there are none."""
     return [answer.text for answer in question.answers if normalize_answer(answer.text)] or [""]
 
 
-def evaluate_answerable(questions: Sequence[Question], predictions: Mapping[str, str]) -> dict[str, float]:
-    """`exact_match` and `f1`, in percent, as the script of SQuAD 1.1 reports them."""
-    scores = score_answerable(questions, predictions)
-    return {"exact_match": percent(scores.exact.values()), "f1": percent(scores.f1.values())}
-
-
-def evaluate_with_unanswerable(questions: Sequence[Question], predictions: Mapping[str, str]) -> dict[str, float]:
-    """`exact`, `f1` and `total`, also of the questions with and without an answer, as the script of SQuAD 2.0 does."""
-    return report_with_unanswerable(questions, score_with_unanswerable(questions, predictions))
-
-
-def report_with_unanswerable(questions: Sequence[Question], scores: QuestionScores) -> dict[str, float]:
-    """The figures of the script of SQuAD 2.0 for scored questions; a part without questions is left out."""
-    parts = {
-        "": questions,
-        "HasAns_": [question for question in questions if question.answers],
-        "NoAns_": [question for question in questions if not question.answers],
-    }
-    figures: dict[str, float] = {}
-    for prefix, part in parts.items():
-        if part:
-            figures[f"{prefix}exact"] = percent(scores.exact[question.id] for question in part)
-            figures[f"{prefix}f1"] = percent(scores.f1[question.id] for question in part)
-            figures[f"{prefix}total"] = len(part)
-    return figures
-
-
 def answer_f1(predictions: Sequence[str], questions: Sequence[Question]) -> float:
-    """Mean `word_f1` in percent; a file with unanswerable questions is scored as SQuAD 2.0, others as 1.1."""
+    """Mean F1 in percent; questions are scored as SQuAD 2.0 if any is unanswerable, else as 1.1."""
     return percent(_scores(predictions, questions).f1.values())
 
 
 def answer_exact_match(predictions: Sequence[str], questions: Sequence[Question]) -> float:
-    """Share of exact matches in percent; as `answer_f1`."""
+    """Share of exact matches in percent, as `answer_f1`."""
     return percent(_scores(predictions, questions).exact.values())
 
 

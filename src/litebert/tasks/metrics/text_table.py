@@ -1,11 +1,11 @@
-"""Small tables for a terminal. Before: figures as texts. After: `evaluation`, the tables of a sweep."""
+"""Tables as aligned text."""
 
 Rows = list[list[str]]
-"""The names of the columns, then the rows, as many fields in each."""
+"""The header and the rows, all with equally many fields."""
 
 
 def aligned(rows: Rows) -> str:
-    """Columns of equal width, the first one to the left and the others to the right."""
+    """Columns of equal width, the first left-aligned and the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for first, *rest in rows:

@@ -1,20 +1,24 @@
-"""A column of labels → targets, or an error with its place. Before: `rows`. After: `delimited`, `official`."""
+"""A column of labels → targets; every error names file, line and column."""
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from litebert.errors import DataError
+import numpy as np
+
+from litebert.errors import ConfigError, DataError
 from litebert.tasks.readers.tables import Table, did_you_mean
 
 NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 SEPARATOR: Final = "|"
-"""Between the labels of a row with several, where the format has no lists."""
+"""Separates the labels of a row with several, in formats without lists."""
+MAX_INTEGER_CLASSES: Final = 20
+"""A column with more distinct whole numbers than this is guessed to be a score."""
 
 
-def filled(table: Table, label: str) -> list[str]:
-    """The label column without surrounding blanks; an empty label is an error."""
+def non_empty_labels(table: Table, label: str) -> list[str]:
+    """The label column without surrounding spaces; an empty label is a DataError."""
     values = [value.strip() for value in table.texts(label)]
     for row, value in zip(table.rows, values, strict=True):
         if not value:
@@ -26,12 +30,14 @@ def label_names(table: Table, label: str, values: Sequence[str]) -> tuple[str, .
     """Distinct labels, whole numbers in numeric order, others in alphabetical order."""
     names = set(values)
     if len(names) == 1:
-        raise DataError(f"{table.path}: field {label!r}: every row has the label {values[0]!r}; nothing can be learnt")
+        raise DataError(
+            f"{table.path}: field {label!r}: every row has the label {values[0]!r}; give data with two labels or more"
+        )
     whole_numbers = all(re.fullmatch(r"-?\d{1,18}", name, re.ASCII) for name in names)
     return tuple(sorted(names, key=(lambda name: (int(name), name)) if whole_numbers else None))
 
 
-def indices(table: Table, label: str, values: Sequence[str], names: Sequence[str]) -> list[int]:
+def label_indices(table: Table, label: str, values: Sequence[str], names: Sequence[str]) -> list[int]:
     """The index of each value in `names`."""
     known = {name: position for position, name in enumerate(names)}
     for row, value in zip(table.rows, values, strict=True):
@@ -39,7 +45,7 @@ def indices(table: Table, label: str, values: Sequence[str], names: Sequence[str
     return [known[value] for value in values]
 
 
-def scores(table: Table, label: str, values: Sequence[str]) -> list[float]:
+def label_scores(table: Table, label: str, values: Sequence[str]) -> list[float]:
     """Each value as a finite number."""
     for row, value in zip(table.rows, values, strict=True):
         if not NUMBER.fullmatch(value) or not math.isfinite(float(value)):
@@ -48,29 +54,46 @@ def scores(table: Table, label: str, values: Sequence[str]) -> list[float]:
 
 
 def label_lists(table: Table, label: str) -> list[list[str]]:
-    """The labels of each row: a JSON list, or names with | between them; none at all is an answer too."""
+    """The labels of each row, possibly none: a JSON list, or names separated by `|`."""
     lists = []
     for row, text in zip(table.rows, table.texts(label, lists=True), strict=True):
         value = row.values[label]
         names = [str(name) for name in value] if isinstance(value, list) else text.split(SEPARATOR) if text else []
         names = [name.strip() for name in names]
         if not all(names):
-            raise DataError(f"{table.path}:{row.line}: field {label!r}: one of the labels is empty; remove it")
+            raise DataError(f"{table.path}:{row.line}: field {label!r}: a label is empty; remove it")
         if len(set(names)) < len(names):
-            raise DataError(f"{table.path}:{row.line}: field {label!r}: a label is given twice; give each once")
+            raise DataError(f"{table.path}:{row.line}: field {label!r}: a label occurs twice; give each label once")
         lists.append(names)
     return lists
 
 
-def label_sets(
+def label_indicators(
     table: Table, label: str, lists: Sequence[Sequence[str]], names: Sequence[str]
 ) -> list[tuple[float, ...]]:
-    """For each row a 1 for the labels it has and a 0 for the others."""
+    """For each row a 1 for every label it has and a 0 for the others."""
     known = {name: position for position, name in enumerate(names)}
     for row, given in zip(table.rows, lists, strict=True):
         for value in given:
             _require_known(table, row.line, label, value, known)
     return [tuple(float(name in given) for name in names) for given in lists]
+
+
+def distinct_numbers(table: Table, label: str, values: Sequence[str]) -> set[float] | None:
+    """The different numbers of a column; None where a value is no number."""
+    if not all(NUMBER.fullmatch(value) for value in values):
+        return None
+    return set(label_scores(table, label, values))
+
+
+def weights_by_label(weights: Mapping[str, float], labels: Sequence[str]) -> np.ndarray:
+    """The weight of each label, 1 where none is given; ConfigError for a label that does not exist."""
+    for name in weights:
+        if name not in labels:
+            raise ConfigError(
+                f"class_weights: unknown label {name!r}{did_you_mean(name, labels)}; labels are {', '.join(labels)}"
+            )
+    return np.array([weights.get(label, 1.0) for label in labels])
 
 
 def _require_known(table: Table, line: int, label: str, value: str, known: dict[str, int]) -> None:

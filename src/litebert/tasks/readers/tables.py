@@ -1,26 +1,29 @@
-"""Rows of CSV, TSV and JSONL files with named columns. Before: a file. After: `delimited` (labels), `runs.predict`.
+"""Tables with named columns: CSV, TSV and JSON lines, read lazily.
 
 Every error names file, line and field. TSV has no quoting, as in GLUE; CSV quotes as spreadsheets do.
 """
 
+import codecs
 import csv
 import difflib
-import io
 import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from litebert.errors import DataError
 
 logger = logging.getLogger(__name__)
 
+_BYTES_PER_READ: Final = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One record; `line` is the line of the file, from 1, on which it begins."""
+    """One record; `line` is its first line in the file, from 1."""
 
     line: int
     values: dict[str, Any]
@@ -28,16 +31,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A whole file: the names of its columns and its rows, at least one."""
+    """Rows of a file, at least one, and the names of its columns."""
 
     path: Path
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
 
     def texts(self, column: str, *, lists: bool = False) -> list[str]:
-        """A column as texts: numbers of a JSONL file as they are written there, null as the empty text.
+        """The values of a column as texts: numbers of JSON lines as written, null as the empty text.
 
-        A list is an error, or with `lists` its JSON.
+        A list is an error, or its JSON with `lists`.
         """
         self.require(column)
         return [_as_text(self.path, row, column, lists=lists) for row in self.rows]
@@ -48,37 +51,74 @@ class Table:
             known = ", ".join(repr(name) for name in self.columns)
             raise DataError(
                 f"{self.path}: no column {column!r}{did_you_mean(column, self.columns)}; it has {known}; "
-                "name the column (--text, --label, …), or the columns in the first line"
+                "name the column (--text, --label, …), or write the names of the columns in the first line"
             )
 
 
+Records = tuple[tuple[str, ...], Iterator[Row]]
+"""The names of the columns, and the rows."""
+
+
 def read_table(path: Path) -> Table:
-    """The rows of a `.csv`, `.tsv` or `.jsonl` file; DataError when anything is not as it should be."""
-    readers = {".csv": _read_csv, ".tsv": read_tsv, ".jsonl": _read_jsonl}
+    """All rows of a `.csv`, `.tsv` or `.jsonl` file; DataError where it is invalid."""
+    columns, rows = open_table(path)
+    return Table(path, columns, tuple(rows))
+
+
+def iter_tables(path: Path, *, rows_per_table: int, skip_rows: int = 0) -> Iterator[Table]:
+    """The rows of a file after the first `skip_rows`, in tables of `rows_per_table` rows, read lazily."""
+    columns, rows = open_table(path)
+    rows = islice(rows, skip_rows, None)
+    while part := tuple(islice(rows, rows_per_table)):
+        yield Table(path, columns, part)
+
+
+def open_table(path: Path) -> Records:
+    """The names of the columns and an iterator over the rows, at least one."""
+    readers: dict[str, Callable[[Path], Records]] = {".csv": _open_csv, ".tsv": open_tsv, ".jsonl": _open_jsonl}
     if path.suffix not in readers:
-        raise DataError(f"{path}: cannot tell the format from {path.suffix!r}; name the file .csv, .tsv or .jsonl")
-    table = readers[path.suffix](path, read_text(path))
-    if not table.rows:
-        raise DataError(f"{path}: no rows below the names of the columns; give a file with at least one row")
-    return table
+        raise DataError(f"{path}: unknown format {path.suffix!r}; name the file .csv, .tsv or .jsonl")
+    columns, rows = readers[path.suffix](path)
+    return columns, _at_least_one(path, rows)
+
+
+def _at_least_one(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
+    row = next(rows, None)
+    if row is None:
+        raise DataError(f"{path}: no rows after the names of the columns; give a file with at least one row")
+    yield row
+    yield from rows
 
 
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file without byte order mark; line ends as they are."""
+    check_text(path)
+    return path.read_bytes().decode("utf-8-sig")
+
+
+def check_text(path: Path) -> None:
+    """Raise DataError unless `path` is a UTF-8 text file that is not empty; reads it once, in pieces."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    offset, line, is_blank = 0, 1, True
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            while content := file.read(_BYTES_PER_READ):
+                if b"\0" in content:
+                    zero = offset + content.index(0)
+                    raise DataError(f"{path}: binary or UTF-16 (a zero byte at offset {zero}); save it as UTF-8 text")
+                decoder.decode(content)
+                offset += len(content)
+                line += content.count(b"\n")
+                is_blank = is_blank and not content.strip()
+            decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        line += error.object.count(b"\n", 0, error.start)
+        byte = error.object[error.start]
+        raise DataError(f"{path}:{line}: not UTF-8 (byte 0x{byte:02x}); save the file as UTF-8") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); give the path of a file") from None
-    if not content.strip():
+    if is_blank:
         raise DataError(f"{path}: the file is empty")
-    if b"\0" in content:
-        raise DataError(f"{path}: binary or UTF-16 (a zero byte at offset {content.index(0)}); save it as UTF-8 text")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        found = content[error.start]
-        raise DataError(f"{path}:{line}: not UTF-8 (byte 0x{found:02x}); save the file as UTF-8") from None
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -87,61 +127,97 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
-def lines_of(text: str) -> list[str]:
-    """The lines of a text ended by LF or CRLF; blank lines at the end of the file are no lines.
+def iter_lines(path: Path) -> Iterator[str]:
+    """The lines of a text file, without their LF or CRLF; blank lines at the end are left out.
 
-    Not `str.splitlines`, which also cuts at characters that occur inside texts (U+0085, U+2028).
+    Not `str.splitlines`, which also splits at characters that occur inside texts (U+0085, U+2028).
     """
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
-    while lines and not lines[-1]:
-        lines.pop()
-    return lines
+    check_text(path)
+    return _lines(path)
 
 
-def read_tsv(path: Path, text: str, *, columns: Sequence[str] | None = None, skip_misfits: bool = False) -> Table:
-    """The rows of a text with tabs.
+def _lines(path: Path) -> Iterator[str]:
+    blank = 0
+    with path.open(encoding="utf-8-sig", newline="\n") as file:
+        for line in file:
+            text = line.removesuffix("\n").removesuffix("\r")
+            if text:
+                yield from [""] * blank
+                yield text
+            blank = 0 if text else blank + 1
+
+
+def open_tsv(path: Path, *, columns: Sequence[str] | None = None, skip_misfits: bool = False) -> Records:
+    """The rows of a file with tabs.
 
     Args:
-        path: for messages.
-        text: the content.
-        columns: names of the columns, where the first line does not hold them.
-        skip_misfits: leave rows with too few or too many fields out, and say so, instead of refusing the file.
+        path: the file.
+        columns: names of the columns, where the first line does not have them.
+        skip_misfits: skip rows with too few or too many fields, with a warning, instead of raising DataError.
     """
-    lines = [(number, line.split("\t")) for number, line in enumerate(lines_of(text), start=1)]
-    names = columns or [name.strip() for name in lines.pop(0)[1]]
+    lines = ((number, line.split("\t")) for number, line in enumerate(iter_lines(path), start=1))
+    names = columns or [name.strip() for name in next(lines)[1]]
     if skip_misfits:
-        misfits = [number for number, fields in lines if len(fields) != len(names)]
-        if misfits:
-            shown = ", ".join(map(str, misfits[:10]))
-            logger.warning("%s: %d rows without %d fields are left out, at %s", path, len(misfits), len(names), shown)
-        lines = [(number, fields) for number, fields in lines if len(fields) == len(names)]
-    return _delimited(path, iter([(1, list(names)), *lines]))
+        lines = _without_misfits(path, lines, width=len(names))
+    return _with_columns(path, names, lines)
 
 
-def _read_csv(path: Path, text: str) -> Table:
-    first = lines_of(text)[0]
+def read_tsv(path: Path, *, columns: Sequence[str] | None = None, skip_misfits: bool = False) -> Table:
+    """All rows of a file with tabs, as `open_tsv` reads them."""
+    names, rows = open_tsv(path, columns=columns, skip_misfits=skip_misfits)
+    return Table(path, names, tuple(rows))
+
+
+def _without_misfits(
+    path: Path, lines: Iterator[tuple[int, list[str]]], *, width: int
+) -> Iterator[tuple[int, list[str]]]:
+    misfits = []
+    for number, fields in lines:
+        if len(fields) == width:
+            yield number, fields
+        else:
+            misfits.append(number)
+    if misfits:
+        shown = ", ".join(map(str, misfits[:10]))
+        logger.warning("%s: skipped %d rows without %d fields, at lines %s", path, len(misfits), width, shown)
+
+
+def _open_csv(path: Path) -> Records:
+    first = next(iter_lines(path))
     other = next((sign for sign in ";\t" if sign in first and "," not in first), None)
     if other is not None:
-        raise DataError(f"{path}:1: holds {other!r} and no comma; save the file with commas, or with tabs as .tsv")
-    return _delimited(path, _csv_records(path, text.rstrip("\r\n") + "\n"))
+        raise DataError(f"{path}:1: has {other!r} and no comma; save the file with commas, or with tabs as .tsv")
+    records = _csv_records(path)
+    return _with_columns(path, [name.strip() for name in next(records)[1]], records)
 
 
-def _csv_records(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Line on which each record begins, and its fields; a quoted field may hold line ends."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """First line and fields of each record; a quoted field may contain line breaks."""
     line = 1
-    try:
-        for fields in reader:
-            yield line, fields
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise DataError(f"{path}:{line}: not valid CSV ({error}); quote fields that hold quotes or line ends") from None
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(_without_trailing_blank_lines(file), strict=True)
+        try:
+            for fields in reader:
+                yield line, fields
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise DataError(
+                f"{path}:{line}: not valid CSV ({error}); quote fields with quotes or line breaks"
+            ) from None
 
 
-def _delimited(path: Path, records: Iterator[tuple[int, list[str]]]) -> Table:
-    columns = _checked_columns(path, [name.strip() for name in next(records)[1]])
-    rows = [Row(line, _by_column(path, line, fields, columns)) for line, fields in records]
-    return Table(path, columns, tuple(rows))
+def _without_trailing_blank_lines(lines: Iterable[str]) -> Iterator[str]:
+    blank: list[str] = []
+    for line in lines:
+        blank.append(line)
+        if line.strip("\r\n"):
+            yield from blank
+            blank.clear()
+
+
+def _with_columns(path: Path, names: Sequence[str], records: Iterator[tuple[int, list[str]]]) -> Records:
+    columns = _checked_columns(path, names)
+    return columns, (Row(line, _by_column(path, line, fields, columns)) for line, fields in records)
 
 
 def _checked_columns(path: Path, names: Sequence[str]) -> tuple[str, ...]:
@@ -163,9 +239,10 @@ def _by_column(path: Path, line: int, fields: list[str], columns: tuple[str, ...
     return dict(zip(columns, fields, strict=True))
 
 
-def _read_jsonl(path: Path, text: str) -> Table:
-    rows = [Row(line, _json_object(path, line, content)) for line, content in enumerate(lines_of(text), start=1)]
-    return Table(path, tuple(rows[0].values), tuple(rows))
+def _open_jsonl(path: Path) -> Records:
+    rows = (Row(line, _json_object(path, line, content)) for line, content in enumerate(iter_lines(path), start=1))
+    first = next(rows)
+    return tuple(first.values), chain([first], rows)
 
 
 def _json_object(path: Path, line: int, content: str) -> dict[str, Any]:
@@ -199,5 +276,5 @@ def _as_text(path: Path, row: Row, column: str, *, lists: bool) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise DataError(f"{where}: holds half of a surrogate pair; write whole characters") from None
+        raise DataError(f"{where}: has half of a surrogate pair; write valid Unicode") from None
     return text

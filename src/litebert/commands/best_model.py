@@ -1,0 +1,84 @@
+"""The best model of a training run, evaluated and saved while the run continues."""
+
+import json
+import logging
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from litebert.files import read_json_object
+from litebert.training.callbacks.callback import Callback, RunState
+from litebert.training.distributed.context import DistributedContext
+from litebert.training.protocols import Number
+
+logger = logging.getLogger(__name__)
+
+Record = dict[str, Any]
+"""An evaluation as JSON values; `metrics` are its metrics by name."""
+EVALUATION = "evaluation.json"
+
+
+class BestModel(Callback):
+    """Evaluates a model in training and saves it whenever it is better than before.
+
+    Call `evaluate` on every process and pass the object as a callback. The evaluation is saved beside the model, so a
+    resumed run knows its best.
+    """
+
+    def __init__(
+        self,
+        evaluate: Callable[[nn.Module], Record],
+        *,
+        metric: str,
+        directory: Path,
+        world: DistributedContext,
+        save: Callable[[nn.Module, Record], None],
+        gather: Callable[[nn.Module], nn.Module] = lambda model: model,
+    ) -> None:
+        self._evaluate, self._metric, self._save, self._gather = evaluate, metric, save, gather
+        self._file = directory / EVALUATION
+        self._best: float | None = world.on_rank_zero(self._saved_score)
+        self._pending: tuple[nn.Module, Record] | None = None
+
+    def evaluate(self, model: nn.Module) -> Mapping[str, Number]:
+        """The metrics of `model`."""
+        record = self._evaluate(model)
+        score = self._score(record["metrics"][self._metric])
+        if self._best is None or score > self._best:
+            self._best = score
+            self._pending = self._gather(model), record
+        return record["metrics"]
+
+    def on_evaluate(self, run: RunState, metrics: Mapping[str, Number]) -> None:
+        """Save the model after an evaluation that was the best."""
+        if self._pending is None:
+            return
+        model, record = self._pending
+        self._pending = None
+        self._save(model, {"step": run.progress.step, "metric_for_best_model": self._metric, **record})
+        logger.info(
+            "step %d: %s %.4f, the best so far", run.progress.step, self._metric, record["metrics"][self._metric]
+        )
+
+    def saved(self) -> Record:
+        """The evaluation of the saved model, with its `step`, at the end of a run."""
+        return read_json_object(self._file, if_missing="start in a new directory")
+
+    def _score(self, value: Number) -> float:
+        """Greater is better; NaN is worse than any number."""
+        if math.isnan(value):
+            return -math.inf
+        return -value if self._metric.endswith("loss") else value
+
+    def _saved_score(self) -> float | None:
+        if not self._file.exists():
+            return None
+        return self._score(self.saved()["metrics"][self._metric])
+
+
+def evaluation_file(record: Record) -> dict[str, bytes]:
+    """The file that a saved model needs beside it."""
+    return {EVALUATION: (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode()}

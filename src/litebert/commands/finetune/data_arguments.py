@@ -1,0 +1,96 @@
+"""The labelled data of a command line: files of your own, or a benchmark."""
+
+from collections.abc import Sequence
+from typing import Any, Final, Literal
+
+from litebert.errors import ConfigError
+from litebert.settings import Settings, validate_not_given
+from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
+from litebert.tasks.benchmarks.benchmarks import BENCHMARKS
+from litebert.tasks.readers.columns import Columns
+
+PredictedSplit = Literal["dev", "dev-mismatched", "test", "test-mismatched", "diagnostic"]
+NO_COLUMNS: Final = "a benchmark defines its own; remove these options, or give its file as {instead}, without --task"
+ONLY_BENCHMARKS: Final = "only with a benchmark; give --task, or the file itself as"
+
+
+class ColumnArguments(Settings):
+    """Columns of a file of your own; a fine-tuned model remembers those of its training."""
+
+    text: str | None = None
+    """Column of the text (default: as in training, or `text`)."""
+    text_pair: str | None = None
+    """Column of the second text of a pair, or of the question of a multiple choice."""
+    label: str | None = None
+    """Column of the label, labels, score or correct option (default: as in training, or `label`)."""
+    options: tuple[str, ...] = ()
+    """Columns of the options of a multiple choice (default: those named option1, option2, …)."""
+    slice: str | None = None
+    """Column by whose values the rows are also scored separately."""
+
+    def to_columns(self) -> Columns:
+        """The named columns."""
+        return Columns(**self.model_dump())
+
+
+class DataArguments(Settings):
+    """Training data: a benchmark (--task, --task-dir), or files of your own (--train, --dev)."""
+
+    task: str | None = None
+    """A benchmark, if the recipe has another name."""
+    task_dir: str | None = None
+    """Directory with the files of the benchmark."""
+    train: str | None = None
+    """Labelled file of your own: .csv, .tsv, .jsonl, .conll, or .json of SQuAD."""
+    dev: str | None = None
+    """File that selects the best model (default: a tenth of the training rows is held out, always the same)."""
+    split_file: tuple[str, ...] = ()
+    """SPLIT=FILE …: files of your own in the layout of the benchmark's, such as train=mine.tsv dev=held.tsv."""
+    task_type: str | None = None
+    """Task type: classification, regression, multi_label, multiple_choice, token_classification, extractive_qa or
+    extractive_qa_no_answer (default: guessed from the file)."""
+    columns: ColumnArguments = ColumnArguments()
+
+    def to_setting(self, recipe: str) -> dict[str, Any]:
+        """The setting `data` of a run; a benchmark's recipe implies its task."""
+        task = recipe if self.task is None and self.train is None and recipe in BENCHMARKS else self.task
+        if (task is None) == (self.train is None) or (task is None) != (self.task_dir is None):
+            raise ConfigError(
+                "give either --train (a labelled file), or --task and --task-dir (a benchmark; its recipe implies --task)"
+            )
+        columns = self.columns.model_dump()
+        if self.train is None:
+            validate_not_given({**columns, "task_type": self.task_type}, NO_COLUMNS.format(instead="--train"))
+            validate_not_given({"dev": self.dev}, "a benchmark has its own; replace it by --split-file dev=FILE")
+            files = {"split_files": files_by_split(self.split_file)} if self.split_file else {}
+            return {"task": task, "directory": self.task_dir, **files}
+        if self.split_file:
+            raise ConfigError(f"split_file: {ONLY_BENCHMARKS} --train and --dev")
+        files = {"train": self.train} | ({"dev": self.dev} if self.dev is not None else {})
+        named = {name: column for name, column in columns.items() if column is not None}
+        return {**files, **named, "task_type": self.task_type}
+
+
+def files_by_split(values: Sequence[str]) -> dict[Any, str]:
+    """Split → file, from SPLIT=FILE."""
+    pairs = [value.partition("=") for value in values]
+    if not all(split and file for split, _, file in pairs) or len({split for split, _, _ in pairs}) < len(pairs):
+        raise ConfigError("split_file: expected SPLIT=FILE, one file for each split, such as dev=mine.tsv")
+    return {split: file for split, _, file in pairs}
+
+
+def predicted_split(
+    task: str | None, split: PredictedSplit | None, file: str | None, *, default: PredictedSplit, instead: str
+) -> BenchmarkSplit | None:
+    """The split of a benchmark to predict: `split`, that of SPLIT=FILE, or `default`; None without a task.
+
+    `instead` is the argument of a file that belongs to no benchmark, for messages.
+    """
+    if task is None:
+        if split is not None or file is not None:
+            raise ConfigError(f"{'split' if split else 'split_file'}: {ONLY_BENCHMARKS} {instead}")
+        return None
+    ((name, own),) = files_by_split([file]).items() if file else ((split or default, None),)
+    if split not in (None, name):
+        raise ConfigError(f"split: {split!r}, but --split-file gives a file for {name!r}; remove --split")
+    return BenchmarkSplit(task=task, split=name, file=own)

@@ -1,0 +1,174 @@
+"""What a fine-tuning run starts from: data, tokenizer, pretrained model and the parameters to train."""
+
+import logging
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from torch import nn
+
+from litebert.commands.finetune.finetune_settings import FinetuneRun, HeldOutRows, LabelledFiles
+from litebert.errors import ConfigError
+from litebert.model.config import ModelConfig
+from litebert.model.io.hub import fetch
+from litebert.model.io.model_directory import HUB, build, load_model
+from litebert.model.io.model_spec import LABELLED, ModelSpec, read_model_spec
+from litebert.model.io.resolve import resolve_model_directory
+from litebert.model.layers.lora import attach
+from litebert.model.param_groups import count_parameters, freeze, layer_depths
+from litebert.model.presets import PRESETS, preset
+from litebert.tasks.benchmarks.benchmark_files import read_benchmark
+from litebert.tasks.benchmarks.benchmarks import BenchmarkTask, benchmark_task
+from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
+from litebert.tasks.readers.data_checks import warn_small_dataset, warn_train_dev_leakage
+from litebert.tasks.readers.splits import train_dev_split
+from litebert.tasks.task import Task
+from litebert.tasks.types.registry import get_task_type
+from litebert.tasks.types.task_type import ReadOptions
+from litebert.tokenization.tokenizer import Tokenizer
+
+logger = logging.getLogger(__name__)
+
+
+def read_data(run: FinetuneRun) -> tuple[Task, LabelledData, LabelledData]:
+    """(task, training data, development data); both have the same labels."""
+    data = run.data
+    if isinstance(data, LabelledFiles):
+        train, dev = _read_files(data)
+        names = data.columns.names()
+        task = task_for(train, (names.text, names.text_pair), names.label, run.metrics)
+    else:
+        train = read_benchmark(data.task, data.directory, "train", files=data.split_files)
+        dev = read_benchmark(data.task, data.directory, data.dev, files=data.split_files)
+        task = task_of_benchmark(benchmark_task(data.task), train, run.metrics)
+    warn_small_dataset(train, batch_size=run.batch_size)
+    warn_train_dev_leakage(train, dev)
+    return task, train, dev
+
+
+def task_of_benchmark(benchmark: BenchmarkTask, data: LabelledData, metrics: tuple[str, ...]) -> Task:
+    """The task of a benchmark."""
+    return task_for(data, (benchmark.text, benchmark.text_pair), benchmark.label, metrics or benchmark.metrics)
+
+
+def _read_files(files: LabelledFiles) -> tuple[LabelledData, LabelledData]:
+    own = [files.train, files.dev] if isinstance(files.dev, Path) else [files.train]
+    validate_columns_apply(asdict(files.columns), *own)
+    options = ReadOptions(task_type=files.task_type, invalid_answers=files.invalid_answers)
+    train = read_labelled(files.train, files.columns, options=options)
+    if isinstance(files.dev, HeldOutRows):
+        return train_dev_split(train, files.dev.fraction, seed=files.dev.seed)
+    like_train = ReadOptions(task_type=train.task_type, labels=train.labels, invalid_answers=files.invalid_answers)
+    return train, read_labelled(files.dev, files.columns, options=like_train)
+
+
+def class_weights(run: FinetuneRun, train: LabelledData) -> np.ndarray | None:
+    """The weights of the labels in the loss; None if all are equal."""
+    if run.class_weights is None:
+        return None
+    weights = get_task_type(train.task_type).loss.class_weights
+    if weights is None:
+        raise ConfigError(f"class_weights: {train.task_type} has no weights for labels; set it to null")
+    return weights(run.class_weights, train)
+
+
+def load_start(run: FinetuneRun, task: Task) -> tuple[Tokenizer, nn.Module]:
+    """The tokenizer and the model with its new head; ConfigError if they do not fit the data or each other."""
+    source = _source(run)
+    tokenizer = Tokenizer.load(run.tokenizer or source)
+    model = _random_model(run, task, tokenizer) if run.from_scratch else _pretrained(run, source, task, tokenizer)
+    run.compute.apply(model)
+    return tokenizer, model
+
+
+def output_names(task: Task) -> tuple[str, ...]:
+    """Names of the model's outputs: the labels, or the column of the score; none for models without classes."""
+    is_labelled = get_task_type(task.task_type).model in LABELLED
+    return (task.labels or (task.label,)) if is_labelled else ()
+
+
+def set_trainable(model: nn.Module, run: FinetuneRun) -> dict[str, float]:
+    """Attach adapters and freeze parameters as set; the learning rate multiplier of each parameter by name."""
+    if run.adapters:
+        attach(model, run.adapters, seed=run.seed)
+    freeze(model, run.freeze or ("encoder" if run.adapters else "nothing"))
+    trained, total = count_parameters(model)
+    logger.info("training %s of %s parameters (%.2f %%)", f"{trained:,}", f"{total:,}", 100 * trained / total)
+    depths = layer_depths(model)
+    if run.layerwise_lr_decay < 1:
+        logger.info(
+            "layer-wise learning rate decay of %g, in %d steps from the head to the embeddings",
+            *(run.layerwise_lr_decay, max(depths.values())),
+        )
+    return {name: run.layerwise_lr_decay**depth for name, depth in depths.items()}
+
+
+def _pretrained(run: FinetuneRun, source: Path, task: Task, tokenizer: Tokenizer) -> nn.Module:
+    spec = read_model_spec(source)
+    _validate_sizes(run, spec.config, tokenizer)
+    task_type = get_task_type(task.task_type)
+    if run.keep_head:
+        _validate_head(source, spec, task)
+    logger.info("%s: pretrained weights; the head is %s", source, "kept" if run.keep_head else "initialized randomly")
+    return load_model(
+        source,
+        as_model=task_type.model,
+        labels=output_names(task),
+        fresh=() if run.keep_head else task_type.head,
+        changes=_dropouts(run),
+        seed=run.seed,
+    )
+
+
+def _source(run: FinetuneRun) -> Path:
+    """The model directory that `run.model` names, downloaded from the hub if it is not on disk."""
+    directory = resolve_model_directory(run.model)
+    if directory.is_dir() or run.from_scratch:
+        if not directory.is_dir() and run.tokenizer is None:
+            raise ConfigError(f"tokenizer: {run.model!r} is a preset, which has none; give a tokenizer directory")
+        return directory
+    if run.model in PRESETS:
+        raise ConfigError(
+            f"model: {run.model!r} is a preset, which has no weights; give a model directory, or set from_scratch=true "
+            "to start from random weights"
+        )
+    return fetch(run.model, HUB)
+
+
+def _validate_head(source: Path, spec: ModelSpec, task: Task) -> None:
+    model, names = get_task_type(task.task_type).model, output_names(task)
+    if spec.model != model or spec.labels != names:
+        found = f"a {spec.model}" + (f" for {', '.join(spec.labels)}" if spec.labels else "")
+        expected = f"a {model}" + (f" for {', '.join(names)}" if names else "")
+        raise ConfigError(f"keep_head: {source} is {found}, but the data need {expected}; set keep_head=false")
+
+
+def _random_model(run: FinetuneRun, task: Task, tokenizer: Tokenizer) -> nn.Module:
+    logger.warning("%s: all weights are initialized randomly (from_scratch)", run.model)
+    directory = resolve_model_directory(run.model)
+    config = read_model_spec(directory).config if directory.is_dir() else preset(run.model)
+    config = config.replace(vocab_size=tokenizer.vocab_size, **_dropouts(run))
+    _validate_sizes(run, config, tokenizer)
+    spec = ModelSpec(model=get_task_type(task.task_type).model, config=config, labels=output_names(task))
+    return build(spec, seed=run.seed)
+
+
+def _dropouts(run: FinetuneRun) -> dict[str, float]:
+    return {
+        "hidden_dropout_prob": run.hidden_dropout_prob,
+        "attention_probs_dropout_prob": run.attention_probs_dropout_prob,
+        "classifier_dropout_prob": run.classifier_dropout_prob,
+    }
+
+
+def _validate_sizes(run: FinetuneRun, config: ModelConfig, tokenizer: Tokenizer) -> None:
+    if config.vocab_size != tokenizer.vocab_size:
+        raise ConfigError(
+            f"tokenizer: its vocabulary has {tokenizer.vocab_size} tokens, the model's {config.vocab_size}; give the "
+            "tokenizer that the model was pretrained with"
+        )
+    if run.max_length > config.max_position_embeddings:
+        raise ConfigError(
+            f"max_length: {run.max_length} tokens, but the model reads {config.max_position_embeddings}; reduce it"
+        )

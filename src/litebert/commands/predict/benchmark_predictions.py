@@ -1,0 +1,54 @@
+"""Predictions for a split of GLUE or RACE, in the format of its leaderboard."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from litebert.errors import ConfigError
+from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
+from litebert.tasks.benchmarks.benchmarks import benchmark_task
+from litebert.tasks.benchmarks.submission_files import glue_file, race_file
+from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.types.multiple_choice.choice_examples import LETTERS
+from litebert.tasks.types.task_type import Result
+
+
+def validate_benchmark_model(split: BenchmarkSplit, task_type: str, labels: Sequence[str], model: str) -> None:
+    """Raise ConfigError unless a model has the task type and, in any order, the labels of a benchmark."""
+    benchmark = benchmark_task(split.task)
+    if task_type != benchmark.task_type or (benchmark.labels is not None and set(labels) != set(benchmark.labels)):
+        raise ConfigError(
+            f"{model}: its task is {task_type} with labels {', '.join(labels) or '(none)'}, that of {benchmark.title} is "
+            f"{benchmark.task_type} with {', '.join(benchmark.labels or ('(none)',))}; give a model that was fine-tuned "
+            "on it"
+        )
+
+
+def validate_submission_name(output: Path, task: str) -> None:
+    """Raise ConfigError unless the suffix of `output` is that of the benchmark's submission files."""
+    suffix = ".json" if benchmark_task(task).format == "race" else ".tsv"
+    if output.suffix != suffix:
+        raise ConfigError(f"output: {output.name!r}, but predictions for {task} are a {suffix} file; rename it")
+
+
+def submission_text(task: str, data: LabelledData, results: Sequence[Result]) -> str:
+    """The content of the submission file; examples without an id, as in development files, get their position."""
+    render = race_file if benchmark_task(task).format == "race" else glue_file
+    examples = [
+        each if each.id is not None else replace(each, id=str(index)) for index, each in enumerate(data.examples)
+    ]
+    return render(examples, [_prediction(result) for result in results])
+
+
+def correct_share(data: LabelledData, results: Sequence[Result]) -> float | None:
+    """The accuracy of label predictions; None for scores, and without labels."""
+    targets = [example.target for example in data.examples]
+    if not all(isinstance(target, int) for target in targets):
+        return None
+    names = data.labels or LETTERS
+    return sum(names[target] == _prediction(each) for target, each in zip(targets, results, strict=True)) / len(results)
+
+
+def _prediction(result: Result) -> Any:
+    return result.to_record()["prediction"]

@@ -1,0 +1,164 @@
+"""The prediction pipeline: examples → sequences → batches of similar length → the model → predictions.
+
+Evaluation, prediction, ensembles, submission files and `Predictor` all use it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Literal, Self
+
+import numpy as np
+import torch
+from torch import nn
+
+from litebert.errors import ConfigError
+from litebert.model.io.model_directory import load_model
+from litebert.model.io.model_spec import read_model_spec
+from litebert.tasks.encoded import Encoded, Inputs
+from litebert.tasks.ensembling.averaging import reorder_labels
+from litebert.tasks.types.registry import task_type_of
+from litebert.tasks.types.task_type import InputSettings, Prediction, Result, TaskType
+from litebert.tokenization.tokenizer import Tokenizer
+
+Precision = Literal["fp32", "bf16", "fp16"]
+TOKENS_PER_BATCH: Final = 4096
+"""Padded tokens of a batch: bounds the memory for any lengths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """The processes that share the work; by default this one alone."""
+
+    rank: int = 0
+    size: int = 1
+    gather: Callable[[Any], list[Any]] = lambda value: [value]
+    """The value of every rank, in the order of ranks."""
+
+
+ALONE: Final = Workers()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """One fine-tuned model with everything that its predictions depend on."""
+
+    model: nn.Module
+    tokenizer: Tokenizer
+    task_type: TaskType
+    labels: tuple[str, ...]
+    """Label names in the order of the model."""
+    settings: InputSettings
+    precision: Precision = "fp32"
+    dtype: type[np.floating] = np.float32
+    """Of probabilities; float64 for the members of an ensemble."""
+
+    @classmethod
+    def load(
+        cls,
+        directory: Path,
+        *,
+        model: nn.Module | None = None,
+        device: torch.device | str = "cpu",
+        precision: Precision = "fp32",
+        dtype: type[np.floating] = np.float32,
+    ) -> Self:
+        """The model in a directory, or `model` with the tokenizer and settings of the directory."""
+        spec = read_model_spec(directory)
+        task_type = task_type_of(directory, spec)
+        settings = task_type.settings.stored(directory, max_length=spec.config.max_position_embeddings)
+        return cls(
+            model=(load_model(directory) if model is None else model).to(device),
+            tokenizer=Tokenizer.load(directory),
+            task_type=task_type,
+            labels=spec.labels,
+            settings=settings,
+            precision=precision,
+            dtype=dtype,
+        )
+
+    def with_threshold(self, threshold: float) -> Self:
+        """This pipeline with another no-answer threshold."""
+        return replace(self, settings=self.settings.model_copy(update={"no_answer_threshold": threshold}))
+
+    def encode(self, examples: Sequence[Any]) -> Encoded:
+        """The sequences of some examples."""
+        return self.task_type.encode(examples, self.tokenizer, self.settings)
+
+    def predict(self, examples: Sequence[Any]) -> list[Prediction]:
+        """The prediction for each example."""
+        return self.predict_encoded(self.encode(examples)) if examples else []
+
+    def predict_encoded(self, encoded: Encoded, *, workers: Workers = ALONE) -> list[Prediction]:
+        """The prediction for each encoded example; `workers` share the sequences and all get the predictions."""
+        with autocast(self.precision, next(self.model.parameters()).device):
+            own = model_outputs(self.model, encoded, self.task_type.forward, rank=workers.rank, world_size=workers.size)
+        outputs: list[Any] = [None] * len(encoded)
+        for rank, part in enumerate(workers.gather(own)):
+            outputs[rank :: workers.size] = part
+        return [self.task_type.predict(each, self.settings, self.dtype) for each in encoded.by_example(outputs)]
+
+    def results(self, examples: Sequence[Any]) -> list[Result]:
+        """The prediction for each example, with label names and texts."""
+        return self.decode(self.predict(examples), examples)
+
+    def decode(self, predictions: Sequence[Prediction], examples: Sequence[Any]) -> list[Result]:
+        """Predictions with label names and texts."""
+        pairs = zip(predictions, examples, strict=True)
+        return [self.task_type.decode(each, example, self.labels, self.settings) for each, example in pairs]
+
+
+def average_predictions(members: Sequence[Sequence[Prediction]], task_type: TaskType) -> list[Prediction]:
+    """The predictions of an ensemble; `members` have predictions for the same examples."""
+    if not members or len({len(member) for member in members}) > 1:
+        found = ", ".join(str(len(member)) for member in members) or "no member"
+        raise ConfigError(f"ensemble: members must have predictions for the same examples; found {found}")
+    return [task_type.average(each) for each in zip(*members, strict=True)]
+
+
+def with_labels(predictions: Sequence[Prediction], pipeline: Pipeline, labels: Sequence[str]) -> list[Prediction]:
+    """The predictions of a pipeline with their labels in the order of `labels`."""
+    if not pipeline.task_type.has_labels:
+        return list(predictions)
+    return [reorder_labels(each, labels, pipeline.labels) for each in predictions]
+
+
+def model_outputs(
+    model: nn.Module,
+    encoded: Encoded,
+    forward: Callable[[nn.Module, Inputs], Sequence[Any]],
+    *,
+    rank: int = 0,
+    world_size: int = 1,
+) -> list[Any]:
+    """The output of `forward` for each sequence, without dropout; for sequences rank, rank + world_size, … only."""
+    training = model.training
+    model.eval()
+    device = next(model.parameters()).device
+    own = np.arange(rank, len(encoded), world_size)
+    outputs: list[Any] = [None] * len(own)
+    with torch.inference_mode():
+        for positions in batches_by_length(encoded.lengths[own]):
+            batch = encoded.inputs(own[positions]).to(device)
+            for position, output in zip(positions, forward(model, batch), strict=True):
+                outputs[position] = output
+    model.train(training)
+    return outputs
+
+
+def batches_by_length(lengths: np.ndarray, *, tokens_per_batch: int = TOKENS_PER_BATCH) -> Iterator[np.ndarray]:
+    """Positions of each batch, longest sequences first: little padding, and memory runs out at once or never."""
+    order = np.argsort(-lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        end = start + max(1, tokens_per_batch // int(lengths[order[start]]))
+        yield order[start:end]
+        start = end
+
+
+def autocast(precision: Precision, device: torch.device) -> AbstractContextManager[object]:
+    """Matrix products in `precision` inside the block."""
+    if precision == "fp32":
+        return nullcontext()
+    return torch.autocast(device.type, dtype={"bf16": torch.bfloat16, "fp16": torch.float16}[precision])

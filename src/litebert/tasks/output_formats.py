@@ -1,0 +1,101 @@
+"""Prediction files: JSON lines, CSV and TSV, written in pieces."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from litebert.errors import ConfigError, DataError
+from litebert.tasks.readers.tables import Row
+
+Record = dict[str, Any]
+SUFFIXES: Final = (".jsonl", ".csv", ".tsv")
+
+
+class OutputFormat(Protocol):
+    """Renders predictions as text, window after window; `state` lets another process continue."""
+
+    state: dict[str, Any]
+    """JSON values that `render` depends on besides its arguments."""
+
+    def render(self, rows: Sequence[Any], results: Sequence[Any]) -> str:
+        """The text of the next predictions."""
+        ...
+
+    def finish(self) -> str:
+        """The text after the last prediction."""
+        ...
+
+
+class TableFormat:
+    """Records as the lines of a `.jsonl`, `.csv` or `.tsv` file.
+
+    CSV and TSV have the scalar fields of the first record as columns; `.jsonl` keeps lists and objects too.
+    """
+
+    def __init__(self, output: Path, *, suffixes: Sequence[str] = SUFFIXES) -> None:
+        validate_suffix(output, suffixes)
+        self.state: dict[str, Any] = {"columns": None, "lines": 0}
+        self._output = output
+
+    def lines(self, records: Sequence[Record]) -> str:
+        """The text of the next records, after a header in the first call."""
+        if self._output.suffix == ".jsonl":
+            return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+        if self.state["columns"] is None and records:
+            self.state["columns"] = [name for name, value in records[0].items() if not isinstance(value, dict | list)]
+            return self._joined([self.state["columns"]]) + self.lines(records)
+        return self._joined([[_as_text(record.get(name)) for name in self.state["columns"]] for record in records])
+
+    def _joined(self, rows: Sequence[Sequence[str]]) -> str:
+        if self._output.suffix == ".csv":
+            buffer = io.StringIO()
+            csv.writer(buffer, lineterminator="\n").writerows(rows)
+            return buffer.getvalue()
+        for number, fields in enumerate(rows, start=self.state["lines"]):
+            if any(sign in field for field in fields for sign in "\t\n\r"):
+                raise DataError(
+                    f"{self._output}: row {number} contains a tab or a line break, which .tsv cannot hold; "
+                    "write .csv or .jsonl"
+                )
+        self.state["lines"] += len(rows)
+        return "".join("\t".join(fields) + "\n" for fields in rows)
+
+
+class RowFormat:
+    """Input rows with their predictions, as the lines of a table."""
+
+    def __init__(self, input_file: Path, output: Path) -> None:
+        self._input_file = input_file
+        self._table = TableFormat(output)
+        self.state = self._table.state
+
+    def render(self, rows: Sequence[Row], results: Sequence[Any]) -> str:
+        """The rows with the records of their results; DataError where a row has such a column already."""
+        return self._table.lines(
+            [self._joined(row, result.to_record()) for row, result in zip(rows, results, strict=True)]
+        )
+
+    def finish(self) -> str:
+        """Nothing."""
+        return ""
+
+    def _joined(self, row: Row, record: Record) -> Record:
+        for name in record:
+            if name in row.values:
+                raise DataError(
+                    f"{self._input_file}:{row.line}: column {name!r} is where the prediction is written; rename it"
+                )
+        return {**row.values, **record}
+
+
+def validate_suffix(output: Path, suffixes: Sequence[str]) -> None:
+    """Raise ConfigError unless the name of `output` ends in one of `suffixes`."""
+    if output.suffix not in suffixes:
+        raise ConfigError(f"output: {output.name!r} has none of the endings {', '.join(suffixes)}; rename it")
+
+
+def _as_text(value: Any) -> str:
+    return "" if value is None else str(value)

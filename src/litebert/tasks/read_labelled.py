@@ -1,0 +1,107 @@
+"""Any labelled file → examples and a task; the suffix decides the format."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from litebert.errors import ConfigError
+from litebert.hub_datasets import is_dataset_name
+from litebert.settings import validate_not_given
+from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.metrics.metrics import check_metrics
+from litebert.tasks.readers.columns import Columns
+from litebert.tasks.readers.data_checks import warn_duplicates
+from litebert.tasks.readers.hub_tables import hub_table
+from litebert.tasks.readers.saved_task import SavedTask, resolve_columns
+from litebert.tasks.readers.tables import Table, read_table
+from litebert.tasks.task import Task
+from litebert.tasks.types.registry import get_task_type, task_types
+from litebert.tasks.types.task_type import ReadOptions, ReadResult, TaskType
+
+logger = logging.getLogger(__name__)
+
+MAX_SHOWN_LABELS = 10
+
+
+def read_labelled(
+    path: Path, columns: Columns | None = None, *, saved: SavedTask | None = None, options: ReadOptions | None = None
+) -> LabelledData:
+    """The examples of a labelled file; DataError with file, line and field where it is invalid.
+
+    Args:
+        path: CSV, TSV or JSON lines, a file in a format of a task type, or `hf:…` for a data set of the hub.
+        columns: the named columns.
+        saved: the task of the model, whose columns replace those that are not named.
+        options: the task type, by default guessed and logged; the labels; how invalid answers are treated.
+    """
+    options = options or ReadOptions()
+    formats = types_with_format(path)
+    if formats:
+        task_type, reason = _with_format(path, formats, options)
+        assert task_type.reader.file_format is not None
+        result = task_type.reader.file_format.read(path, options)
+    else:
+        table = hub_table(path) if is_dataset_name(path) else read_table(path)
+        columns = resolve_columns(columns or Columns(), saved, table)
+        task_type, reason = _guess(table, columns, options)
+        result = task_type.reader.read(table, columns, options)
+    warn_duplicates(path, result.examples, result.lines)
+    return _data(path, result, task_type.name, result.reason or reason)
+
+
+def task_for(data: LabelledData, text: Sequence[str | None], label: str, metrics: Sequence[str] = ()) -> Task:
+    """The task of some data; `text` and `label` are columns. Without `metrics`, those of its task type."""
+    task_type = get_task_type(data.task_type)
+    names = tuple(metrics) or task_type.metrics
+    check_metrics(names, applicable=task_type.all_metrics, num_labels=len(data.labels or ()))
+    return Task(
+        task_type=data.task_type,
+        text=tuple(column for column in text if column is not None),
+        label=label,
+        labels=data.labels,
+        metrics=names,
+        metric_for_best_model=names[0],
+    )
+
+
+def types_with_format(path: Path) -> list[TaskType]:
+    """The task types that define the format of a file without named columns, such as `.json`."""
+    return [
+        each for each in task_types() if each.reader.file_format and path.suffix in each.reader.file_format.suffixes
+    ]
+
+
+def validate_columns_apply(columns: Mapping[str, object], *files: Path) -> None:
+    """Raise ConfigError where `columns` are named, by setting, but none of `files` has named columns."""
+    if all(types_with_format(file) for file in files):
+        validate_not_given(columns, f"a {files[0].suffix} file has no named columns; remove these options")
+
+
+def _with_format(path: Path, fitting: Sequence[TaskType], options: ReadOptions) -> tuple[TaskType, str]:
+    if options.task_type is None:
+        return fitting[0], f"{path.suffix} file"
+    asked = get_task_type(options.task_type)
+    if asked not in fitting:
+        names = " or ".join(each.name for each in fitting)
+        raise ConfigError(f"{path}: a {path.suffix} file has {names} data, not {asked.name}; remove the task type")
+    return asked, "as set"
+
+
+def _guess(table: Table, columns: Columns, options: ReadOptions) -> tuple[TaskType, str]:
+    if options.task_type is not None:
+        return get_task_type(options.task_type), "as set"
+    for task_type in task_types():
+        if reason := task_type.reader.guess(table, columns):
+            return task_type, reason
+    raise ConfigError(f"{table.path}: fits no task type; set it (--task-type)")
+
+
+def _data(path: Path, result: ReadResult, task_type: str, reason: str) -> LabelledData:
+    name = result.task_type or task_type
+    shown = name
+    if result.labels is not None:
+        labels = ", ".join(repr(label) for label in result.labels[:MAX_SHOWN_LABELS])
+        more = ", …" if len(result.labels) > MAX_SHOWN_LABELS else ""
+        shown = f"{name} with {len(result.labels)} labels: {labels}{more}"
+    logger.info("%s: %d examples, %s (%s)", path, len(result.examples), shown, reason)
+    return LabelledData(path, name, tuple(result.examples), result.labels, reason)

@@ -1,0 +1,1 @@
+"""Classification: one label for each text or pair of texts. Before: readers. After: commands."""

@@ -1,0 +1,1 @@
+"""Extractive question answering: a span of a context, with or without "no answer". Before: readers. After: commands."""

@@ -1,0 +1,131 @@
+"""The model's outputs for all windows of a question → scores of the spans of its context.
+
+Spans are of characters, so that models with different tokenizers can be averaged.
+Source: `accumulate_predictions_v1` and `accumulate_predictions_v2` in squad_utils.py of google-research/albert.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from litebert.errors import ConfigError
+from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
+from litebert.tasks.types.extractive_qa.span_outputs import SpanBeams, SpanLogits
+from litebert.tasks.types.extractive_qa.windows import Document, QuestionOutputs, Window
+
+
+@dataclass(frozen=True, slots=True)
+class SpanScores:
+    """What one model or an ensemble gives the possible answers to one question."""
+
+    spans: np.ndarray
+    """Int64 [N, 2]: different half-open spans of characters of the context."""
+    scores: np.ndarray
+    """Float64 [N, 2]: as start, as end."""
+    null_score: float | None
+    """Score of "no answer"; None from a model without."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Pairs of a first and a last position in one window."""
+
+    first: np.ndarray
+    """Int64 [N]."""
+    last: np.ndarray
+    """Int64 [N]."""
+    scores: np.ndarray
+    """Float64 [N, 2]: of the first position as start, of the last one as end."""
+
+
+def scores_from_logits(question: QuestionOutputs, settings: QuestionSettings, dtype: type[np.floating]) -> SpanScores:
+    """The scores that a model without "no answer" gives the spans of one question."""
+    candidates = [best_pairs(output, n_best=settings.n_best) for output in question.outputs]
+    return span_scores(question, candidates, null_score=None, settings=settings)
+
+
+def scores_from_beams(question: QuestionOutputs, settings: QuestionSettings, dtype: type[np.floating]) -> SpanScores:
+    """The scores that a model with "no answer" gives; the null score is the smallest of all windows."""
+    outputs: Sequence[SpanBeams] = question.outputs
+    candidates = [Candidates(each.first, each.last, each.scores.astype(np.float64)) for each in outputs]
+    return span_scores(question, candidates, null_score=min(each.null_score for each in outputs), settings=settings)
+
+
+def best_pairs(window: SpanLogits, *, n_best: int) -> Candidates:
+    """Every pair of the `n_best` starts and the `n_best` ends of a window."""
+    starts = np.argsort(-window.starts, kind="stable")[:n_best]
+    ends = np.argsort(-window.ends, kind="stable")[:n_best]
+    first, last = np.repeat(starts, len(ends)), np.tile(ends, len(starts))
+    scores = np.stack([window.starts[first], window.ends[last]], axis=1).astype(np.float64)
+    return Candidates(first, last, scores)
+
+
+def span_scores(
+    question: QuestionOutputs, candidates: Sequence[Candidates], *, null_score: float | None, settings: QuestionSettings
+) -> SpanScores:
+    """The candidates of all windows of a question that can be answers, best first."""
+    pairs = zip(question.windows, candidates, strict=True)
+    possible = [_possible(*pair, settings.max_answer_length) for pair in pairs]
+    tokens = np.concatenate([spans for spans, _ in possible])
+    scores = np.concatenate([scores for _, scores in possible])
+    spans = _characters(question.document, tokens)
+    order = np.argsort(-scores.sum(axis=1), kind="stable")
+    _, first = np.unique(spans[order], axis=0, return_index=True)
+    chosen = order[np.sort(first)]
+    return SpanScores(spans[chosen], scores[chosen], null_score)
+
+
+def _possible(window: Window, candidates: Candidates, longest: int) -> tuple[np.ndarray, np.ndarray]:
+    """Half-open spans of the document's tokens, with their scores.
+
+    An answer starts where its window has more context than any other, ends in the same window and has at most
+    `longest` tokens.
+    """
+    first, stop = candidates.first - window.offset, candidates.last - window.offset + 1
+    keep = (
+        (window.plan.max_context[0] <= first)
+        & (first < window.plan.max_context[1])
+        & (stop <= window.plan.tokens[1])
+        & (first < stop)
+        & (stop - first <= longest)
+    )
+    return np.stack([first[keep], stop[keep]], axis=1), candidates.scores[keep]
+
+
+def _characters(document: Document, tokens: np.ndarray) -> np.ndarray:
+    """Spans of characters, without white space at both ends, of half-open spans of tokens [N, 2]."""
+    starts, ends = document.starts[tokens[:, 0]], document.ends[tokens[:, 1] - 1]
+    next_text, text_before = _text_limits(document.context)
+    # A span of tokens has no text only where the tokenizer dropped all its characters.
+    first = next_text[starts]
+    return np.stack([first, np.maximum(first, text_before[ends])], axis=1)
+
+
+@lru_cache(maxsize=64)  # consecutive questions have the same context
+def _text_limits(context: str) -> tuple[np.ndarray, np.ndarray]:
+    """For each position the next that is no white space, and the end of the text before it."""
+    is_text = np.array([not character.isspace() for character in context], dtype=bool)
+    positions = np.arange(len(context))
+    next_text = np.minimum.accumulate(np.where(is_text, positions, len(context))[::-1])[::-1]
+    text_before = np.maximum.accumulate(np.where(is_text, positions + 1, 0))
+    return np.append(next_text, len(context)).astype(np.int64), np.append(0, text_before).astype(np.int64)
+
+
+def average_span_scores(members: Sequence[SpanScores]) -> SpanScores:
+    """The mean over the members of an ensemble, for one question.
+
+    "For SQuAD, we average the prediction scores for those spans that have multiple probabilities; we also average the
+    scores of the unanswerable decision." Source: ALBERT, section 4.9, and `write_predictions_v2` in squad_utils.py: the
+    mean of a span is over the models that proposed it.
+    """
+    null_scores = [member.null_score for member in members if member.null_score is not None]
+    if null_scores and len(null_scores) < len(members):
+        raise ConfigError('ensemble: some members can predict "no answer" and some cannot; use one task type')
+    spans, index = np.unique(np.concatenate([member.spans for member in members]), axis=0, return_inverse=True)
+    totals = np.zeros((len(spans), 2))
+    np.add.at(totals, index.reshape(-1), np.concatenate([member.scores for member in members]))
+    proposed = np.bincount(index.reshape(-1), minlength=len(spans))
+    null_score = sum(null_scores) / len(null_scores) if null_scores else None
+    return SpanScores(spans, totals / proposed[:, None], null_score)

@@ -1,0 +1,126 @@
+"""SQuAD 1.1 and 2.0 in their official JSON layout.
+
+Every error names the file, the question and the field. Fields that are not needed (titles, plausible answers) are
+ignored.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from litebert.errors import DataError
+from litebert.tasks.readers.tables import did_you_mean, read_text
+from litebert.tasks.types.extractive_qa.answer_alignment import AnswerAligner
+from litebert.tasks.types.extractive_qa.questions import GoldAnswer, Question
+from litebert.tasks.types.task_type import InvalidAnswers
+
+
+def read_squad(path: Path, *, invalid_answers: InvalidAnswers = "error") -> tuple[Question, ...]:
+    """The questions of a file with their answers; DataError for an invalid file."""
+    reader = _Reader(path, has_answers=True, invalid_answers=invalid_answers)
+    questions = reader.questions()
+    reader.aligner.report()
+    return questions
+
+
+def read_squad_questions(path: Path) -> tuple[Question, ...]:
+    """The questions without their answers, which the file need not have."""
+    return _Reader(path, has_answers=False, invalid_answers="error").questions()
+
+
+class _Reader:
+    """Reads one file and checks that ids are unique."""
+
+    def __init__(self, path: Path, *, has_answers: bool, invalid_answers: InvalidAnswers) -> None:
+        self.aligner = AnswerAligner(path, invalid_answers)
+        self._path = path
+        self._has_answers = has_answers
+        self._seen: dict[str, str] = {}
+
+    def questions(self) -> tuple[Question, ...]:
+        """All questions of all articles, at least one."""
+        found = tuple(
+            question
+            for article_index, article in enumerate(_field(_parsed(self._path), "data", list, where=str(self._path)))
+            for index, paragraph in enumerate(
+                _field(article, "paragraphs", list, where=f"{self._path}: data[{article_index}]")
+            )
+            for question in self._paragraph(paragraph, f"{self._path}: data[{article_index}].paragraphs[{index}]")
+        )
+        if not found:
+            raise DataError(f"{self._path}: has no {'valid ' if self.aligner.skipped else ''}question")
+        return found
+
+    def _paragraph(self, values: Any, where: str) -> list[Question]:
+        context = _text(values, "context", where=where)
+        if not context.strip():
+            raise DataError(f"{where}: field 'context': blank; write the text that the questions are about")
+        questions = (
+            self._question(question, context, f"{where}.qas[{index}]")
+            for index, question in enumerate(_field(values, "qas", list, where=where))
+        )
+        return [question for question in questions if question is not None]
+
+    def _question(self, values: Any, context: str, place: str) -> Question | None:
+        """None if all its answers are skipped."""
+        name = _text(values, "id", where=place)
+        where = f"{self._path}: question {name!r}"
+        if name in self._seen:
+            raise DataError(f"{where}: field 'id': used at {self._seen[name]} and again at {place}; make ids unique")
+        self._seen[name] = place.removeprefix(f"{self._path}: ")
+        text = _text(values, "question", where=where)
+        if not self._has_answers:
+            return Question(id=name, text=text, context=context)
+        impossible = values.get("is_impossible", False)
+        if not isinstance(impossible, bool):
+            raise DataError(f"{where}: field 'is_impossible': expected true or false, found {impossible!r}")
+        listed = _field(values, "answers", list, where=where)
+        if impossible == bool(listed):
+            found = f"{len(listed)} answers" if listed else "no answer"
+            value = str(impossible).lower()
+            raise DataError(f"{where}: field 'answers': {found}, but is_impossible is {value}; correct one of them")
+        answers = tuple(filter(None, (self._answer(*each, context, where) for each in enumerate(listed))))
+        return Question(id=name, text=text, context=context, answers=answers) if answers or impossible else None
+
+    def _answer(self, index: int, values: Any, context: str, where: str) -> GoldAnswer | None:
+        text = _text(values, "text", where=where, inside=f"answers[{index}]")
+        start = _field(values, "answer_start", int, where=where, inside=f"answers[{index}]")
+        return self.aligner.align(text, start, context, where=where, field=f"answers[{index}].answer_start")
+
+
+def _parsed(path: Path) -> Any:
+    try:
+        return json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path}:{error.lineno}: not valid JSON ({error.msg}, column {error.colno})") from None
+    except RecursionError:
+        raise DataError(f"{path}: nested too deeply to be a SQuAD file") from None
+
+
+def _field(values: Any, name: str, type_: type, *, where: str, inside: str = "") -> Any:
+    """A required field of a JSON object; `inside` is the path of the object below `where`."""
+    full = f"{inside}.{name}" if inside else name
+    if not isinstance(values, Mapping):
+        raise DataError(
+            f"{where}: {inside or 'this'}: expected an object with {name!r}, found {type(values).__name__}; "
+            "is this a file in the layout of SQuAD?"
+        )
+    if name not in values:
+        raise DataError(f"{where}: field {full!r}: missing{did_you_mean(name, values)}; see the layout of SQuAD")
+    value = values[name]
+    if not isinstance(value, type_) or isinstance(value, bool):
+        raise DataError(f"{where}: field {full!r}: expected {_TYPE_NAMES[type_]}, found {type(value).__name__}")
+    return value
+
+
+_TYPE_NAMES = {list: "a list", str: "a text", int: "a whole number"}
+
+
+def _text(values: Any, name: str, *, where: str, inside: str = "") -> str:
+    text = _field(values, name, str, where=where, inside=inside)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise DataError(f"{where}: field {name!r}: has half of a surrogate pair; write valid Unicode") from None
+    return text

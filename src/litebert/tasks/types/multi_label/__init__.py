@@ -1,0 +1,1 @@
+"""Multi-label classification: any number of labels for each text or pair of texts. Before: readers. After: commands."""

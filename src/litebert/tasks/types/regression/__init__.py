@@ -1,0 +1,1 @@
+"""Regression: a number for each text or pair of texts. Before: readers. After: commands."""

@@ -1,0 +1,1 @@
+"""Token classification: a label for each word. Before: readers. After: commands."""

@@ -1,0 +1,165 @@
+"""CoNLL columns: one word a line, a blank line between sentences.
+
+Columns are separated by spaces or tabs; the word is the first and its label the last. `-DOCSTART-` lines are skipped.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+from litebert.errors import DataError
+from litebert.tasks.output_formats import SUFFIXES, OutputFormat, TableFormat, validate_suffix
+from litebert.tasks.readers.tables import iter_lines
+from litebert.tasks.types.task_type import FileFormat, ReadOptions, ReadResult
+from litebert.tasks.types.token_classification.token_examples import TokenExample
+from litebert.tasks.types.token_classification.tokens_in_tables import label_index, token_labels
+
+CONLL_SUFFIXES: Final = (".conll", ".bio", ".iob")
+_DOCUMENT: Final = "-DOCSTART-"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A word and its other columns."""
+
+    number: int
+    """Line of the file, from 1."""
+    columns: tuple[str, ...]
+
+
+def read_conll(path: Path, options: ReadOptions) -> ReadResult:
+    """The labelled sentences of a file."""
+    sentences = list(iter_sentences(path, min_columns=2))
+    labels = tuple(options.labels or token_labels(line.columns[-1] for line in chain.from_iterable(sentences)))
+    known = {name: index for index, name in enumerate(labels)}
+    examples = [
+        TokenExample(
+            words=tuple(line.columns[0] for line in lines),
+            target=tuple(
+                label_index(line.columns[-1], known, where=f"{path}:{line.number}: field 'tag'") for line in lines
+            ),
+        )
+        for lines in sentences
+    ]
+    lines = [sentence[0].number for sentence in sentences]
+    return ReadResult(examples=examples, labels=labels, lines=lines, reason="the file has CoNLL columns")
+
+
+def iter_sentences(path: Path, *, min_columns: int = 1) -> Iterator[list[Line]]:
+    """The sentences of a file, whose lines have equally many columns; DataError with file and line."""
+    sentence: list[Line] = []
+    num_columns, found = 0, False
+    for number, text in enumerate(chain(iter_lines(path), [""]), start=1):
+        fields = _fields(text)
+        if not fields:
+            if sentence:
+                yield sentence
+                found = True
+            sentence = []
+            continue
+        num_columns = num_columns or len(fields)
+        if len(fields) != num_columns or num_columns < min_columns:
+            expected = num_columns if num_columns >= min_columns else "a word and its label"
+            raise DataError(f"{path}:{number}: {len(fields)} columns, expected {expected}; write one word a line")
+        if not fields[0] or not fields[-1]:
+            raise DataError(f"{path}:{number}: field 'tag': the word or its label is empty; fill it")
+        sentence.append(Line(number, fields))
+    if not found:
+        raise DataError(f"{path}: no sentences; write lines of a word{' and its label' if min_columns > 1 else ''}")
+
+
+def _fields(text: str) -> tuple[str, ...]:
+    """The columns of a line; none for a line between sentences."""
+    fields = text.split("\t") if "\t" in text else text.split()
+    if not text.strip() or fields[0] == _DOCUMENT:
+        return ()
+    return tuple(field.strip() for field in fields)
+
+
+def _has_labels(path: Path) -> bool:
+    return len(next(iter_sentences(path))[0].columns) > 1
+
+
+def _iter_inputs(path: Path) -> Iterator[TokenExample]:
+    for lines in iter_sentences(path):
+        yield TokenExample(words=tuple(line.columns[0] for line in lines))
+
+
+class ConllOutput:
+    """The input's lines with the predicted label as one more column."""
+
+    def __init__(self, input_file: Path) -> None:
+        self.state: dict[str, Any] = {"lines": 0}
+        self._input_file = input_file
+        self._lines: Iterator[str] | None = None
+
+    def render(self, rows: Sequence[Any], results: Sequence[Any]) -> str:
+        """The lines up to the last word of `results`."""
+        return "".join(self._line(label) for result in results for label in result.labels)
+
+    def finish(self) -> str:
+        """The lines after the last word."""
+        return "".join(f"{text}\n" for text in self._input())
+
+    def _line(self, label: str) -> str:
+        written: list[str] = []
+        for text in self._input():
+            self.state["lines"] += 1
+            if fields := _fields(text):
+                separator = " " if len(fields) > 1 and "\t" not in text else "\t"
+                return "".join([*written, text.rstrip(), separator, label, "\n"])
+            written.append(f"{text}\n")
+        raise DataError(f"{self._input_file}: has changed while it was read; predict again")
+
+    def _input(self) -> Iterator[str]:
+        """The lines that are not written yet."""
+        if self._lines is None:
+            self._lines = iter_lines(self._input_file)
+            for _ in range(self.state["lines"]):
+                next(self._lines)
+        return self._lines
+
+
+class WordTable:
+    """A table with one row for each word, or JSON lines with one sentence each."""
+
+    def __init__(self, output: Path) -> None:
+        self._table = TableFormat(output)
+        self._by_sentence = output.suffix == ".jsonl"
+        self.state = self._table.state
+        self.state["sentences"] = 0
+
+    def render(self, rows: Sequence[TokenExample], results: Sequence[Any]) -> str:
+        """The records of the next sentences."""
+        first = self.state["sentences"] + 1
+        self.state["sentences"] += len(rows)
+        pairs = list(zip(rows, results, strict=True))
+        if self._by_sentence:
+            return self._table.lines([{"text": list(row.words), **result.to_record()} for row, result in pairs])
+        return self._table.lines(
+            [
+                {"sentence": number, "word": word, "prediction": label}
+                for number, (row, result) in enumerate(pairs, start=first)
+                for word, label in zip(row.words, result.labels, strict=True)
+            ]
+        )
+
+    def finish(self) -> str:
+        """Nothing."""
+        return ""
+
+
+def _output_format(input_file: Path, output: Path) -> OutputFormat:
+    validate_suffix(output, (*CONLL_SUFFIXES, *SUFFIXES))
+    return ConllOutput(input_file) if output.suffix in CONLL_SUFFIXES else WordTable(output)
+
+
+CONLL: Final = FileFormat(
+    suffixes=CONLL_SUFFIXES,
+    read=read_conll,
+    has_labels=_has_labels,
+    iter_inputs=_iter_inputs,
+    output_format=_output_format,
+)

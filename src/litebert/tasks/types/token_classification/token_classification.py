@@ -1,0 +1,164 @@
+"""The task type `token_classification`: a label for each word, as in named entity recognition."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from torch import Tensor, nn
+
+from litebert.model.losses import NO_LABEL, classification_loss
+from litebert.tasks.encoded import Inputs, LabelledBatch
+from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.metrics.entities import entities, entity_scores
+from litebert.tasks.metrics.evaluation import Evaluation, Part
+from litebert.tasks.task import Task
+from litebert.tasks.types.class_predictions import class_probabilities, num_correct
+from litebert.tasks.types.classification.classification import labels_goal
+from litebert.tasks.types.scoring import measured, no_label_found, overall_and_parts
+from litebert.tasks.types.task_type import (
+    CardEntry,
+    ErrorExample,
+    ExampleReader,
+    InputSettings,
+    Loss,
+    LossSums,
+    Result,
+    Scored,
+    TaskType,
+)
+from litebert.tasks.types.text_examples import logits_of
+from litebert.tasks.types.token_classification.conll import CONLL
+from litebert.tasks.types.token_classification.token_examples import TokenExample, encode_words
+from litebert.tasks.types.token_classification.tokens_in_tables import (
+    OUTSIDE,
+    guess_token_lists,
+    read_token_lists,
+    read_words,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Words that the predicted labels mark as one entity."""
+
+    label: str
+    text: str
+    start: int
+    """Index of its first word."""
+    end: int
+    """Index of the word after its last."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPrediction(Result):
+    """A label for each word of a sentence."""
+
+    labels: tuple[str, ...]
+    entities: tuple[Entity, ...]
+
+    def to_record(self) -> dict[str, Any]:
+        """Labels and entities."""
+        return {
+            "prediction": " ".join(self.labels),
+            "labels": list(self.labels),
+            "entities": [{"label": each.label, "text": each.text} for each in self.entities],
+        }
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Words and entities."""
+        return {"words": len(self.labels), "entities": len(self.entities)}
+
+
+def token_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
+    """Summed cross-entropy at the first token of each word."""
+    logits, labels = logits_of(model, batch.inputs).flatten(0, 1), batch.labels.flatten()
+    return LossSums({"word": classification_loss(logits, labels)}, {"word": num_correct(logits, labels)})
+
+
+def token_logits(model: nn.Module, inputs: Inputs) -> list[np.ndarray]:
+    """Float32 [S, C] for each sequence, including padding."""
+    return list(logits_of(model, inputs).float().cpu().numpy())
+
+
+def _decode(
+    probabilities: np.ndarray, example: TokenExample, labels: Sequence[str], settings: InputSettings
+) -> TokenPrediction:
+    predicted = tuple(labels[index] for index in probabilities.argmax(-1))
+    found = sorted(entities(predicted), key=lambda entity: entity[1])
+    spans = (Entity(name, " ".join(example.words[start:end]), start, end) for name, start, end in found)
+    return TokenPrediction(predicted, tuple(spans))
+
+
+def _evaluate(
+    task: Task, predictions: Sequence[np.ndarray], data: LabelledData, lengths: np.ndarray, settings: InputSettings
+) -> Scored:
+    predicted = [_names(task, each.argmax(-1)) for each in predictions]
+    targets = [_names(task, each.target) for each in data.examples]
+    figures = overall_and_parts(measured(task, predicted, targets), data, lengths)
+    return Scored(Evaluation(**figures, labels=task.labels, by_label=_by_type(predicted, targets)), predicted, targets)
+
+
+def _by_type(predicted: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -> tuple[Part, ...]:
+    """Scores of the entities of each type, as if there were no others."""
+    rows = []
+    for name in sorted({found for labels in targets for found, _, _ in entities(labels)}):
+        own_predicted, own_targets = (
+            [[label if label.partition("-")[2] == name else OUTSIDE for label in labels] for labels in each]
+            for each in (predicted, targets)
+        )
+        count = sum(len(entities(labels)) for labels in own_targets)
+        rows.append(Part(name, count, entity_scores(own_predicted, own_targets)))
+    return tuple(rows)
+
+
+def _errors(task: Task, predictions: Sequence[np.ndarray], data: LabelledData, scored: Scored) -> list[ErrorExample]:
+    """Every sentence with its predictions; the loss is the number of wrong words."""
+    errors = []
+    for example, given, true in zip(data.examples, scored.predicted, scored.targets, strict=True):
+        wrong = sum(one != other for one, other in zip(given, true, strict=True))
+        expected, predicted = _entity_list(example.words, true), _entity_list(example.words, given)
+        errors.append(ErrorExample(" ".join(example.words), expected, predicted, wrong, not wrong))
+    return errors
+
+
+def _names(task: Task, indices: Sequence[int] | np.ndarray) -> list[str]:
+    labels = task.labels or ()
+    return [labels[index] for index in indices]
+
+
+def _entity_list(words: Sequence[str], labels: Sequence[str]) -> str:
+    found = sorted(entities(labels), key=lambda entity: entity[1])
+    return "; ".join(f"{name}: {' '.join(words[start:end])}" for name, start, end in found) or "(none)"
+
+
+TOKEN_CLASSIFICATION: Final = TaskType(
+    name="token_classification",
+    model="ForTokenClassification",
+    head=("classifier",),
+    has_labels=True,
+    metrics=("entity_f1", "entity_precision", "entity_recall", "word_accuracy"),
+    reader=ExampleReader(
+        guess=guess_token_lists,
+        read=read_token_lists,
+        read_inputs=read_words,
+        input_columns=("text",),
+        file_format=CONLL,
+    ),
+    encode=encode_words,
+    loss=Loss(counts=lambda batch: {"word": int((batch.labels != NO_LABEL).sum())}, sums=token_losses),
+    forward=token_logits,
+    predict=class_probabilities,
+    decode=_decode,
+    evaluate=_evaluate,
+    error_examples=_errors,
+    collapse=no_label_found,
+    card=CardEntry(
+        title="An ALBERT token classifier",
+        pipeline_tag="token-classification",
+        method="classify_tokens",
+        argument='[["some", "words"]]',
+        goal=labels_goal,
+    ),
+)

@@ -1,0 +1,183 @@
+"""Fine-tuning of every kind end to end: learns, is evaluated and predicted from the directory it leaves."""
+
+import json
+
+import pytest
+
+from litebert.commands.evaluate.evaluate_labelled import evaluate_labelled, evaluate_official
+from litebert.commands.finetune.finetune import finetune
+from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.errors import ConfigError, DataError
+from litebert.inference.predictor import Predictor
+from litebert.model.config import ModelConfig
+from litebert.model.io.model_directory import save_model
+from litebert.model.models import ForPretraining
+from litebert.settings import read_yaml, write_yaml
+from litebert.tasks.readers.columns import Columns
+from support.benchmark_files import write_cola, write_race
+from support.callbacks import KilledError, killer
+from support.labelled_files import OPINIONS, SUBJECTS
+
+TRAIN = {"duration": "100 steps", "optimizer": "adamw", "learning_rate": 0.01, "evaluate_every": "30 steps"}
+
+
+@pytest.fixture(scope="module")
+def pretrained(tiny_tokenizer, tmp_path_factory):
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    config = ModelConfig(
+        vocab_size=tiny_tokenizer.vocab_size,
+        embedding_size=16,
+        max_position_embeddings=40,
+        initializer_range=0.1,
+        **sizes,
+    )
+    directory = tmp_path_factory.mktemp("pretrained") / "model"
+    return save_model(ForPretraining(config), directory, extra_files=tiny_tokenizer.files())
+
+
+def tuned(pretrained, out, data, *, callbacks=(), **changes):
+    values = {"model": str(pretrained), "data": data, "batch_size": 12, "microbatch_size": 12, "max_length": 40}
+    train = {**TRAIN, "device": "cpu"}
+    run = FinetuneRun.parse({**values, "train": train, **changes}, where="test")
+    return finetune(run, out, callbacks=callbacks)
+
+
+def sentences():
+    """(words, opinion is good) for each subject and opinion."""
+    for subject in SUBJECTS:
+        for name, opinions in OPINIONS.items():
+            for opinion in opinions:
+                yield subject, opinion, name == "good"
+
+
+def write_rows(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_several_labels(pretrained, tmp_path):
+    rows = [
+        {"text": f"{subject} {opinion}", "label": ["film"] * ("film" in subject) + ["good"] * good}
+        for subject, opinion, good in sentences()
+    ]
+    file = write_rows(tmp_path / "rows.jsonl", rows)
+    result = tuned(pretrained, tmp_path / "run", {"train": str(file), "dev": str(file)})
+    assert (result.task_type, result.best["labels"]) == ("multi_label", ["film", "good"])
+    assert result.best["metrics"]["micro_f1"] > 0.9
+    assert evaluate_labelled(result.model, file).metrics == pytest.approx(result.best["metrics"])
+    answers = Predictor.load(result.model).classify_multi_label(["the film was good", "the music was bad"])
+    assert [answer.labels for answer in answers] == [("film", "good"), ()]
+
+
+def test_multiple_choice(pretrained, tmp_path):
+    rows = [
+        {"text": f"{subject} {opinion}", "options": ["praise", "blame"], "label": "A" if good else "B"}
+        for subject, opinion, good in sentences()
+    ]
+    file = write_rows(tmp_path / "rows.jsonl", rows)
+    result = tuned(pretrained, tmp_path / "run", {"train": str(file), "dev": str(file)})
+    assert (result.task_type, result.best["labels"]) == ("multiple_choice", ["A", "B"])
+    assert result.best["metrics"]["accuracy"] > 0.8
+    assert evaluate_labelled(result.model, file).metrics == pytest.approx(result.best["metrics"])
+    choices = Predictor.load(result.model).multiple_choice([(row["text"], None, row["options"]) for row in rows])
+    right = sum(choice.letter == row["label"] for choice, row in zip(choices, rows, strict=True))
+    assert right / len(rows) == pytest.approx(result.best["metrics"]["accuracy"])
+
+
+def test_labels_of_words(pretrained, tmp_path):
+    file = tmp_path / "rows.conll"
+    lines = []
+    for subject, opinion, good in sentences():
+        words = subject.split()
+        lines += [f"{words[0]}\tB-SUBJECT", *(f"{word}\tI-SUBJECT" for word in words[1:])]
+        *verb, last = opinion.split()
+        lines += [*(f"{word}\tO" for word in verb), f"{last}\t{'B-PRAISE' if good else 'B-BLAME'}", ""]
+    file.write_text("\n".join(lines) + "\n")
+    result = tuned(pretrained, tmp_path / "run", {"train": str(file), "dev": str(file)})
+    assert result.task_type == "token_classification"
+    assert result.best["metrics"]["entity_f1"] > 0.9
+    assert evaluate_labelled(result.model, file).metrics == pytest.approx(result.best["metrics"])
+    (tagging,) = Predictor.load(result.model).classify_tokens([["the", "old", "actor", "was", "good"]])
+    assert [(entity.label, entity.text) for entity in tagging.entities] == [
+        ("SUBJECT", "the old actor"),
+        ("PRAISE", "good"),
+    ]
+
+
+def test_a_published_task_by_its_name(pretrained, tmp_path):
+    data = write_cola(tmp_path / "glue")
+    result = tuned(pretrained, tmp_path / "run", {"task": "cola", "directory": str(data)})
+    assert result.best["metric_for_best_model"] == "matthews"
+    assert result.best["metrics"]["matthews"] > 0.8
+    assert evaluate_official(result.model, "cola", data).parts["dev"].metrics == pytest.approx(result.best["metrics"])
+    assert "training data | cola" in (result.model / "README.md").read_text()
+
+
+def test_a_part_that_nothing_reads_is_refused_at_first_and_no_hindrance_in_an_earlier_run(pretrained, tmp_path):
+    """Earlier versions let a run name such files, which it never looked at."""
+    data = {"task": "cola", "directory": str(write_cola(tmp_path)), "files": {"train": "train.tsv"}}
+    unread = {**data, "files": {**data["files"], "test": "mine.tsv", "dev-mismatched": "other.tsv"}}
+    train = {**TRAIN, "duration": "6 steps", "checkpoint_every": "2 steps", "device": "cpu"}
+    with pytest.raises(ConfigError, match="files: train and dev are read, not test; leave it out"):
+        tuned(pretrained, tmp_path / "run", unread)
+    whole = tuned(pretrained, tmp_path / "whole", data, train=train)
+    with pytest.raises(KilledError):
+        tuned(pretrained, tmp_path / "run", data, callbacks=[killer("checkpoint", 4)], train=train)
+    stored = tmp_path / "run" / "settings.yaml"
+    stored.write_text(write_yaml(read_yaml(stored) | {"data": {**read_yaml(stored)["data"], "files": unread["files"]}}))
+    resumed = tuned(pretrained, tmp_path / "run", data, train=train)
+    assert (resumed.steps, resumed.best) == (whole.steps, whole.best)
+    other = {**data, "files": {"train": "dev.tsv"}}
+    with pytest.raises(ConfigError, match=r"other settings \(data\.files\.train\): data\.files\.train was train\.tsv"):
+        tuned(pretrained, tmp_path / "run", other, train=train)
+
+
+def test_race(pretrained, tmp_path):
+    data = write_race(tmp_path / "data")
+    result = tuned(pretrained, tmp_path / "run", {"task": "race", "directory": str(data)}, batch_size=2)
+    assert {part["name"] for part in result.best["by_slice"]} == {"middle", "high"}
+    assert evaluate_official(result.model, "race", data).parts["dev"].metrics == pytest.approx(result.best["metrics"])
+
+
+@pytest.mark.parametrize("kind", ["multi_label", "multiple_choice", "token_classification"])
+def test_a_bad_row_trains_nothing_and_writes_nothing(pretrained, tmp_path, kind):
+    good, bad = {
+        "multi_label": ({"text": "a", "label": ["x"]}, {"text": "a", "label": ["x", "x"]}),
+        "multiple_choice": (
+            {"text": "a", "options": ["x", "y"], "label": 0},
+            {"text": "a", "options": ["x"], "label": 0},
+        ),
+        "token_classification": ({"text": ["a"], "label": ["O"]}, {"text": ["a"], "label": []}),
+    }[kind]
+    file = write_rows(tmp_path / "rows.jsonl", [good, bad])
+    with pytest.raises(DataError, match=r"rows\.jsonl:2: field "):
+        tuned(pretrained, tmp_path / "run", {"train": str(file)})
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"task": "colla", "directory": "x"}, r"data: .*unknown task 'colla' \(did you mean 'cola'\?\)"),
+        ({"task": "ax", "directory": "x"}, "the task ax has no part 'train'; it has diagnostic"),
+        ({"task": "cola", "directory": "x", "dev": "dev-mismatched"}, "the task cola has no part 'dev-mismatched'"),
+        ({"task": "cola"}, r"setting 'data\.directory' is missing"),
+        ({"train": "x", "lable": "y"}, r"unknown setting 'data\.lable'"),
+    ],
+)
+def test_settings_of_the_data_are_checked_with_their_names(pretrained, tmp_path, data, message):
+    with pytest.raises(ConfigError, match=message):
+        tuned(pretrained, tmp_path / "run", data)
+
+
+def test_a_column_of_slices_is_scored_apart(pretrained, tmp_path):
+    rows = [
+        {"text": f"{subject} {opinion}", "label": "good" if good else "bad", "about": subject.split()[-1]}
+        for subject, opinion, good in sentences()
+    ]
+    file = write_rows(tmp_path / "rows.jsonl", rows)
+    train = {**TRAIN, "duration": "1 steps", "device": "cpu"}
+    data = {"train": str(file), "dev": str(file), "slice": "about"}
+    result = tuned(pretrained, tmp_path / "run", data, train=train)
+    assert {part["name"] for part in result.best["by_slice"]} == {subject.split()[-1] for subject in SUBJECTS}
+    assert evaluate_labelled(result.model, file, Columns(slice="about")).by_slice

@@ -1,0 +1,163 @@
+"""Predictions of large files: bounded memory, and resumed where they stopped."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tracemalloc
+
+import pytest
+
+from litebert.commands.predict import input_windows, stream
+from litebert.commands.predict.predict import PredictRun, predict
+from litebert.commands.predict.stream import Window, write_predictions
+from litebert.model.io.model_directory import save_model
+from litebert.model.models import ForSequenceClassification, ForTokenClassification
+from litebert.tasks.output_formats import RowFormat
+from litebert.tasks.readers.tables import iter_tables
+from litebert.tasks.types.regression.regression import Regression
+from support.processes import PYTHONPATH
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from litebert.commands.predict import input_windows, stream
+from litebert.commands.predict.predict import PredictRun, predict
+
+input_windows.ROWS_PER_WINDOW = 4
+write = stream._save_state
+count = 0
+
+def save(path, file, state):
+    global count
+    write(path, file, state)
+    count += 1
+    if count == 2:
+        file.write(b"half a line")
+        file.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+stream._save_state = save
+predict(PredictRun(model=Path(sys.argv[1]), input=Path(sys.argv[2]), output=Path(sys.argv[3])))
+"""
+
+
+@pytest.fixture(scope="module")
+def classifier(tiny_tokenizer, small_config, tmp_path_factory):
+    model = ForSequenceClassification(small_config, num_labels=2)
+    directory = tmp_path_factory.mktemp("models") / "classifier"
+    return save_model(model, directory, labels=("bad", "good"), extra_files=tiny_tokenizer.files())
+
+
+@pytest.fixture(scope="module")
+def tagger(tiny_tokenizer, small_config, tmp_path_factory):
+    model = ForTokenClassification(small_config, num_labels=3)
+    directory = tmp_path_factory.mktemp("models") / "tagger"
+    return save_model(model, directory, labels=("O", "B-X", "I-X"), extra_files=tiny_tokenizer.files())
+
+
+def write_input(directory, suffix, rows=15):
+    path = directory / f"in{suffix}"
+    if suffix == ".conll":
+        path.write_text("-DOCSTART- O\n\n" + "\n".join(f"the O\nfilm{n % 3} O\n" for n in range(rows)))
+    elif suffix == ".txt":
+        path.write_text("".join(f"the film was good {n}\n" for n in range(rows)))
+    else:
+        path.write_text("text,n\n" + "".join(f"the film was {'good ' * (n % 4)},{n}\n" for n in range(rows)))
+    return path
+
+
+@pytest.mark.parametrize(("suffix", "output"), [(".csv", "out.csv"), (".conll", "out.conll")])
+def test_predict_killed_by_a_signal_resumes_to_the_same_bytes(
+    classifier, tagger, tmp_path, monkeypatch, caplog, suffix, output
+):
+    monkeypatch.setattr(input_windows, "ROWS_PER_WINDOW", 4)
+    model, source = tagger if suffix == ".conll" else classifier, write_input(tmp_path, suffix)
+    whole, resumed = tmp_path / "whole" / output, tmp_path / "resumed" / output
+    predict(PredictRun(model=model, input=source, output=whole))
+    arguments = [sys.executable, "-c", KILLED, str(model), str(source), str(resumed)]
+    killed = subprocess.run(arguments, env={**os.environ, "PYTHONPATH": PYTHONPATH}, capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert not resumed.exists()
+    with caplog.at_level("INFO", "litebert"):
+        result = predict(PredictRun(model=model, input=source, output=resumed))
+    assert "resuming after 8 rows" in caplog.text
+    assert result.predictions == 15
+    assert resumed.read_bytes() == whole.read_bytes()
+    assert [path.name for path in resumed.parent.iterdir()] == [output]
+
+
+class InterruptedRunError(BaseException):
+    """The process ends here."""
+
+
+def interrupt(run, monkeypatch):
+    """Predict, but end after two windows."""
+    save, saved = stream._save_state, []
+
+    def save_and_end(*arguments):
+        save(*arguments)
+        saved.append(arguments)
+        if len(saved) == 2:
+            raise InterruptedRunError
+
+    with monkeypatch.context() as patch, pytest.raises(InterruptedRunError):
+        patch.setattr(stream, "_save_state", save_and_end)
+        predict(run)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "output"),
+    [(".csv", "out.tsv"), (".txt", "out.jsonl"), (".conll", "out.csv"), (".conll", "out.jsonl")],
+)
+def test_interrupted_predict_resumes_to_the_same_bytes_in_every_format(
+    classifier, tagger, tmp_path, monkeypatch, suffix, output
+):
+    monkeypatch.setattr(input_windows, "ROWS_PER_WINDOW", 4)
+    model, source = tagger if suffix == ".conll" else classifier, write_input(tmp_path, suffix)
+    runs = [PredictRun(model=model, input=source, output=tmp_path / name / output) for name in ("whole", "resumed")]
+    first = predict(runs[0])
+    interrupt(runs[1], monkeypatch)
+    second = predict(runs[1])
+    assert runs[1].output.read_bytes() == runs[0].output.read_bytes()
+    assert (second.predictions, second.counts) == (first.predictions, first.counts)
+
+
+def test_interrupted_predict_starts_again_if_the_input_has_changed(classifier, tmp_path, monkeypatch):
+    monkeypatch.setattr(input_windows, "ROWS_PER_WINDOW", 4)
+    source = write_input(tmp_path, ".csv")
+    run = PredictRun(model=classifier, input=source, output=tmp_path / "out.jsonl")
+    interrupt(run, monkeypatch)
+    source.write_text(source.read_text().replace("film", "music"))
+    predict(run)
+    lines = [json.loads(line) for line in run.output.read_text().splitlines()]
+    assert len(lines) == 15
+    assert all("music" in line["text"] for line in lines)
+
+
+def peak_memory(rows, directory):
+    """Peak bytes of Python objects while `rows` rows are read and written."""
+    source, output = directory / f"{rows}.csv", directory / f"{rows}.jsonl"
+    source.write_text("text\n" + ("x" * 500 + "\n") * rows)
+
+    def windows(skip):
+        for table in iter_tables(source, rows_per_table=50, skip_rows=skip):
+            yield Window(table.rows, table.texts("text"))
+
+    tracemalloc.start()
+    try:
+        written = write_predictions(
+            output, RowFormat(source, output), windows, lambda texts: [Regression(1.0)] * len(texts), fingerprint=""
+        )
+        return tracemalloc.get_traced_memory()[1], written.rows
+    finally:
+        tracemalloc.stop()
+
+
+def test_write_predictions_memory_does_not_grow_with_the_file(tmp_path):
+    peak_memory(100, tmp_path)
+    small, _ = peak_memory(3000, tmp_path)
+    large, rows = peak_memory(12_000, tmp_path)
+    assert rows == 12_000
+    assert large < 1.1 * small

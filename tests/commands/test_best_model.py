@@ -1,0 +1,114 @@
+"""The best model of a training run."""
+
+import json
+import math
+
+import pytest
+import torch
+from litebert.training.monitoring.events import Evaluated
+
+from litebert.commands.best_model import BestModel, evaluation_file
+from litebert.commands.pretrain.pretrain import pretrain
+from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.errors import ConfigError
+from litebert.model.config import ModelConfig
+from litebert.model.io.model_directory import load_model, save_model
+from litebert.model.models import ForPretraining
+from litebert.training.distributed.context import DistributedContext
+from litebert.training.loop.duration import TrainingProgress
+from support.pretrain_runs import ONE_BLOCK
+
+CONFIG = ModelConfig(
+    hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32, embedding_size=8, vocab_size=60
+)
+
+
+def best_model(directory, values, *, metric="mlm_accuracy"):
+    measured = iter(values)
+
+    def save(model, record):
+        save_model(model, directory, extra_files=evaluation_file(record))
+
+    return BestModel(
+        lambda model: {"metrics": {metric: next(measured)}},
+        metric=metric,
+        directory=directory,
+        world=DistributedContext(0, 1, torch.device("cpu")),
+        save=save,
+    )
+
+
+def evaluate(best, model, step):
+    """An evaluation in training, and its event."""
+    values = best.evaluate(model)
+    best(Evaluated(TrainingProgress(step=step), values))
+    return values
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "expected"),
+    [
+        ("mlm_accuracy", [0.1, 0.3, 0.2], 0.3),
+        ("sop_accuracy", [0.6, 0.5, 0.6], 0.6),
+        ("nsp_accuracy", [0.5], 0.5),
+        ("mlm_loss", [5.0, 4.0, math.nan, 4.5], 4.0),
+        ("loss", [math.nan, 7.0], 7.0),
+    ],
+)
+def test_best_model_saves_the_best_of_all_evaluations(tmp_path, metric, values, expected):
+    best = best_model(tmp_path / "best", values, metric=metric)
+    for step, value in enumerate(values):
+        model = ForPretraining(CONFIG)
+        torch.nn.init.constant_(model.sop.bias, 0.0 if math.isnan(value) else value)
+        assert evaluate(best, model, step)[metric] is value
+    saved = best.saved()
+    assert saved == {"step": values.index(expected), "metric_for_best_model": metric, "metrics": {metric: expected}}
+    assert load_model(tmp_path / "best").sop.bias[0].item() == pytest.approx(expected)
+
+
+def test_best_model_of_a_resumed_run_continues_with_its_best(tmp_path):
+    evaluate(best_model(tmp_path / "best", [0.3]), ForPretraining(CONFIG), 1)
+    resumed = best_model(tmp_path / "best", [0.2])
+    evaluate(resumed, ForPretraining(CONFIG), 2)
+    assert resumed.saved()["step"] == 1
+
+
+def test_pretrain_exports_the_best_model_and_keeps_the_last(corpus_directory, tmp_path):
+    """A rate that ruins what the first steps learned: the model of an early evaluation is the better one."""
+    more = [
+        "metric_for_best_model=mlm_loss",
+        "train.duration=6 steps",
+        "train.evaluate_every=1 steps",
+        "train.learning_rate=3",
+    ]
+    out = tmp_path / "run"
+    result = pretrain(
+        load_pretrain_config("quickstart", [*ONE_BLOCK, *more, "train.warmup=0.9"], corpus=corpus_directory), out
+    )
+    records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    losses = [record["evaluation/mlm_loss"] for record in records if "evaluation/mlm_loss" in record]
+    assert result.end is not None
+    assert min(losses) < losses[-1], "the last one is not the best"
+    assert result.end.mlm_loss == pytest.approx(min(losses), rel=0.01)
+    exported, last = load_model(out / "model").state_dict(), load_model(out / "last").state_dict()
+    assert not torch.equal(exported["mlm.bias"], last["mlm.bias"])
+    assert not (out / "best").exists()
+    card = (out / "model" / "README.md").read_text()
+    assert f"| the best by mlm_loss on the validation split, of {len(losses)} evaluations: these scores are" in card
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            ["metric_for_best_model=mlm_accuracy", "max_eval_examples=0"],
+            "needs evaluations",
+        ),
+        (["metric_for_best_model=nsp_accuracy"], "add nsp to eval_pair_objectives"),
+        (["metric_for_best_model=sop_accuracy", "sampling.pairing=none"], "add sop to eval_pair_objectives"),
+        (["metric_for_best_model=beauty"], "metric_for_best_model"),
+    ],
+)
+def test_pretrain_rejects_a_metric_that_is_not_measured(corpus_directory, settings, message):
+    with pytest.raises(ConfigError, match=message):
+        load_pretrain_config("quickstart", [*ONE_BLOCK, *settings], corpus=corpus_directory)

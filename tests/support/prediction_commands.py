@@ -1,0 +1,34 @@
+"""Commands on fine-tuned models, called with few arguments."""
+
+from dataclasses import asdict
+
+from litebert.commands.ensemble.ensemble import EnsembleRun, ensemble
+from litebert.commands.finetune.data_arguments import ColumnArguments
+from litebert.commands.glue_submission import GlueSubmissionRun, glue_submission
+from litebert.commands.predict.predict import PredictRun, predict
+
+
+def run_ensemble(members, data, columns=None, *, split=None, **options):
+    """An ensemble on a file, or with a `BenchmarkSplit` on the directory of a benchmark."""
+    if columns is not None:
+        options["columns"] = ColumnArguments(**{k: v for k, v in asdict(columns).items() if k != "group"})
+    if split is None:
+        return ensemble(EnsembleRun(members=tuple(members), data=data, **options))
+    file = {"split_file": f"{split.split}={split.file}"} if split.file else {"split": split.split}
+    return ensemble(EnsembleRun(members=tuple(members), task=split.task, task_dir=data, **file, **options))
+
+
+def run_predict(model, source, output, **options):
+    return predict(PredictRun(model=model, input=source, output=output, **options))
+
+
+def predict_split(model, split, directory, output):
+    return run_predict(model, directory, output, task=split.task, split=split.split)
+
+
+def run_submission(models, directory, out, *, files=(), own=()):
+    """A submission of models by task and of existing files."""
+    predictions = [f"{task}={path}" for task, paths in models.items() for path in paths]
+    split_file = tuple(f"{each.task}.{each.split}={each.file}" for each in own)
+    run = GlueSubmissionRun(task_dir=directory, out=out, split_file=split_file)
+    return glue_submission([*predictions, *map(str, files)], run)

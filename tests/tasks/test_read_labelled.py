@@ -1,0 +1,43 @@
+"""Formats of labelled files, and tasks made of them."""
+
+from pathlib import Path
+
+import pytest
+
+from litebert.errors import ConfigError
+from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.read_labelled import read_labelled, task_for
+from litebert.tasks.types.task_type import ReadOptions
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "task_type"),
+    [
+        ("x.csv", "text,label\na,b\nc,d\n", "classification"),
+        ("x.tsv", "text\tlabel\na\t0.5\n", "regression"),
+        ("x.jsonl", '{"text": "a", "label": ["x"]}\n{"text": "b", "label": ["y"]}\n', "multi_label"),
+        ("x.conll", "a O\n", "token_classification"),
+        ("x.bio", "a O\n", "token_classification"),
+    ],
+)
+def test_read_labelled_reads_every_format(tmp_path, name, content, task_type):
+    (tmp_path / name).write_text(content)
+    assert read_labelled(tmp_path / name).task_type == task_type
+
+
+def test_read_labelled_rejects_another_task_type_for_json(tmp_path):
+    with pytest.raises(ConfigError, match=r"a \.json file has extractive_qa .*, not token_classification; remove"):
+        read_labelled(tmp_path / "x.json", options=ReadOptions(task_type="token_classification"))
+
+
+def test_task_for_selects_by_the_first_metric():
+    data = LabelledData(Path("x"), "classification", (), ("n", "p", "u"), "")
+    task = task_for(data, ("a", "b"), "y", ["macro_f1", "accuracy"])
+    assert (task.metric_for_best_model, task.text, task.label) == ("macro_f1", ("a", "b"), "y")
+    assert task_for(data, ("a", None), "y").metrics == ("accuracy",)
+
+
+def test_task_for_rejects_a_metric_of_another_task_type():
+    data = LabelledData(Path("x"), "classification", (), ("n", "p"), "")
+    with pytest.raises(ConfigError, match="'pearson' does not apply to this task type; use accuracy, f1"):
+        task_for(data, ("a", None), "y", ["pearson"])

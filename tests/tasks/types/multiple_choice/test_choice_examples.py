@@ -1,0 +1,70 @@
+"""Encoding of questions with options."""
+
+import numpy as np
+import pytest
+
+from litebert.tasks.types.multiple_choice.choice_examples import (
+    MAX_ANSWER_LENGTH,
+    ChoiceExample,
+    encode_choices,
+    fill_blank,
+)
+from litebert.tasks.types.task_type import InputSettings
+
+
+@pytest.mark.parametrize(
+    ("question", "option", "text"),
+    [
+        ("Ann is _ today.", "ill", "Ann is ill today."),
+        ("_ and _?", "x", "x and x?"),
+        ("Who is it?", "Ann", "Who is it? Ann"),
+        (None, "Ann", "Ann"),
+        ("", "Ann", "Ann"),
+    ],
+)
+def test_fill_blank_puts_the_option_into_the_blank_or_after_the_question(question, option, text):
+    assert fill_blank(question, option) == text
+
+
+def test_encode_choices_has_the_text_as_first_segment(tiny_tokenizer):
+    example = ChoiceExample(text="the film was good", question="the film was _", options=("good", "awful"), target=0)
+    encoded = encode_choices([example], tiny_tokenizer, InputSettings(max_length=64))
+    for option, feature in zip(example.options, encoded.features[0], strict=True):
+        expected = tiny_tokenizer.encode_pair(example.text, f"the film was {option}", max_length=64)
+        assert feature.input_ids.tolist() == expected.input_ids
+        assert feature.token_type_ids.tolist() == expected.token_type_ids
+
+
+def test_encode_choices_truncates_answer_and_text(tiny_tokenizer):
+    text, question, option = "the film was good " * 60, "this story felt dull " * 60, "is awful"
+    (features,) = encode_choices(
+        [ChoiceExample(text=text, question=question, options=(option, "x"), target=0)],
+        tiny_tokenizer,
+        InputSettings(max_length=200),
+    ).features
+    answer = tiny_tokenizer.encode(f"{question} {option}")[-MAX_ANSWER_LENGTH:]
+    expected_text = tiny_tokenizer.encode(text)[: 200 - 3 - MAX_ANSWER_LENGTH]
+    special = (tiny_tokenizer.cls_id, tiny_tokenizer.sep_id)
+    assert features[0].input_ids.tolist() == [special[0], *expected_text, special[1], *answer, special[1]]
+    assert features[0].token_type_ids.sum() == MAX_ANSWER_LENGTH + 1
+
+
+def test_choices_batch_has_a_sequence_for_each_option(tiny_tokenizer):
+    examples = [
+        ChoiceExample(text="the film", question=None, options=("good", "a bad one", "x"), target=n) for n in (2, 0)
+    ]
+    encoded = encode_choices(examples, tiny_tokenizer, InputSettings(max_length=32))
+    batch = encoded.batch(np.array([1, 0]))
+    assert batch.inputs.input_ids.shape[:2] == (2, 3)
+    assert batch.labels.tolist() == [0, 2]
+    assert batch.num_tokens == int(batch.inputs.attention_mask.sum())
+    assert (len(encoded), encoded.num_examples) == (2, 2)
+    assert encoded.lengths.tolist() == [3 * max(len(one.input_ids) for one in each) for each in encoded.features]
+
+
+def test_choices_fingerprint_depends_on_ids_and_targets(tiny_tokenizer):
+    def fingerprint(text, target):
+        example = ChoiceExample(text=text, question=None, options=("good", "bad"), target=target)
+        return encode_choices([example], tiny_tokenizer, InputSettings(max_length=32)).fingerprint
+
+    assert len({fingerprint("the film", 0), fingerprint("the film", 1), fingerprint("the music", 0)}) == 3

@@ -1,0 +1,88 @@
+"""Detection of collapsed runs."""
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from litebert.tasks.types.class_predictions import matthews_of_confusion
+from litebert.tasks.types.registry import get_task_type, task_types
+
+
+def classes(*rows):
+    return {
+        "labels": ["bad", "good", "middling"][: len(rows)],
+        "confusion_matrix": [list(row) for row in rows],
+        "examples": sum(map(sum, rows)),
+        "metrics": {},
+    }
+
+
+def scores(pearson, examples=400):
+    return {"metrics": {"pearson": pearson, "spearman": pearson - 0.01}, "examples": examples}
+
+
+def labels(*figures):
+    return {"by_label": [{"metrics": {"f1": figure}} for figure in figures]}
+
+
+def questions(figure):
+    return {"metrics": {"answer_f1": figure, "exact_match": 0.0}, "by_slice": []}
+
+
+def perhaps(answered):
+    """Half of the questions have no answer, which the model always says."""
+    return {
+        "metrics": {"answer_f1": 50.0, "exact_match": 50.0, "no_answer_threshold": 3.0},
+        "by_slice": [
+            {"name": "with an answer", "metrics": {"answer_f1": answered, "exact_match": 0.0}},
+            {"name": "without an answer", "metrics": {"answer_f1": 100.0, "exact_match": 100.0}},
+        ],
+    }
+
+
+CASES = {
+    "classification": (classes((0, 40), (0, 60)), "predicts 'good' for every example", classes((30, 10), (10, 50))),
+    "multiple_choice": (
+        classes((25, 25), (24, 26)),
+        r"at chance level \(Matthews correlation 0.020, chance reaches 0.200",
+        classes((40, 10, 5), (5, 40, 5), (9, 1, 30)),
+    ),
+    "regression": (scores(0.0), r"at chance level \(pearson 0.000, chance reaches 0.100\)", scores(0.5)),
+    "multi_label": (labels(0.0, 0.0), "predicts no label correctly", labels(0.0, 0.1)),
+    "token_classification": (labels(0.0), "predicts no label correctly", labels(0.3)),
+    "extractive_qa": (questions(0.4), r"finds no answer \(0.40 %", questions(8.0)),
+    "extractive_qa_no_answer": (perhaps(0.0), r"finds no answer \(0.00 %", perhaps(12.0)),
+}
+
+
+def test_every_task_type_has_a_collapse_case():
+    assert set(CASES) == {each.name for each in task_types()}
+
+
+@pytest.mark.parametrize(("name", "collapsed", "message", "learned"), [(name, *case) for name, case in CASES.items()])
+def test_collapse_is_detected_for_every_task_type(name, collapsed, message, learned):
+    collapse = get_task_type(name).collapse
+    assert collapse(learned) is None
+    reason = collapse(collapsed)
+    assert reason is not None
+    assert re.search(message, reason)
+
+
+def test_collapse_is_not_detected_for_a_rare_label():
+    """95 % of the rows are bad, and the accuracy is below that; the model still knows good ones."""
+    assert get_task_type("classification").collapse(classes((920, 30), (25, 25))) is None
+
+
+COUNTS = st.lists(st.integers(0, 50), min_size=9, max_size=9).map(lambda flat: [flat[:3], flat[3:6], flat[6:]])
+
+
+@given(COUNTS)
+def test_matthews_of_confusion_equals_scikit_learn(confusion):
+    metrics = pytest.importorskip("sklearn.metrics")
+    pairs = [(t, p) for t, row in enumerate(confusion) for p, count in enumerate(row) for _ in range(count)]
+    if len({t for t, _ in pairs}) > 1:
+        expected = metrics.matthews_corrcoef(*zip(*pairs, strict=True))
+        assert math.isclose(matthews_of_confusion(confusion), expected, abs_tol=1e-9)

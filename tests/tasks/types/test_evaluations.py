@@ -1,0 +1,102 @@
+"""Predictions of every task type scored on examples that can be counted by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from litebert.tasks.labelled_data import Example, LabelledData
+from litebert.tasks.task import Task
+from litebert.tasks.types.class_predictions import softmax
+from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
+from litebert.tasks.types.registry import get_task_type
+from litebert.tasks.types.task_type import InputSettings
+from litebert.tasks.types.token_classification.token_examples import TokenExample
+
+
+def evaluated(name, examples, labels, outputs):
+    """The evaluation and the error examples of model outputs."""
+    task_type, data = get_task_type(name), LabelledData(Path("x"), name, tuple(examples), labels, "")
+    metrics = task_type.metrics
+    task = Task(
+        task_type=name, text=("t",), label="y", labels=labels, metrics=metrics, metric_for_best_model=metrics[0]
+    )
+    settings = InputSettings()
+    predictions = [task_type.predict(np.array(each, np.float32), settings, np.float32) for each in outputs]
+    lengths = np.arange(1, len(examples) + 1)
+    scored = task_type.evaluate(task, predictions, data, lengths, settings)
+    return scored.evaluation, task_type.error_examples(task, predictions, data, scored)
+
+
+def test_classification_evaluation_has_metrics_interval_confusion_and_slices():
+    targets, slices = (0, 1, 0, 0), ("a", "a", "b", None)
+    examples = [Example(text="x", target=y, slice=s) for y, s in zip(targets, slices, strict=True)]
+    logits = [[2.0, 1], [0, 1], [0, 1], [3, 0]]
+    evaluation, errors = evaluated("classification", examples, ("n", "p"), logits)
+    assert evaluation.metrics == {"accuracy": 0.75}
+    assert evaluation.confusion_matrix == [[2, 1], [0, 1]]
+    assert evaluation.accuracy_interval[0] < 0.75 < evaluation.accuracy_interval[1]
+    assert {part.name: (part.examples, part.metrics["accuracy"]) for part in evaluation.by_slice} == {
+        "a": (2, 1.0),
+        "b": (1, 0.0),
+    }
+    assert sum(part.examples for part in evaluation.by_length) == 4
+    assert sum(one.examples for one in evaluation.calibration.bins) == 4
+    assert [error.is_correct for error in errors] == [True, True, False, True]
+    assert errors[2].loss == pytest.approx(-np.log(1 / (1 + np.e)))
+    assert (errors[2].expected, errors[2].predicted) == ("n (0.269)", "p (0.731)")
+    lines = evaluation.to_text().splitlines()
+    assert lines[0].startswith("accuracy 0.7500 on 4 examples (accuracy, 95 % interval: ")
+    assert lines[1:] == ["     accuracy  examples", "  a    1.0000         2", "  b    0.0000         1"]
+
+
+def test_multiple_choice_evaluation_names_options_by_letters():
+    examples = [ChoiceExample(text="t", question="q", options=("x", "y"), target=n, slice="high") for n in (0, 1)]
+    evaluation, errors = evaluated("multiple_choice", examples, None, [[1, 0], [1, 0]])
+    assert (evaluation.metrics, evaluation.labels) == ({"accuracy": 0.5}, ("A", "B"))
+    assert errors[1].text == "t\nq\nA. x\nB. y"
+
+
+def test_regression_evaluation_has_correlations_only():
+    examples = [Example(text="a", text_pair="b", target=score) for score in (1.0, 2.0, 4.0)]
+    evaluation, errors = evaluated("regression", examples, None, [[1.0], [2.0], [3.0]])
+    assert set(evaluation.metrics) == {"pearson", "spearman"}
+    assert (evaluation.accuracy_interval, evaluation.confusion_matrix, evaluation.labels) == (None, None, None)
+    assert evaluation.to_text() == "pearson 0.9820, spearman 1.0000 on 3 examples"
+    assert [error.loss for error in errors] == [0, 0, 1]
+    assert errors[2].text == "a\nb"
+
+
+def test_multi_label_evaluation_is_overall_and_by_label():
+    examples = [Example(text="a", target=(1.0, 0.0)), Example(text="b", target=(1.0, 1.0))]
+    evaluation, errors = evaluated("multi_label", examples, ("x", "y"), [[2, -1], [3, -2]])
+    assert evaluation.metrics["micro_f1"] == pytest.approx(4 / 5)
+    assert [(part.name, part.examples, part.metrics["f1"]) for part in evaluation.by_label] == [
+        ("x", 2, 1),
+        ("y", 1, 0),
+    ]
+    assert (errors[1].expected, errors[1].predicted, errors[1].is_correct) == ("x, y", "x", False)
+    assert errors[1].loss == pytest.approx(np.log1p(np.exp(-3)) + np.log1p(np.exp(2)))
+
+
+def test_token_classification_evaluation_is_by_entities_and_their_types():
+    labels = ("O", "B-X", "B-Y")
+    examples = [TokenExample(words=("the", "film"), target=(0, 1)), TokenExample(words=("music",), target=(2,))]
+    outputs = [[[9, 0, 0], [0, 9, 0]], [[9, 0, 0]]]
+    evaluation, errors = evaluated("token_classification", examples, labels, outputs)
+    assert evaluation.metrics == {
+        "entity_f1": pytest.approx(2 / 3),
+        "entity_precision": 1.0,
+        "entity_recall": 0.5,
+        "word_accuracy": pytest.approx(2 / 3),
+    }
+    assert [(part.name, part.examples, part.metrics["entity_f1"]) for part in evaluation.by_label] == [
+        ("X", 1, 1.0),
+        ("Y", 1, 0.0),
+    ]
+    assert (errors[1].text, errors[1].expected, errors[1].predicted) == ("music", "Y: music", "(none)")
+    assert [error.loss for error in errors] == [0, 1]
+
+
+def test_softmax_of_large_logits_does_not_overflow():
+    np.testing.assert_allclose(softmax(np.array([[1000.0, 1000.0], [0.0, -1000.0]])), [[0.5, 0.5], [1, 0]])
