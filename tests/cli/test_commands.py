@@ -103,7 +103,7 @@ def test_help_and_info_do_not_import_torch(words):
 @pytest.mark.parametrize(
     ("recipe", "override", "message"),
     [
-        ("tiny", "train.lr=1", "did you mean 'learning_rate'?"),
+        ("tiny", "train.lr=1", "did you mean 'train.learning_rate'?"),
         ("tiny", "train.learning_rate=fast", "train.learning_rate: "),
         ("tiny", "model.preset=albert-base", "did you mean "),
         ("tiny", "model.num_attention_heads=3", "num_attention_heads"),

@@ -24,7 +24,7 @@ PAPER = {
 RECIPE_NAMES = {
     "pretrain": {"quickstart", "tiny", "small", "base", "gpu-hour", "gpu-day", *PAPER},
     "finetune": {
-        *("quickstart", "classification", "cola", "sst-2", "mrpc", "sts-b", "qqp", "mnli", "qnli", "rte", "wnli"),
+        *("quickstart", "default", "cola", "sst-2", "mrpc", "sts-b", "qqp", "mnli", "qnli", "rte", "wnli"),
         *("squad-v1.1", "squad-v2.0", "race", "race-v2"),
     },
 }
@@ -131,7 +131,7 @@ def test_unknown_recipe_suggests_a_known_one():
 
 def test_recipe_of_another_command_is_unknown():
     with pytest.raises(ConfigError, match="no such recipe"):
-        load_recipe("classification", command="pretrain")
+        load_recipe("default", command="pretrain")
 
 
 def test_model_settings_override_the_preset():

@@ -2,12 +2,14 @@
 
 import json
 import shlex
+from dataclasses import replace
 
 import pytest
 
 from litebert.cli.main import main
 from litebert.commands.sweep.sweep import sweep
 from litebert.errors import CheckpointError, ConfigError, DivergedError, StoppedBySignalError
+from litebert.tasks.types.registry import get_task_type
 from litebert.training.checkpointing.run_lock import locked
 from support.callbacks import HookRecorder
 from support.sweeps import table
@@ -109,10 +111,11 @@ def test_unexpected_error_in_a_trial_is_recorded_and_stops_no_other(planned, tmp
 
 
 def test_collapsed_trial_is_named_and_counts_unless_it_is_replaced(planned, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "litebert.commands.sweep.trial_results.collapse",
-        lambda kind, best: "answers 'bad' to everything" if best["metrics"]["accuracy"] == first else None,
+    collapsing = replace(
+        get_task_type("classification"),
+        collapse=lambda best: "answers 'bad' to everything" if best["metrics"]["accuracy"] == first else None,
     )
+    monkeypatch.setattr("litebert.commands.sweep.trial_results.get_task_type", lambda name: collapsing)
     first = None
     plain = sweep(planned({"seed": [0, 1]}), tmp_path / "out")
     first = plain.trials[0].metrics["accuracy"]

@@ -40,7 +40,7 @@ def test_wrong_grid_is_rejected(words, message):
 
 
 def test_seeds_are_short_for_a_grid():
-    assert load_sweep_config("classification", given=GIVEN, seeds=3, retry_collapsed=1).grid == {"seed": (0, 1, 2)}
+    assert load_sweep_config("default", given=GIVEN, seeds=3, retry_collapsed=1).grid == {"seed": (0, 1, 2)}
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ def test_seeds_are_short_for_a_grid():
 )
 def test_sweep_without_a_valid_grid_is_rejected(values, message):
     with pytest.raises(ConfigError, match=message):
-        load_sweep_config("classification", given=GIVEN, **values)
+        load_sweep_config("default", given=GIVEN, **values)
 
 
 def test_sweep_settings_round_trip():
-    run = load_sweep_config("classification", given=GIVEN, grid=["train.learning_rate=1e-5,2e-5", "seed=0..1"])
+    run = load_sweep_config("default", given=GIVEN, grid=["train.learning_rate=1e-5,2e-5", "seed=0..1"])
     assert SweepRun.parse(run.to_dict(), where="test") == run
