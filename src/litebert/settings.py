@@ -20,7 +20,17 @@ Precision = Literal["fp32", "bf16", "fp16"]
 """Arithmetic of matrix products; `bf16` and `fp16` are mixed precision with weights in fp32."""
 
 
-class Settings(BaseModel):
+class _SettingsMeta(type(BaseModel)):
+    """Makes `SomeSettings(field=value)` raise a ConfigError in one sentence, as `parse` does."""
+
+    def __call__(cls: Any, *arguments: Any, **values: Any) -> Any:
+        try:
+            return super().__call__(*arguments, **values)
+        except ValidationError as error:
+            raise ConfigError(_sentence(cls, error)) from None
+
+
+class Settings(BaseModel, metaclass=_SettingsMeta):
     """Base of every settings class: frozen, no unknown keys, each field documented by the string below it."""
 
     model_config = ConfigDict(
@@ -33,7 +43,7 @@ class Settings(BaseModel):
         try:
             return cls.model_validate(dict(values))
         except ValidationError as error:
-            raise ConfigError(f"{where}: " + "; ".join(_explain(cls, problem) for problem in error.errors())) from None
+            raise ConfigError(f"{where}: {_sentence(cls, error)}") from None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON or YAML; `parse` gives the same settings back."""
@@ -137,6 +147,10 @@ def _set(values: dict[str, Any], path: list[str], value: Any) -> None:
         raise ConfigError(f"{'.'.join(path)}: {key} is a single value, it has no setting {rest[0]!r}")
     values[key] = dict(inner)
     _set(values[key], rest, value)
+
+
+def _sentence(cls: type[BaseModel], error: ValidationError) -> str:
+    return "; ".join(_explain(cls, problem) for problem in error.errors())
 
 
 def _explain(cls: type[BaseModel], problem: Any) -> str:

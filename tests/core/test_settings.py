@@ -82,6 +82,13 @@ def test_settings_that_do_not_say_which_they_are_of_several_are_refused_in_words
         Line.parse({"line": {"by": 2}}, where="test")
 
 
+def test_settings_constructor_raises_a_config_error_in_one_sentence():
+    with pytest.raises(ConfigError, match=r"^learning_rate: Input should be greater than 0 \(found -1\)$"):
+        Inner(learning_rate=-1)
+    with pytest.raises(ConfigError, match=r"^unknown setting 'learning_rat'; did you mean 'learning_rate'\?$"):
+        Inner(learning_rat=1)
+
+
 def test_settings_are_frozen():
     with pytest.raises(ValueError, match="frozen"):
         Outer(name="x").name = "y"
