@@ -31,7 +31,7 @@ def test_build_corpus_can_have_a_validation_split_only(tmp_path, tokenizer, docu
 
 @pytest.mark.parametrize(
     ("text", "script"),
-    [("我们今天去公园散步。", "Cjk"), ("Мама мыла раму.", "Cyrillic"), ("Bado \U0001f600.", "Latin")],
+    [("我们今天去公园散步。", "Han"), ("Мама мыла раму.", "Cyrillic"), ("Bado \U0001f600.", "Latin")],
 )
 def test_build_corpus_warns_of_unknown_tokens_and_names_the_script(tmp_path, tokenizer, caplog, text, script):
     with caplog.at_level(logging.WARNING):
