@@ -132,12 +132,12 @@ if __name__ == "__main__":
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    verbs = parser.add_subparsers(required=True)
-    for verb in (speed, memory):
-        command = verbs.add_parser(verb.__name__, help=verb.__doc__)
+    subparsers = parser.add_subparsers(required=True)
+    for function in (speed, memory):
+        command = subparsers.add_parser(function.__name__, help=function.__doc__)
         command.add_argument("tokenizer")
-        command.set_defaults(run=verb)
-        if verb is speed:
+        command.set_defaults(run=function)
+        if function is speed:
             command.add_argument("texts", nargs="+")
         else:
             command.add_argument("--gigabytes", type=float, default=2)

@@ -2,8 +2,8 @@
 
 python benchmarks/data_examples.py CORPUS [MORE_CORPORA...]      further corpora are mixed in, with weight 0.3 each
 
-What is drawn is checked first. The text a second is for comparison with the original script, which draws its examples
-while it builds its files: see ORIGINAL.
+The examples are checked first. Bytes of text per second are for comparison with `create_pretraining_data.py` of
+google-research/albert, which draws its examples while it builds its files: see GOOGLE.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ STEPS, ROUNDS = 5, 3
 BATCH_SIZE, MICROBATCH_SIZE = 256, 32
 TARGETS = {128: 2000, 512: 800}
 """Length → examples per second and core at which a GPU never waits."""
-ORIGINAL = 0.28
+GOOGLE = 0.28
 """MB of text a second that create_pretraining_data.py turns into examples, once; its recipe does so 40 times. Source:
 google-research/albert at commit b772393 with TensorFlow 1.15, measured on one core with `--dupe_factor=1`."""
 SAMPLE = 100_000
@@ -37,7 +37,7 @@ WAYS = {
     "packed": {"packing": True},
     "packed spans": {"packing": True, "preset": "spanbert"},
     "next sentences": {"pairing": "nsp"},
-    "the original's": {"preset": "google"},
+    "preset google": {"preset": "google"},
 }
 
 
@@ -106,7 +106,7 @@ def measure(corpora: Sequence[Corpus], settings: SamplingSettings, *, token_byte
         rates.append(sum(batch.num_examples for batch in drawn) / (time.process_time() - began))
     tokens, places = sum(batch.num_tokens for batch in drawn), sum(batch.input_ids.numel() for batch in drawn)
     megabytes = max(rates) * tokens / sum(batch.num_examples for batch in drawn) * token_bytes / 1e6
-    return f"{max(rates):10,.0f} {megabytes:9.1f} {megabytes / ORIGINAL:9.0f}x {tokens / places:10.1%} {resumed:13.2f}"
+    return f"{max(rates):10,.0f} {megabytes:9.1f} {megabytes / GOOGLE:9.0f}x {tokens / places:10.1%} {resumed:13.2f}"
 
 
 def main(*directories: str) -> None:

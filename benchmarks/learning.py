@@ -37,7 +37,8 @@ from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.cooccurrence import ppmi_svd_embeddings
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.model.config import ModelConfig
-from litebert.model.initialization.structured_init import Columns, structured_init_
+from litebert.model.initialization.embedding_subspaces import EmbeddingSubspaces
+from litebert.model.initialization.structured_init import structured_init_
 from litebert.model.models import ForPretraining
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.train_settings import TrainSettings
@@ -65,7 +66,7 @@ def main() -> None:
         one.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
         one.add_argument("--initializer-range", type=float, default=0.05)
         if name == "ours":
-            one.add_argument("--initial", choices=("neighbours", "random"), default="neighbours")
+            one.add_argument("--initial", choices=("structured", "random"), default="structured")
         one.set_defaults(run=side)
     both = sides.add_parser("compare")
     both.add_argument("ours", type=Path)
@@ -190,9 +191,9 @@ def our_model(corpus: Corpus, arguments: Namespace) -> ForPretraining:
     """Random weights, or the initialization of the recipe `tiny`, whose time is counted."""
     config = small_model(corpus, arguments)
     model = ForPretraining(config, seed=0)
-    if arguments.initial == "neighbours":
+    if arguments.initial == "structured":
         counts = token_counts(corpus)
-        vectors = ppmi_svd_embeddings(corpus, Columns.of(config).words, seed=0, counts=counts)
+        vectors = ppmi_svd_embeddings(corpus, EmbeddingSubspaces.of(config).num_token_columns, seed=0, counts=counts)
         structured_init_(model, torch.from_numpy(vectors), torch.from_numpy(counts).float(), seed=0)
     return model
 

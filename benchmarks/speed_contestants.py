@@ -45,8 +45,8 @@ def contestants(*, compiled: bool, fp32: bool) -> list[Contestant]:
     theirs += [replace(_theirs("sdpa"), variant="fp32", bf16=False)] if fp32 else []
     theirs += [_theirs("sdpa", compiled=True)] if compiled else []
     ours = [_ours("sdpa"), _ours("unpadded"), *([_ours("sdpa", compiled=True)] if compiled else [])]
-    in_turn = zip_longest(theirs if has_transformers() else [], ours)
-    return [one for pair in in_turn for one in pair if one is not None]
+    pairs = zip_longest(theirs if has_transformers() else [], ours)
+    return [one for pair in pairs for one in pair if one is not None]
 
 
 def has_transformers() -> bool:

@@ -2,9 +2,9 @@
 
 python benchmarks/squad_features.py TOKENIZER dev-v1.1.json [QUESTIONS]
 
-The other side is the usual preparation for training: the fast tokenizer with overflowing tokens and offsets, and a loop
-that looks for the answer's tokens. Its stride is an overlap: there 128 tokens are shared by two windows, here a window
-begins 128 pieces after the one before, as in the original. So windows are compared by what one rule would cut.
+transformers prepares training data with the fast tokenizer, overflowing tokens and offsets, and a loop that finds the
+tokens of the answer. Its stride is an overlap of 128 tokens; litebert's, as in google-research/albert, is the distance
+of 128 tokens between the starts of two windows. Windows are therefore compared after cutting both by one rule.
 """
 
 import os

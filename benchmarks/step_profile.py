@@ -27,6 +27,7 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.model.kernels.layout import LAYOUTS
+from litebert.model.layers.attention import BlockInputs, FusedQKV
 from litebert.model.losses import classification_loss, masked_lm_loss
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
@@ -84,12 +85,9 @@ def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) 
     read = torch.cat([batch.masked_positions, torch.arange(len(batch.input_ids)) * batch.input_ids.shape[1]])
     few, blocks = tokens[:, : len(read)], len(encoder.schedule)
 
-    def joined() -> tuple[Tensor, Tensor]:
-        weight, bias = attention.joined()
-        return weight.detach().requires_grad_(), bias.detach().requires_grad_()
-
     with torch.autocast("cpu", torch.bfloat16):
-        together = joined()
+        fused = FusedQKV(*(tensor.detach().requires_grad_() for tensor in attention.fused_qkv()))
+    inputs = BlockInputs(layout, fused)
 
     def embed(unused: Tensor) -> Tensor:
         return encoder.projection(encoder.embeddings(ids, types, layout.positions))
@@ -99,13 +97,13 @@ def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) 
         return masked_lm_loss(logits, batch.mlm_labels)
 
     def order(states: Tensor) -> Tensor:
-        return classification_loss(model.sop(encoder.pool(states[0])), batch.sentence_pair_labels)
+        return classification_loss(model.sentence_pair(encoder.pool(states[0])), batch.sentence_pair_labels)
 
     predicted, rows = len(batch.masked_positions), len(batch.sentence_pair_labels)
     measured = [
         ("embeddings and projection", 1, embed, few),
-        ("attention", blocks - 1, lambda x: attention(x, layout, together), tokens),
-        ("attention of the last block", 1, lambda x: attention(x, layout, together, read), tokens),
+        ("attention", blocks - 1, lambda x: attention(x, inputs), tokens),
+        ("attention of the last block", 1, lambda x: attention(x, inputs._replace(positions=read)), tokens),
         ("feed-forward", blocks - 1, feed_forward, tokens),
         ("feed-forward of the last block", 1, feed_forward, few),
         ("masked tokens: head and loss", 1, head, tokens[:, :predicted]),
@@ -171,7 +169,7 @@ def copy_bandwidth(seconds: float) -> float:
 def table(parts: list[Part], *, whole: float, rate: float, bandwidth: float) -> str:
     """For a person, in Markdown; milliseconds."""
     lines = [
-        "| part | ms | share | products at best, ms | kept, MiB | its traffic at best, ms | of the matrix rate |",
+        "| part | ms | share | matmul at peak, ms | saved for backward, MiB | traffic at peak, ms | of peak matmul |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     total = Part("whole step", whole, sum(part.flops for part in parts), sum(part.kept_bytes for part in parts))

@@ -191,7 +191,7 @@ def table(report: dict[str, Any]) -> str:
     lines = [
         f"{report['machine']['device']}: matrix products in bf16 at {report['matmul_flops'] / 1e12:.3g} TFLOP/s",
         "",
-        "| model | rows | batch | library | tokens/s | sequences/s | MFU | of the matrix rate | peak GiB |",
+        "| model | rows | batch | library | tokens/s | sequences/s | MFU | of measured matmul throughput | peak GiB |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for case in report["cases"]:

@@ -55,7 +55,19 @@ class MissingExtraError(LitebertError, ImportError):
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """`did you mean 'tiny'?` for the name in `known` that is nearest to `name`, else `expected one of …`."""
+    """`did you mean 'tiny'?` for the similar names among `known`, else `expected one of …`."""
     names = list(known)
-    close = get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(names)}"
+    similar = similar_names(name, names)
+    return f"did you mean {' or '.join(map(repr, similar))}?" if similar else f"expected one of {', '.join(names)}"
+
+
+def similar_names(name: str, known: Iterable[str]) -> list[str]:
+    """At most three of the `known` names: those with the initials `name` (`lr`: `learning_rate`), or that begin with
+    it, or that contain it as a word, or else the one that is spelt most alike.
+    """
+    names = list(known)
+    words = {each: each.split("_") for each in names}
+    initials = [each for each in names if "".join(word[:1] for word in words[each]) == name]
+    beginning = [each for each in names if name and each.startswith(name)]
+    containing = [each for each in names if name in words[each]]
+    return initials or beginning[:3] or containing[:3] or get_close_matches(name, names, n=1)

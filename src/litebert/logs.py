@@ -3,11 +3,15 @@
 import logging
 import sys
 
+from litebert.errors import ConfigError, suggestion
+
 LEVELS = ("debug", "info", "warning", "error")
 
 
 def log_to_stderr(level: str = "info") -> None:
     """Write litebert's log records to stderr: in colour on a terminal, as plain lines elsewhere."""
+    if level.lower() not in LEVELS:
+        raise ConfigError(f"LITEBERT_LOG={level}: no such log level; {suggestion(level.lower(), LEVELS)}")
     logger = logging.getLogger("litebert")
     logger.handlers.clear()
     logger.addHandler(_handler())

@@ -43,6 +43,12 @@ def num_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def has_bf16_instructions() -> bool | None:
+    """Whether the processor multiplies bf16 numbers itself, or None if the system does not report it."""
+    flags = _proc_field(Path("/proc/cpuinfo"), "flags") or _proc_field(Path("/proc/cpuinfo"), "Features")
+    return None if flags is None else not {"amx_bf16", "avx512_bf16", "bf16"}.isdisjoint(flags.split())
+
+
 def total_memory() -> int | None:
     """Bytes of main memory, or None if the system does not report it."""
     try:

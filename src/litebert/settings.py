@@ -1,56 +1,56 @@
-"""Strict settings. Floor 0: rooms subclass `Settings`; `cli` and `runs` read recipe files and overrides through here.
+"""Settings: strict pydantic models, recipe files and `key.path=value` overrides.
 
-Unknown keys, wrong types and values out of range are refused with the key, the value found and what was expected.
+Unknown keys, wrong types and values out of range raise a ConfigError with the key, the value and what was expected.
 """
 
-import difflib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, similar_names
 
 Leaf = str | int | float | bool | None
-"""A value that is no group of values."""
+"""A value that is not a mapping."""
 Precision = Literal["fp32", "bf16", "fp16"]
 """Arithmetic of matrix products; `bf16` and `fp16` are mixed precision with weights in fp32."""
 
 
-class _SettingsMeta(type(BaseModel)):
-    """Makes `SomeSettings(field=value)` raise a ConfigError in one sentence, as `parse` does."""
+class Settings(BaseModel):
+    """Base of every settings class: frozen, no unknown keys, each field documented by the string below it.
 
-    def __call__(cls: Any, *arguments: Any, **values: Any) -> Any:
-        try:
-            return super().__call__(*arguments, **values)
-        except ValidationError as error:
-            raise ConfigError(_sentence(cls, error)) from None
-
-
-class Settings(BaseModel, metaclass=_SettingsMeta):
-    """Base of every settings class: frozen, no unknown keys, each field documented by the string below it."""
+    Raises ConfigError for wrong values.
+    """
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", use_attribute_docstrings=True, validate_default=True, allow_inf_nan=False
     )
 
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise _config_error(type(self), error, where=type(self).__name__) from None
+
+    __init__.__pydantic_base_init__ = True  # pyrefly: ignore[missing-attribute]  # nested settings keep their paths
+
     @classmethod
     def parse(cls, values: Mapping[str, Any], *, where: str) -> Self:
-        """Checked settings from plain values; a problem is a ConfigError that begins with `where`."""
+        """Validated settings from plain values; raises ConfigError that begins with `where`."""
         try:
             return cls.model_validate(dict(values))
         except ValidationError as error:
-            raise ConfigError(f"{where}: {_sentence(cls, error)}") from None
+            raise _config_error(cls, error, where=where) from None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON or YAML; `parse` gives the same settings back."""
+        """Plain values for JSON or YAML; `parse` is the inverse."""
         return self.model_dump(mode="json")
 
     def replace(self, **changes: Any) -> Self:
-        """These settings with some fields changed, checked again."""
+        """A copy with some fields changed, validated again."""
         return type(self).parse({**self.to_dict(), **changes}, where=type(self).__name__)
 
     def completed(self, older: Mapping[str, Leaf], *, below: str = "") -> dict[str, Leaf]:
@@ -75,7 +75,7 @@ class Settings(BaseModel, metaclass=_SettingsMeta):
 
 
 def flatten(values: Mapping[str, Any]) -> dict[str, Leaf]:
-    """Nested values under dotted names, each as JSON gives it back."""
+    """Nested values with dotted names; values are as after a round trip through JSON."""
     result: dict[str, Leaf] = {}
     for name, value in values.items():
         if isinstance(value, Mapping | Settings):
@@ -89,19 +89,19 @@ def flatten(values: Mapping[str, Any]) -> dict[str, Leaf]:
 
 
 def changed_names(before: Mapping[str, Leaf], now: Mapping[str, Leaf]) -> list[str]:
-    """Names whose flat values differ; one that is missing is as none."""
+    """Names whose flat values differ; a missing value is None."""
     return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
 
 
 def validate_not_given(given: Mapping[str, Any], why: str) -> None:
-    """A ConfigError that begins with the names of those that hold something, which would have no effect."""
-    named = [name for name, value in given.items() if value not in (None, ())]
-    if named:
-        raise ConfigError(f"{', '.join(named)}: {why}")
+    """Raise ConfigError with `why` if any of these is not None or empty, because it would have no effect."""
+    names = [name for name, value in given.items() if value not in (None, ())]
+    if names:
+        raise ConfigError(f"{', '.join(names)}: {why}")
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file; executes nothing."""
+    """The mapping in a YAML file, read by the safe loader."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -149,19 +149,17 @@ def _set(values: dict[str, Any], path: list[str], value: Any) -> None:
     _set(values[key], rest, value)
 
 
-def _sentence(cls: type[BaseModel], error: ValidationError) -> str:
-    return "; ".join(_explain(cls, problem) for problem in error.errors())
+def _config_error(cls: type[BaseModel], error: ValidationError, *, where: str) -> ConfigError:
+    """All problems in one message, unknown settings first."""
+    problems = sorted(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
+    return ConfigError(f"{where}: " + "; ".join(_explain(cls, problem) for problem in problems))
 
 
 def _explain(cls: type[BaseModel], problem: Any) -> str:
     """One sentence for one pydantic problem."""
-    # In brackets: which member of a union was tried, which is no setting.
-    path = ".".join(str(part) for part in problem["loc"] if not str(part).startswith("("))
+    path = _path(cls, problem["loc"])
     if problem["type"] == "extra_forbidden":
-        known = _fields_at(cls, problem["loc"][:-1])
-        close = difflib.get_close_matches(str(problem["loc"][-1]), known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known settings: {', '.join(known)}"
-        return f"unknown setting {path!r}; {hint}"
+        return f"unknown setting {path!r}; {_suggestion(cls, path)}"
     if problem["type"] == "union_tag_not_found":
         decides = problem["ctx"]["discriminator"]
         return f"{path}: give {decides} too, which decides what else there is (found {problem['input']!r})"
@@ -171,12 +169,42 @@ def _explain(cls: type[BaseModel], problem: Any) -> str:
     return f"{path}: {message} (found {problem['input']!r})" if path else message
 
 
-def _fields_at(cls: type[BaseModel], loc: tuple[Any, ...]) -> list[str]:
-    """Names of the settings that exist at a path inside `cls`."""
-    for part in loc:
-        field = cls.model_fields.get(str(part))
-        inner = field.annotation if field else None
-        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
-            return []
-        cls = inner
-    return list(cls.model_fields)
+def _path(cls: type[BaseModel], loc: tuple[Any, ...]) -> str:
+    """The dotted path of a setting; pydantic's names for the members of a union are left out."""
+    path, models, in_union = [], [cls], False
+    for part in map(str, loc):
+        fields = {name: field for model in models for name, field in model.model_fields.items()}
+        if part.startswith("(") or (in_union and part not in fields):
+            in_union = False
+            continue
+        path.append(part)
+        models = _models_in(fields[part].annotation) if part in fields else []
+        in_union = len(models) > 1
+    return ".".join(path)
+
+
+def _suggestion(cls: type[BaseModel], path: str) -> str:
+    """The dotted paths of settings with a similar name, at the same level if there are any."""
+    parent, _, name = path.rpartition(".")
+    paths = {known: known.rpartition(".") for known in _paths(cls)}
+    level = {leaf: known for known, (head, _, leaf) in paths.items() if head == parent}
+    anywhere = {leaf: known for known, (_, _, leaf) in reversed(paths.items())}
+    for names in ({name: anywhere[name]} if name in anywhere else {}, level, anywhere):
+        if similar := [names[each] for each in similar_names(name, names)]:
+            return f"did you mean {' or '.join(map(repr, similar))}?"
+    return f"expected one of {', '.join(level)}"
+
+
+def _paths(cls: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """Dotted path of every setting inside `cls`."""
+    for name, field in cls.model_fields.items():
+        yield f"{prefix}{name}"
+        for inner in _models_in(field.annotation):
+            yield from _paths(inner, f"{prefix}{name}.")
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    """The settings classes that an annotation allows, such as the members of a union."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in _models_in(part)]

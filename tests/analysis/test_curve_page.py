@@ -1,11 +1,13 @@
-"""The page of curves: one card for each quantity there is, every run in it, nothing fetched from elsewhere."""
+"""The page of curves: one chart per logged metric, with every run, self-contained."""
 
 import json
+import re
 
 import pytest
 
-from litebert.analysis.curve_page import COLOURS, curve_page, names_of, write_curve_page
-from litebert.analysis.curves import Curve
+from litebert.analysis import curve_page as curve_page_module
+from litebert.analysis.curve_page import COLOURS, curve_page, run_names, write_curve_page
+from litebert.analysis.curves import Curve, read_curves
 from litebert.errors import DataError
 
 
@@ -33,31 +35,35 @@ def run(tmp_path):
     return make
 
 
-def test_a_page_stands_alone(run, tmp_path):
-    page = write_curve_page([run("a")], tmp_path / "page.html")
-    text = page.read_text()
+def test_curve_page_is_self_contained(run, tmp_path):
+    text = write_curve_page([run("a")], tmp_path / "page.html").read_text()
     assert text.startswith("<!doctype html>")
-    assert "http" not in text
-    assert "<script" not in text
+    assert not re.search(r"""<script|<link|src=|href=["'](?!#)|url\((?!#)""", text)
 
 
-def test_a_card_for_each_quantity_that_any_run_has(run, tmp_path):
+def test_curve_page_has_a_chart_per_logged_metric(run, tmp_path):
     text = write_curve_page([run("a"), run("b", evaluated=False)], tmp_path / "page.html").read_text()
-    assert text.count("<section>") == 4, "masked tokens, sentence order, loss, learning rate"
+    assert re.findall(r"<h2>([^<]+)", text) == ["MLM accuracy", "SOP accuracy", "MLM loss", "Learning rate"]
+    assert text.count("<section>") == text.count("<svg") == 4
     assert "majority-token baseline" in text
-    assert "Next sentence" not in text
-    assert text.count(f'stroke="{COLOURS[0]}"') == 5
-    assert text.count(f'stroke="{COLOURS[1]}"') == 3
+    assert set(re.findall(r'<g id="([ab] [^"]+)"', text)) == {
+        *(f"{name} train/{metric}" for name in "ab" for metric in ("mlm_accuracy", "mlm_loss", "learning_rate")),
+        *(f"a evaluation/{metric}" for metric in ("mlm_accuracy", "sop_accuracy")),
+    }
 
 
-@pytest.mark.parametrize(("over", "end"), [("steps", "5"), ("tokens", "50"), ("minutes", "5")])
-def test_runs_are_drawn_over_what_is_asked_for(run, tmp_path, over, end):
-    text = write_curve_page([run("a")], tmp_path / "page.html", over=over).read_text()
-    assert f"a at {end}: 25 %" in text
-    assert f'<p class="axis">{over}</p>' in text
+@pytest.mark.parametrize(("over", "ends"), [("steps", [1, 5]), ("tokens", [10, 50]), ("minutes", [1, 5])])
+def test_curve_page_draws_over_steps_tokens_or_minutes(run, monkeypatch, over, ends):
+    drawn = []
+    monkeypatch.setattr(curve_page_module, "line_chart_svg", lambda series, **options: drawn.append((series, options)))
+    curve_page({"a": read_curves(run("a") / "metrics.jsonl")}, over=over)
+    series, options = drawn[0]
+    assert [series[0].x[0], series[0].x[-1]] == ends
+    assert series[1].x.tolist() == ends[1:]
+    assert (options["x_label"], options["x_max"]) == (over, ends[1])
 
 
-def test_a_baseline_that_differs_between_runs_is_not_drawn():
+def test_curve_page_omits_a_baseline_that_differs_between_runs():
     curves = [
         {
             "train/learning_rate": Curve("r", (1,), (0.1,)),
@@ -70,20 +76,20 @@ def test_a_baseline_that_differs_between_runs_is_not_drawn():
     assert "majority-token" not in curve_page({"a": curves[0], "b": curves[1]})
 
 
-def test_many_runs_have_a_colour_each_then_again():
+def test_curve_page_reuses_colours_for_many_runs():
     curves = {"train/learning_rate": Curve("r", (1, 2), (0.1, 0.2))}
     text = curve_page({str(number): curves for number in range(len(COLOURS) + 1)})
-    assert text.count(f'stroke="{COLOURS[0]}"') == 2
+    assert text.count(f"background:{COLOURS[0]}") == 2
 
 
-def test_a_run_without_a_step_is_told(tmp_path):
+def test_curve_page_of_a_run_without_steps_is_refused(tmp_path):
     (tmp_path / "metrics.jsonl").write_text("")
     with pytest.raises(DataError, match="no step is recorded yet"):
         write_curve_page([tmp_path], tmp_path / "page.html")
 
 
-def test_names_are_as_long_as_needed(tmp_path):
-    assert names_of([tmp_path / "x" / "run", tmp_path / "y" / "other"]) == ["run", "other"]
-    assert names_of([tmp_path / "x" / "run", tmp_path / "y" / "run"]) == ["x/run", "y/run"]
-    with pytest.raises(DataError, match="named twice"):
-        names_of([tmp_path, tmp_path])
+def test_run_names_are_as_long_as_needed(tmp_path):
+    assert run_names([tmp_path / "x" / "run", tmp_path / "y" / "other"]) == ["run", "other"]
+    assert run_names([tmp_path / "x" / "run", tmp_path / "y" / "run"]) == ["x/run", "y/run"]
+    with pytest.raises(DataError, match="given twice"):
+        run_names([tmp_path, tmp_path])

@@ -1,4 +1,4 @@
-"""Small artefacts made by the verbs themselves: text, tokenizer, corpus, pretrained and fine-tuned model."""
+"""Small artefacts made by the commands: text, tokenizer, corpus, pretrained and fine-tuned model."""
 
 from pathlib import Path
 
@@ -12,8 +12,8 @@ from support.texts import write_documents
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory) -> Path:
-    """A directory in which every verb has left its artefact, each made from the one before."""
-    here = tmp_path_factory.mktemp("verbs")
+    """A directory with the output of each command, each made from the one before."""
+    here = tmp_path_factory.mktemp("commands")
     text = str(write_documents(here / "text.txt", documents=60))
     labelled = str(write_opinions(here / "labelled.csv"))
     small = ["--vocab-size", "60", "--character-coverage", "1.0"]

@@ -20,7 +20,7 @@ RESULTS = {
     "evaluate labelled": ["{tuned}/model", "--data", "{labelled.csv}"],
     "predict": ["{tuned}/model", "{labelled.csv}", "{answers.csv}"],
     "analyze curves": ["{run}", "--over", "tokens"],
-    "info": ["{run}/model"],
+    "info": ["{run}/model", "sharing=none"],
     "doctor": [],
 }
 
@@ -101,14 +101,22 @@ def test_help_and_info_do_not_import_torch(words):
 
 
 @pytest.mark.parametrize(
-    "override", ["train.lr=1", "train.learning_rate=fast", "model.preset=albert-base", "model.num_attention_heads=3"]
+    ("recipe", "override", "message"),
+    [
+        ("tiny", "train.lr=1", "did you mean 'learning_rate'?"),
+        ("tiny", "train.learning_rate=fast", "train.learning_rate: "),
+        ("tiny", "model.preset=albert-base", "did you mean "),
+        ("tiny", "model.num_attention_heads=3", "num_attention_heads"),
+        ("tinny", "seed=1", "did you mean 'tiny'?"),
+    ],
 )
-def test_pretrain_rejects_wrong_settings_without_importing_torch(made, tmp_path, override):
+def test_pretrain_rejects_wrong_settings_without_importing_torch(made, tmp_path, recipe, override, message):
     """Importing torch takes seconds."""
-    words = ["pretrain", "tiny", override, "--corpus", str(made / "corpus"), "--out", str(tmp_path / "run")]
+    words = ["pretrain", recipe, override, "--corpus", str(made / "corpus"), "--out", str(tmp_path / "run")]
     code = f"import sys; from litebert.cli.main import main; print(main({words!r}), 'torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout == "2 False\n", done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize(("rank", "lines"), [("0", 1), ("1", 0)])

@@ -13,7 +13,7 @@ USAGE, DATA, CHECKPOINT = 2, 3, 4
 
 
 @pytest.mark.parametrize("to", ["litebert", "transformers", "tensorflow"])
-def test_there_and_back_the_weights_are_the_same(made, tmp_path, monkeypatch, capsys, to):
+def test_convert_to_each_format_and_back_keeps_the_weights(made, tmp_path, monkeypatch, capsys, to):
     monkeypatch.chdir(tmp_path)
     source = os.path.relpath(made / "run" / "model")
     assert main(["convert", source, "there", "--to", to]) == 0
@@ -26,7 +26,19 @@ def test_there_and_back_the_weights_are_the_same(made, tmp_path, monkeypatch, ca
     assert Tokenizer.load("back").fingerprint == Tokenizer.load(source).fingerprint
 
 
-def test_the_report_is_json_for_machines(made, tmp_path, capsys):
+def test_convert_lists_every_tensor_only_with_verbose(made, tmp_path, capsys):
+    lines = {}
+    for options in ((), ("--verbose",)):
+        words = ["convert", str(made / "run" / "model"), str(tmp_path / "out"), "--to", "litebert", *options]
+        assert main([*words, "--change", "num_hidden_layers=3", "sharing=none"]) == 0
+        lines[options] = capsys.readouterr().out.splitlines()
+    assert len(lines[()]) == 2
+    assert lines[()][1].startswith("remapped 32 such as ")
+    assert len(lines["--verbose",]) > 25
+    assert any(line.startswith("mapped   ") for line in lines["--verbose",])
+
+
+def test_convert_prints_json(made, tmp_path, capsys):
     words = ["convert", str(made / "run" / "model"), str(tmp_path / "out"), "--to", "litebert", "--json"]
     change = ["--as-model", "ForSequenceClassification", "--labels", "no", "yes", "--allow-missing", "classifier"]
     assert main([*words, *change, "--tokenizer", str(made / "tokenizer")]) == 0
@@ -35,10 +47,10 @@ def test_the_report_is_json_for_machines(made, tmp_path, capsys):
     assert read_model_spec(tmp_path / "out").labels == ("no", "yes")
 
 
-def test_a_changed_sharing_crosses_a_bridge(made, tmp_path, capsys):
+def test_convert_remaps_another_depth_and_sharing(made, tmp_path, capsys):
     words = ["convert", str(made / "run" / "model"), str(tmp_path / "out"), "--to", "litebert"]
     assert main([*words, "--change", "num_hidden_layers=3", "sharing=none"]) == 0
-    assert "bridged" in capsys.readouterr().out
+    assert "remapped" in capsys.readouterr().out
     config = read_model_spec(tmp_path / "out").config
     assert (config.num_hidden_layers, config.sharing) == (3, "none")
 
@@ -69,7 +81,7 @@ def test_a_changed_sharing_crosses_a_bridge(made, tmp_path, capsys):
         (DATA, ["{made}/run/model", "{new}/out", "--to", "litebert", "--tokenizer", "{made}/corpus/absent"]),
     ],
 )
-def test_what_cannot_be_is_one_sentence_and_nothing_written(made, tmp_path, capsys, code, words):
+def test_convert_errors_are_one_sentence_and_nothing_is_written(made, tmp_path, capsys, code, words):
     (tmp_path / "precious").write_text("mine")
     assert main(["convert", *(word.format(made=made, new=tmp_path) for word in words)]) == code
     answer = capsys.readouterr()

@@ -36,6 +36,12 @@ def test_interruption_prints_no_traceback(monkeypatch, capsys):
     assert capsys.readouterr().err.endswith("litebert: interrupted\n")
 
 
+def test_unknown_log_level_is_a_usage_error(monkeypatch, capsys):
+    monkeypatch.setenv("LITEBERT_LOG", "warn")
+    assert main(["doctor"]) == 2
+    assert "LITEBERT_LOG=warn: no such log level; did you mean 'warning'?" in capsys.readouterr().err
+
+
 def test_unexpected_error_is_a_traceback(monkeypatch):
     def broken(command, rest):
         raise ZeroDivisionError
@@ -65,4 +71,4 @@ def test_environment_variable_sets_the_log_level(made, tmp_path, monkeypatch, ca
         assert main(words) == 0
     finally:
         (tmp_path / "kept").rename(made / "run" / "model" / "SHA256SUMS")
-    assert ("damage could go unnoticed" in capsys.readouterr().err) is logged
+    assert ("damage cannot be detected" in capsys.readouterr().err) is logged

@@ -1,8 +1,9 @@
 """Compute settings change what a step costs and none of its results."""
 
 import pytest
+import torch
 
-from litebert.commands.compute import Compute
+from litebert.commands.compute import Compute, warn_slow_bf16
 from litebert.commands.pretrain.dry_run import dry_run
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.model.encoder import Encoder
@@ -19,7 +20,7 @@ def test_compute_configures_the_encoder(small_config, monkeypatch, compiled, eve
     monkeypatch.setattr(Encoder, "compile_blocks", lambda self: calls.append(self))
     model = SentenceEmbedder(small_config)
     Compute(compile=compiled, activation_checkpoint_interval=every).apply(model)
-    assert model.encoder.checkpoint_every == every
+    assert model.encoder.activation_checkpoint_interval == every
     assert calls == [model.encoder] * compiled
 
 
@@ -46,3 +47,21 @@ def test_dry_run_counts_fewer_activations_with_checkpointing(corpus_directory, t
         for more in ((), ("compute.activation_checkpoint_interval=1",))
     )
     assert few < all_kept
+
+
+@pytest.mark.parametrize(
+    ("precision", "device", "instructions", "warned"),
+    [
+        ("bf16", "cpu", False, True),
+        ("bf16", "cpu", True, False),
+        ("bf16", "cpu", None, False),
+        ("bf16", "cuda", False, False),
+        ("fp32", "cpu", False, False),
+    ],
+)
+def test_warn_slow_bf16_only_where_the_processor_emulates_it(
+    monkeypatch, caplog, precision, device, instructions, warned
+):
+    monkeypatch.setattr("litebert.commands.compute.has_bf16_instructions", lambda: instructions)
+    warn_slow_bf16(precision, torch.device(device))
+    assert ("no bf16 instructions" in caplog.text) is warned

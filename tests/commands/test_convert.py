@@ -1,9 +1,9 @@
-"""Converting takes the tokenizer along: the given one, else the source's, else none."""
+"""`convert` and the tokenizer: the given one, else the source's, else none."""
 
 import pytest
 
 from litebert.commands.convert import convert
-from litebert.errors import CheckpointError, DataError
+from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForMaskedLM
@@ -17,21 +17,21 @@ def model(tiny_tokenizer):
 
 
 @pytest.mark.parametrize("to", ["litebert", "transformers", "tensorflow"])
-def test_the_sources_tokenizer_goes_along(model, tiny_tokenizer, tmp_path, to):
+def test_convert_keeps_the_tokenizer_of_the_source(model, tiny_tokenizer, tmp_path, to):
     save_model(model, tmp_path / "m", extra_files=tiny_tokenizer.files())
     convert(str(tmp_path / "m"), tmp_path / "t", to=to)
     assert Tokenizer.load(tmp_path / "t").fingerprint == tiny_tokenizer.fingerprint
 
 
 @pytest.mark.parametrize("place", ["", "/model.ckpt-best", "/model.ckpt-best.index"])
-def test_a_checkpoint_of_tensorflow_brings_what_lies_beside_it(model, tiny_tokenizer, tmp_path, place):
+def test_convert_finds_the_tokenizer_beside_a_tensorflow_checkpoint(model, tiny_tokenizer, tmp_path, place):
     save_model(model, tmp_path / "m", extra_files=tiny_tokenizer.files())
     convert(str(tmp_path / "m"), tmp_path / "t", to="tensorflow")
     convert(f"{tmp_path / 't'}{place}", tmp_path / "back", to="transformers")
     assert Tokenizer.load(tmp_path / "back").fingerprint == tiny_tokenizer.fingerprint
 
 
-def test_a_source_without_tokenizer_gets_the_given_one_or_none(model, tiny_tokenizer, tmp_path):
+def test_convert_writes_the_given_tokenizer_or_none(model, tiny_tokenizer, tmp_path):
     save_model(model, tmp_path / "m")
     tiny_tokenizer.save(tmp_path / "tokenizer")
     convert(str(tmp_path / "m"), tmp_path / "with", to="litebert", tokenizer=tmp_path / "tokenizer")
@@ -41,7 +41,23 @@ def test_a_source_without_tokenizer_gets_the_given_one_or_none(model, tiny_token
         Tokenizer.load(tmp_path / "without")
 
 
-def test_what_is_neither_here_nor_on_the_hub_is_refused(tmp_path):
+def test_convert_refuses_a_source_that_does_not_exist(tmp_path):
     with pytest.raises(CheckpointError, match="no such directory"):
         convert("nobody/nothing", tmp_path / "t", to="litebert")
+    assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize("difference", [0, 5])
+def test_convert_accepts_a_tokenizer_with_fewer_tokens_than_the_model(model, tiny_tokenizer, tmp_path, difference):
+    save_model(ForMaskedLM(model.config.replace(vocab_size=tiny_tokenizer.vocab_size + difference)), tmp_path / "m")
+    tiny_tokenizer.save(tmp_path / "tokenizer")
+    convert(str(tmp_path / "m"), tmp_path / "t", to="litebert", tokenizer=tmp_path / "tokenizer")
+    assert Tokenizer.load(tmp_path / "t").vocab_size == tiny_tokenizer.vocab_size
+
+
+def test_convert_refuses_a_tokenizer_with_more_tokens_than_the_model(model, tiny_tokenizer, tmp_path):
+    save_model(ForMaskedLM(model.config.replace(vocab_size=tiny_tokenizer.vocab_size - 1)), tmp_path / "m")
+    tiny_tokenizer.save(tmp_path / "tokenizer")
+    with pytest.raises(ConfigError, match=r"^tokenizer: has \d+ tokens, but the model only \d+; give"):
+        convert(str(tmp_path / "m"), tmp_path / "t", to="litebert", tokenizer=tmp_path / "tokenizer")
     assert not (tmp_path / "t").exists()

@@ -1,5 +1,6 @@
-"""The figures of an architecture without its weights."""
+"""`info`: costs of an architecture, without its weights."""
 
+import re
 import subprocess
 import sys
 
@@ -20,14 +21,14 @@ SIZES = {"embedding_size": 8, "hidden_size": 8, "intermediate_size": 16}
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_every_preset_has_figures(name):
+def test_info_of_every_preset(name):
     found = info(name)
     assert found.source == PRESETS[name].source
     assert found.to_dict()["parameters"]["encoder"] == found.parameters.encoder > 0
     assert f"{found.parameters.encoder_and_pooler:,} with pooler" in found.to_text()
 
 
-def test_a_directory_or_its_config_has_the_figures_of_its_model(tmp_path):
+def test_info_of_a_directory_or_its_config(tmp_path):
     config = ModelConfig(vocab_size=30, num_hidden_layers=2, num_attention_heads=2, **SIZES)
     model = ForMaskedLM(config)
     save_model(model, tmp_path / "m")
@@ -36,13 +37,13 @@ def test_a_directory_or_its_config_has_the_figures_of_its_model(tmp_path):
     assert found.parameters == info(str(tmp_path / "m" / "config.json")).parameters
 
 
-def test_a_directory_is_read_without_torch(tmp_path):
+def test_info_of_a_directory_imports_no_torch(tmp_path):
     write_json(tmp_path / CONFIG, to_json(ModelSpec(model="ForPretraining", config=preset("tiny"))))
     code = "import sys; from litebert.commands.info import info; info(sys.argv[1]); sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
 
 
-def test_memory_grows_with_the_batch_and_not_the_weights():
+def test_info_memory_grows_with_the_batch_not_with_the_weights():
     small, large = info("tiny", batch_size=1), info("tiny", batch_size=8)
     assert large.memory.activations > small.memory.activations
     assert large.parameters == small.parameters
@@ -50,24 +51,48 @@ def test_memory_grows_with_the_batch_and_not_the_weights():
 
 
 @pytest.mark.parametrize("size", [{"length": 0}, {"batch_size": 0}])
-def test_nothing_has_no_figures(size):
+def test_info_refuses_sizes_below_one(size):
     with pytest.raises(ConfigError, match="at least 1"):
         info("tiny", **size)
 
 
-def test_an_unknown_preset_is_told_the_known_ones():
-    with pytest.raises(ConfigError, match="tiny"):
-        info("tinny")
+@pytest.mark.parametrize(
+    ("name", "suggested"),
+    [
+        ("tinny", "did you mean 'tiny'?"),
+        ("albert-base", "did you mean 'albert-base-v1' or 'albert-base-v2'?"),
+        ("gpt", "expected one of albert-base-v1, "),
+    ],
+)
+def test_info_suggests_presets(name, suggested):
+    with pytest.raises(ConfigError, match=re.escape(suggested)):
+        info(name)
 
 
-def test_a_directory_without_a_config_is_refused(tmp_path):
+@pytest.mark.parametrize("prefix", ["", "model."])
+def test_info_applies_overrides(prefix):
+    changes = [f"{prefix}sharing=none", f"{prefix}num_hidden_layers=3"]
+    found = info("albert-base-v1", changes)
+    assert found.config == preset("albert-base-v1").replace(sharing="none", num_hidden_layers=3)
+    assert found.parameters.attention == 3 * info("albert-base-v1").parameters.attention
+    assert "changed: " + " ".join(changes) in found.to_text()
+
+
+def test_info_refuses_unknown_overrides_with_a_suggestion():
+    with pytest.raises(ConfigError, match=r"^info tiny: unknown setting 'layers'; did you mean 'num_hidden_layers'"):
+        info("tiny", ["layers=3"])
+    with pytest.raises(ConfigError, match=r"^info tiny: unknown setting 'hidden'; did you mean 'hidden_size' or"):
+        info("tiny", ["model.hidden=3"])
+
+
+def test_info_refuses_a_directory_without_a_config(tmp_path):
     with pytest.raises(CheckpointError, match=r"config\.json: missing"):
         info(str(tmp_path))
 
 
 @pytest.mark.parametrize(("per_layer", "copies"), [(False, 0), (True, 2)])
-def test_adapters_that_lie_beside_the_weights_are_counted(tmp_path, per_layer, copies):
-    """One for each layer of a shared block stays beside it; one for the block itself is folded in."""
+def test_info_counts_adapters_that_are_not_merged(tmp_path, per_layer, copies):
+    """Per-layer adapters of a shared block are saved beside it; an adapter of the block itself is merged."""
     config = ModelConfig(vocab_size=30, num_hidden_layers=2, num_attention_heads=2, **SIZES)
     model = ForMaskedLM(config)
     attach(model, LoRASettings(rank=3, projections=("query", "up"), per_layer=per_layer))

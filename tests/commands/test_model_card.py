@@ -1,9 +1,10 @@
-"""The README of a model: the hub reads its head, a person its tables."""
+"""The model card: front matter for the hub, tables for people."""
 
 import pytest
 from huggingface_hub import ModelCard
 
 from litebert import __version__
+from litebert.commands.card_settings import CardSettings
 from litebert.commands.model_card import model_card
 from litebert.model.config import ModelConfig
 from litebert.model.models import ForMaskedLM
@@ -20,13 +21,15 @@ def card(**config):
         use="print(1)",
         scores={"accuracy": 0.123456, "steps": 1000},
         settings={"seed": 7},
+        card=CardSettings(license="apache-2.0", language=["de", "en"]),
     )
 
 
-def test_the_hub_understands_it():
+def test_model_card_front_matter_is_read_by_the_hub_library():
     read = ModelCard(card())
     assert read.data.pipeline_tag == "fill-mask"
     assert read.data.library_name == "litebert"
+    assert (read.data.license, read.data.language) == ("apache-2.0", ["de", "en"])
 
 
 @pytest.mark.parametrize(
@@ -40,10 +43,10 @@ def test_the_hub_understands_it():
         f"| litebert | {__version__} |",
     ],
 )
-def test_it_says_what_the_model_is_and_scores(line):
+def test_model_card_has_title_summary_use_scores_and_settings(line):
     assert line in card().splitlines()
 
 
 @pytest.mark.parametrize(("sharing", "said"), [("all", "transformers loads"), ("attention", "Only litebert loads")])
-def test_it_says_who_loads_the_model(sharing, said):
+def test_model_card_says_which_library_loads_the_model(sharing, said):
     assert said in card(sharing=sharing)

@@ -93,6 +93,8 @@ def test_paper_recipes_match_the_paper(name):
     assert (run.sampling.max_length, run.sampling.max_predictions_per_seq, run.batch_size) == (512, 20, 4096)
     assert (run.train.optimizer, run.train.weight_decay, run.train.max_grad_norm) == ("lamb", 0.01, 1.0)
     assert run.model.hidden_dropout_prob == run.model.attention_probs_dropout_prob == 0.1
+    assert run.metric_for_best_model is None, "the paper exports the last model"
+    assert run.train.spikes.policy == "none"
 
 
 @pytest.mark.parametrize(("batch", "steps", "peak"), [(512, 1_000_000, 0.000622), (32_768, 15_625, 0.00498)])

@@ -20,7 +20,7 @@ SCORES = ValidationScores(
 
 @pytest.mark.parametrize("end", [SCORES, None])
 def test_result_round_trip(tmp_path, end):
-    result = PretrainResult(Path("run/model"), 10, 1000, 2.0, None, end)
+    result = PretrainResult(Path("run/model"), 10, 1000, 4.0, 2.0, None, end)
     result.write(tmp_path / "result.json")
     assert PretrainResult.read(tmp_path / "result.json") == result
     assert json.loads((tmp_path / "result.json").read_text()) == result.to_dict()

@@ -67,7 +67,7 @@ def test_write_documents_does_not_replace_files(tmp_path):
 
 def test_tokenizer_train_refuses_files_without_text(tmp_path):
     (tmp_path / "a.txt").write_text("\n\n")
-    with pytest.raises(DataError, match="hold no words"):
+    with pytest.raises(DataError, match="have no words"):
         train([tmp_path / "a.txt"], SMALL, tmp_path / "tokenizer")
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 

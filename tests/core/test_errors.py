@@ -7,6 +7,7 @@ from litebert.errors import (
     LitebertError,
     MissingExtraError,
     StoppedBySignalError,
+    similar_names,
     suggestion,
 )
 
@@ -27,6 +28,24 @@ def test_missing_extra_error_names_the_pip_command():
     assert "pip install 'litebert[plot]'" in str(MissingExtraError("matplotlib", extra="plot", needed_for="the curve"))
 
 
-@pytest.mark.parametrize(("name", "text"), [("tinny", "did you mean 'tiny'?"), ("huge", "expected one of base, tiny")])
-def test_suggestion_names_the_nearest_or_all(name, text):
-    assert suggestion(name, ["base", "tiny"]) == text
+@pytest.mark.parametrize(
+    ("name", "similar"),
+    [
+        ("lr", ["learning_rate"]),
+        ("hidden", ["hidden_size", "hidden_act"]),
+        ("layers", ["num_hidden_layers"]),
+        ("hiden_act", ["hidden_act"]),
+        ("", []),
+        ("zzz", []),
+    ],
+)
+def test_similar_names_by_initials_beginning_word_or_spelling(name, similar):
+    assert (
+        similar_names(name, ["hidden_size", "lr_scale", "learning_rate", "hidden_act", "num_hidden_layers"]) == similar
+    )
+
+
+def test_suggestion_lists_all_names_if_none_is_similar():
+    assert suggestion("tinny", ["tiny", "small"]) == "did you mean 'tiny'?"
+    assert suggestion("albert", ["albert-v1", "albert-v2", "x"]) == "did you mean 'albert-v1' or 'albert-v2'?"
+    assert suggestion("zzz", ["tiny", "small"]) == "expected one of tiny, small"

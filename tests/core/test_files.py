@@ -1,4 +1,5 @@
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,27 @@ def test_atomic_directory_appears_completely_with_its_manifest(tmp_path):
     assert contents(directory) == {"a", "b", MANIFEST}
     assert set(read_manifest(directory)) == {"a", "b"}
     verify_manifest(directory)
+
+
+def test_directory_files_are_durable_before_the_manifest_and_the_rename(tmp_path, monkeypatch):
+    """A power loss after the rename leaves no directory whose files are not on disk."""
+    synced, real = [], os.fsync
+
+    def fsync(descriptor):
+        synced.append(os.fstat(descriptor).st_ino)
+        real(descriptor)
+
+    monkeypatch.setattr("os.fsync", fsync)
+    with atomic_directory(tmp_path / "made") as directory:
+        (directory / "inner").mkdir()
+        (directory / "a").write_text("a")
+        (directory / "inner" / "b").write_text("b")
+        assert synced == []
+    made = tmp_path / "made"
+    files, manifest = ({(made / name).stat().st_ino for name in names} for names in (("a", "inner/b"), (MANIFEST,)))
+    assert set(synced[:2]) == files
+    assert synced[2] in manifest
+    assert synced[-1] == tmp_path.stat().st_ino
 
 
 def test_failed_atomic_directory_leaves_the_old_one(tmp_path):

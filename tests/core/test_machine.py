@@ -12,6 +12,7 @@ from litebert import machine
 from litebert.machine import (
     available_memory,
     environment,
+    has_bf16_instructions,
     num_cores,
     package_version,
     peak_process_memory,
@@ -47,6 +48,15 @@ def test_unknown_processor_and_memory_have_fallbacks(monkeypatch):
     assert processor_name() == (platform.processor() or platform.machine())
     assert (available_memory(), process_memory(), peak_process_memory()) == (None, 0, 0)
     assert package_version("no-such-package") == "missing"
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "expected"),
+    [("flags\t: fpu avx512_bf16\n", True), ("flags\t: fpu avx2\n", False), ("Features : fp bf16\n", True), ("", None)],
+)
+def test_bf16_instructions_are_read_from_the_processor_flags(monkeypatch, cpuinfo, expected):
+    monkeypatch.setattr(machine.Path, "read_text", lambda *args, **kwargs: cpuinfo)
+    assert has_bf16_instructions() is expected
 
 
 @pytest.fixture

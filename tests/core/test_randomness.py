@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.randomness import rng_for, torch_seed_for
+from support.processes import PYTHONPATH
 
 KEYS = st.lists(st.integers() | st.text(max_size=5), min_size=1, max_size=4).map(tuple)
 
@@ -29,7 +30,9 @@ def test_rng_for_does_not_depend_on_the_process():
     code = "from litebert.randomness import rng_for; print(rng_for(1, 'masking', 2).integers(10**9))"
     command = [sys.executable, "-c", code]
     first, second = (
-        subprocess.run(command, capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}).stdout
+        subprocess.run(
+            command, capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed, "PYTHONPATH": PYTHONPATH}
+        ).stdout
         for seed in ("1", "2")
     )
     assert first == second == f"{rng_for(1, 'masking', 2).integers(10**9)}\n"

@@ -1,4 +1,4 @@
-"""Two processes, started once for all tests of this folder, as torchrun would start them."""
+"""Processes that run the scenarios of `distributed_worker`, started once for all tests as torchrun would start them."""
 
 import os
 import subprocess
@@ -14,24 +14,37 @@ from support.processes import free_port
 from support.toy import ToyModel, train
 
 
-@pytest.fixture(scope="session")
-def directory(tmp_path_factory) -> Path:
-    """Where the two ranks ran; `elastic` was begun by one process, up to step 2."""
-    directory = tmp_path_factory.mktemp("two")
-    killed_after_saving(2, lambda **listen: train(directory / "elastic", model=ToyModel(0.0), **ELASTIC, **listen))
+def run_ranks(size: int, directory: Path) -> list[dict]:
+    """What each of `size` ranks returned, by scenario."""
     together = {
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(free_port()),
-        "WORLD_SIZE": "2",
+        "WORLD_SIZE": str(size),
         "OMP_NUM_THREADS": "1",
     }
     command = [sys.executable, "-m", "support.distributed_worker", str(directory)]
-    ranks = [subprocess.Popen(command, env=os.environ | together | {"RANK": str(rank)}) for rank in range(2)]
-    assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
+    processes = [subprocess.Popen(command, env=os.environ | together | {"RANK": str(rank)}) for rank in range(size)]
+    assert [process.wait(timeout=120) for process in processes] == [0] * size
+    return [torch.load(directory / f"rank-{rank}.pt") for rank in range(size)]
+
+
+@pytest.fixture(scope="session")
+def directory(tmp_path_factory) -> Path:
+    """Where two ranks run; `elastic` was begun by one process, up to step 2."""
+    directory = tmp_path_factory.mktemp("two")
+    killed_after_saving(
+        2, lambda **callbacks: train(directory / "elastic", model=ToyModel(0.0), **ELASTIC, **callbacks)
+    )
     return directory
 
 
 @pytest.fixture(scope="session")
 def ranks(directory) -> list[dict]:
-    """What rank 0 and rank 1 saw, by scenario."""
-    return [torch.load(directory / f"rank-{rank}.pt") for rank in range(2)]
+    """Results of rank 0 and rank 1, by scenario."""
+    return run_ranks(2, directory)
+
+
+@pytest.fixture(scope="session")
+def three_ranks(tmp_path_factory) -> list[dict]:
+    """Results of three ranks, by scenario."""
+    return run_ranks(3, tmp_path_factory.mktemp("three"))

@@ -29,6 +29,8 @@ SMALL = (
     *("train.optimizer=adamw", "train.learning_rate=0.01", "train.precision=fp32", "train.device=cpu"),
 )
 LAYOUTS = {"replicated": "train.fsdp=false", "fsdp": "train.fsdp=true"}
+# Rows of several examples in microbatches of one row: the ranks have unequal numbers of microbatches.
+PACKED = ("examples.pack=true", "microbatch_size=1", "batch_size=9", "metric_for_best_model=null")
 PROGRAM = """
 import sys
 from pathlib import Path
@@ -51,13 +53,16 @@ def runs(tiny_tokenizer, tmp_path_factory):
         name: load_pretrain_config("quickstart", [*SMALL, how], corpus=directory / "corpus")
         for name, how in LAYOUTS.items()
     }
+    packed = load_pretrain_config("quickstart", [*SMALL, *PACKED], corpus=directory / "corpus")
+    plans["packed"] = packed.replace(train=packed.train.replace(fsdp=True).to_dict())
     for name, run in plans.items():
         (directory / f"{name}.yaml").write_text(json.dumps(run.to_dict()))
     together = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", PROGRAM, str(directory), *LAYOUTS]
+    command = [sys.executable, "-c", PROGRAM, str(directory), *plans]
     ranks = [subprocess.Popen(command, env=os.environ | together | {"RANK": str(rank)}) for rank in range(2)]
     assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
     pretrain(plans["replicated"], directory / "alone")
+    pretrain(packed, directory / "packed-alone")
     return directory
 
 
@@ -95,3 +100,9 @@ def test_pretraining_with_fsdp_leaves_files_without_shards(runs):
     assert {path.relative_to(sharded) for path in sharded.rglob("*")} == {
         path.relative_to(replicated) for path in replicated.rglob("*")
     }
+
+
+def test_pretraining_packed_rows_with_fsdp_gives_the_weights_of_one_process(runs):
+    weights, expected = (load_model(runs / name / "model").state_dict() for name in ("packed", "packed-alone"))
+    for name in expected:
+        torch.testing.assert_close(weights[name], expected[name], atol=2e-5, rtol=1e-4, msg=name)

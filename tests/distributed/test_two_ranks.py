@@ -75,7 +75,7 @@ def test_lamb_on_two_ranks_matches_the_tensorflow_reference(ranks, rank, layout)
         assert_same(values, {name: golden_lamb.after(name, step) for name in golden_lamb.NAMES})
 
 
-def test_checkpoint_is_unchanged_by_a_step_not_finite_on_one_rank(directory):
+def test_checkpoint_is_unchanged_by_a_step_not_finite_on_one_rank(ranks, directory):
     """The checkpoints before and after that step hold the same bytes."""
     before, after = (directory / "not_finite" / "checkpoints" / f"step-{step:08d}" for step in (2, 3))
     for name in ("model.safetensors", "optimizer.safetensors"):
@@ -122,6 +122,17 @@ def test_run_resumes_from_one_process_to_two_and_back(tmp_path, ranks, directory
 def test_evaluation_is_exact_over_ranks(ranks, rank, share):
     whole = evaluate(ToyModel(), ToyObjective(), ToyBatches(batch_size=12).microbatches(0), device=CPU)
     assert ranks[rank]["evaluation"][share] == pytest.approx(whole, rel=1e-6)
+
+
+def test_signal_to_one_rank_ends_an_evaluation_on_both(ranks, directory):
+    first, second = (result["interrupted_evaluation"] for result in ranks)
+    assert (first["forwards"], second["forwards"]) == (5, 2)
+    for result in (first, second):
+        assert "stopped by SIGTERM after step 2; the state is saved" in result["stopped"]
+        assert result["steps"] == 4
+    assert_same(first["weights"], second["weights"], atol=0)
+    found = [row["step"] for row in rows(directory / "interrupted_evaluation") if "evaluation/loss" in row]
+    assert found == [2, 4]
 
 
 @BOTH

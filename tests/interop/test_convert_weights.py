@@ -6,7 +6,7 @@ from litebert.interop.convert_weights import convert
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build, load_model, save_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
-from support.tf_checkpoints import NAMES, checkpoint
+from support.tf_checkpoints import NAMES, checkpoint_prefix
 
 TINY = ModelConfig(
     vocab_size=30,
@@ -20,8 +20,8 @@ TINY = ModelConfig(
 
 
 def saved(directory, model: str, labels: tuple[str, ...] = (), **changes):
-    description = ModelSpec(model=model, config=TINY.replace(**changes), labels=labels)
-    weights = build(description, seed=3)
+    spec = ModelSpec(model=model, config=TINY.replace(**changes), labels=labels)
+    weights = build(spec, seed=3)
     save_model(weights, directory, labels=labels)
     return weights
 
@@ -32,17 +32,17 @@ def same(one: torch.nn.Module, other: torch.nn.Module, *, where: str = "") -> bo
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_tensorflow_to_transformers_and_back_loses_nothing(tmp_path, name):
-    report = convert(checkpoint(name), tmp_path / "m", to="transformers")
+def test_convert_from_tensorflow_to_transformers_and_back_is_lossless(tmp_path, name):
+    report = convert(checkpoint_prefix(name), tmp_path / "m", to="transformers")
     assert not report.missing
     assert not report.dropped
     convert(tmp_path / "m", tmp_path / "t", to="tensorflow")
     for ending in (".index", ".data-00000-of-00001"):
         written = (tmp_path / "t" / f"model.ckpt-best{ending}").read_bytes()
-        assert written == checkpoint(name).with_name(f"model.ckpt-best{ending}").read_bytes()
+        assert written == checkpoint_prefix(name).with_name(f"model.ckpt-best{ending}").read_bytes()
 
 
-def test_the_report_names_every_tensor(tmp_path):
+def test_conversion_report_names_every_tensor(tmp_path):
     saved(tmp_path / "m", "ForPretraining")
     report = convert(
         tmp_path / "m",
@@ -53,16 +53,16 @@ def test_the_report_names_every_tensor(tmp_path):
         allow_missing=("classifier",),
     )
     assert report.missing == ("classifier.weight", "classifier.bias")
-    assert ("predictions.bias", "has no place in this model") in report.dropped
+    assert ("predictions.bias", "not part of this model") in report.dropped
     assert ("albert.pooler.weight", "albert.pooler.weight") in report.mapped
-    text = report.text()
+    text = report.to_text(verbose=True)
     assert text.startswith(f"{tmp_path / 'm'} → {tmp_path / 'c'} (ForSequenceClassification, litebert format): 25 ")
     assert len(text.splitlines()) == 1 + len(report.mapped) + len(report.dropped) + len(report.missing)
-    assert report.bridged == ()
-    assert "missing  classifier.weight: starts from new weights" in text
+    assert report.remapped == ()
+    assert "missing  classifier.weight: initialized at random" in text
 
 
-def test_ignored_settings_are_reported(tmp_path):
+def test_conversion_report_names_ignored_settings(tmp_path):
     saved(tmp_path / "m", "ForMaskedLM")
     convert(tmp_path / "m", tmp_path / "t", to="tensorflow")
     config = tmp_path / "t" / "albert_config.json"
@@ -70,34 +70,39 @@ def test_ignored_settings_are_reported(tmp_path):
     (tmp_path / "t" / "SHA256SUMS").unlink()
     report = convert(tmp_path / "t", tmp_path / "b", to="litebert")
     assert report.ignored_settings == ("mood",)
-    assert "ignored  setting mood" in report.text()
+    assert "ignored  setting mood" in report.to_text()
 
 
-def test_a_missing_tensor_is_an_error_unless_named(tmp_path):
+def test_convert_refuses_missing_tensors_unless_allowed(tmp_path):
     saved(tmp_path / "m", "ForMaskedLM")
     with pytest.raises(CheckpointError, match=r"lacks 4 of \d+ tensors, such as 'encoder.pooler.weight'"):
         convert(tmp_path / "m", tmp_path / "p", to="litebert", as_model="ForPretraining")
     assert not (tmp_path / "p").exists()
-    allowed = ("sop", "encoder.pooler")
+    allowed = ("sentence_pair", "encoder.pooler")
     report = convert(tmp_path / "m", tmp_path / "p", to="litebert", as_model="ForPretraining", allow_missing=allowed)
-    assert report.missing == ("encoder.pooler.weight", "encoder.pooler.bias", "sop.weight", "sop.bias")
+    assert report.missing == (
+        "encoder.pooler.weight",
+        "encoder.pooler.bias",
+        "sentence_pair.weight",
+        "sentence_pair.bias",
+    )
 
 
-def test_what_may_be_missing_is_kept_where_it_is_there(tmp_path):
+def test_convert_keeps_allowed_tensors_that_are_present(tmp_path):
     weights = saved(tmp_path / "m", "ForPretraining")
-    report = convert(tmp_path / "m", tmp_path / "p", to="litebert", allow_missing=("sop",))
+    report = convert(tmp_path / "m", tmp_path / "p", to="litebert", allow_missing=("sentence_pair",))
     assert report.missing == ()
     assert same(weights, load_model(tmp_path / "p"))
 
 
-def test_a_name_of_no_module_may_not_be_missing(tmp_path):
+def test_convert_refuses_unknown_modules_in_allow_missing(tmp_path):
     saved(tmp_path / "m", "ForMaskedLM")
     with pytest.raises(ConfigError, match="ForMaskedLM has no 'spo'"):
         convert(tmp_path / "m", tmp_path / "p", to="litebert", allow_missing=("spo",))
 
 
 @pytest.mark.parametrize("model", ["ForMaskedLM", "ForQuestionAnsweringWithNoAnswer"])
-def test_our_own_form_is_kept_where_transformers_has_none(tmp_path, model):
+def test_convert_keeps_litebert_format_where_transformers_has_none(tmp_path, model):
     changes = {"sharing": "feed_forward"} if model == "ForMaskedLM" else {}
     weights = saved(tmp_path / "m", model, **changes)
     report = convert(tmp_path / "m", tmp_path / "c", to="litebert")
@@ -108,55 +113,48 @@ def test_our_own_form_is_kept_where_transformers_has_none(tmp_path, model):
     assert not (tmp_path / "d").exists()
 
 
-def test_a_bridge_carries_the_weights_to_unshared_layers(tmp_path):
+def test_convert_remaps_weights_to_unshared_layers(tmp_path):
     shared = saved(tmp_path / "m", "ForMaskedLM")
     report = convert(tmp_path / "m", tmp_path / "c", to="transformers", changes={"sharing": "none"})
     unshared = load_model(tmp_path / "c")
     assert len(unshared.encoder.attentions) == 2
     assert all(same(block, shared.encoder.attentions[0]) for block in unshared.encoder.attentions)
-    assert "albert.encoder.albert_layer_groups.1.albert_layers.0.ffn.weight" in report.bridged
-    assert len(report.bridged) == 16
-    assert "made from other blocks" in report.text()
+    assert "albert.encoder.albert_layer_groups.1.albert_layers.0.ffn.weight" in report.remapped
+    assert len(report.remapped) == 16
+    assert "made from other blocks" in report.to_text()
 
 
-def test_a_bridge_merges_the_layers_that_will_be_shared(tmp_path):
+def test_convert_averages_layers_that_will_be_shared(tmp_path):
     saved(tmp_path / "m", "ForMaskedLM", sharing="none")
     report = convert(tmp_path / "m", tmp_path / "c", to="tensorflow", changes={"sharing": "all"})
-    merged = [name for name, reason in report.dropped if reason == "merged into the blocks that are kept"]
+    merged = [name for name, reason in report.dropped if reason == "averaged into the remaining blocks"]
     assert len(merged) == 16
     assert all("albert_layer_groups.1" in name for name in merged)
 
 
-def test_extra_files_and_changes_reach_the_target(tmp_path):
+def test_convert_writes_changed_settings(tmp_path):
     saved(tmp_path / "m", "ForMaskedLM")
-    convert(
-        tmp_path / "m",
-        tmp_path / "c",
-        to="transformers",
-        changes={"hidden_dropout_prob": 0.25},
-        extra_files={"spiece.model": b"pieces"},
-    )
-    assert (tmp_path / "c" / "spiece.model").read_bytes() == b"pieces"
+    convert(tmp_path / "m", tmp_path / "c", to="transformers", changes={"hidden_dropout_prob": 0.25})
     assert read_model_spec(tmp_path / "c").config.hidden_dropout_prob == 0.25
 
 
-def test_the_problem_type_and_the_labels_survive(tmp_path):
-    description = ModelSpec(model="ForSequenceClassification", config=TINY, labels=("bad", "good"))
-    save_model(build(description), tmp_path / "m", labels=description.labels, problem_type="multi_label_classification")
+def test_convert_keeps_problem_type_and_labels(tmp_path):
+    spec = ModelSpec(model="ForSequenceClassification", config=TINY, labels=("bad", "good"))
+    save_model(build(spec), tmp_path / "m", labels=spec.labels, problem_type="multi_label_classification")
     convert(tmp_path / "m", tmp_path / "c", to="transformers")
-    assert read_model_spec(tmp_path / "c") == description.replace(problem_type="multi_label_classification")
+    assert read_model_spec(tmp_path / "c") == spec.replace(problem_type="multi_label_classification")
 
 
 @pytest.mark.parametrize("ending", ["", ".index"])
-def test_a_checkpoint_is_named_by_prefix_or_index(tmp_path, ending):
-    source = checkpoint("relu").with_name(f"model.ckpt-best{ending}")
+def test_convert_accepts_a_prefix_or_an_index_file(tmp_path, ending):
+    source = checkpoint_prefix("relu").with_name(f"model.ckpt-best{ending}")
     assert len(convert(source, tmp_path / "m", to="litebert").mapped) == 32
 
 
 @pytest.mark.parametrize(
     ("target", "written_again"), [("litebert", True), ("transformers", True), ("tensorflow", False)]
 )
-def test_an_identity_projection_is_dropped_only_where_the_target_has_none(tmp_path, target, written_again):
+def test_convert_drops_an_identity_projection_only_if_the_target_has_none(tmp_path, target, written_again):
     saved(tmp_path / "m", "ForPretraining", embedding_size=12)
     report = convert(tmp_path / "m", tmp_path / "c", to=target)
     projection = {f"albert.encoder.embedding_hidden_mapping_in.{part}" for part in ("weight", "bias")}

@@ -37,7 +37,7 @@ def spans(found):
     return [[(answer.start, answer.end, answer.text) for answer in each.best] for each in found]
 
 
-def test_a_directory_of_transformers_gives_its_own_spans(config, examples, tmp_path):
+def test_question_answering_of_transformers_gives_the_same_spans(config, examples, tmp_path):
     transformers = pytest.importorskip("transformers")
     theirs = transformers.AlbertForQuestionAnswering(transformers.AlbertConfig(**config.to_dict())).eval()
     theirs.save_pretrained(tmp_path)
@@ -74,7 +74,7 @@ def test_a_directory_of_transformers_gives_its_own_spans(config, examples, tmp_p
         ),
     ],
 )
-def test_a_checkpoint_of_the_original_gives_the_same_answers(model, kind, head, config, examples, tmp_path):
+def test_question_answering_survives_a_tensorflow_checkpoint(model, kind, head, config, examples, tmp_path):
     source = build(ModelSpec(model=model, config=config), seed=3).eval()
     save_model(source, tmp_path / "ours")
     written = convert(tmp_path / "ours", tmp_path / "original", to="tensorflow")

@@ -4,30 +4,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from litebert.interop import sstable as table
-from litebert.interop.protobuf_wire import DamagedBytesError, varint
 from litebert.interop.sstable import MAX_KEY_BYTES, masked_crc, read_table, write_table
 from litebert.interop.tensor_bundle import index_file
-from support.tf_checkpoints import NAMES, checkpoint
+from litebert.protobuf_wire import DamagedBytesError, varint
+from support.tf_checkpoints import NAMES, checkpoint_prefix
 
 KEYS = st.one_of(st.binary(max_size=12), st.text("ab\xff", max_size=6).map(lambda text: text.encode("latin1")))
 
 
 @given(st.dictionaries(KEYS, st.binary(max_size=30), max_size=80))
-def test_a_table_is_read_back(entries):
+def test_sstable_is_read_back(entries):
     assert read_table(write_table(entries)) == entries
 
 
 @given(st.dictionaries(KEYS, st.binary(max_size=30), max_size=80), st.integers(30, 300))
 @settings(max_examples=50)
-def test_a_table_of_many_blocks_is_read_back(entries, block_size):
+def test_sstable_of_many_blocks_is_read_back(entries, block_size):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table, "BLOCK_SIZE", block_size)
         assert read_table(write_table(entries)) == entries
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_index_of_tensorflow_is_written_byte_for_byte(name):
-    content = index_file(checkpoint(name)).read_bytes()
+def test_sstable_of_tensorflow_is_written_byte_for_byte(name):
+    content = index_file(checkpoint_prefix(name)).read_bytes()
     assert write_table(read_table(content)) == content
 
 
@@ -44,7 +44,7 @@ def block(content: bytes, *, compression: int = 0) -> bytes:
 
 
 def one_block_table(content: bytes, *, compression: int = 0) -> bytes:
-    """A file of one block with any content and right check sums."""
+    """A file of one block with any content and correct checksums."""
     first = block(content, compression=compression)
     handle = varint(0) + varint(len(content))
     index = b"\0\x01" + varint(len(handle)) + b"z" + handle + bytes(4) + b"\x01\0\0\0"
@@ -56,37 +56,37 @@ NO_RESTARTS = bytes(4) + b"\x01\0\0\0"
 
 
 @pytest.mark.parametrize(
-    ("content", "compression", "complaint"),
+    ("content", "compression", "message"),
     [
         (b"", 1, "snappy"),
         (b"", 9, "number 9"),
         (b"\x01\0\0", 0, "4 bytes expected"),
-        (b"\xff\0\0\0", 0, "255 restarts"),
-        (b"\x01\0\0" + NO_RESTARTS, 0, "leaves its block"),
-        (b"\0\x7f\0ab" + NO_RESTARTS, 0, "leaves its block"),
+        (b"\xff\0\0\0", 0, "255 restart points"),
+        (b"\x01\0\0" + NO_RESTARTS, 0, "exceeds its block"),
+        (b"\0\x7f\0ab" + NO_RESTARTS, 0, "exceeds its block"),
         (b"\0\x01\0b" + b"\0\x01\0a" + NO_RESTARTS, 0, "comes after"),
         (b"\0\x01\0b" + b"\x01\0\0" + NO_RESTARTS, 0, "comes after"),
-        (b"\0" + varint(MAX_KEY_BYTES + 1) + b"\0" + b"a" * (MAX_KEY_BYTES + 1) + NO_RESTARTS, 0, "leaves its block"),
+        (b"\0" + varint(MAX_KEY_BYTES + 1) + b"\0" + b"a" * (MAX_KEY_BYTES + 1) + NO_RESTARTS, 0, "exceeds its block"),
     ],
 )
-def test_forged_blocks_are_refused(content, compression, complaint):
-    with pytest.raises(DamagedBytesError, match=complaint):
+def test_malformed_blocks_raise_a_typed_error(content, compression, message):
+    with pytest.raises(DamagedBytesError, match=message):
         read_table(one_block_table(content, compression=compression))
 
 
-def test_more_keys_than_any_checkpoint_has_are_refused(monkeypatch):
+def test_sstable_with_too_many_keys_is_refused(monkeypatch):
     monkeypatch.setattr(table, "MAX_ENTRIES", 2)
     with pytest.raises(DamagedBytesError, match="more than 2 keys"):
         read_table(write_table({b"a": b"", b"b": b"", b"c": b""}))
 
 
-def test_a_footer_with_more_than_two_places_is_refused():
+def test_sstable_footer_with_more_than_two_handles_is_refused():
     content = bytearray(write_table({}))
     content[-9] = 1
-    with pytest.raises(DamagedBytesError, match="more than two places"):
+    with pytest.raises(DamagedBytesError, match="more than two handles"):
         read_table(bytes(content))
 
 
-def test_something_else_is_no_table():
+def test_sstable_reader_refuses_other_files():
     with pytest.raises(DamagedBytesError, match="no table footer"):
         read_table(b"hello" * 20)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from litebert.errors import CheckpointError
-from litebert.interop.protobuf_wire import DamagedBytesError, bytes_field, fixed32_field, number_field
 from litebert.interop.sstable import masked_crc, read_table, write_table
 from litebert.interop.tensor_bundle import DTYPES, index_file, open_bundle, read_index, write_bundle
-from support.tf_checkpoints import NAMES, checkpoint
+from litebert.protobuf_wire import DamagedBytesError, bytes_field, fixed32_field, number_field
+from support.tf_checkpoints import NAMES, checkpoint_prefix
 
 ANY_ARRAY = st.sampled_from(sorted(DTYPES.values(), key=str)).flatmap(
     lambda dtype: arrays(dtype, array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
@@ -25,7 +25,7 @@ def read_all(prefix):
 
 
 @given(st.dictionaries(st.text("ab/_é", min_size=1, max_size=8), ANY_ARRAY, max_size=6))
-def test_a_checkpoint_is_read_back(tmp_path_factory, tensors):
+def test_tensor_bundle_is_read_back(tmp_path_factory, tensors):
     prefix = tmp_path_factory.mktemp("bundle") / "model.ckpt"
     write_bundle(prefix, tensors)
     found = read_all(prefix)
@@ -36,26 +36,26 @@ def test_a_checkpoint_is_read_back(tmp_path_factory, tensors):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_checkpoint_of_tensorflow_is_written_byte_for_byte(tmp_path, name):
-    write_bundle(tmp_path / "model.ckpt-best", read_all(checkpoint(name)))
+def test_tensor_bundle_of_tensorflow_is_written_byte_for_byte(tmp_path, name):
+    write_bundle(tmp_path / "model.ckpt-best", read_all(checkpoint_prefix(name)))
     for ending in (".index", ".data-00000-of-00001"):
         written = (tmp_path / f"model.ckpt-best{ending}").read_bytes()
-        assert written == checkpoint(name).with_name(f"model.ckpt-best{ending}").read_bytes()
+        assert written == checkpoint_prefix(name).with_name(f"model.ckpt-best{ending}").read_bytes()
 
 
-def test_a_checkpoint_is_found_by_prefix_index_or_directory():
-    prefix = checkpoint("relu")
+def test_tensor_bundle_is_found_by_prefix_index_or_directory():
+    prefix = checkpoint_prefix("relu")
     assert open_bundle(prefix) == open_bundle(index_file(prefix)) == open_bundle(prefix.parent)
 
 
-def test_a_directory_of_two_checkpoints_is_ambiguous(tmp_path):
+def test_tensor_bundle_directory_with_two_checkpoints_is_ambiguous(tmp_path):
     for name in ("a", "b"):
         write_bundle(tmp_path / name, {})
     with pytest.raises(CheckpointError, match="holds 2 TensorFlow checkpoints"):
         open_bundle(tmp_path)
 
 
-def test_an_absent_checkpoint_is_named(tmp_path):
+def test_tensor_bundle_that_is_missing_is_named(tmp_path):
     with pytest.raises(CheckpointError, match=r"none\.index: no such file"):
         open_bundle(tmp_path / "none")
 
@@ -70,14 +70,14 @@ def entry(*, dtype=1, shape=(2,), content=b"\0" * 8, shard=0, offset=0, size=Non
     return number_field(1, dtype) + bytes_field(2, dimensions) + place + fixed32_field(6, masked_crc(content)) + extra
 
 
-def test_tensors_of_several_data_files_are_found(tmp_path):
+def test_tensor_bundle_reads_several_data_files(tmp_path):
     prefix, content = tmp_path / "m", np.array([1.5, -2.0], "<f4").tobytes()
     write_index(prefix, entry(content=content, shard=1, offset=3), header=number_field(1, 2))
     (tmp_path / "m.data-00001-of-00002").write_bytes(b"abc" + content)
     assert read_all(prefix)["x"].tolist() == [1.5, -2.0]
 
 
-def test_bfloat16_is_read_as_float32(tmp_path):
+def test_tensor_bundle_reads_bfloat16_as_float32(tmp_path):
     content = np.array([1.0, -3.5], "<f4").tobytes()
     upper = content[2:4] + content[6:8]
     write_index(tmp_path / "m", entry(dtype=14, content=upper))
@@ -88,21 +88,21 @@ def test_bfloat16_is_read_as_float32(tmp_path):
 @pytest.mark.parametrize(
     ("forged", "complaint"),
     [
-        (entry(dtype=7), "element type 7"),
-        (entry(shape=(3,)), "cannot be"),
-        (entry(shape=(2**30, 2**30)), "cannot be"),
+        (entry(dtype=7), "dtype 7"),
+        (entry(shape=(3,)), "is inconsistent"),
+        (entry(shape=(2**30, 2**30)), "is inconsistent"),
         (entry(shape=(2**62,)), "a dimension of"),
-        (entry(shard=1), "cannot be"),
-        (entry(offset=1), "not what the index says"),
-        (entry(offset=2**60), "not what the index says"),
-        (entry(content=b"\1" * 8), "not what the index says"),
+        (entry(shard=1), "is inconsistent"),
+        (entry(offset=1), "another size or checksum"),
+        (entry(offset=2**60), "another size or checksum"),
+        (entry(content=b"\1" * 8), "another size or checksum"),
         (entry(extra=bytes_field(7, b"")), "stored in slices"),
-        (number_field(2, 5), "shape that is a number"),
-        (bytes_field(2, number_field(2, 5)), "dimension that is a number"),
-        (bytes_field(1, b"x"), "holds bytes instead of a number"),
+        (number_field(2, 5), "holds the integer 5 instead of bytes"),
+        (bytes_field(2, number_field(2, 5)), "holds the integer 5 instead of bytes"),
+        (bytes_field(1, b"x"), "holds 1 bytes instead of an integer"),
     ],
 )
-def test_forged_entries_are_refused(tmp_path, forged, complaint):
+def test_tensor_bundle_refuses_malformed_entries(tmp_path, forged, complaint):
     write_index(tmp_path / "m", forged)
     (tmp_path / "m.data-00000-of-00001").write_bytes(bytes(8))
     with pytest.raises(CheckpointError, match=complaint):
@@ -111,34 +111,34 @@ def test_forged_entries_are_refused(tmp_path, forged, complaint):
 
 @pytest.mark.parametrize(
     ("header", "complaint"),
-    [(number_field(1, 1) + number_field(2, 1), "big-endian"), (b"", "states 0"), (number_field(1, 2**40), "states 1")],
+    [(number_field(1, 1) + number_field(2, 1), "big-endian"), (b"", "claims 0"), (number_field(1, 2**40), "claims 1")],
 )
-def test_forged_headers_are_refused(tmp_path, header, complaint):
+def test_tensor_bundle_refuses_malformed_headers(tmp_path, header, complaint):
     write_index(tmp_path / "m", entry(), header=header)
     with pytest.raises(CheckpointError, match=complaint):
         open_bundle(tmp_path / "m")
 
 
-def test_an_index_without_header_is_refused(tmp_path):
+def test_tensor_bundle_without_header_is_refused(tmp_path):
     (tmp_path / "m.index").write_bytes(write_table({b"x": entry()}))
     with pytest.raises(CheckpointError, match="no header"):
         open_bundle(tmp_path / "m")
 
 
-def test_a_missing_data_file_is_named(tmp_path):
+def test_tensor_bundle_names_a_missing_data_file(tmp_path):
     write_index(tmp_path / "m", entry())
     with pytest.raises(CheckpointError, match=r"m\.data-00000-of-00001: missing"):
         read_all(tmp_path / "m")
 
 
-def test_what_a_checkpoint_cannot_hold_is_refused(tmp_path):
+def test_tensor_bundle_refuses_unsupported_dtypes(tmp_path):
     with pytest.raises(CheckpointError, match="cannot hold complex"):
         write_bundle(tmp_path / "m", {"x": np.zeros(2, complex)})
 
 
-def test_two_hundred_injuries_to_a_checkpoint_are_all_noticed(tmp_path):
+def test_tensor_bundle_detects_200_random_corruptions(tmp_path):
     rng = random.Random(0)
-    whole = checkpoint("relu")
+    whole = checkpoint_prefix("relu")
     for trial in range(200):
         directory = tmp_path / str(trial)
         directory.mkdir()
@@ -172,8 +172,8 @@ def refusal(prefix) -> str:
     return ""
 
 
-def test_ten_thousand_mutated_indexes_are_read_or_refused(tmp_path):
-    """Half of the mutants get new check sums, so that the parsers behind the sums meet the damage too."""
+def test_tensor_bundle_reads_or_refuses_10000_mutated_indexes(tmp_path):
+    """Half of the mutants get new checksums, so that the damage reaches the parsers too."""
     rng = random.Random(1)
     prefix = tmp_path / "m"
     write_bundle(prefix, {"bert/a": np.zeros((2, 3), "f4"), "bert/b": np.zeros(4, "f4"), "c": np.int64(3)[None]})
@@ -185,7 +185,7 @@ def test_ten_thousand_mutated_indexes_are_read_or_refused(tmp_path):
             assert read_index(mutant)[0] > 0
 
 
-def test_mutated_indexes_are_read_or_refused_by_name(tmp_path):
+def test_tensor_bundle_names_the_file_of_a_mutated_index(tmp_path):
     rng = random.Random(2)
     prefix = tmp_path / "m"
     write_bundle(prefix, {"bert/a": np.zeros((2, 3), "f4"), "c": np.int64(3)[None]})
@@ -196,7 +196,7 @@ def test_mutated_indexes_are_read_or_refused_by_name(tmp_path):
         assert not sentence or sentence.startswith((f"{prefix}.index: ", f"{prefix}.data-"))
 
 
-def test_a_name_that_is_no_text_is_refused(tmp_path):
+def test_tensor_bundle_refuses_names_that_are_not_utf_8(tmp_path):
     index_file(tmp_path / "m").write_bytes(write_table({b"": number_field(1, 1), b"\xff": entry()}))
     with pytest.raises(CheckpointError, match="not UTF-8"):
         open_bundle(tmp_path / "m")

@@ -12,7 +12,7 @@ from litebert.interop.tf_checkpoint import CONFIG, read_config, read_tf_checkpoi
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build, load_weights
 from litebert.model.io.model_spec import ModelSpec
-from support.tf_checkpoints import NAMES, checkpoint
+from support.tf_checkpoints import NAMES, checkpoint_prefix
 
 TINY = ModelConfig(
     vocab_size=30,
@@ -36,9 +36,9 @@ WITHOUT_CLASSES = [
 
 def saved(directory, model: str, config: ModelConfig = TINY, labels: tuple[str, ...] = ()):
     """A checkpoint of the original format, and the model that is in it."""
-    description = ModelSpec(model=model, config=config, labels=labels)
-    weights = build(description, seed=3)
-    write_tf_checkpoint(directory, description, weights.state_dict())
+    spec = ModelSpec(model=model, config=config, labels=labels)
+    weights = build(spec, seed=3)
+    write_tf_checkpoint(directory, spec, weights.state_dict())
     return directory / "model.ckpt-best", weights
 
 
@@ -54,30 +54,30 @@ def assert_same_weights(tensors, model: torch.nn.Module) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_pretraining_checkpoint_of_tensorflow_is_read_whole(name):
-    original = read_tf_checkpoint(checkpoint(name))
-    assert original.description.model == "ForPretraining"
-    assert original.renamed.dropped == ()
-    assert original.description.config.hidden_act == ("relu" if name == "relu" else "gelu_new")
-    model = load_weights(original.description, original.renamed.tensors, where=name)
-    assert len(original.renamed.tensors) == len(model.state_dict())
+def test_tf_checkpoint_of_pretraining_is_read_completely(name):
+    checkpoint = read_tf_checkpoint(checkpoint_prefix(name))
+    assert checkpoint.spec.model == "ForPretraining"
+    assert checkpoint.weights.dropped == ()
+    assert checkpoint.spec.config.hidden_act == ("relu" if name == "relu" else "gelu_new")
+    model = load_weights(checkpoint.spec, checkpoint.weights.tensors, where=name)
+    assert len(checkpoint.weights.tensors) == len(model.state_dict())
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_checkpoint_of_tensorflow_is_written_back_byte_for_byte(tmp_path, name):
-    original = read_tf_checkpoint(checkpoint(name))
-    write_tf_checkpoint(tmp_path / "t", original.description, original.renamed.tensors)
+def test_tf_checkpoint_is_written_back_byte_for_byte(tmp_path, name):
+    checkpoint = read_tf_checkpoint(checkpoint_prefix(name))
+    write_tf_checkpoint(tmp_path / "t", checkpoint.spec, checkpoint.weights.tensors)
     for ending in (".index", ".data-00000-of-00001"):
         written = (tmp_path / "t" / f"model.ckpt-best{ending}").read_bytes()
-        assert written == checkpoint(name).with_name(f"model.ckpt-best{ending}").read_bytes()
-    theirs = json.loads((checkpoint(name).parent / CONFIG).read_text())
+        assert written == checkpoint_prefix(name).with_name(f"model.ckpt-best{ending}").read_bytes()
+    theirs = json.loads((checkpoint_prefix(name).parent / CONFIG).read_text())
     assert json.loads((tmp_path / "t" / CONFIG).read_text()) == theirs
 
 
-def test_the_variables_have_the_names_and_shapes_of_the_original():
+def test_tf_checkpoint_variables_have_the_names_and_shapes_of_the_reference():
     E, H, inner, V = 16, 48, 96, 200
     layer = "bert/encoder/transformer/group_0/inner_group_0"
-    shapes = {name: array.shape for name, array in variables(checkpoint("all_shared")).items()}
+    shapes = {name: array.shape for name, array in variables(checkpoint_prefix("all_shared")).items()}
     assert len(shapes) == 32
     assert shapes["bert/embeddings/word_embeddings"] == (V, E)
     assert shapes["bert/encoder/embedding_hidden_mapping_in/kernel"] == (E, H)
@@ -89,32 +89,32 @@ def test_the_variables_have_the_names_and_shapes_of_the_original():
 
 
 @pytest.mark.parametrize("model", WITHOUT_CLASSES)
-def test_every_head_of_the_original_is_told_apart_and_read_back(tmp_path, model):
+def test_tf_checkpoint_heads_are_recognised_and_read_back(tmp_path, model):
     prefix, weights = saved(tmp_path / "t", model)
-    original = read_tf_checkpoint(prefix)
-    assert original.description == ModelSpec(model=model, config=TINY)
-    assert_same_weights(original.renamed.tensors, weights)
+    checkpoint = read_tf_checkpoint(prefix)
+    assert checkpoint.spec == ModelSpec(model=model, config=TINY)
+    assert_same_weights(checkpoint.weights.tensors, weights)
 
 
-def test_a_classifier_is_read_back_with_its_classes(tmp_path):
+def test_tf_checkpoint_of_a_classifier_keeps_its_classes(tmp_path):
     prefix, weights = saved(tmp_path / "t", "ForSequenceClassification", labels=("a", "b", "c"))
     assert variables(prefix)["output_weights"].shape == (3, 12)
-    assert_same_weights(read_tf_checkpoint(prefix).renamed.tensors, weights)
-    assert read_tf_checkpoint(prefix).description.labels == ("LABEL_0", "LABEL_1", "LABEL_2")
-    assert read_tf_checkpoint(prefix, labels=("a", "b", "c")).description.labels == ("a", "b", "c")
+    assert_same_weights(read_tf_checkpoint(prefix).weights.tensors, weights)
+    assert read_tf_checkpoint(prefix).spec.labels == ("LABEL_0", "LABEL_1", "LABEL_2")
+    assert read_tf_checkpoint(prefix, labels=("a", "b", "c")).spec.labels == ("a", "b", "c")
     with pytest.raises(ConfigError, match="2 names, but the classifier"):
         read_tf_checkpoint(prefix, labels=("a", "b"))
 
 
-def test_a_head_with_one_output_must_be_named(tmp_path):
+def test_tf_checkpoint_with_one_output_requires_the_model(tmp_path):
     prefix, weights = saved(tmp_path / "t", "ForMultipleChoice")
     with pytest.raises(ConfigError, match="RACE"):
         read_tf_checkpoint(prefix)
-    assert_same_weights(read_tf_checkpoint(prefix, as_model="ForMultipleChoice").renamed.tensors, weights)
-    assert read_tf_checkpoint(prefix, as_model="ForSequenceClassification").description.labels == ("LABEL_0",)
+    assert_same_weights(read_tf_checkpoint(prefix, as_model="ForMultipleChoice").weights.tensors, weights)
+    assert read_tf_checkpoint(prefix, as_model="ForSequenceClassification").spec.labels == ("LABEL_0",)
 
 
-def test_optimizer_state_and_counters_are_left_out_unread(tmp_path):
+def test_tf_checkpoint_optimizer_state_is_dropped_unread(tmp_path):
     """Their bytes are not even there."""
     prefix, weights = saved(tmp_path / "t", "ForPretraining")
     arrays = variables(prefix)
@@ -123,37 +123,37 @@ def test_optimizer_state_and_counters_are_left_out_unread(tmp_path):
     bundle = tmp_path / "c" / "model.ckpt.data-00000-of-00001"
     bundle.write_bytes(bundle.read_bytes()[: sum(array.nbytes for array in arrays.values())])
     shutil.copyfile(tmp_path / "t" / CONFIG, tmp_path / "c" / CONFIG)
-    original = read_tf_checkpoint(tmp_path / "c")
-    assert_same_weights(original.renamed.tensors, weights)
-    reasons = dict(original.renamed.dropped)
-    assert reasons.pop("zz_other") == "has no place in this model"
+    checkpoint = read_tf_checkpoint(tmp_path / "c")
+    assert_same_weights(checkpoint.weights.tensors, weights)
+    reasons = dict(checkpoint.weights.dropped)
+    assert reasons.pop("zz_other") == "not part of this model"
     assert set(reasons) == set(slots)
-    assert set(reasons.values()) == {"state of the optimizer"}
+    assert set(reasons.values()) == {"optimizer state"}
 
 
-def test_global_step_is_state_of_the_optimizer(tmp_path):
+def test_tf_checkpoint_global_step_is_optimizer_state(tmp_path):
     prefix, _ = saved(tmp_path / "t", "SentenceEmbedder")
     write_bundle(tmp_path / "c" / "model.ckpt", {**variables(prefix), "global_step": np.int64(125_000)[()]})
-    original = read_tf_checkpoint(tmp_path / "c", config=tmp_path / "t" / CONFIG)
-    assert original.renamed.dropped == (("global_step", "state of the optimizer"),)
+    checkpoint = read_tf_checkpoint(tmp_path / "c", config=tmp_path / "t" / CONFIG)
+    assert checkpoint.weights.dropped == (("global_step", "optimizer state"),)
 
 
-def test_a_module_of_the_tensorflow_hub_has_no_sentence_order_head(tmp_path):
+def test_tf_checkpoint_of_the_tensorflow_hub_is_a_masked_lm(tmp_path):
     prefix, weights = saved(tmp_path / "t", "ForMaskedLM")
     write_bundle(tmp_path / "c" / "variables", {f"module/{name}": a for name, a in variables(prefix).items()})
-    original = read_tf_checkpoint(tmp_path / "c", config=tmp_path / "t" / CONFIG)
-    assert original.description.model == "ForMaskedLM"
-    assert original.renamed.mapped[0][0] == "module/bert/embeddings/word_embeddings"
-    assert_same_weights(original.renamed.tensors, weights)
+    checkpoint = read_tf_checkpoint(tmp_path / "c", config=tmp_path / "t" / CONFIG)
+    assert checkpoint.spec.model == "ForMaskedLM"
+    assert checkpoint.weights.mapped[0][0] == "module/bert/embeddings/word_embeddings"
+    assert_same_weights(checkpoint.weights.tensors, weights)
 
 
-def test_another_checkpoint_is_no_albert(tmp_path):
+def test_tf_checkpoint_of_another_model_is_refused(tmp_path):
     write_bundle(tmp_path / "c", {"resnet/kernel": np.zeros(3, "f4")})
-    with pytest.raises(CheckpointError, match="holds no ALBERT"):
-        read_tf_checkpoint(tmp_path / "c", config=checkpoint("relu").parent / CONFIG)
+    with pytest.raises(CheckpointError, match="not an ALBERT checkpoint"):
+        read_tf_checkpoint(tmp_path / "c", config=checkpoint_prefix("relu").parent / CONFIG)
 
 
-def test_a_manifest_beside_a_checkpoint_is_believed(tmp_path):
+def test_tf_checkpoint_is_verified_against_its_manifest(tmp_path):
     prefix, _ = saved(tmp_path / "t", "ForMaskedLM")
     (tmp_path / "t" / CONFIG).write_text((tmp_path / "t" / CONFIG).read_text().replace("20", "21"))
     with pytest.raises(CheckpointError, match=CONFIG):
@@ -162,12 +162,12 @@ def test_a_manifest_beside_a_checkpoint_is_believed(tmp_path):
 
 
 def write_config(tmp_path, **changes):
-    values = json.loads((checkpoint("relu").parent / CONFIG).read_text()) | changes
+    values = json.loads((checkpoint_prefix("relu").parent / CONFIG).read_text()) | changes
     (tmp_path / CONFIG).write_text(json.dumps(values))
     return tmp_path / CONFIG
 
 
-def test_dead_and_unknown_keys_of_released_configs_are_reported(tmp_path):
+def test_tf_config_reports_unused_and_unknown_keys(tmp_path):
     dead = {"net_structure_type": 0, "gap_size": 0, "num_memory_blocks": 0, "down_scale_factor": 1}
     config, ignored = read_config(write_config(tmp_path, **dead, mood="good"))
     assert config.hidden_size == 48
@@ -184,20 +184,20 @@ def test_dead_and_unknown_keys_of_released_configs_are_reported(tmp_path):
         ({"num_hidden_layers": 22, "num_hidden_groups": 22}, "rounding error"),
     ],
 )
-def test_configs_of_no_supported_model_are_refused(tmp_path, changes, complaint):
+def test_tf_config_of_an_unsupported_model_is_refused(tmp_path, changes, complaint):
     with pytest.raises(ConfigError, match=complaint) as refused:
         read_config(write_config(tmp_path, **changes))
     assert str(refused.value).startswith(str(tmp_path / CONFIG))
 
 
 @pytest.mark.parametrize(("content", "complaint"), [("[1]", "holds list"), ("{", "not JSON")])
-def test_files_that_are_no_config_are_refused(tmp_path, content, complaint):
+def test_tf_config_refuses_other_files(tmp_path, content, complaint):
     (tmp_path / CONFIG).write_text(content)
     with pytest.raises(CheckpointError, match=complaint):
         read_config(tmp_path / CONFIG)
 
 
-def test_a_missing_config_is_named(tmp_path):
+def test_tf_config_that_is_missing_is_named(tmp_path):
     with pytest.raises(CheckpointError, match=f"{CONFIG}: missing"):
         read_config(tmp_path / CONFIG)
 
@@ -212,15 +212,15 @@ def test_a_missing_config_is_named(tmp_path):
         ("ForMaskedLM", {"hidden_size": 8, "embedding_projection": "always"}, "no projection"),
     ],
 )
-def test_what_the_original_cannot_run_is_not_written(model, changes, complaint):
+def test_tf_checkpoint_refuses_models_that_the_reference_cannot_run(model, changes, complaint):
     labels = ("a", "b") if model == "ForTokenClassification" else ()
     with pytest.raises(ConfigError, match=complaint):
         tf_config(ModelSpec(model=model, config=TINY.replace(**changes), labels=labels))
 
 
-def test_unshared_layers_are_written_as_one_group_each(tmp_path):
+def test_tf_checkpoint_writes_unshared_layers_as_groups(tmp_path):
     config = TINY.replace(sharing="none", num_hidden_groups=1)
     prefix, weights = saved(tmp_path / "t", "ForMaskedLM", config)
-    original = read_tf_checkpoint(prefix)
-    assert original.description.config == config.replace(sharing="all", num_hidden_groups=4)
-    assert_same_weights(original.renamed.tensors, weights)
+    checkpoint = read_tf_checkpoint(prefix)
+    assert checkpoint.spec.config == config.replace(sharing="all", num_hidden_groups=4)
+    assert_same_weights(checkpoint.weights.tensors, weights)

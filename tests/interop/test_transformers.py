@@ -107,22 +107,22 @@ def labels_of(name: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(("name", "sizes", "depth", "activation"), GRID)
-def test_transformers_computes_what_we_saved_and_gives_it_back(tmp_path, name, sizes, depth, activation):
-    description = ModelSpec(model=name, config=config_of(sizes, depth, activation), labels=labels_of(name))
-    ours = randomized(build(description), seed=1)
+def test_transformers_computes_the_same_and_saves_it_back(tmp_path, name, sizes, depth, activation):
+    spec = ModelSpec(model=name, config=config_of(sizes, depth, activation), labels=labels_of(name))
+    ours = randomized(build(spec), seed=1)
     save_model(ours, tmp_path / "ours", labels=labels_of(name))
     theirs = getattr(transformers, HF_CLASSES[name]).from_pretrained(tmp_path / "ours").eval()
     assert_same(our_outputs(ours, name), their_outputs(theirs, name))
 
     theirs.save_pretrained(tmp_path / "back")
     stored = read_directory(tmp_path / "back")
-    assert stored.description == description
+    assert stored.spec == spec
     back = load_model(tmp_path / "back")
     assert all(torch.equal(back.state_dict()[key], tensor) for key, tensor in ours.state_dict().items())
 
 
 @pytest.mark.parametrize(("name", "sizes", "depth", "activation"), GRID)
-def test_we_compute_what_transformers_saved(tmp_path, name, sizes, depth, activation):
+def test_litebert_computes_what_transformers_saved(tmp_path, name, sizes, depth, activation):
     fields = config_of(sizes, depth, activation).to_dict()
     theirs = getattr(transformers, HF_CLASSES[name])(
         transformers.AlbertConfig(**fields, **({"num_labels": 3} if labels_of(name) else {}))
@@ -134,11 +134,11 @@ def test_we_compute_what_transformers_saved(tmp_path, name, sizes, depth, activa
     assert_same(our_outputs(ours, name), their_outputs(theirs, name))
 
 
-def test_the_auto_classes_find_their_class(tmp_path):
-    description = ModelSpec(
+def test_auto_classes_of_transformers_find_the_class(tmp_path):
+    spec = ModelSpec(
         model="ForSequenceClassification", config=config_of(SIZES[0], DEPTHS[1], "relu"), labels=("a", "b", "c")
     )
-    save_model(build(description), tmp_path / "m", labels=("a", "b", "c"), problem_type="multi_label_classification")
+    save_model(build(spec), tmp_path / "m", labels=("a", "b", "c"), problem_type="multi_label_classification")
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "m")
     assert theirs.config.id2label == {0: "a", 1: "b", 2: "c"}
     assert theirs.config.label2id == {"a": 0, "b": 1, "c": 2}
@@ -146,7 +146,7 @@ def test_the_auto_classes_find_their_class(tmp_path):
     assert type(transformers.AutoModel.from_pretrained(tmp_path / "m")).__name__ == "AlbertModel"
 
 
-def test_a_whole_pretrained_model_survives_a_visit_to_transformers(tmp_path):
+def test_pretraining_model_survives_a_round_trip_through_transformers(tmp_path):
     """The sentence-order head too: checkpoints on the hub lost it."""
     ours = randomized(build(ModelSpec(model="ForPretraining", config=config_of(SIZES[1], DEPTHS[2], "gelu"))), seed=3)
     save_model(ours, tmp_path / "a")
@@ -156,7 +156,7 @@ def test_a_whole_pretrained_model_survives_a_visit_to_transformers(tmp_path):
     assert all(torch.equal(back[name], tensor) for name, tensor in ours.state_dict().items())
 
 
-def test_equal_sizes_trained_on_in_transformers_keep_the_new_projection(tmp_path):
+def test_projection_trained_in_transformers_is_kept_at_equal_sizes(tmp_path):
     """transformers trains the identity we wrote; it may not be thrown away when the model comes home."""
     save_model(build(ModelSpec(model="ForMaskedLM", config=config_of(SIZES[1], DEPTHS[0], "gelu_new"))), tmp_path / "a")
     theirs = randomized(transformers.AlbertForMaskedLM.from_pretrained(tmp_path / "a"), seed=4)
@@ -166,7 +166,7 @@ def test_equal_sizes_trained_on_in_transformers_keep_the_new_projection(tmp_path
     assert_same(our_outputs(ours, "ForMaskedLM"), their_outputs(theirs, "ForMaskedLM"))
 
 
-def test_the_row_of_padding_is_not_zeroed(tmp_path):
+def test_padding_embedding_is_not_zeroed(tmp_path):
     ours = randomized(build(ModelSpec(model="ForMaskedLM", config=config_of(SIZES[0], DEPTHS[0], "relu"))), seed=5)
     save_model(ours, tmp_path / "m")
     theirs = transformers.AlbertForMaskedLM.from_pretrained(tmp_path / "m")
@@ -184,7 +184,7 @@ def test_transformers_refuses_what_it_cannot_run(tmp_path):
         transformers.AlbertModel.from_pretrained(tmp_path / "m")
 
 
-def test_a_depth_at_which_transformers_runs_other_groups_is_refused(tmp_path):
+def test_transformers_format_refuses_depths_with_other_groups(tmp_path):
     theirs = transformers.AlbertConfig(
         **config_of(SIZES[0], (18, 14, 1), "relu").to_dict(), architectures=["AlbertForMaskedLM"]
     )

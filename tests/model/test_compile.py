@@ -17,14 +17,14 @@ def test_compile_time_grows_neither_with_depth_nor_with_shapes(unchecked, tiny_c
 
 
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
-def test_the_compiled_block_gives_the_same_numbers(unchecked, tiny_config, kernel):
+def test_compiled_block_gives_the_same_outputs(unchecked, tiny_config, kernel):
     assert unchecked(compiled_difference, tiny_config, kernel) < 1e-5
 
 
 @pytest.mark.parametrize("name", EXPORTS)
-def test_every_model_exports_with_dynamic_batch_and_length(unchecked, tiny_config, name):
+def test_export_of_every_model_has_dynamic_batch_and_length(unchecked, tiny_config, name):
     assert unchecked(exported_difference, name, tiny_config) < 1e-5
 
 
-def test_every_model_is_covered_here():
+def test_export_is_tested_for_every_model():
     assert set(EXPORTS) == set(models.__all__)

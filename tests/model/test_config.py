@@ -5,7 +5,6 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from litebert.errors import ConfigError
 from litebert.model.config import Activation, ModelConfig, Sharing
@@ -32,7 +31,7 @@ def configs(draw) -> ModelConfig:
 
 
 @given(configs())
-def test_a_config_survives_its_plain_values(config):
+def test_model_config_round_trip_through_plain_values(config):
     assert ModelConfig.parse(config.to_dict(), where="test") == config
 
 
@@ -48,26 +47,26 @@ def test_a_config_survives_its_plain_values(config):
         ({"hidden_sise": 8}, "did you mean 'hidden_size'?"),
     ],
 )
-def test_what_cannot_be_built_is_refused_with_the_reason(change, message):
+def test_model_config_is_validated(change, message):
     with pytest.raises(ConfigError, match=message.replace("?", r"\?")):
         ModelConfig.parse({**SIZES, **change}, where="config.json")
 
 
 @pytest.mark.parametrize("groups", [1, 4])
-def test_sharing_none_takes_one_group_or_one_a_layer(groups):
+def test_model_config_without_sharing_allows_one_group_or_one_per_layer(groups):
     assert ModelConfig(**SIZES, sharing="none", num_hidden_groups=groups).num_hidden_groups == groups
 
 
-def test_the_sizes_have_no_default():
-    with pytest.raises(ValidationError, match="intermediate_size"):
+def test_model_config_sizes_have_no_default():
+    with pytest.raises(ConfigError, match="intermediate_size"):
         ModelConfig(**{name: size for name, size in SIZES.items() if name != "intermediate_size"})
 
 
-def test_the_heads_share_the_width():
+def test_model_config_head_size_divides_the_hidden_size():
     config = ModelConfig(**SIZES)
     assert config.head_size * config.num_attention_heads == config.hidden_size
 
 
-def test_settings_presets_and_counts_import_no_torch():
+def test_model_config_presets_and_stats_import_no_torch():
     code = "import litebert.model.model_stats, litebert.model.presets, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -29,7 +29,7 @@ def states_and_gradient(config, kernel: AttentionKernel, *, bf16: bool):
 
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
 @pytest.mark.parametrize("head_size", [8, 64])
-def test_every_kernel_gives_the_reference_on_a_gpu(tiny_config, kernel, head_size):
+def test_attention_kernels_equal_the_reference_on_a_gpu(tiny_config, kernel, head_size):
     config = tiny_config.replace(hidden_size=4 * head_size, intermediate_size=8 * head_size, initializer_range=0.05)
     expected, gradient = states_and_gradient(config, "reference", bf16=False)
     for bf16, dtype in ((False, torch.float32), (True, torch.bfloat16)):

@@ -40,7 +40,7 @@ def run(config: ModelConfig, kernel: AttentionKernel, mask: torch.Tensor, dtype:
 @pytest.mark.parametrize("dtype", PRECISIONS, ids=str)
 @pytest.mark.parametrize("kernel", ["sdpa", "unpadded"])
 @pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
-def test_every_kernel_gives_the_outputs_and_gradients_of_the_reference(tiny_config, mask, kernel, dtype):
+def test_encoder_has_equal_outputs_and_gradients_with_every_kernel(tiny_config, mask, kernel, dtype):
     expected_states, _, expected_gradient = run(tiny_config, "reference", mask, dtype)
     states, sentence_pair_logits, gradient = run(tiny_config, kernel, mask, dtype)
     assert torch.allclose(states[mask], expected_states[mask], atol=TOLERANCES[dtype], rtol=TOLERANCES[dtype])
@@ -49,7 +49,7 @@ def test_every_kernel_gives_the_outputs_and_gradients_of_the_reference(tiny_conf
     assert sentence_pair_logits.isfinite().all()
 
 
-def test_512_tokens_agree_too(tiny_config):
+def test_encoder_has_equal_outputs_with_every_kernel_at_512_tokens(tiny_config):
     config = tiny_config.replace(max_position_embeddings=512)
     mask = padded_mask([512, 100])
     expected = run(config, "reference", mask, torch.float32)[0]
@@ -59,7 +59,7 @@ def test_512_tokens_agree_too(tiny_config):
 
 
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
-def test_padding_changes_nothing(tiny_config, kernel):
+def test_encoder_outputs_do_not_depend_on_padding(tiny_config, kernel):
     model = fresh_encoder(tiny_config)
     model.attention_kernel = kernel
     batch = random_batch(tiny_config, padded_mask([7, 3], 12))
@@ -71,7 +71,7 @@ def test_padding_changes_nothing(tiny_config, kernel):
 
 @pytest.mark.parametrize("sharing", get_args(Sharing))
 @pytest.mark.parametrize("inner", [1, 2])
-def test_all_sharing_strategies_agree_when_the_weights_are_equal(tiny_config, batch, sharing, inner):
+def test_encoder_with_equal_weights_is_equal_for_every_sharing(tiny_config, batch, sharing, inner):
     shared = fresh_encoder(tiny_config)
     expected = shared(*batch.arguments).last_hidden_state
     model = fresh_encoder(tiny_config.replace(num_hidden_layers=4 // inner, inner_group_num=inner, sharing=sharing))
@@ -91,14 +91,14 @@ def repeated(parameters, config):
     return result
 
 
-def test_not_shared_is_the_same_model_said_in_two_ways(tiny_config, batch):
+def test_encoder_without_sharing_equals_one_group_per_layer(tiny_config, batch):
     by_sharing = fresh_encoder(tiny_config.replace(sharing="none"))
     by_groups = fresh_encoder(tiny_config.replace(num_hidden_groups=4))
     by_groups.load_state_dict(by_sharing.state_dict())
     assert torch.equal(*(model(*batch.arguments).last_hidden_state for model in (by_sharing, by_groups)))
 
 
-def test_hidden_states_are_what_each_block_reads_and_gives(tiny_config, batch):
+def test_hidden_states_are_inputs_and_outputs_of_the_blocks(tiny_config, batch):
     model = fresh_encoder(tiny_config)
     output = model(*batch.arguments, output_hidden_states=True)
     assert len(output.hidden_states) == tiny_config.num_hidden_layers + 1
@@ -107,10 +107,10 @@ def test_hidden_states_are_what_each_block_reads_and_gives(tiny_config, batch):
 
 
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
-@pytest.mark.parametrize("checkpoint_every", [None, 3])
-def test_the_vectors_at_some_positions_are_those_of_the_whole_batch(tiny_config, batch, kernel, checkpoint_every):
+@pytest.mark.parametrize("interval", [None, 3])
+def test_at_positions_equals_forward(tiny_config, batch, kernel, interval):
     model = fresh_encoder(tiny_config)
-    model.attention_kernel, model.checkpoint_every = kernel, checkpoint_every
+    model.attention_kernel, model.activation_checkpoint_interval = kernel, interval
     at = batch.attention_mask.flatten().nonzero()[[0, 3, 3, 9, 14], 0]  # one of them twice
     gradients = []
     for states in (
@@ -124,7 +124,7 @@ def test_the_vectors_at_some_positions_are_those_of_the_whole_batch(tiny_config,
     assert (gradients[0] - gradients[1]).norm() <= 1e-6 * gradients[0].norm()
 
 
-def test_nothing_is_kept_that_was_not_asked_for(tiny_config, batch):
+def test_hidden_states_are_returned_on_request_only(tiny_config, batch):
     output = fresh_encoder(tiny_config)(*batch.arguments)
     assert output.hidden_states == ()
     assert output.embedding_output is None
@@ -146,10 +146,10 @@ def test_attention_probabilities_are_those_of_the_forward_pass(tiny_config, batc
 
 
 @pytest.mark.parametrize("every", [1, 2, 3, 9])
-def test_checkpointing_changes_neither_outputs_nor_gradients(tiny_config, batch, every):
-    def gradients(checkpoint_every):
+def test_activation_checkpointing_changes_neither_outputs_nor_gradients(tiny_config, batch, every):
+    def gradients(interval):
         model = fresh_encoder(tiny_config.replace(hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1))
-        model.checkpoint_every = checkpoint_every
+        model.activation_checkpoint_interval = interval
         torch.manual_seed(0)
         output = model(*batch.arguments, output_hidden_states=True)
         (output.pooled.sum() + sum(state.square().sum() for state in output.hidden_states)).backward()
@@ -159,10 +159,10 @@ def test_checkpointing_changes_neither_outputs_nor_gradients(tiny_config, batch,
         assert torch.equal(ours, expected)
 
 
-def test_checkpointing_keeps_fewer_activations(tiny_config, batch):
+def test_activation_checkpointing_saves_fewer_activations(tiny_config, batch):
     def kept(every):
         model = fresh_encoder(tiny_config)
-        model.checkpoint_every = every
+        model.activation_checkpoint_interval = every
         sizes = []
         with torch.autograd.graph.saved_tensors_hooks(lambda t: sizes.append(t.numel()) or t, lambda t: t):
             model(*batch.arguments)
@@ -171,20 +171,20 @@ def test_checkpointing_keeps_fewer_activations(tiny_config, batch):
     assert kept(2) < kept(None) / 3
 
 
-def test_under_autocast_the_residual_stream_stays_in_32_bits(tiny_config, batch):
+def test_encoder_residual_stream_stays_in_32_bits_under_autocast(tiny_config, batch):
     model = fresh_encoder(tiny_config)
     with torch.autocast("cpu", torch.bfloat16):
         output = model(*batch.arguments, output_hidden_states=True)
     assert {state.dtype for state in output.hidden_states} == {torch.float32}
 
 
-def test_a_sequence_longer_than_the_positions_is_refused(tiny_config):
+def test_encoder_refuses_sequences_longer_than_its_positions(tiny_config):
     batch = random_batch(tiny_config, padded_mask([25]))
     with pytest.raises(DataError, match="25 tokens in a sequence, the model has 24 positions"):
         fresh_encoder(tiny_config)(*batch.arguments)
 
 
-def test_without_a_pooler_the_first_state_stands_for_the_sequence(tiny_config, batch):
+def test_encoder_without_pooler_pools_the_first_state(tiny_config, batch):
     output = fresh_encoder(tiny_config, pooler=False)(*batch.arguments)
     assert torch.equal(output.pooled, output.last_hidden_state[:, 0])
 
@@ -212,7 +212,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("field", ModelConfig.model_fields)
-def test_every_setting_is_read(tiny_config, batch, field):
+def test_model_config_fields_are_all_used(tiny_config, batch, field):
     def observe(config):
         model = ForSequenceClassification(config, num_labels=2)
         torch.manual_seed(0)

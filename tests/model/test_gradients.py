@@ -44,8 +44,8 @@ def batches(rows: Sequence[int], *, packed: list[list[int]] | None = None) -> Pr
     )
 
 
-def gradient(parts: Sequence[PretrainBatch], *, kernel: AttentionKernel = "reference", checkpoint_every=None):
-    return pretraining_gradient(CONFIG, parts, kernel, checkpoint_every, compiled=False)
+def gradient(parts: Sequence[PretrainBatch], *, kernel: AttentionKernel = "reference", interval=None):
+    return pretraining_gradient(CONFIG, parts, kernel, interval, compiled=False)
 
 
 def assert_equal(ours: torch.Tensor, expected: torch.Tensor) -> None:
@@ -58,33 +58,33 @@ def expected() -> torch.Tensor:
     return gradient([batches(range(8))])
 
 
-def test_the_gradient_is_not_trivial(expected):
+def test_gradient_is_not_zero(expected):
     assert expected.norm() > 0.1
 
 
 @pytest.mark.parametrize("pieces", [1, 2, 4])
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
-@pytest.mark.parametrize("checkpoint_every", [None, 2])
-def test_accumulated_padded_or_not_checkpointed_or_not(expected, pieces, kernel, checkpoint_every):
+@pytest.mark.parametrize("interval", [None, 2])
+def test_gradient_is_equal_accumulated_unpadded_and_checkpointed(expected, pieces, kernel, interval):
     size = 8 // pieces
     parts = [batches(range(start, start + size)) for start in range(0, 8, size)]
-    assert_equal(gradient(parts, kernel=kernel, checkpoint_every=checkpoint_every), expected)
+    assert_equal(gradient(parts, kernel=kernel, interval=interval), expected)
 
 
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
-@pytest.mark.parametrize("checkpoint_every", [None, 2])
-def test_packed_into_rows(expected, kernel, checkpoint_every):
+@pytest.mark.parametrize("interval", [None, 2])
+def test_gradient_is_equal_with_packed_rows(expected, kernel, interval):
     packed = batches(range(8), packed=ROWS)
-    assert_equal(gradient([packed], kernel=kernel, checkpoint_every=checkpoint_every), expected)
+    assert_equal(gradient([packed], kernel=kernel, interval=interval), expected)
 
 
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
-def test_compiled(unchecked, expected, kernel):
+def test_gradient_is_equal_compiled(unchecked, expected, kernel):
     ours = unchecked(pretraining_gradient, CONFIG, [batches(range(8), packed=ROWS)], kernel, 2, True)
     assert_equal(ours, expected)
 
 
-def test_labels_are_counted_over_all_parts():
+def test_gradient_depends_on_label_counts_of_all_parts():
     objective = PretrainingObjective()
     whole, parts = batches(range(8)), [batches(range(3)), batches(range(3, 8))]
     for name, count in objective.counts(whole).items():

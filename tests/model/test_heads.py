@@ -9,7 +9,7 @@ from litebert.model.layers.activations import ACTIVATIONS
 
 
 @pytest.mark.parametrize("name", get_args(Activation))
-def test_the_head_scores_by_the_word_embeddings_and_its_bias(tiny_config, name):
+def test_masked_lm_head_uses_the_word_embeddings_and_its_bias(tiny_config, name):
     head = MaskedLMHead(tiny_config.replace(hidden_act=name))
     x, table = torch.randn(3, 32, generator=torch.Generator().manual_seed(0)), torch.eye(60)[:, :16]
     torch.nn.init.constant_(head.bias, 2)

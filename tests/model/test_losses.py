@@ -10,13 +10,13 @@ SCORES = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0))
 
 
 @pytest.mark.parametrize("loss", [masked_lm_loss, classification_loss])
-def test_cross_entropies_are_sums_over_the_labelled(loss):
+def test_classification_losses_are_sums_over_labels(loss):
     labels = torch.tensor([2, -100, 0])
     expected = -(SCORES[0].log_softmax(-1)[0, 2] + SCORES[0].log_softmax(-1)[2, 0])
     assert loss(SCORES[0], labels).item() == pytest.approx(expected.item())
 
 
-def test_a_batch_without_labels_has_loss_and_gradient_zero():
+def test_losses_without_labels_are_zero_with_zero_gradients():
     logits = SCORES[0].clone().requires_grad_()
     loss = classification_loss(logits, torch.full((3,), -100))
     loss.backward()
@@ -25,25 +25,25 @@ def test_a_batch_without_labels_has_loss_and_gradient_zero():
 
 
 @pytest.mark.parametrize("loss", [classification_loss, masked_lm_loss])
-def test_sums_of_halves_are_the_sum_of_the_whole(loss):
+def test_losses_of_two_halves_sum_to_the_loss_of_the_batch(loss):
     labels = torch.tensor([1, 2, 3])
     halves = loss(SCORES[0][:1], labels[:1]) + loss(SCORES[0][1:], labels[1:])
     assert halves.item() == pytest.approx(loss(SCORES[0], labels).item())
 
 
-def test_regression_is_the_sum_of_squares_over_the_labelled():
+def test_regression_loss_is_the_sum_of_squares_over_labels():
     predictions, targets = torch.tensor([1.0, 2.0, 5.0]), torch.tensor([0.0, -100.0, 2.0])
     assert regression_loss(predictions, targets) == 1 + 9
 
 
-def test_a_span_is_the_mean_of_start_and_end():
+def test_span_loss_is_the_mean_of_start_and_end():
     output = SpanOutput(SCORES[0], SCORES[1], NOTHING)
     starts, ends = torch.tensor([0, 1, 2]), torch.tensor([1, 3, 2])
     expected = (F.cross_entropy(SCORES[0], starts) + F.cross_entropy(SCORES[1], ends)) / 2
     assert span_loss(output, starts, ends).item() == pytest.approx(3 * expected.item())
 
 
-def test_answerability_adds_spans_and_impossibility_apart():
+def test_answerability_losses_are_span_and_impossible():
     log_probs = SCORES.log_softmax(-1)
     output = QuestionAnsweringWithNoAnswerOutput(log_probs[0], log_probs[1], torch.tensor([0.0, 20.0, -20.0]), NOTHING)
     starts, ends = torch.tensor([0, -100, 2]), torch.tensor([1, -100, 2])

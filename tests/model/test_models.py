@@ -84,7 +84,7 @@ class RecordDropout(TorchFunctionMode):
 
 
 @pytest.mark.parametrize("name", FORWARDS)
-def test_dropout_is_exactly_where_the_original_has_it(tiny_config, batch, name):
+def test_dropout_is_where_google_research_albert_has_it(tiny_config, batch, name):
     config = tiny_config.replace(hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.2, num_hidden_layers=2)
     with RecordDropout() as record:
         run(name, config, batch, training=True)
@@ -96,7 +96,7 @@ def test_dropout_is_exactly_where_the_original_has_it(tiny_config, batch, name):
 
 
 @pytest.mark.parametrize("name", FORWARDS)
-def test_nothing_is_dropped_in_evaluation(tiny_config, batch, name):
+def test_dropout_is_off_in_evaluation_mode(tiny_config, batch, name):
     config = tiny_config.replace(hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.2)
     with RecordDropout() as record:
         run(name, config, batch)
@@ -105,7 +105,7 @@ def test_nothing_is_dropped_in_evaluation(tiny_config, batch, name):
 
 
 @pytest.mark.parametrize("name", FORWARDS)
-def test_every_parameter_of_every_model_learns(tiny_config, batch, name):
+def test_models_have_a_gradient_for_every_parameter(tiny_config, batch, name):
     build, forward = FORWARDS[name]
     model = build(tiny_config)
     sum(tensor.square().sum() for tensor in tensors(forward(model, batch)) if tensor.ndim).backward()
@@ -114,7 +114,7 @@ def test_every_parameter_of_every_model_learns(tiny_config, batch, name):
 
 @pytest.mark.parametrize("name", FORWARDS)
 @pytest.mark.parametrize("kernel", ["reference", "unpadded"])
-def test_every_model_gives_the_same_with_every_kernel(tiny_config, batch, name, kernel: AttentionKernel):
+def test_models_have_equal_outputs_with_every_kernel(tiny_config, batch, name, kernel: AttentionKernel):
     build, forward = FORWARDS[name]
     model = build(tiny_config).eval()
     expected = tensors(forward(model, batch))
@@ -125,7 +125,7 @@ def test_every_model_gives_the_same_with_every_kernel(tiny_config, batch, name, 
         assert torch.allclose(ours[chosen], theirs[chosen], atol=TOLERANCES[torch.float32], rtol=1e-4)
 
 
-def test_predictions_are_made_at_the_flat_positions_only(tiny_config, batch):
+def test_masked_lm_predicts_at_the_flat_positions(tiny_config, batch):
     model = ForPretraining(tiny_config)
     everywhere = model(*batch.arguments, torch.arange(27)).mlm_logits
     assert torch.allclose(model(*batch.arguments, POSITIONS).mlm_logits, everywhere[POSITIONS], atol=1e-6)
@@ -133,7 +133,7 @@ def test_predictions_are_made_at_the_flat_positions_only(tiny_config, batch):
 
 
 @pytest.mark.parametrize("build", [ForPretraining, ForMaskedLM])
-def test_the_decoder_is_the_table_of_word_embeddings(tiny_config, batch, build):
+def test_masked_lm_decoder_is_the_word_embeddings(tiny_config, batch, build):
     model = build(tiny_config)
     before = model(*batch.arguments, POSITIONS).mlm_logits
     unused = next(token for token in range(tiny_config.vocab_size) if token not in batch.input_ids)
@@ -147,7 +147,7 @@ def test_the_decoder_is_the_table_of_word_embeddings(tiny_config, batch, build):
 @pytest.mark.parametrize("lengths", [[9, 9, 9], [9, 5, 1]], ids=["full", "padded"])
 @pytest.mark.parametrize("adapters", [None, LoRASettings(rank=2), LoRASettings(rank=2, per_layer=True)])
 @pytest.mark.parametrize("name", ["classification", "choices"])
-def test_leaving_out_what_nobody_reads_changes_neither_scores_nor_gradients(
+def test_models_that_skip_unused_positions_have_equal_logits_and_gradients(
     tiny_config, kernel: AttentionKernel, lengths, adapters, name
 ):
     build, forward = FORWARDS[name]
@@ -164,7 +164,7 @@ def test_leaving_out_what_nobody_reads_changes_neither_scores_nor_gradients(
     assert (found[0] - found[1]).norm() <= 1e-6 * found[1].norm()
 
 
-def test_a_choice_is_scored_as_if_it_were_alone(tiny_config):
+def test_multiple_choice_logits_do_not_depend_on_other_choices(tiny_config):
     model = ForMultipleChoice(tiny_config).eval()
     batch = random_batch(tiny_config, padded_mask([9, 5, 1, 7]))
     together = model(*(tensor.view(2, 2, 9) for tensor in batch.arguments)).logits
@@ -173,7 +173,7 @@ def test_a_choice_is_scored_as_if_it_were_alone(tiny_config):
     assert torch.allclose(together.flatten(), alone.flatten(), atol=TOLERANCES[torch.float32])
 
 
-def test_the_sentence_is_the_mean_of_its_tokens_or_its_first(tiny_config, batch):
+def test_sentence_embedder_pools_the_mean_or_the_first_token(tiny_config, batch):
     mean, first = (SentenceEmbedder(tiny_config, pooling=pooling) for pooling in ("mean", "cls"))
     states = mean.encoder(*batch.arguments).last_hidden_state
     for row, length in enumerate((9, 5, 1)):
@@ -181,7 +181,7 @@ def test_the_sentence_is_the_mean_of_its_tokens_or_its_first(tiny_config, batch)
         assert torch.equal(first(*batch.arguments)[row], states[row, 0])
 
 
-def test_an_empty_sentence_is_zero(tiny_config):
+def test_sentence_embedder_gives_zeros_for_an_empty_sentence(tiny_config):
     batch = random_batch(tiny_config, padded_mask([4, 0]))
     assert not SentenceEmbedder(tiny_config)(*batch.arguments)[1].any()
 
@@ -197,7 +197,7 @@ def loss_of(name: str, output) -> torch.Tensor:
 
 @pytest.mark.parametrize("name", ["pretraining", "masked language model", "classification", "spans"])
 @pytest.mark.parametrize("sharing", ["all", "attention", "feed_forward", "none"])
-def test_every_model_of_every_sharing_learns_one_batch(tiny_config, name, sharing):
+def test_models_of_every_sharing_overfit_one_batch(tiny_config, name, sharing):
     build, forward = FORWARDS[name]
     config = tiny_config.replace(sharing=sharing, num_hidden_layers=2, initializer_range=0.05)
     batch = random_batch(config, padded_mask([9, 7, 8]))

@@ -13,9 +13,9 @@ from support.unchecked import packed_difference
 LENGTHS, ROWS = [5, 3, 9, 1, 6], [[0, 1], [2], [3, 4]]
 
 
-def outputs_and_gradients(config, kernel: AttentionKernel, arguments, predicted, *, checkpoint_every=None):
+def outputs_and_gradients(config, kernel: AttentionKernel, arguments, predicted, *, interval=None):
     model = ForPretraining(config, seed=0).double()
-    model.encoder.attention_kernel, model.encoder.checkpoint_every = kernel, checkpoint_every
+    model.encoder.attention_kernel, model.encoder.activation_checkpoint_interval = kernel, interval
     output = model(*arguments[:3], predicted, *arguments[3:])
     loss = output.mlm_logits.square().sum() + output.sentence_pair_logits[:, 0].square().sum()
     loss.backward()
@@ -28,20 +28,18 @@ def alone(tiny_config):
 
 
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
-@pytest.mark.parametrize("checkpoint_every", [None, 2])
-def test_packed_examples_give_the_outputs_and_gradients_they_give_alone(tiny_config, alone, kernel, checkpoint_every):
+@pytest.mark.parametrize("interval", [None, 2])
+def test_packed_examples_give_the_outputs_and_gradients_they_give_alone(tiny_config, alone, kernel, interval):
     packed, starts = packed_rows(alone, ROWS)
     everywhere = [batch.attention_mask.flatten().nonzero()[:, 0] for batch in (alone, packed)]
     expected = outputs_and_gradients(tiny_config, "reference", alone.arguments, everywhere[0])
-    ours = outputs_and_gradients(
-        tiny_config, kernel, (*packed.arguments, starts), everywhere[1], checkpoint_every=checkpoint_every
-    )
+    ours = outputs_and_gradients(tiny_config, kernel, (*packed.arguments, starts), everywhere[1], interval=interval)
     for value, other in zip(ours, expected, strict=True):
         assert (value - other).norm() <= TOLERANCES[torch.float64] * max(1, other.norm())
 
 
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
-def test_a_neighbour_in_the_row_changes_nothing(tiny_config, alone, kernel):
+def test_packed_examples_do_not_depend_on_their_neighbours(tiny_config, alone, kernel):
     model = ForPretraining(tiny_config)
     model.encoder.attention_kernel = kernel
     packed, starts = packed_rows(alone, ROWS)

@@ -22,13 +22,13 @@ def part(name):
 
 
 @pytest.mark.parametrize("parts", get_args(Freeze))
-def test_what_is_frozen_does_not_train(tiny_config, parts):
+def test_freeze_excludes_the_parts_from_training(tiny_config, parts):
     model = ForSequenceClassification(tiny_config, num_labels=2)
     freeze(model, parts)
     assert {part(name) for name, parameter in model.named_parameters() if parameter.requires_grad} == TRAINED[parts]
 
 
-def test_adapters_train_whatever_is_frozen(tiny_config):
+def test_freeze_never_freezes_adapters(tiny_config):
     model = ForSequenceClassification(tiny_config, num_labels=2)
     attach(model, LoRASettings(rank=2))
     freeze(model, "encoder")
@@ -65,11 +65,11 @@ def expected(attentions, feed_forwards, embeddings):
     ],
     ids=str,
 )
-def test_distances_follow_what_layers_share(tiny_config, variant, attentions, feed_forwards, embeddings):
+def test_layer_depths_follow_the_sharing(tiny_config, variant, attentions, feed_forwards, embeddings):
     assert distances(tiny_config.replace(**variant)) == expected(attentions, feed_forwards, embeddings)
 
 
-def test_adapters_for_each_layer_have_distances_of_their_own(tiny_config):
+def test_layer_depths_differ_between_per_layer_adapters(tiny_config):
     model = ForSequenceClassification(tiny_config, num_labels=2)
     attach(model, LoRASettings(rank=2, per_layer=True))
     found = {name: value for name, value in layer_depths(model).items() if name.endswith("query.lora_a")}

@@ -8,47 +8,47 @@ RELEASED = {"base": (12, 768, 12), "large": (24, 1024, 16), "xlarge": (24, 2048,
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
 @pytest.mark.parametrize("size", RELEASED)
-def test_the_released_english_models_have_their_sizes(size, version):
+def test_presets_of_released_english_models_have_their_sizes(size, version):
     config = preset(f"albert-{size}-{version}")
     assert (config.num_hidden_layers, config.hidden_size, config.num_attention_heads) == RELEASED[size]
     assert (config.embedding_size, config.vocab_size, config.hidden_act) == (128, 30_000, "gelu_new")
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if name.endswith(("v1", "v2"))])
-def test_only_the_first_three_of_v1_were_trained_with_dropout(name):
+def test_presets_with_dropout_are_the_first_three_of_v1(name):
     config = preset(name)
     expected = 0.1 if name in ("albert-base-v1", "albert-large-v1", "albert-xlarge-v1") else 0.0
     assert (config.hidden_dropout_prob, config.attention_probs_dropout_prob) == (expected, expected)
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if "chinese" in name])
-def test_the_chinese_models_have_their_vocabulary_and_activation(name):
+def test_presets_of_chinese_models_have_their_vocabulary_and_activation(name):
     assert (preset(name).vocab_size, preset(name).hidden_act) == (21_128, "relu")
 
 
 @pytest.mark.parametrize(("name", "layers"), [("bert-base", 12), ("bert-large", 24)])
-def test_bert_is_the_member_without_sharing_and_factorisation(name, layers):
+def test_presets_of_bert_have_no_sharing_and_no_factorization(name, layers):
     config = preset(name)
     assert (config.sharing, config.num_hidden_layers) == ("none", layers)
     assert config.embedding_size == config.hidden_size
 
 
-def test_the_papers_models_have_a_head_for_every_64_units():
+def test_presets_of_the_paper_have_heads_of_64():
     for name in PRESETS:
         if name.startswith(("paper", "bert")):
             assert preset(name).head_size == 64
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_every_row_names_its_source_and_is_four_times_wide_inside(name):
+def test_presets_name_their_source_and_have_intermediate_size_4h(name):
     row = PRESETS[name]
     assert row.source
     assert row.config.intermediate_size == 4 * row.config.hidden_size
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("albert-base-v3", "albert-base-v"), ("gpt", "known presets: albert-base-v1,")]
+    ("name", "hint"), [("albert-base-v3", "albert-base-v"), ("gpt", "expected one of albert-base-v1,")]
 )
-def test_an_unknown_name_is_refused_with_a_hint(name, hint):
+def test_presets_refuse_unknown_names_with_a_suggestion(name, hint):
     with pytest.raises(ConfigError, match=hint):
         preset(name)

@@ -19,19 +19,19 @@ def model(tiny_config):
     return ForQuestionAnsweringWithNoAnswer(tiny_config).eval()
 
 
-def test_forbidden_positions_have_no_probability(model, question):
+def test_question_answering_gives_masked_positions_no_probability(model, question):
     output = model(*question, torch.tensor([0, 5]))
     for log_probs in (output.start_log_probs, output.end_log_probs):
         assert not log_probs.exp()[~question[-1]].any()
         assert torch.allclose(log_probs.exp().sum(-1), torch.ones(2))
 
 
-def test_the_end_depends_on_the_start(model, question):
+def test_question_answering_end_depends_on_the_start(model, question):
     first, second = (model(*question, torch.tensor(starts)).end_log_probs for starts in ([0, 5], [4, 6]))
     assert not torch.allclose(first, second)
 
 
-def test_the_end_is_scored_on_the_state_joined_with_the_start_state(model, question):
+def test_question_answering_end_reads_its_state_and_the_start_state(model, question):
     starts = torch.tensor([0, 5])
     states = model.encoder(*question[:3]).last_hidden_state
     joined = torch.cat([states, states[torch.arange(2), starts][:, None].expand_as(states)], dim=-1)
@@ -40,7 +40,7 @@ def test_the_end_is_scored_on_the_state_joined_with_the_start_state(model, quest
     assert torch.allclose(model(*question, starts).end_log_probs, expected, atol=1e-5)
 
 
-def test_no_answer_is_scored_on_the_expected_start_and_the_first_state(model, question):
+def test_question_answering_no_answer_reads_the_expected_start_and_first_state(model, question):
     output = model(*question, torch.tensor([0, 5]))
     states = output.encoder.last_hidden_state
     expected_start = (output.start_log_probs.exp()[..., None] * states).sum(1)
@@ -49,7 +49,7 @@ def test_no_answer_is_scored_on_the_expected_start_and_the_first_state(model, qu
     assert torch.allclose(output.impossible_logits, expected, atol=1e-5)
 
 
-def test_beams_are_the_best_starts_and_the_best_ends_of_each(model, question):
+def test_question_answering_beams_are_the_best_starts_and_ends(model, question):
     beams = model.beams(*question, num_starts=3, num_ends=2)
     assert beams.end_positions.shape == (2, 3, 2)
     for beam in range(3):
@@ -63,12 +63,12 @@ def test_beams_are_the_best_starts_and_the_best_ends_of_each(model, question):
     assert torch.equal(beams.impossible_logits, scored.impossible_logits)
 
 
-def test_short_sequences_have_fewer_beams(model, question):
+def test_question_answering_has_fewer_beams_for_short_sequences(model, question):
     beams = model.beams(*(tensor[:, :4] for tensor in question))
     assert beams.end_log_probs.shape == (2, 4, 4)
 
 
-def test_low_precision_scores_are_normalised_in_32_bits(model, question):
+def test_question_answering_normalizes_logits_in_32_bits(model, question):
     with torch.autocast("cpu", torch.bfloat16):
         output = model(*question, torch.tensor([0, 5]))
     assert output.start_log_probs.dtype == torch.float32

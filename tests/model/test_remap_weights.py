@@ -12,8 +12,8 @@ from support.model_builders import TOLERANCES
 POSITIONS = torch.arange(5)
 
 
-def crossed(model, target):
-    """A model of the target architecture with the weights that the bridge gives, and what it left fresh."""
+def remapped(model, target):
+    """A model of the target architecture with the remapped weights, and the names of those that were not."""
     result = ForPretraining(target, seed=9).to(next(model.parameters()).dtype)
     parameters = remap_weights(model.state_dict(), source=model.config, target=target)
     fresh = result.load_state_dict(parameters, strict=False)
@@ -28,21 +28,21 @@ def outputs(model, batch):
 
 @pytest.mark.parametrize("sharing", get_args(Sharing))
 @pytest.mark.parametrize("inner", [1, 2])
-def test_unsharing_keeps_the_function_exactly(tiny_config, batch, sharing, inner):
+def test_remap_to_unshared_layers_keeps_the_function_exactly(tiny_config, batch, sharing, inner):
     model = ForPretraining(tiny_config.replace(sharing=sharing, inner_group_num=inner))
-    unshared, fresh = crossed(model, model.config.replace(sharing="none"))
+    unshared, fresh = remapped(model, model.config.replace(sharing="none"))
     assert not fresh
     assert torch.equal(outputs(unshared, batch), outputs(model, batch))
 
 
-def test_sharing_undoes_unsharing(tiny_config, batch):
+def test_remap_to_shared_layers_inverts_unsharing(tiny_config, batch):
     model = ForPretraining(tiny_config).double()
-    unshared, _ = crossed(model, tiny_config.replace(sharing="none"))
-    shared, _ = crossed(unshared, tiny_config)
+    unshared, _ = remapped(model, tiny_config.replace(sharing="none"))
+    shared, _ = remapped(unshared, tiny_config)
     assert torch.allclose(outputs(shared, batch), outputs(model, batch), atol=TOLERANCES[torch.float64])
 
 
-def test_sharing_averages_the_layers_of_each_group(tiny_config):
+def test_remap_to_groups_averages_their_layers(tiny_config):
     model = ForPretraining(tiny_config.replace(sharing="none"))
     shared = remap_weights(model.state_dict(), source=model.config, target=tiny_config.replace(num_hidden_groups=2))
     weights = [attention.query.weight for attention in model.encoder.attentions]
@@ -51,8 +51,18 @@ def test_sharing_averages_the_layers_of_each_group(tiny_config):
         assert torch.allclose(shared[f"encoder.attentions.{group}.query.weight"], expected)
 
 
+def test_remap_weights_the_mean_by_how_often_each_block_ran(tiny_config):
+    """Three layers in two groups: the first group runs twice, the second once."""
+    source = tiny_config.replace(num_hidden_layers=3, num_hidden_groups=2)
+    model = ForPretraining(source)
+    shared = remap_weights(model.state_dict(), source=source, target=source.replace(num_hidden_groups=1))
+    first, second = model.encoder.attentions
+    expected = (2 * first.query.weight + second.query.weight) / 3
+    assert torch.allclose(shared["encoder.attentions.0.query.weight"], expected)
+
+
 @pytest.mark.parametrize("layers", [1, 2, 8, 24])
-def test_a_shared_model_changes_depth_by_running_more_or_less_often(tiny_config, layers):
+def test_remap_of_a_shared_model_to_another_depth_keeps_the_block(tiny_config, layers):
     model = ForPretraining(tiny_config)
     parameters = remap_weights(
         model.state_dict(), source=tiny_config, target=tiny_config.replace(num_hidden_layers=layers)
@@ -60,7 +70,7 @@ def test_a_shared_model_changes_depth_by_running_more_or_less_often(tiny_config,
     assert all(torch.equal(parameters[name], tensor) for name, tensor in model.state_dict().items())
 
 
-def test_a_deeper_unshared_model_repeats_each_layer(tiny_config):
+def test_remap_to_a_deeper_unshared_model_repeats_each_layer(tiny_config):
     source = tiny_config.replace(sharing="none")
     model = ForPretraining(source)
     parameters = remap_weights(model.state_dict(), source=source, target=source.replace(num_hidden_layers=8))
@@ -85,27 +95,27 @@ def wide_model(tiny_config, *, rank, projection="if_needed"):
 
 
 @pytest.mark.parametrize("projection", get_args(Projection))
-def test_factorised_embeddings_are_exact_where_the_rank_allows(tiny_config, batch, projection):
+def test_remap_to_factorized_embeddings_is_exact_at_low_rank(tiny_config, batch, projection):
     model = wide_model(tiny_config, rank=15, projection=projection)
-    small, fresh = crossed(model, model.config.replace(embedding_size=16))
+    small, fresh = remapped(model, model.config.replace(embedding_size=16))
     states = (one.encoder(*batch.arguments).last_hidden_state for one in (small, model))
     assert torch.allclose(*states, atol=1e-8)
     assert fresh == [name for name in small.state_dict() if name.startswith(("mlm.dense.", "mlm.norm."))]
 
 
-def test_more_width_factorises_better(tiny_config, batch):
+def test_remap_to_factorized_embeddings_improves_with_their_size(tiny_config, batch):
     model = wide_model(tiny_config, rank=32)
     expected = model.encoder(*batch.arguments, output_hidden_states=True).hidden_states[0]
 
     def error(width):
-        small, _ = crossed(model, model.config.replace(embedding_size=width))
+        small, _ = remapped(model, model.config.replace(embedding_size=width))
         return (small.encoder(*batch.arguments, output_hidden_states=True).hidden_states[0] - expected).norm()
 
     assert error(8) > error(16) > error(31)
 
 
-def test_bert_becomes_albert_in_one_crossing(tiny_config, batch):
-    small, _ = crossed(wide_model(tiny_config, rank=32), tiny_config)
+def test_remap_of_bert_to_albert(tiny_config, batch):
+    small, _ = remapped(wide_model(tiny_config, rank=32), tiny_config)
     assert outputs(small, batch).isfinite().all()
     assert len(small.encoder.attentions) == 1
 
@@ -118,19 +128,19 @@ def test_bert_becomes_albert_in_one_crossing(tiny_config, batch):
         ({"embedding_size": 32}, "only embeddings of width hidden_size"),
     ],
 )
-def test_what_no_bridge_crosses_is_refused(tiny_config, change, message):
+def test_remap_refuses_fields_that_cannot_change(tiny_config, change, message):
     model = ForPretraining(tiny_config)
     with pytest.raises(ConfigError, match=message):
         remap_weights(model.state_dict(), source=tiny_config, target=tiny_config.replace(**change))
 
 
-def test_a_projection_does_not_appear_from_nowhere(tiny_config):
+def test_remap_refuses_to_add_a_projection(tiny_config):
     source = tiny_config.replace(embedding_size=32)
     with pytest.raises(ConfigError, match="only one of the two models has the projection"):
         remap_weights({}, source=source, target=source.replace(embedding_projection="always"))
 
 
-def test_without_a_difference_the_very_tensors_are_given_back(tiny_config):
+def test_remap_to_the_same_architecture_returns_the_same_tensors(tiny_config):
     tensors = ForPretraining(tiny_config).state_dict()
     kept = remap_weights(tensors, source=tiny_config, target=tiny_config.replace(hidden_dropout_prob=0.5))
     assert all(kept[name] is tensor for name, tensor in tensors.items())

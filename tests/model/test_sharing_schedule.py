@@ -26,7 +26,7 @@ shapes = st.integers(1, 64).flatmap(
 
 
 @given(shapes, st.sampled_from(["all", "attention", "feed_forward"]))
-def test_every_stored_block_runs_and_the_groups_run_in_order(shape, sharing):
+def test_sharing_schedule_runs_every_stored_block_in_order(shape, sharing):
     config = config_of(*shape, sharing)
     for indices, stored in zip(zip(*sharing_schedule(config), strict=True), stored_blocks(config), strict=True):
         groups = [index // config.inner_group_num for index in indices]
@@ -35,7 +35,7 @@ def test_every_stored_block_runs_and_the_groups_run_in_order(shape, sharing):
 
 
 @given(shapes)
-def test_the_group_of_a_layer_is_its_share_of_the_depth_in_integers(shape):
+def test_sharing_schedule_group_is_computed_in_integers(shape):
     layers, groups, inner = shape
     schedule = sharing_schedule(config_of(*shape))
     assert len(schedule) == layers * inner
@@ -45,30 +45,30 @@ def test_the_group_of_a_layer_is_its_share_of_the_depth_in_integers(shape):
 
 
 @given(st.integers(1, 64), st.integers(1, 3))
-def test_not_shared_is_one_group_a_layer(layers, inner):
+def test_sharing_schedule_without_sharing_has_one_group_per_layer(layers, inner):
     by_groups = sharing_schedule(config_of(layers, layers, inner))
     for groups in (1, layers):
         assert sharing_schedule(config_of(layers, groups, inner, "none")) == by_groups
 
 
 @given(shapes)
-def test_groups_differ_in_size_by_at_most_one_layer(shape):
+def test_sharing_schedule_groups_differ_by_at_most_one_layer(shape):
     config = config_of(*shape)
     used = [attention for attention, _ in sharing_schedule(config)][:: config.inner_group_num]
     sizes = {used.count(group) for group in set(used)}
     assert max(sizes) - min(sizes) <= 1
 
 
-def test_the_depth_where_floats_go_wrong_is_right():
+def test_sharing_schedule_is_right_where_floats_are_wrong():
     assert [attention for attention, _ in sharing_schedule(config_of(22, 22, 1))] == list(range(22))
 
 
 @pytest.mark.parametrize(
     ("sharing", "stored"), [("all", (1, 1)), ("attention", (1, 12)), ("feed_forward", (12, 1)), ("none", (12, 12))]
 )
-def test_what_is_shared_is_stored_once(sharing, stored):
+def test_sharing_schedule_stores_shared_blocks_once(sharing, stored):
     assert stored_blocks(config_of(12, 1, 1, sharing)) == stored
 
 
-def test_every_sharing_is_covered_here():
+def test_sharing_schedule_is_tested_for_every_sharing():
     assert set(get_args(Sharing)) == {"all", "attention", "feed_forward", "none"}

@@ -52,7 +52,7 @@ def their_logits(model, tokenizer, pairs):
         return model(**encoded).logits
 
 
-def test_a_classifier_of_transformers_answers_the_same(theirs):
+def test_classifier_of_transformers_has_the_same_logits(theirs):
     directory, model = theirs("AlbertForSequenceClassification", id2label={0: "no", 1: "perhaps", 2: "yes"})
     logits = their_logits(model, transformers.AutoTokenizer.from_pretrained(directory), PAIRS)
     for answer, row in zip(Predictor.load(directory).classify(PAIRS), logits, strict=True):
@@ -60,7 +60,7 @@ def test_a_classifier_of_transformers_answers_the_same(theirs):
         assert answer.label == model.config.id2label[int(row.argmax())]
 
 
-def test_several_labels_of_transformers_answer_the_same(theirs):
+def test_multi_label_classifier_of_transformers_has_the_same_logits(theirs):
     options = {"id2label": {0: "a", 1: "b"}, "problem_type": "multi_label_classification"}
     directory, model = theirs("AlbertForSequenceClassification", **options)
     logits = their_logits(model, transformers.AutoTokenizer.from_pretrained(directory), PAIRS)
@@ -68,13 +68,13 @@ def test_several_labels_of_transformers_answer_the_same(theirs):
         assert list(answer.probabilities.values()) == pytest.approx(row.sigmoid().tolist(), abs=1e-5)
 
 
-def test_a_regression_of_transformers_answers_the_same(theirs):
+def test_regression_of_transformers_has_the_same_predictions(theirs):
     directory, model = theirs("AlbertForSequenceClassification", num_labels=1)
     logits = their_logits(model, transformers.AutoTokenizer.from_pretrained(directory), PAIRS)
     assert Predictor.load(directory).score(PAIRS) == pytest.approx(logits[:, 0].tolist(), abs=1e-5)
 
 
-def test_a_multiple_choice_of_transformers_answers_the_same(theirs):
+def test_multiple_choice_of_transformers_has_the_same_logits(theirs):
     directory, model = theirs("AlbertForMultipleChoice")
     tokenizer = transformers.AutoTokenizer.from_pretrained(directory)
     text = "the film was good"
@@ -86,7 +86,7 @@ def test_a_multiple_choice_of_transformers_answers_the_same(theirs):
     assert answer.index == int(logits.argmax())
 
 
-def test_a_tagger_of_transformers_answers_the_same(theirs):
+def test_token_classifier_of_transformers_has_the_same_logits(theirs):
     directory, model = theirs("AlbertForTokenClassification", id2label={0: "O", 1: "B-X", 2: "I-X"})
     tokenizer = Tokenizer.load(directory)
     words = [tokenizer.encode(word) for word in WORDS]
@@ -118,19 +118,19 @@ def round_trip(tiny_tokenizer, tmp_path):
     return go
 
 
-def test_the_head_of_run_classifier_is_read_with_its_labels(config, round_trip):
+def test_classifier_head_of_run_classifier_is_read_with_its_labels(config, round_trip):
     model = ForSequenceClassification(config, num_labels=3)
     ours, read = round_trip(model, labels=("contradiction", "entailment", "neutral"))
     assert read.classify(PAIRS) == ours.classify(PAIRS)
 
 
-def test_the_head_of_sts_b_is_read_as_a_regression(config, round_trip):
+def test_regression_head_of_sts_b_is_read(config, round_trip):
     model = ForSequenceClassification(config, num_labels=1)
     ours, read = round_trip(model, labels=("score",), problem_type="regression")
     assert read.score(PAIRS) == ours.score(PAIRS)
 
 
-def test_the_head_of_run_race_is_read_as_a_multiple_choice(config, round_trip):
+def test_multiple_choice_head_of_run_race_is_read(config, round_trip):
     ours, read = round_trip(ForMultipleChoice(config))
     questions = [("the film was good", "it was _", OPTIONS)]
     assert read.choose(questions) == ours.choose(questions)

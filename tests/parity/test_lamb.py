@@ -24,11 +24,11 @@ def trajectory() -> list[dict[str, Tensor]]:
     return values
 
 
-def test_the_original_did_twenty_steps():
+def test_lamb_reference_has_twenty_steps():
     assert STEPS == 20
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_twenty_steps_match_the_original(trajectory, name):
+def test_lamb_equals_the_reference_for_twenty_steps(trajectory, name):
     for step in range(STEPS):
         torch.testing.assert_close(trajectory[step][name], after(name, step), rtol=0, atol=1e-6)

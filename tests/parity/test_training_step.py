@@ -41,9 +41,9 @@ def moved_by_the_originals_gradients(name: str) -> dict[str, torch.Tensor]:
     golden = Golden(name, torch.float32)
     parameters = dict(golden.model.named_parameters())
     for row in tensor_names(golden.model.config):
-        if row.ours in parameters:
+        if row.litebert in parameters:
             gradient = golden.expected[f"grad/{row.tensorflow}"]
-            parameters[row.ours].grad = (gradient.T if row.transposed else gradient).contiguous()
+            parameters[row.litebert].grad = (gradient.T if row.transposed else gradient).contiguous()
     optimizer = build_optimizer(golden.model, settings())
     set_learning_rate(optimizer, settings().learning_rate)
     optimizer.step()
@@ -52,7 +52,7 @@ def moved_by_the_originals_gradients(name: str) -> dict[str, torch.Tensor]:
 
 @pytest.mark.parametrize("microbatches", [1, 2])
 @pytest.mark.parametrize("name", MODELS)
-def test_a_training_step_moves_the_weights_as_lamb_on_the_originals_gradients(name, microbatches):
+def test_training_step_equals_lamb_on_the_gradients_of_the_reference(name, microbatches):
     golden = Golden(name, torch.float32)
     before = {key: parameter.detach().clone() for key, parameter in golden.model.named_parameters()}
     objective, world, whole = PretrainingObjective(), DistributedContext.current("cpu"), batch(golden)

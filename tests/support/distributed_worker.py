@@ -1,4 +1,4 @@
-"""One rank of two: runs every scenario in one process group and writes its results. Started by `conftest.py`."""
+"""One rank: runs every scenario for its number of ranks and writes the results. Started by `conftest.py`."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ from litebert.training.distributed.context import (
 )
 from litebert.training.loop.evaluation_loop import evaluate
 from litebert.training.loop.precision import gradient_scaler
-from litebert.training.loop.step import TrainStep
+from litebert.training.loop.step import StepCounts, TrainStep
 from litebert.training.optim.optimizers import build_optimizer, set_learning_rate
 from support import golden_lamb
 from support.limits import files_no_larger_than
@@ -142,6 +142,55 @@ def evaluation(world: DistributedContext, directory: Path) -> dict[str, Any]:
     }
 
 
+def uneven_gradient(world: DistributedContext, directory: Path, *, fsdp: bool) -> dict[str, Any]:
+    """Two steps of gradient descent on batches of 7 in microbatches of 1, so that the ranks have unequal numbers."""
+    model = distribute_model(ToyModel(dropout=0.0), world, fsdp=fsdp)
+    sgd = torch.optim.SGD(model.parameters(), lr=0.1)
+    chosen, scaler = settings(max_grad_norm=None), gradient_scaler("fp32", world.device)
+    train_step = TrainStep(model, ToyObjective(), sgd, scaler, chosen, world)
+    for step in range(2):
+        microbatches = batches(world, batch_size=7, microbatch_size=1).microbatches(step)
+        counts = StepCounts.of(microbatches, ToyObjective(), world)
+        train_step.update(microbatches, counts.labels, learning_rate=0.1, seed=0)
+    return {"weights": model_tensors(model), "microbatches": len(microbatches)}
+
+
+def uneven_training(world: DistributedContext, directory: Path, *, fsdp: bool) -> dict[str, Any]:
+    """A run with unequal numbers of microbatches, evaluated on unequal numbers of batches between its steps."""
+    model, uneven = ToyModel(dropout=0.0), batches(world, batch_size=7, microbatch_size=1)
+
+    def evaluate_share(trained: nn.Module) -> dict[str, Any]:
+        share = uneven.microbatches(9) if world.rank == 0 else uneven.microbatches(9)[:0]
+        return evaluate(trained, ToyObjective(), share, device=world.device)
+
+    changes = {"duration": "4 steps", "optimizer": "lamb", "fsdp": fsdp, "evaluate_every": "2 steps"}
+    _, result = train(directory, model=model, batches=uneven, evaluate=evaluate_share, **changes)
+    return {"weights": model_tensors(model), "evaluation": dict(result.evaluation)}
+
+
+def interrupted_evaluation(world: DistributedContext, directory: Path) -> dict[str, Any]:
+    """A signal to rank 1 in its second forward of an evaluation; the ranks have unequal numbers of batches."""
+    forwards: list[None] = []
+
+    def count() -> None:
+        forwards.append(None)
+        if world.rank == 1 and len(forwards) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def evaluate_share(trained: nn.Module) -> dict[str, Any]:
+        share = batches(world, batch_size=9, microbatch_size=1).microbatches(9)
+        return evaluate(trained, ToyObjective(count), share, device=world.device)
+
+    changes = {"duration": "4 steps", "evaluate_every": "2 steps", "evaluate": evaluate_share}
+    try:
+        train(directory, model=ToyModel(0.0), batches=batches(world), **changes)
+    except StoppedBySignalError as error:
+        stopped, seen = str(error), len(forwards)
+        model, result = train(directory, model=ToyModel(0.0), batches=batches(world), **changes)
+        return {"stopped": stopped, "forwards": seen, "steps": result.steps, "weights": model_tensors(model)}
+    return {}
+
+
 def reductions(world: DistributedContext, directory: Path) -> dict[str, Any]:
     """The collectives, and an error on rank 0."""
     tensor = torch.tensor([float(world.rank + 1)])
@@ -189,6 +238,11 @@ GRADIENTS = {
     for fsdp in (False, True)
     for accumulation in (1, 2, 4)
 }
+UNEVEN = {
+    f"uneven_{name}{'_fsdp' * fsdp}": partial(scenario, fsdp=fsdp)
+    for name, scenario in (("gradient", uneven_gradient), ("training", uneven_training))
+    for fsdp in (False, True)
+}
 SCENARIOS = {
     **GRADIENTS,
     "original_lamb": partial(original_lamb, fsdp=False),
@@ -204,6 +258,7 @@ SCENARIOS = {
     "not_finite": not_finite,
     "elastic": elastic,
     "evaluation": evaluation,
+    "interrupted_evaluation": interrupted_evaluation,
     "reductions": reductions,
     "placement": placement,
     "sharded_tensor": sharded_tensor,
@@ -213,7 +268,8 @@ SCENARIOS = {
 def main(directory: Path) -> None:
     torch.set_num_threads(1)
     with distributed_context(settings(timeout_seconds=30)) as world:
-        seen = {name: scenario(world, directory / name) for name, scenario in SCENARIOS.items()}
+        scenarios = UNEVEN | (SCENARIOS if world.size == 2 else {})
+        seen = {name: scenario(world, directory / name) for name, scenario in scenarios.items()}
         torch.save(seen, directory / f"rank-{world.rank}.pt")
 
 

@@ -20,9 +20,9 @@ class Golden:
     def __init__(self, name: str, dtype: torch.dtype) -> None:
         with np.load(GOLDEN / name / "expected.npz") as arrays:
             self.expected = {key: torch.from_numpy(arrays[key]) for key in arrays.files}
-        original = read_tf_checkpoint(GOLDEN / name)
-        self.model = ForPretraining(original.description.config)
-        self.model.load_state_dict(original.renamed.tensors)
+        checkpoint = read_tf_checkpoint(GOLDEN / name)
+        self.model = ForPretraining(checkpoint.spec.config)
+        self.model.load_state_dict(checkpoint.weights.tensors)
         self.model.to(dtype)
         self.model.encoder.attention_kernel = "sdpa"  # which computes the padding too, as the original does
 

@@ -1,4 +1,4 @@
-"""Checkpoints that the original TensorFlow code wrote, small models with random weights."""
+"""Small random checkpoints that google-research/albert wrote."""
 
 from pathlib import Path
 
@@ -6,6 +6,6 @@ GOLDEN = Path(__file__).parents[1] / "parity" / "golden"
 NAMES = ("all_shared", "inner_group_2", "not_shared_E_equals_H", "relu", "two_groups")
 
 
-def checkpoint(name: str) -> Path:
+def checkpoint_prefix(name: str) -> Path:
     """The prefix of one of the checkpoints."""
     return GOLDEN / name / "model.ckpt-best"

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from litebert.randomness import rng_for
 from litebert.training.loop.evaluation_loop import evaluate
 from litebert.training.protocols import LossSums
-from litebert.training.result import TrainResult
+from litebert.training.train_result import TrainResult
 from litebert.training.train_settings import TrainSettings
 from litebert.training.trainer import RunInfo, Trainer
 
@@ -112,7 +112,7 @@ def settings(**changes) -> TrainSettings:
 
 
 TRAINER_ARGUMENTS = ("evaluate", "callbacks", "lr_multipliers")
-RUN_INFO = ("seed", "fingerprint", "flops_per_token")
+RUN_INFO = ("seed", "fingerprint", "flops")
 
 
 def trainer(directory: Path, *, model=None, batches=None, objective=None, **changes) -> Trainer:

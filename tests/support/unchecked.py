@@ -111,12 +111,12 @@ def pretraining_gradient(
     config: ModelConfig,
     batches: Sequence[PretrainBatch],
     kernel: AttentionKernel,
-    checkpoint_every: int | None,
+    interval: int | None,
     compiled: bool,
 ) -> Tensor:
     """Gradient of all parameters in the order of their names, accumulated over the parts of a batch."""
     model, objective = ForPretraining(config, seed=0), PretrainingObjective()
-    model.encoder.attention_kernel, model.encoder.checkpoint_every = kernel, checkpoint_every
+    model.encoder.attention_kernel, model.encoder.activation_checkpoint_interval = kernel, interval
     if compiled:
         torch._dynamo.reset()
         model.encoder.compile_blocks(backend="eager")

@@ -47,7 +47,7 @@ def trained(request, tmp_path_factory):
     return texts, train_tokenizer(texts, settings.replace(vocab_size=refused.value.largest), directory)
 
 
-def test_nothing_is_unknown_and_decoding_gives_the_normalised_text(trained):
+def test_decode_gives_the_normalized_text_in_every_language(trained):
     texts, tokenizer = trained
     assert report_on(tokenizer, texts).coverage == 1
     rules = {"lowercase": tokenizer.settings.lowercase, "keep_accents": tokenizer.settings.keep_accents}
@@ -56,7 +56,7 @@ def test_nothing_is_unknown_and_decoding_gives_the_normalised_text(trained):
         assert tokenizer.decode(tokenizer.encode(text)).replace(" ", "") == expected.replace(" ", "")
 
 
-def test_offsets_slice_back_to_the_piece(trained):
+def test_offsets_slice_the_text_of_each_piece_in_every_language(trained):
     texts, tokenizer = trained
     for text in texts:
         for piece, (start, end) in zip(tokenizer.pieces(text), tokenizer.encode_with_offsets(text)[1], strict=True):
@@ -64,7 +64,7 @@ def test_offsets_slice_back_to_the_piece(trained):
             assert piece.replace(SPACE, "") in spelt
 
 
-def test_the_exported_tokenizer_gives_the_same_ids(trained):
+def test_exported_tokenizer_gives_the_same_ids(trained):
     tokenizers = pytest.importorskip("tokenizers")
     texts, tokenizer = trained
     theirs = tokenizers.Tokenizer.from_str(json.dumps(tokenizer.model.transformers_tokenizer()))

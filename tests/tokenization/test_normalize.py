@@ -21,7 +21,7 @@ def as_the_original_says(text: str, *, lowercase: bool, keep_accents: bool) -> s
 
 
 @given(odd_texts(), WAYS)
-def test_normalize_is_the_originals(text, way):
+def test_normalize_equals_google_research_albert(text, way):
     assert normalize(text, **way) == as_the_original_says(without_surrogates(text), **way)
 
 
@@ -42,7 +42,7 @@ def test_normalize_examples(text, way, expected):
 
 
 @given(odd_texts(), WAYS)
-def test_alignment_gives_the_same_text_and_ordered_spans(text, way):
+def test_normalize_with_alignment_gives_the_same_text_and_ordered_spans(text, way):
     aligned = normalize_with_alignment(text, **way)
     assert aligned.text == normalize(text, **way)
     assert len(aligned.starts) == len(aligned.ends) == len(aligned.text)
@@ -52,7 +52,7 @@ def test_alignment_gives_the_same_text_and_ordered_spans(text, way):
 
 
 @given(odd_texts(), WAYS)
-def test_each_character_comes_from_its_span(text, way):
+def test_alignment_spans_hold_the_source_of_each_character(text, way):
     aligned = normalize_with_alignment(text, **way)
     for character, start, end in zip(aligned.text, aligned.starts, aligned.ends, strict=True):
         source = text[start:end]
@@ -62,11 +62,11 @@ def test_each_character_comes_from_its_span(text, way):
             assert character.replace("ς", "σ") in normalize(source, **way).replace("ς", "σ")
 
 
-def test_a_dropped_mark_belongs_to_the_character_before_it():
+def test_alignment_adds_a_dropped_mark_to_the_character_before_it():
     aligned = normalize_with_alignment("e\u0301a", lowercase=True, keep_accents=False)
     assert (aligned.text, aligned.starts.tolist(), aligned.ends.tolist()) == ("ea", [0, 2], [2, 3])
 
 
-def test_a_character_that_becomes_two_gives_both_its_span():
+def test_alignment_gives_one_span_to_both_parts_of_a_character():
     aligned = normalize_with_alignment("xİ", lowercase=True, keep_accents=True)
     assert (aligned.text, aligned.starts.tolist(), aligned.ends.tolist()) == ("xi\u0307", [0, 1, 1], [1, 2, 2])

@@ -16,7 +16,7 @@ WAYS = ({}, {"keep_accents": True}, {"lowercase": False, "keep_accents": True}, 
 
 def defined_offsets(tokenizer: Tokenizer, text: str) -> list[Span]:
     """Piece by piece: each takes its characters from the front of what is left of the visible ones."""
-    visible = tokenizer.model.visible.defined_spans(text)
+    visible = tokenizer.model.aligner.exact_spans(text)
     starts, ends = visible.starts.tolist(), visible.ends.tolist()
     offsets: list[Span] = []
     taken = 0
@@ -34,33 +34,33 @@ def defined_offsets(tokenizer: Tokenizer, text: str) -> list[Span]:
 @example(text="ΟΔΟΣ ½ … ﬁ", way={})
 @example(text="\u1112\u1161\u11ab 한", way={})
 @example(text="x \ud800\u0301", way={"keep_accents": True})
-def test_offsets_are_as_defined(rebuilt, text, way):
+def test_character_spans_equal_the_exact_spans(rebuilt, text, way):
     tokenizer = rebuilt(**way)
     assert tokenizer.encode_with_offsets(text)[1] == defined_offsets(tokenizer, text)
 
 
 @given(texts=st.lists(odd_texts() | number_like_texts(), max_size=4))
-def test_a_batch_gives_what_each_text_gives(numbers, texts):
+def test_character_spans_of_a_batch_are_those_of_each_text(numbers, texts):
     assert numbers.encode_batch_with_offsets(texts) == [numbers.encode_with_offsets(text) for text in texts]
 
 
 @pytest.mark.parametrize(
     "text", ["A plain text, in 1999,\tof two\x1clines.", "The “café” – naïve… ½ cafe\u0301, «Ελλάς» 한국 我们 ﬁn."]
 )
-def test_usual_texts_go_the_quick_way(numbers, monkeypatch, text):
+def test_character_spans_of_usual_texts_need_no_exact_alignment(numbers, monkeypatch, text):
     expected = defined_offsets(numbers, text)
-    monkeypatch.setattr(type(numbers.model.visible), "defined_spans", None)
+    monkeypatch.setattr(type(numbers.model.aligner), "exact_spans", None)
     assert numbers.encode_with_offsets(text)[1] == expected
 
 
 @pytest.mark.parametrize("text", ["a\u200bb", "a▁b", "´", "\u1112\u1161\u11ab", "a\x01"])
-def test_a_text_that_is_no_sum_of_its_characters_is_left_to_the_definition(numbers, monkeypatch, text):
-    monkeypatch.setattr(type(numbers.model.visible), "defined_spans", None)
+def test_character_spans_in_context_use_the_exact_alignment(numbers, monkeypatch, text):
+    monkeypatch.setattr(type(numbers.model.aligner), "exact_spans", None)
     with pytest.raises(TypeError, match="not callable"):
         numbers.encode_with_offsets(text)
 
 
-def test_every_text_of_the_original_slices_back(released):
+def test_offsets_slice_every_text_of_the_reference(released):
     rows = json.loads((SHARED / "fixtures" / "tokenization.json").read_text(encoding="utf-8"))
     texts = [row["text"] for row in rows]
     for text, (_, offsets) in zip(texts, released.encode_batch_with_offsets(texts), strict=True):

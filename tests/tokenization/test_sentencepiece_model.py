@@ -32,22 +32,22 @@ def visible(text: str) -> str:
     return text.replace(SPACE, "").replace(" ", "").replace("ς", "σ")
 
 
-def test_the_vocabulary_exercises_the_rule(numbers):
+def test_digit_comma_vocabulary_has_pieces_to_split(numbers):
     assert {"▁12,", "2,"} <= set(numbers.model.vocabulary)
 
 
 @given(text=number_like_texts())
-def test_digit_comma_rule_is_the_originals(numbers, rebuilt, text):
+def test_digit_comma_rule_equals_google_research_albert(numbers, rebuilt, text):
     assert numbers.pieces(text) == original_pieces(rebuilt(digit_comma=False), text)
 
 
-def test_a_number_inside_a_word_gets_the_sign_of_a_word_start(numbers, rebuilt):
+def test_digit_comma_rule_adds_a_word_start_inside_a_word(numbers, rebuilt):
     assert rebuilt(digit_comma=False).pieces("x2,") == ["▁", "x", "2,"]
     assert numbers.pieces("x2,") == ["▁", "x", "▁", "2", ","]
 
 
 @given(text=odd_texts() | number_like_texts() | texts_of_scripts(), way=st.sampled_from(WAYS))
-def test_ids_pieces_and_offsets_go_together(rebuilt, text, way):
+def test_sentencepiece_ids_pieces_and_offsets_have_equal_lengths(rebuilt, text, way):
     tokenizer = rebuilt(**way)
     ids, offsets = tokenizer.encode_with_offsets(text)
     assert ids == tokenizer.encode(text)
@@ -58,7 +58,7 @@ def test_ids_pieces_and_offsets_go_together(rebuilt, text, way):
 
 
 @given(text=odd_texts() | number_like_texts() | texts_of_scripts(), way=st.sampled_from(WAYS))
-def test_offsets_slice_back_to_the_piece(rebuilt, text, way):
+def test_offsets_slice_the_text_of_each_piece(rebuilt, text, way):
     tokenizer = rebuilt(**way)
     for piece, (start, end) in zip(tokenizer.pieces(text), tokenizer.encode_with_offsets(text)[1], strict=True):
         assert 0 <= start <= end <= len(text)
@@ -66,12 +66,12 @@ def test_offsets_slice_back_to_the_piece(rebuilt, text, way):
 
 
 @given(text=st.text('abc, 129.()"é', max_size=30))
-def test_offsets_slice_back_exactly_where_each_character_stays_one(numbers, text):
+def test_offsets_are_exact_where_each_character_stays_one(numbers, text):
     for piece, (start, end) in zip(numbers.pieces(text), numbers.encode_with_offsets(text)[1], strict=True):
         assert normalize(text[start:end], lowercase=True, keep_accents=False) == visible(piece)
 
 
-def test_offsets_leave_out_spaces_and_keep_accents_whole(numbers):
+def test_offsets_exclude_spaces_and_include_accents(numbers):
     text = "A  small cafe\u0301."
     _, offsets = numbers.encode_with_offsets(text)
     spelt = [text[start:end] for start, end in offsets]
@@ -79,24 +79,24 @@ def test_offsets_leave_out_spaces_and_keep_accents_whole(numbers):
     assert "e\u0301" in spelt[-2]
 
 
-def test_offsets_of_nothing(numbers):
+def test_offsets_of_an_empty_text_are_empty(numbers):
     assert numbers.encode_with_offsets("") == ([], [])
     assert numbers.encode_with_offsets(" \t") == ([], [])
 
 
-def test_special_pieces_never_come_from_text(numbers):
+def test_special_tokens_are_never_produced_from_text(numbers):
     specials = {numbers.pad_id, numbers.cls_id, numbers.sep_id, numbers.mask_id}
     assert specials.isdisjoint(numbers.encode("[MASK] [CLS] <pad> [SEP]"))
 
 
 @pytest.mark.parametrize("content", [b"", b"no model", b"\x0a\x05\x0a\x01a"])
-def test_what_is_no_model_is_refused_by_name(content):
+def test_sentencepiece_model_refuses_other_files_by_name(content):
     with pytest.raises(DataError, match=r"some\.model: (not a SentencePiece model|has no piece)"):
         SentencePieceModel(content, TextSettings(), where="some.model")
 
 
 @pytest.mark.parametrize("kind", ["bpe", "char", "word"])
-def test_a_model_that_is_not_unigram_is_refused_by_its_type(kind):
+def test_sentencepiece_model_refuses_types_other_than_unigram(kind):
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(number_texts()),
@@ -119,19 +119,19 @@ def with_a_piece_that_is_no_text(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("damage", [cut, with_a_piece_that_is_no_text])
-def test_a_damaged_model_is_refused(numbers, damage):
+def test_sentencepiece_model_refuses_damaged_files(numbers, damage):
     with pytest.raises(DataError, match="damaged"):
         SentencePieceModel(damage(numbers.model.content), TextSettings(), where="some.model")
 
 
-def test_every_text_of_the_original_gives_its_ids(released):
+def test_encode_gives_the_ids_of_the_reference(released):
     rows = json.loads((SHARED / "fixtures" / "tokenization.json").read_text(encoding="utf-8"))
     assert len(rows) == 330
     assert released.encode_batch([row["text"] for row in rows]) == [row["ids"] for row in rows]
     assert [released.pieces(row["text"]) for row in rows] == [row["pieces"] for row in rows]
 
 
-def test_published_rows_of_other_projects(released):
+def test_encode_gives_the_ids_published_by_other_projects(released):
     reference = json.loads((SHARED / "fixtures" / "hf_albert_reference.json").read_text(encoding="utf-8"))["tokenizer"]
     assert released.vocab_size == reference["size"]
     assert released.id_to_piece(released.vocab_size - 1) == reference["last_piece"]

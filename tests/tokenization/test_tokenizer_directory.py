@@ -19,7 +19,7 @@ def directory(numbers_directory, tmp_path):
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("keep_accents", [True, False])
 @pytest.mark.parametrize("digit_comma", [True, False])
-def test_load_undoes_save(rebuilt, tmp_path, lowercase, keep_accents, digit_comma):
+def test_tokenizer_directory_is_loaded_as_it_was_saved(rebuilt, tmp_path, lowercase, keep_accents, digit_comma):
     saved = rebuilt(lowercase=lowercase, keep_accents=keep_accents, digit_comma=digit_comma)
     saved.save(tmp_path)
     loaded = Tokenizer.load(tmp_path)
@@ -27,12 +27,12 @@ def test_load_undoes_save(rebuilt, tmp_path, lowercase, keep_accents, digit_comm
     assert loaded.fingerprint == saved.fingerprint
 
 
-def test_a_tokenizer_directory_is_complete_and_its_sums_hold(directory):
+def test_tokenizer_directory_is_complete_and_its_manifest_valid(directory):
     assert {path.name for path in directory.iterdir()} == {*FILES, MANIFEST}
     verify_manifest(directory)
 
 
-def test_saving_beside_other_files_keeps_them_and_their_sums(numbers, tmp_path):
+def test_tokenizer_save_keeps_other_files_and_their_sums(numbers, tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     (tmp_path / MANIFEST).write_text(f"{'0' * 64}  model.safetensors\n")
     numbers.save(tmp_path)
@@ -41,18 +41,18 @@ def test_saving_beside_other_files_keeps_them_and_their_sums(numbers, tmp_path):
     assert Tokenizer.load(tmp_path).fingerprint == numbers.fingerprint
 
 
-def test_a_bare_model_file_has_the_originals_settings(directory):
+def test_tokenizer_of_a_model_file_has_the_default_settings(directory):
     assert Tokenizer.load(directory / "spiece.model").settings == TextSettings()
 
 
-def test_a_directory_of_the_original_names_its_model_otherwise(directory, tmp_path):
+def test_tokenizer_loads_a_directory_of_google_research_albert(directory, tmp_path):
     release = tmp_path / "albert_base"
     release.mkdir()
     shutil.copy(directory / "spiece.model", release / "30k-clean.model")
     assert Tokenizer.load(str(release)).settings == TextSettings()
 
 
-def test_a_directory_published_for_transformers_loads(directory):
+def test_tokenizer_loads_a_directory_of_transformers(directory):
     (directory / MANIFEST).unlink()
     published = {
         "tokenizer_class": "AlbertTokenizer",
@@ -66,7 +66,7 @@ def test_a_directory_published_for_transformers_loads(directory):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_one_flipped_bit_is_noticed(directory, name):
+def test_tokenizer_directory_detects_one_flipped_bit(directory, name):
     content = bytearray((directory / name).read_bytes())
     content[len(content) // 2] ^= 1
     (directory / name).write_bytes(content)
@@ -75,23 +75,23 @@ def test_one_flipped_bit_is_noticed(directory, name):
 
 
 @pytest.mark.parametrize("name", FILES[1:])
-def test_a_missing_file_is_noticed(directory, name):
+def test_tokenizer_directory_detects_a_missing_file(directory, name):
     (directory / name).unlink()
     with pytest.raises(DataError, match=rf"{name}: missing"):
         Tokenizer.load(directory)
 
 
-def test_a_directory_without_a_vocabulary_is_refused(tmp_path):
+def test_tokenizer_directory_without_a_vocabulary_is_refused(tmp_path):
     with pytest.raises(DataError, match=r"no tokenizer here: expected spiece\.model or vocab\.txt"):
         Tokenizer.load(tmp_path)
 
 
-def test_a_path_that_does_not_exist_is_refused(tmp_path):
+def test_tokenizer_path_that_does_not_exist_is_refused(tmp_path):
     with pytest.raises(DataError, match="no such file or directory"):
         Tokenizer.load(tmp_path / "nothing")
 
 
-def test_a_damaged_manifest_is_refused(directory):
+def test_tokenizer_directory_with_a_damaged_manifest_is_refused(directory):
     (directory / MANIFEST).write_text("nonsense\n")
     with pytest.raises(DataError, match=f"{MANIFEST}: damaged"):
         Tokenizer.load(directory)
@@ -105,17 +105,21 @@ def test_a_damaged_manifest_is_refused(directory):
         ('{"do_lower_case": "perhaps"}', "lowercase"),
     ],
 )
-def test_a_wrong_config_is_refused_by_name(directory, config, problem):
+def test_tokenizer_config_with_errors_is_refused_by_name(directory, config, problem):
     (directory / MANIFEST).unlink()
     (directory / "tokenizer_config.json").write_text(config)
     with pytest.raises(DataError, match=rf"tokenizer_config\.json: .*{problem}"):
         Tokenizer.load(directory)
 
 
-def test_what_the_system_refuses_to_read_is_refused_by_name(directory, monkeypatch):
+@pytest.mark.parametrize(
+    ("function", "file"),
+    [("pathlib.Path.read_bytes", r"tokenizer_config\.json"), ("litebert.files.sha256", r"\w+\.(json|model)")],
+)
+def test_tokenizer_files_that_cannot_be_read_are_named(directory, monkeypatch, function, file):
     def refuse(path):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
-    with pytest.raises(DataError, match=r"spiece\.model: cannot be read \(Permission denied\)"):
+    monkeypatch.setattr(function, refuse)
+    with pytest.raises(DataError, match=rf"{file}: cannot be read \(Permission denied\)"):
         Tokenizer.load(directory)

@@ -95,7 +95,7 @@ def test_auto_tokenizer_follows_the_digit_comma_rule_at_the_end_of_a_number(with
     assert_same_ids(with_rule, " ".join(numbers))
 
 
-def test_the_sign_of_a_word_start_inside_a_word_is_what_transformers_lacks(with_rule):
+def test_auto_tokenizer_lacks_the_word_start_inside_a_word(with_rule):
     ours, their = with_rule
     assert ours.pieces("x2,") == ["▁", "x", "▁", "2", ","]
     assert their.tokenize("x2,") == ["▁", "x", "2", ","]
@@ -113,13 +113,13 @@ def test_auto_tokenizer_gives_the_same_ids_for_lines_of_books(released, theirs_f
     assert same >= 0.999 * len(lines)
 
 
-def test_settings_survive_the_config(rebuilt):
+def test_tokenizer_config_keeps_the_settings(rebuilt):
     for values in ({}, {"lowercase": False}, {"keep_accents": True}, {"digit_comma": False}):
         model = rebuilt(**values).model
         assert text_settings(tokenizer_config(model.settings, model.specials), where="config") == model.settings
 
 
-def test_a_model_with_no_table_has_no_step_for_it(numbers, monkeypatch):
+def test_unigram_tokenizer_without_a_charsmap_has_no_precompiled_step(numbers, monkeypatch):
     from litebert.tokenization import transformers_files
     from litebert.tokenization.sentencepiece_proto import ModelFile, parse_model
 
@@ -129,7 +129,7 @@ def test_a_model_with_no_table_has_no_step_for_it(numbers, monkeypatch):
     assert "Precompiled" not in [step["type"] for step in steps]
 
 
-def test_special_tokens_are_listed_by_id():
+def test_added_tokens_are_sorted_by_id():
     specials = {"pad": "p", "cls": "c", "sep": "s"}
     tokens = pipeline({"s": 0, "c": 1, "p": 2}, specials)["added_tokens"]
     assert [token["content"] for token in tokens] == ["s", "c", "p"]

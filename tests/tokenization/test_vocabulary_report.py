@@ -4,7 +4,7 @@ from litebert.tokenization.vocabulary_report import SplitWord, VocabularyReport,
 from support.tokenizer_material import number_texts
 
 
-def test_a_text_of_known_characters_is_covered(numbers):
+def test_vocabulary_report_covers_known_characters(numbers):
     report = report_on(numbers, number_texts())
     assert report.coverage == 1
     assert report.words == sum(len(text.split()) for text in number_texts())
@@ -13,13 +13,13 @@ def test_a_text_of_known_characters_is_covered(numbers):
     assert 0.5 < report.used_share <= 1
 
 
-def test_unknown_characters_are_counted(numbers):
+def test_vocabulary_report_counts_unknown_characters(numbers):
     report = report_on(numbers, ["the жж street", "the 你 street"])
     assert report.unknown_characters == 3
     assert report.coverage == pytest.approx(1 - 3 / 21)
 
 
-def test_pieces_and_unknown_strings_are_named(numbers):
+def test_vocabulary_report_lists_unknown_strings(numbers):
     report = report_on(numbers, ["жж (you)", "жж", "7 you"])
     assert report.unknown == (("жж", 2),)
     assert report.unknown_rate == pytest.approx(2 / report.pieces)
@@ -28,19 +28,19 @@ def test_pieces_and_unknown_strings_are_named(numbers):
     assert "you (▁" in report.to_text()
 
 
-def test_costly_words_are_bare_of_signs_and_digits(numbers):
+def test_vocabulary_report_lists_split_words_without_signs_and_digits(numbers):
     report = report_on(numbers, ['"you," 1999 (you) ' + "y" * 50])
     assert [(word.word, word.occurrences) for word in report.most_split] == [("you", 2)]
 
 
-def test_whole_words_are_counted(numbers):
+def test_vocabulary_report_counts_whole_words(numbers):
     report = report_on(numbers, ["the the street you"])
     whole = sum(len(numbers.encode(word)) == 1 for word in ("the", "the", "street", "you"))
     assert (report.whole_words, report.whole_word_share) == (whole, whole / 4)
     assert report.characters_per_piece == 15 / report.pieces
 
 
-def test_no_text_gives_a_report(numbers):
+def test_vocabulary_report_of_no_text(numbers):
     report = report_on(numbers, [])
     assert report == VocabularyReport(0, 0, 0, 0, 0, 0, 0, numbers.vocab_size, (), ())
     assert set(report.figures().values()) == {0, 1}

@@ -7,30 +7,30 @@ from hypothesis import strategies as st
 from litebert.errors import ConfigError, DataError
 from litebert.randomness import rng_for
 from litebert.tokenization.tokenizer import Tokenizer
-from litebert.tokenization.vocabulary_training import TokenizerSettings, draw, train_tokenizer
+from litebert.tokenization.vocabulary_training import TokenizerSettings, sample_lines, train_tokenizer
 from support.tokenizer_material import number_texts
 
 SMALL = TokenizerSettings(vocab_size=60, character_coverage=1.0)
 
 
-def test_the_layout_of_ids_is_the_originals(numbers):
+def test_trained_vocabulary_has_the_ids_of_google_research_albert(numbers):
     first = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]", "(", ")", '"', "-", ".", "–", "£", "€"]
     assert list(numbers.model.vocabulary[:13]) == first
 
 
-def test_training_returns_what_it_saved(tmp_path):
+def test_train_tokenizer_returns_what_it_saved(tmp_path):
     trained = train_tokenizer(number_texts(), SMALL, tmp_path / "new" / "tokenizer")
     assert trained.vocab_size == 60
     assert Tokenizer.load(tmp_path / "new" / "tokenizer").fingerprint == trained.fingerprint
 
 
-def test_the_same_texts_give_the_same_bytes(tmp_path):
+def test_train_tokenizer_is_deterministic(tmp_path):
     settings = SMALL.replace(input_sentence_size=120)
     first, second = (train_tokenizer(number_texts(), settings, tmp_path / name) for name in "ab")
     assert first.files() == second.files()
 
 
-def test_another_seed_draws_other_lines(tmp_path):
+def test_train_tokenizer_samples_lines_by_its_seed(tmp_path):
     texts = [f"{text} {number}" for number, text in enumerate(number_texts() * 3)]
     settings = SMALL.replace(input_sentence_size=100)
     prints = {train_tokenizer(texts, settings.replace(seed=seed), tmp_path).fingerprint for seed in (1, 2)}
@@ -38,25 +38,25 @@ def test_another_seed_draws_other_lines(tmp_path):
 
 
 @given(st.integers(0, 30), st.integers(1, 10))
-def test_a_draw_keeps_so_many_different_lines(count, most):
+def test_sample_lines_has_the_size_and_distinct_lines(count, most):
     lines = [str(number) for number in range(count)]
-    drawn = draw(iter(lines), most, rng=rng_for(0))
+    drawn = sample_lines(iter(lines), most, rng=rng_for(0))
     assert len(drawn) == min(count, most)
     assert set(drawn) <= set(lines)
     assert len(set(drawn)) == len(drawn)
 
 
-def test_every_line_is_as_likely_to_be_drawn():
-    counts = Counter(line for seed in range(600) for line in draw("abcdef", 2, rng=rng_for(seed)))
+def test_sample_lines_is_uniform():
+    counts = Counter(line for seed in range(600) for line in sample_lines("abcdef", 2, rng=rng_for(seed)))
     assert all(150 < counts[line] < 250 for line in "abcdef")
 
 
-def test_lines_of_one_text_count_as_lines(tmp_path):
+def test_train_tokenizer_splits_texts_into_lines(tmp_path):
     together = train_tokenizer(["\n".join(number_texts())], SMALL, tmp_path / "a")
     assert together.fingerprint == train_tokenizer(number_texts(), SMALL, tmp_path / "b").fingerprint
 
 
-def test_no_line_is_too_long(tmp_path):
+def test_train_tokenizer_accepts_long_lines(tmp_path):
     trained = train_tokenizer([" ".join(number_texts())], SMALL, tmp_path)
     assert trained.unk_id not in trained.encode(number_texts()[0])
 
@@ -65,12 +65,12 @@ def test_no_line_is_too_long(tmp_path):
     ("change", "piece"),
     [({"lowercase": False}, "I"), ({"keep_accents": True}, "é"), ({"user_defined_symbols": ("(", "street")}, "street")],
 )
-def test_settings_decide_what_the_vocabulary_holds(tmp_path, change, piece):
+def test_tokenizer_settings_change_the_vocabulary(tmp_path, change, piece):
     assert piece not in train_tokenizer(number_texts(), SMALL, tmp_path).model.vocabulary
     assert piece in train_tokenizer(number_texts(), SMALL.replace(**change), tmp_path).model.vocabulary
 
 
-def test_coverage_leaves_the_rarest_characters_unknown(tmp_path):
+def test_character_coverage_makes_the_rarest_characters_unknown(tmp_path):
     texts = [*number_texts(), "ж"]
     some = train_tokenizer(texts, SMALL.replace(character_coverage=0.999), tmp_path)
     assert some.unk_id in some.encode("ж")
@@ -78,23 +78,23 @@ def test_coverage_leaves_the_rarest_characters_unknown(tmp_path):
     assert every.unk_id not in every.encode("ж")
 
 
-def test_too_little_text_says_the_largest_vocabulary(tmp_path):
-    with pytest.raises(DataError, match=r"400 pieces were asked for, .* at most (\d+); give vocab_size=\1 or less"):
+def test_train_tokenizer_names_the_largest_possible_vocabulary(tmp_path):
+    with pytest.raises(DataError, match=r"400 pieces requested, .* at most (\d+); give vocab_size=\1 or less"):
         train_tokenizer(number_texts(), SMALL.replace(vocab_size=400), tmp_path)
 
 
-def test_too_small_a_vocabulary_says_why(tmp_path):
+def test_train_tokenizer_refuses_too_small_a_vocabulary(tmp_path):
     with pytest.raises(ConfigError, match=r"20 pieces cannot hold the special pieces and the .* characters"):
         train_tokenizer(number_texts(), SMALL.replace(vocab_size=20), tmp_path)
 
 
 @pytest.mark.parametrize("texts", [[], ["", " \n "]])
-def test_texts_without_words_are_refused(tmp_path, texts):
+def test_train_tokenizer_refuses_texts_without_words(tmp_path, texts):
     with pytest.raises(DataError, match="no words"):
         train_tokenizer(texts, SMALL, tmp_path)
 
 
-def test_an_error_of_the_reader_reaches_the_caller(tmp_path):
+def test_train_tokenizer_raises_errors_of_the_text_iterator(tmp_path):
     def reader():
         yield "some text"
         raise DataError("book.txt:7: not UTF-8")
@@ -103,12 +103,12 @@ def test_an_error_of_the_reader_reaches_the_caller(tmp_path):
         train_tokenizer(reader(), SMALL, tmp_path)
 
 
-def test_other_complaints_of_sentencepiece_are_passed_on(tmp_path, monkeypatch):
+def test_train_tokenizer_raises_other_errors_of_sentencepiece(tmp_path, monkeypatch):
     def refuse(**settings):
         raise RuntimeError("something new")
 
     monkeypatch.setattr("sentencepiece.SentencePieceTrainer.train", refuse)
-    with pytest.raises(DataError, match="SentencePiece refused the texts or settings: something new"):
+    with pytest.raises(DataError, match="SentencePiece failed: something new"):
         train_tokenizer(number_texts(), SMALL, tmp_path)
 
 
@@ -127,6 +127,6 @@ def test_other_complaints_of_sentencepiece_are_passed_on(tmp_path, monkeypatch):
         {"user_defined_symbols": ["a b"]},
     ],
 )
-def test_settings_that_cannot_be_are_refused(values):
+def test_tokenizer_settings_are_validated(values):
     with pytest.raises(ConfigError, match=next(iter(values))):
         TokenizerSettings.parse(values, where="recipe")

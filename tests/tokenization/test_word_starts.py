@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from litebert.tokenization.word_starts import original_word_start, word_start
+from litebert.tokenization.word_starts import google_word_start, word_start
 
 
 @pytest.mark.parametrize(
@@ -29,13 +29,13 @@ from litebert.tokenization.word_starts import original_word_start, word_start
         ("€", True, True),
     ],
 )
-def test_both_rules(piece, original, any_script):
-    assert original_word_start(piece) is original
+def test_word_start_rules(piece, original, any_script):
+    assert google_word_start(piece) is original
     assert word_start(piece) is any_script
 
 
-def test_a_tokenizer_holds_both_as_arrays_that_cannot_be_changed(numbers):
-    for starts in (numbers.word_starts, numbers.original_word_starts):
+def test_word_starts_are_read_only_arrays(numbers):
+    for starts in (numbers.word_starts, numbers.google_word_starts):
         assert starts.dtype == np.bool_
         assert starts.shape == (numbers.vocab_size,)
         assert not starts.flags.writeable

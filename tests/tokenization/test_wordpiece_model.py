@@ -30,41 +30,41 @@ def chinese() -> Tokenizer:
         ("", []),
     ],
 )
-def test_pieces_are_berts(chinese, text, pieces):
+def test_wordpiece_pieces_equal_bert(chinese, text, pieces):
     assert chinese.pieces(text) == pieces
 
 
-def test_special_pieces_have_their_own_ids(chinese):
+def test_wordpiece_special_tokens_have_their_own_ids(chinese):
     ids = (chinese.pad_id, chinese.unk_id, chinese.cls_id, chinese.sep_id, chinese.mask_id)
     assert ids == (0, 1, 2, 3, 4)
     assert not {0, 2, 3, 4} & set(chinese.encode("[PAD] [CLS] [SEP] [MASK]"))
 
 
 @given(text=odd_texts())
-def test_ids_pieces_and_offsets_go_together(chinese, text):
+def test_wordpiece_ids_pieces_and_offsets_have_equal_lengths(chinese, text):
     ids, offsets = chinese.encode_with_offsets(text)
     assert ids == chinese.encode(text)
     assert len(ids) == len(offsets) == len(chinese.pieces(text))
     assert all(0 <= start < end <= len(text) for start, end in offsets)
 
 
-def test_offsets_point_into_the_original(chinese):
+def test_wordpiece_offsets_refer_to_the_original_text(chinese):
     text = "The  cats, 我"
     assert [text[start:end] for start, end in chinese.encode_with_offsets(text)[1]] == ["The", "cat", "s", ",", "我"]
 
 
-def test_decode_joins_pieces_and_leaves_out_special_tokens(chinese):
+def test_wordpiece_decode_joins_pieces_and_skips_special_tokens(chinese):
     assert chinese.decode(chinese.encode_pair("the cats", "sat").input_ids) == "the cats sat"
     assert chinese.decode(chinese.encode("the zebra")) == "the [UNK]"
 
 
-def test_words_start_where_no_sign_says_otherwise(chinese):
+def test_wordpiece_word_starts_are_pieces_without_prefix(chinese):
     continuations = [piece for piece, starts in zip(PIECES, chinese.word_starts) if not starts]
     assert continuations == ["##s", "##able"]
-    assert (chinese.word_starts == chinese.original_word_starts).all()
+    assert (chinese.word_starts == chinese.google_word_starts).all()
 
 
-def test_settings_are_those_of_bert():
+def test_wordpiece_settings_equal_bert():
     pytest.importorskip("tokenizers")
     cased = Tokenizer(WordPieceModel(CONTENT, TextSettings(lowercase=False), where="vocab.txt"))
     assert cased.pieces("The É") == ["The", "É"]
@@ -73,14 +73,14 @@ def test_settings_are_those_of_bert():
     assert not accents.settings.digit_comma
 
 
-def test_load_undoes_save(chinese, tmp_path):
+def test_wordpiece_directory_is_loaded_as_it_was_saved(chinese, tmp_path):
     chinese.save(tmp_path)
     loaded = Tokenizer.load(tmp_path)
     assert loaded.fingerprint == chinese.fingerprint
     assert Tokenizer.load(tmp_path / "vocab.txt").encode("the cats") == chinese.encode("the cats")
 
 
-def test_auto_tokenizer_gives_the_same_ids(chinese, tmp_path):
+def test_wordpiece_auto_tokenizer_gives_the_same_ids(chinese, tmp_path):
     transformers = pytest.importorskip("transformers")
     chinese.save(tmp_path)
     their = transformers.AutoTokenizer.from_pretrained(tmp_path)
@@ -97,13 +97,13 @@ def test_auto_tokenizer_gives_the_same_ids(chinese, tmp_path):
         (CONTENT + b"cat\n", "holds the piece 'cat' twice"),
     ],
 )
-def test_what_is_no_vocabulary_is_refused_by_name(content, problem):
+def test_wordpiece_vocabulary_refuses_other_files_by_name(content, problem):
     pytest.importorskip("tokenizers")
     with pytest.raises(DataError, match=rf"^my/vocab\.txt: .*{problem}"):
         WordPieceModel(content, TextSettings(), where="my/vocab.txt")
 
 
-def test_a_missing_library_is_named(monkeypatch):
+def test_wordpiece_without_the_tokenizers_library_names_the_extra(monkeypatch):
     real_import = builtins.__import__
 
     def without_tokenizers(name, *rest, **named):

@@ -2,11 +2,13 @@
 
 import os
 import signal
+import time
 
 import pytest
 import torch
 
 from litebert.errors import CheckpointError, ConfigError, StoppedBySignalError
+from litebert.training.callbacks.callback import Callback
 from support.callbacks import At
 from support.toy import ToyBatches, ToyModel, held_out, losses, rows, train, trainer
 
@@ -24,8 +26,21 @@ def test_train_result_counts_steps_and_tokens(tmp_path):
     assert result.elapsed_seconds > 0
 
 
+def test_step_seconds_leave_out_evaluation_and_callbacks(tmp_path):
+    def evaluate_slowly(model):
+        time.sleep(0.3)
+        return {"loss": 1.0}
+
+    class SlowCallback(Callback):
+        def on_step(self, run, record):
+            time.sleep(0.05)
+
+    _, result = train(tmp_path, duration="2 steps", evaluate=evaluate_slowly, callbacks=[SlowCallback()])
+    assert 0 < result.step_seconds <= result.elapsed_seconds - 0.4
+
+
 def test_metrics_of_a_step_are_complete(tmp_path):
-    train(tmp_path, flops_per_token=100.0)
+    train(tmp_path, flops=lambda batch: 100 * batch.num_tokens)
     first = rows(tmp_path)[0]
     assert first["step"] == 1
     assert first["train/progress"] == pytest.approx(1 / 6)

@@ -1,1 +1,1 @@
-"""Pictures and measurements of runs and models. Before: files that runs leave. After: runs."""
+"""Curves and plots of runs and corpora. Before: recorded metrics and counts. After: PNG files and HTML pages."""

@@ -1,33 +1,47 @@
-"""The numbers of a run as curves. Before: the `metrics.jsonl` of a run directory. After: plots."""
+"""The recorded metrics of a run as curves."""
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from litebert.errors import DataError
 
 
 @dataclass(frozen=True)
+class RunningStatistics:
+    """Mean and quartiles over windows of a curve; float64 [N] each."""
+
+    x: np.ndarray
+    """Where each window ends."""
+    mean: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+@dataclass(frozen=True)
 class Curve:
-    """One quantity over the steps of a run."""
+    """One metric over the steps of a run."""
 
     name: str
     steps: tuple[int, ...]
     values: tuple[float, ...]
 
-    def smoothed(self, share: float = 0.05) -> "Curve":
-        """Running mean over `share` of the points, for a quantity measured on single batches."""
-        width = max(1, round(share * len(self.values)))
-        sums = [0.0]
-        for value in self.values:
-            sums.append(sums[-1] + value)
-        ends = range(1, len(self.values) + 1)
-        means = tuple((sums[end] - sums[max(0, end - width)]) / min(end, width) for end in ends)
-        return Curve(self.name, self.steps, means)
+
+def running_statistics(
+    x: np.ndarray, values: np.ndarray, *, window: float = 0.04, points: int = 240
+) -> RunningStatistics:
+    """Statistics over windows of a share `window` of the values; at most `points` + 1 windows, the last at the end."""
+    size, width = len(values), max(1, round(window * len(values)))
+    ends = np.unique(size - np.linspace(0, size - 1, points + 1).round().astype(np.int64))
+    windows = [values[max(0, end - width) : end] for end in ends]
+    lower, upper = np.array([np.percentile(part, (25, 75)) for part in windows]).T
+    return RunningStatistics(x[ends - 1], np.array([part.mean() for part in windows]), lower, upper)
 
 
 def read_curves(metrics: Path) -> dict[str, Curve]:
-    """Every quantity of a `metrics.jsonl` by its name, such as `train/mlm_accuracy`."""
+    """Every metric of a `metrics.jsonl` by its name, such as `train/mlm_accuracy`."""
     points: dict[str, list[tuple[int, float]]] = {}
     try:
         lines = metrics.read_text(encoding="utf-8").splitlines()

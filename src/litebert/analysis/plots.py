@@ -1,62 +1,106 @@
-"""Pictures of runs and corpora. Before: curves and counts. After: PNG files. The only file that imports matplotlib."""
+"""Plots of runs and corpora, as PNG files or SVG. The only file that imports matplotlib."""
 
-from collections.abc import Collection, Mapping
+import io
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from litebert.analysis.curves import Curve
+from litebert.analysis.curves import Curve, running_statistics
 from litebert.errors import MissingExtraError
 from litebert.files import translate_os_errors
 
-TRAIN_COLOUR, HELD_OUT_COLOUR, BASELINE_COLOUR = "#9db8d6", "#c0392b", "#7f8c8d"
+TRAIN_COLOUR, VALIDATION_COLOUR, BASELINE_COLOUR = "#9db8d6", "#c0392b", "#7f8c8d"
 
-FOUND_COLOUR, EXPECTED_COLOUR = "#0072b2", "#d55e00"
-"""Two that colour-blind readers tell apart. Source: Okabe and Ito, Color Universal Design."""
+OBSERVED_COLOUR, EXPECTED_COLOUR = "#0072b2", "#d55e00"
+"""Distinguishable for colour-blind readers. Source: Okabe and Ito, Color Universal Design."""
 
-MOST_BINS = 50
+MAX_BINS = 50
+EARLY_SHARE = 0.08
+"""Share of the x axis that the y axis need not cover: losses begin far above the range of interest."""
 
 LengthCounts = tuple[np.ndarray, np.ndarray]
-"""The lengths that occur, ascending, and how many things have each."""
+"""The lengths that occur, ascending, and the count of each."""
+
+
+Style = Literal["measured", "exact", "validation"]
+"""`measured`: noisy, drawn as running mean with quartiles; `exact`: drawn as it is; `validation`: with markers."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line of a chart."""
+
+    label: str
+    x: np.ndarray
+    y: np.ndarray
+    colour: str
+    style: Style
 
 
 def check_plotting() -> None:
-    """Raise MissingExtraError unless pictures can be drawn."""
+    """Raise MissingExtraError unless matplotlib is installed."""
     _pyplot()
 
 
+def line_chart_svg(
+    series: Sequence[Series], *, title: str, x_label: str, x_max: float, percent: bool, reference: float | None = None
+) -> str:
+    """An `<svg>` element with at least one line, from x = 0 to `x_max`, and `reference` as a dashed line."""
+    pyplot = _pyplot()
+    with pyplot.rc_context({"svg.fonttype": "none", "svg.hashsalt": title}):
+        figure, axis = pyplot.subplots(figsize=(5, 2.8))
+        shown = [_draw_series(axis, one, from_x=EARLY_SHARE * x_max) for one in series]
+        if reference is not None:
+            axis.axhline(reference, color=BASELINE_COLOUR, linestyle="--", linewidth=1, gid="reference")
+            shown.append(np.array([reference]))
+        low, high = min(values.min() for values in shown), max(values.max() for values in shown)
+        margin = 0.06 * (high - low or abs(high) or 1.0)
+        axis.set(xlim=(0, x_max), ylim=(low - margin, high + margin), xlabel=x_label)
+        axis.xaxis.set_major_formatter(_number)
+        axis.yaxis.set_major_formatter(_percent if percent else _number)
+        axis.grid(axis="y", alpha=0.3)
+        axis.spines[["top", "right"]].set_visible(False)
+        figure.tight_layout()
+        content = io.StringIO()
+        figure.savefig(content, format="svg", transparent=True, metadata={"Date": None})
+        pyplot.close(figure)
+    return content.getvalue()[content.getvalue().index("<svg") :]
+
+
 def pretraining_curve(curves: Mapping[str, Curve], baselines: Mapping[str, float], path: Path, *, title: str) -> None:
-    """Draw masked-token and, where it is trained, sentence-order accuracy over the steps, beside their baselines.
+    """Plot MLM accuracy and, where it is trained, SOP accuracy over the steps, with their baselines.
 
     Args:
         curves: from `read_curves`.
-        baselines: `mlm` and `sop`: the accuracy of knowing nothing.
+        baselines: `mlm` and `sop`: accuracy of the majority-token baseline, and of chance.
         path: the PNG to write.
-        title: what the picture shows.
+        title: of the figure.
     """
     pyplot = _pyplot()
-    names = {"mlm": "masked tokens", "sop": "sentence order"}
-    drawn = [name for name in names if f"train/{name}_accuracy" in curves]
-    figure, axes = pyplot.subplots(1, len(drawn), figsize=(5.5 * len(drawn), 4), squeeze=False)
-    for axis, name in zip(axes[0], drawn, strict=True):
-        _panel(axis, curves, name, baseline=baselines.get(name), title=names[name])
-    _finish(figure, path, title=title)
+    names = {"mlm": "MLM", "sop": "SOP"}
+    present = [name for name in names if f"train/{name}_accuracy" in curves]
+    figure, axes = pyplot.subplots(1, len(present), figsize=(5.5 * len(present), 4), squeeze=False)
+    for axis, name in zip(axes[0], present, strict=True):
+        _accuracy_panel(axis, curves, name, baseline=baselines.get(name), title=f"{names[name]} accuracy")
+    _save(figure, path, title=title)
 
 
 def length_histograms(lengths: Mapping[str, LengthCounts], path: Path, *, title: str) -> None:
-    """Draw a panel for each kind of thing: how many there are of each length, in tokens.
+    """Plot a histogram of lengths in tokens for each unit.
 
     Args:
-        lengths: kind, such as `sentence` → the lengths that occur and how many things have each.
+        lengths: unit, such as `sentence` → the lengths that occur and their counts.
         path: the PNG to write.
-        title: what the picture shows.
+        title: of the figure.
     """
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(1, len(lengths), figsize=(4.5 * len(lengths), 3.8), squeeze=False)
-    for axis, (kind, (values, counts)) in zip(axes[0], lengths.items(), strict=True):
-        _histogram(axis, np.asarray(values), np.asarray(counts), kind=kind)
-    _finish(figure, path, title=title)
+    for axis, (unit, (values, counts)) in zip(axes[0], lengths.items(), strict=True):
+        _histogram(axis, np.asarray(values), np.asarray(counts), unit=unit)
+    _save(figure, path, title=title)
 
 
 def example_counts(
@@ -68,46 +112,60 @@ def example_counts(
     path: Path,
     title: str,
 ) -> None:
-    """Draw what masking and pairing came to, as shares: n-grams beside what was drawn, what is shown, labels."""
+    """Plot shares: masked n-grams beside their expected shares, replacements of masked tokens, sentence-pair labels."""
     figure, (left, middle, right) = _pyplot().subplots(1, 3, figsize=(13.5, 3.8))
-    places = np.arange(len(ngrams))
-    _bars(left, places - 0.2, ngrams.values(), width=0.38, color=FOUND_COLOUR, label="came of it")
-    _bars(left, places + 0.2, expected_ngrams.values(), width=0.38, color=EXPECTED_COLOUR, label="drawn: p(n)")
-    left.set_xticks(places, [str(size) for size in ngrams])
-    left.set(title="masked n-grams", xlabel="words in a row", ylabel="share of the n-grams")
+    positions = np.arange(len(ngrams))
+    _bars(left, positions - 0.2, ngrams.values(), width=0.38, color=OBSERVED_COLOUR, label="observed")
+    _bars(left, positions + 0.2, expected_ngrams.values(), width=0.38, color=EXPECTED_COLOUR, label="expected: p(n)")
+    left.set_xticks(positions, [str(size) for size in ngrams])
+    left.set(title="masked n-grams", xlabel="n, in words", ylabel="share of the n-grams")
     left.legend(frameon=False)
-    for axis, counts, name in ((middle, shown, "tokens to predict"), (right, labels, "examples")):
-        _bars(axis, np.arange(len(counts)), counts.values(), width=0.6, color=FOUND_COLOUR)
+    for axis, counts, name in ((middle, shown, "masked tokens"), (right, labels, "examples")):
+        _bars(axis, np.arange(len(counts)), counts.values(), width=0.6, color=OBSERVED_COLOUR)
         axis.set_xticks(np.arange(len(counts)), list(counts))
         axis.set(ylabel=f"share of the {name}")
-    middle.set(title="a token to predict is shown as")
-    right.set(title="second task")
-    _finish(figure, path, title=title)
+    middle.set(title="replacement of masked tokens")
+    right.set(title="sentence pairs")
+    _save(figure, path, title=title)
 
 
-def _panel(axis: Any, curves: Mapping[str, Curve], name: str, *, baseline: float | None, title: str) -> None:
-    training = curves[f"train/{name}_accuracy"].smoothed()
-    axis.plot(training.steps, training.values, color=TRAIN_COLOUR, label="training batches (running mean)")
-    if held_out := curves.get(f"evaluation/{name}_accuracy"):
-        axis.plot(held_out.steps, held_out.values, "o-", color=HELD_OUT_COLOUR, label="held-out text")
+def _draw_series(axis: Any, series: Series, *, from_x: float) -> np.ndarray:
+    """Draw a line; returns the values that the y axis must cover: those from `from_x` on, or all if none."""
+    x, shown = series.x, [series.y]
+    if series.style == "measured":
+        running = running_statistics(series.x, series.y)
+        x, shown = running.x, [running.mean, running.lower, running.upper]
+        axis.fill_between(running.x, running.lower, running.upper, color=series.colour, alpha=0.16, linewidth=0)
+    marker = "o" if series.style == "validation" else None
+    axis.plot(x, shown[0], color=series.colour, linewidth=1.6, marker=marker, markersize=4, gid=series.label)
+    late = x >= from_x
+    return np.concatenate([values[late] if late.any() else values for values in shown])
+
+
+def _accuracy_panel(axis: Any, curves: Mapping[str, Curve], name: str, *, baseline: float | None, title: str) -> None:
+    train = curves[f"train/{name}_accuracy"]
+    running = running_statistics(np.array(train.steps), np.array(train.values))
+    axis.plot(running.x, running.mean, color=TRAIN_COLOUR, label="training (running mean)")
+    if validation := curves.get(f"evaluation/{name}_accuracy"):
+        axis.plot(validation.steps, validation.values, "o-", color=VALIDATION_COLOUR, label="validation")
     if baseline is not None:
-        axis.axhline(baseline, color=BASELINE_COLOUR, linestyle="--", label=f"knowing nothing ({baseline:.1%})")
+        axis.axhline(baseline, color=BASELINE_COLOUR, linestyle="--", label=f"baseline ({baseline:.1%})")
     axis.set(title=title, xlabel="step", ylabel="accuracy")
     axis.grid(alpha=0.3)
     axis.legend(loc="lower right", fontsize=8)
 
 
-def _histogram(axis: Any, values: np.ndarray, counts: np.ndarray, *, kind: str) -> None:
-    """Bins of whole numbers of tokens, up to the length that only one in a hundred exceeds."""
+def _histogram(axis: Any, values: np.ndarray, counts: np.ndarray, *, unit: str) -> None:
+    """Bins of a whole number of tokens, up to the 99th percentile."""
     below = counts.cumsum() / counts.sum()
-    median, usual = values[np.searchsorted(below, [0.5, 0.99])]
-    width = -(-(usual - values[0] + 1) // MOST_BINS)
-    edges = np.arange(values[0], usual + width + 1, width)
-    axis.hist(values, bins=edges, weights=counts, color=FOUND_COLOUR)
+    median, percentile_99 = values[np.searchsorted(below, [0.5, 0.99])]
+    width = -(-(percentile_99 - values[0] + 1) // MAX_BINS)
+    edges = np.arange(values[0], percentile_99 + width + 1, width)
+    axis.hist(values, bins=edges, weights=counts, color=OBSERVED_COLOUR)
     axis.axvline(median, color=EXPECTED_COLOUR, linestyle="--", label=f"median {median:,}")
     if longer := int(counts[values >= edges[-1]].sum()):
         axis.plot([], [], " ", label=f"{longer:,} are longer, up to {values[-1]:,}")
-    axis.set(title=f"{kind}s: {counts.sum():,}", xlabel=f"tokens per {kind}", ylabel=f"{kind}s")
+    axis.set(title=f"{unit}s: {counts.sum():,}", xlabel=f"tokens per {unit}", ylabel=f"{unit}s")
     axis.locator_params(axis="x", nbins=5)
     axis.xaxis.set_major_formatter("{x:,.0f}")
     axis.yaxis.set_major_formatter("{x:,.0f}")
@@ -116,15 +174,26 @@ def _histogram(axis: Any, values: np.ndarray, counts: np.ndarray, *, kind: str) 
     axis.legend(frameon=False)
 
 
-def _bars(axis: Any, places: np.ndarray, values: Collection[float], **style: Any) -> None:
-    bars = axis.bar(places, list(values), **style)
+def _bars(axis: Any, positions: np.ndarray, values: Collection[float], **style: Any) -> None:
+    bars = axis.bar(positions, list(values), **style)
     axis.bar_label(bars, [f"{value:.1%}" for value in values], fontsize=8, padding=2)
     axis.yaxis.set_major_formatter("{x:.0%}")
     axis.margins(y=0.12)
     axis.spines[["top", "right"]].set_visible(False)
 
 
-def _finish(figure: Any, path: Path, *, title: str) -> None:
+def _percent(value: float, _: int) -> str:
+    return f"{100 * value:.3g} %"
+
+
+def _number(value: float, _: int) -> str:
+    for size, suffix in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:.3g}{suffix}"
+    return f"{value:.3g}"
+
+
+def _save(figure: Any, path: Path, *, title: str) -> None:
     figure.suptitle(title)
     figure.tight_layout()
     with translate_os_errors(path):
@@ -136,7 +205,7 @@ def _pyplot() -> Any:
     try:
         import matplotlib
     except ImportError:
-        raise MissingExtraError("matplotlib", extra="plot", needed_for="drawing a curve") from None
+        raise MissingExtraError("matplotlib", extra="plot", needed_for="plotting") from None
     matplotlib.use("Agg")
     from matplotlib import pyplot
 

@@ -17,19 +17,19 @@ def curves(
     over: Literal["steps", "tokens", "minutes"] = "steps",
     json: Json = False,
 ) -> None:
-    """Draw the curves of runs on one page, an HTML file that needs nothing else.
+    """Plot the curves of runs on one self-contained HTML page.
 
-    Accuracies and losses on training and held-out text, learning rate, gradient norm, rate; several runs are compared.
+    Training and validation accuracy and loss, learning rate, gradient norm, throughput; several runs are compared.
 
     Args:
-        runs: run directories; those of runs that are still going on as well
+        runs: run directories, of finished or unfinished runs
         out: the page to write; default: curves.html in the first run directory
-        over: what to draw them over; runs with other batch sizes compare over tokens, other machines over minutes
+        over: the x axis; compare runs with different batch sizes over tokens, on different machines over minutes
     """
     from litebert.commands.curves import curves as run
     from litebert.errors import ConfigError
 
     if not runs:
-        raise ConfigError("analyze curves: no run was named; give one or more run directories")
+        raise ConfigError("analyze curves: no run directory; give one or more")
     result = run(runs, out, over=over)
     emit(result.to_dict(), result.to_text(), as_json=json)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.arguments.common import Json, OptionalPath, Several, emit
+from litebert.cli.arguments.common import Flag, Json, OptionalPath, Several, emit
 from litebert.model.io.model_spec import ModelName
 from litebert.model.io.tensor_names import Format
 
@@ -21,19 +21,21 @@ def convert(
     allow_missing: Several = (),
     change: Annotated[tuple[str, ...], arg(metavar="[SETTING=VALUE …]", help_behavior_hint="")] = (),
     tokenizer: OptionalPath = None,
+    verbose: Flag = False,
     json: Json = False,
 ) -> None:
-    """Write a checkpoint in another format and account for every tensor.
+    """Write a checkpoint in another format and report what became of its tensors.
 
     Args:
         source: a model directory, a name on the hub, or a TensorFlow checkpoint (its directory or prefix)
-        target: directory to write; what is there already is replaced only by a whole one
-        to: the format; litebert is what transformers loads too, wherever it can express the model
-        as_model: write another model than the source's, such as ForPretraining
-        labels: names of a classifier's classes
-        allow_missing: modules that may start from new weights where the source lacks them, such as sop
-        change: fields of the config to change, such as sharing=none; weights cross over to another depth or sharing
+        target: directory to write; an existing model directory is replaced
+        to: the format; transformers loads litebert directories too, if it can run the model
+        as_model: another model than the source's, such as ForPretraining
+        labels: class names of a classifier
+        allow_missing: modules to initialize at random if the source lacks them, such as sentence_pair
+        change: fields of the config to change, such as sharing=none; weights are remapped to another depth or sharing
         tokenizer: tokenizer directory or vocabulary file for the target; default: the source's
+        verbose: list every tensor
     """
     from litebert.commands.convert import convert as run
     from litebert.settings import with_overrides
@@ -48,4 +50,4 @@ def convert(
         changes=with_overrides({}, change),
         tokenizer=tokenizer,
     )
-    emit(asdict(report), report.text(), as_json=json)
+    emit(asdict(report), report.to_text(verbose=verbose), as_json=json)

@@ -1,15 +1,15 @@
-"""`litebert info PRESET|DIR`."""
+"""`litebert info PRESET|DIR [SETTING=VALUE …]`."""
 
 from textwrap import fill
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.arguments.common import Json, emit
+from litebert.cli.arguments.common import Json, Overrides, emit
 
 
 def description() -> str:
-    """What `--help` says, with the presets that there are."""
+    """Text of `--help`, with all presets."""
     from litebert.model.presets import PRESETS
 
     summary = "Parameters, FLOPs and memory of a preset or a model directory; nothing is loaded or allocated."
@@ -18,6 +18,7 @@ def description() -> str:
 
 def info(
     name: Annotated[str, Positional, arg(metavar="PRESET|DIR")],
+    overrides: Overrides = (),
     *,
     length: int = 512,
     batch_size: int = 8,
@@ -27,10 +28,11 @@ def info(
 
     Args:
         name: a preset or a model directory
-        length: tokens of a sequence
-        batch_size: sequences of a training step
+        overrides: fields of the config to change, such as sharing=none or num_hidden_layers=6
+        length: tokens per sequence
+        batch_size: sequences per training step
     """
     from litebert.commands.info import info as run
 
-    found = run(name, length=length, batch_size=batch_size)
+    found = run(name, overrides, length=length, batch_size=batch_size)
     emit(found.to_dict(), found.to_text(), as_json=json)

@@ -57,10 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command, rest = _split(words)
     if command is None:
         return _unknown(words)
-    # Of several processes started by torchrun only the first one logs.
-    log_to_stderr(os.environ.get("LITEBERT_LOG", "info") if is_first_process() else "error")
     # OpenMP threads that wait sleep soon instead of spinning: spinning made training steps several times slower on a
-    # machine with other load (docs/log.md). OpenMP reads the variable when torch is imported.
+    # machine with other load (benchmarks/log.md). OpenMP reads the variable when torch is imported.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     # Huge pages for large tensors: without them a training step on a CPU takes 20,000 page faults, 4 % of its time.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
@@ -111,6 +109,8 @@ def _unknown(words: list[str]) -> int:
 def _call(command: str, rest: list[str]) -> int:
     import tyro
 
+    # Of several processes started by torchrun only the first one logs.
+    log_to_stderr(os.environ.get("LITEBERT_LOG", "info") if is_first_process() else "error")
     module_name, _, function_name = COMMANDS[command][0].partition(":")
     module = import_module(f"litebert.cli.{module_name}")
     function: Callable[..., Any] = getattr(module, function_name)

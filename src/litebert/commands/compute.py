@@ -1,15 +1,20 @@
 """Settings that change what a step costs and, up to rounding, none of its results."""
 
+import logging
 from typing import TYPE_CHECKING, cast
 
 from pydantic import Field
 
+from litebert.machine import has_bf16_instructions
 from litebert.settings import Settings
 
 if TYPE_CHECKING:
+    import torch
     from torch import nn
 
     from litebert.model.encoder import Encoder
+
+logger = logging.getLogger(__name__)
 
 
 class Compute(Settings):
@@ -24,6 +29,15 @@ class Compute(Settings):
     def apply(self, model: "nn.Module") -> None:
         """Configure the encoder of `model` accordingly."""
         encoder = cast("Encoder", model.encoder)
-        encoder.checkpoint_every = self.activation_checkpoint_interval
+        encoder.activation_checkpoint_interval = self.activation_checkpoint_interval
         if self.compile:
             encoder.compile_blocks()
+
+
+def warn_slow_bf16(precision: str, device: "torch.device") -> None:
+    """Warn of bf16 on a processor that has to emulate it."""
+    if precision == "bf16" and device.type == "cpu" and has_bf16_instructions() is False:
+        logger.warning(
+            "train.precision=bf16, but this processor has no bf16 instructions: train.precision=fp32 is likely faster "
+            "(`litebert doctor` measures both)"
+        )

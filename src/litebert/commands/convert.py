@@ -1,4 +1,4 @@
-"""A checkpoint into another format, tokenizer and all. Before: anybody's checkpoint. After: a directory to load."""
+"""`convert`: writes a checkpoint, with its tokenizer, in another format."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -24,17 +24,17 @@ def convert(
     changes: Mapping[str, Any] | None = None,
     tokenizer: Path | None = None,
 ) -> ConversionReport:
-    """Convert weights as `interop.convert.convert` does, and put a tokenizer beside them.
+    """Convert weights as `interop.convert_weights.convert` does, and add the tokenizer files.
 
     Args:
         source: a model directory, a name on the hub, or a TensorFlow checkpoint.
         target: the directory to write.
         to: the format.
         as_model: another model than the source's.
-        labels: names of a classifier's classes.
-        allow_missing: modules that may start from new weights.
+        labels: class names of a classifier.
+        allow_missing: modules to initialize at random if the source lacks them.
         changes: fields of the config to change.
-        tokenizer: tokenizer directory or vocabulary file; None takes the source's, if it has one.
+        tokenizer: tokenizer directory or vocabulary file; None: the source's, if it has one.
     """
     return convert_weights(
         source,
@@ -44,21 +44,21 @@ def convert(
         labels=labels,
         allow_missing=allow_missing,
         changes=changes,
-        extra_files=tokenizer_files(source, tokenizer),
+        tokenizer=_tokenizer(source, tokenizer),
     )
 
 
-def tokenizer_files(source: str, tokenizer: Path | None = None) -> Mapping[str, bytes]:
-    """Name → content of the given tokenizer or, without one, of the source's; empty where it has none."""
-    if tokenizer is not None:
-        return Tokenizer.load(tokenizer).files()
+def _tokenizer(source: str, path: Path | None) -> Tokenizer | None:
+    """The tokenizer at `path`, or of the source, if it has one."""
+    if path is not None:
+        return Tokenizer.load(path)
     directory = _directory(source)
     vocabulary = [*directory.glob("*.model"), *directory.glob("vocab.txt")]
-    return Tokenizer.load(directory).files() if vocabulary else {}
+    return Tokenizer.load(directory) if vocabulary else None
 
 
 def _directory(source: str) -> Path:
-    """The directory that the checkpoint's files lie in."""
+    """The directory of the checkpoint's files."""
     path = Path(source)
     if path.is_dir():
         return path

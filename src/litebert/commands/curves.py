@@ -1,4 +1,4 @@
-"""Curves of runs, as a page. Before: run directories. After: a browser."""
+"""`analyze curves`: training and validation curves of runs as an HTML page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from litebert.commands.result import Result
 
 @dataclass(frozen=True)
 class CurvesResult(Result):
-    """Where the page is."""
+    """The page that was written."""
 
     page: Path
     runs: tuple[Path, ...]
 
     def to_text(self) -> str:
-        """The result for a person."""
+        """The result as text."""
         return f"{self.page}: curves of {len(self.runs)} run(s); open it in a browser"
 
 
 def curves(runs: Sequence[Path], out: Path | None, *, over: Axis = "steps") -> CurvesResult:
-    """Draw the curves of every run directory on one page: `out`, or `curves.html` in the first of them."""
+    """Write the curves of every run directory to one page: `out`, or `curves.html` in the first run directory."""
     page = write_curve_page(runs, out or runs[0] / "curves.html", over=over)
     return CurvesResult(page, tuple(runs))

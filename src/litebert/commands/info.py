@@ -1,8 +1,6 @@
-"""What an architecture costs, by formula. Before: a preset or a model directory. After: a person who plans.
+"""`info`: parameters, FLOPs and memory of an architecture, by formula, without torch or weights."""
 
-Loads neither torch nor weights, so any size is answered at once.
-"""
-
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,13 +13,14 @@ from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.model_stats import Flops, Memory, ParameterCounts, flops_per_token, memory, parameter_counts
 from litebert.model.presets import PRESETS, preset
 from litebert.model.sharing_schedule import sharing_schedule
+from litebert.settings import with_overrides
 
 MIB = 1024**2
 
 
 @dataclass(frozen=True)
 class Info(Result):
-    """Parameters, operations and memory of one architecture."""
+    """Parameters, FLOPs and memory of one architecture."""
 
     name: str
     source: str
@@ -49,7 +48,7 @@ class Info(Result):
         }
 
     def to_text(self) -> str:
-        """The figures for a person."""
+        """The result as text."""
         config, counts = self.config, self.parameters
         parts = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in asdict(counts).items() if number)
         return "\n".join(
@@ -63,7 +62,7 @@ class Info(Result):
                 f"{counts.pretraining:,} with pretraining heads",
                 f"              {parts}",
                 f"  FLOPs       {self.flops.forward / 1e6:,.1f} M forward, "
-                f"{self.flops.training / 1e6:,.1f} M training; a token, length {self.length}",
+                f"{self.flops.training / 1e6:,.1f} M training per token at length {self.length}",
                 f"  memory      {4 * counts.encoder_and_pooler / MIB:,.0f} MiB of weights in fp32; training "
                 f"{self.batch_size} × {self.length} tokens about {self.memory.training / MIB:,.0f} MiB "
                 f"({self.memory.activations / MIB:,.0f} of activations)",
@@ -71,11 +70,18 @@ class Info(Result):
         )
 
 
-def info(name: str, *, length: int = 512, batch_size: int = 8) -> Info:
-    """The figures of a preset or of the model in a directory, for training on `batch_size` × `length` tokens."""
+def info(name: str, overrides: Collection[str] = (), *, length: int = 512, batch_size: int = 8) -> Info:
+    """The costs of a preset or of the model in a directory, for training on `batch_size` × `length` tokens.
+
+    `overrides` change fields of its config: `sharing=none` or `model.sharing=none`.
+    """
     if length < 1 or batch_size < 1:
         raise ConfigError(f"info: length {length} and batch_size {batch_size} must be at least 1")
     source, config, adapters = _architecture(name)
+    if overrides:
+        changes = [override.removeprefix("model.") for override in overrides]
+        config = ModelConfig.parse(with_overrides(config.to_dict(), changes), where=f"info {name}")
+        source = f"{source}; changed: {' '.join(overrides)}"
     predicted = 0.15
     return Info(
         name=name,
@@ -90,10 +96,10 @@ def info(name: str, *, length: int = 512, batch_size: int = 8) -> Info:
 
 
 def _architecture(name: str) -> tuple[str, ModelConfig, LoRASettings | None]:
-    """Where the architecture comes from, the architecture, and the adapters beside it, if any."""
-    place = Path(name)
-    if not place.exists():
+    """Source of the architecture, the architecture, and its adapters, if any."""
+    path = Path(name)
+    if not path.exists():
         config = preset(name)
         return PRESETS[name].source, config, None
-    described = read_model_spec(place)
-    return str(config_file(place)), described.config, described.adapters
+    spec = read_model_spec(path)
+    return str(config_file(path)), spec.config, spec.adapters

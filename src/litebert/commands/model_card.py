@@ -1,7 +1,4 @@
-"""The README of a model directory: what the model is, where it comes from, what it scored. Before: a finished run.
-
-Source of the front matter: the model cards of the Hugging Face hub, through `huggingface_hub.ModelCard`.
-"""
+"""Model cards: the README of a model directory, with the front matter of the Hugging Face hub."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +7,8 @@ from huggingface_hub import ModelCardData
 from torch import nn
 
 from litebert import __version__
-from litebert.model.io.model_directory import describe
+from litebert.commands.card_settings import CardSettings
+from litebert.model.io.model_directory import spec_of
 from litebert.model.io.model_spec import transformers_incompatibility
 
 
@@ -23,42 +21,50 @@ def model_card(
     use: str,
     scores: Mapping[str, Any],
     settings: Mapping[str, Any],
+    card: CardSettings,
 ) -> str:
-    """Markdown with the front matter that the hub reads.
+    """Markdown with front matter for the hub.
 
     Args:
-        model: the model of the directory; decides whether transformers loads it.
-        title: the first heading.
+        model: the model of the directory; decides what the card says about transformers.
+        title: heading.
         task: pipeline tag, such as `fill-mask` or `text-classification`.
-        summary: what the model is, in a sentence or two.
-        use: Python lines that use it.
-        scores: name → figure, shown as a table.
-        settings: what it was made with, shown as a table.
+        summary: description of the model.
+        use: example code.
+        scores: metric → value, shown as a table.
+        settings: training configuration, shown as a table.
+        card: licence and languages, for the front matter.
     """
-    data = ModelCardData(library_name="litebert", pipeline_tag=task, tags=["albert", "litebert"])
+    data = ModelCardData(
+        license=card.license,
+        language=list(card.language) or None,
+        library_name="litebert",
+        pipeline_tag=task,
+        tags=["albert", "litebert"],
+    )
     parts = [
         f"---\n{data.to_yaml()}\n---",
         f"# {title}",
         summary,
         f"```python\n{use}\n```",
         _transformers_note(model),
-        "## Scores\n\n" + _table(("score", "value"), scores),
-        "## Made with\n\n" + _table(("setting", "value"), {"litebert": __version__, **settings}),
+        "## Evaluation\n\n" + _table(("metric", "value"), scores),
+        "## Training configuration\n\n" + _table(("setting", "value"), {"litebert": __version__, **settings}),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def _transformers_note(model: nn.Module) -> str:
-    reason = transformers_incompatibility(describe(model))
+    reason = transformers_incompatibility(spec_of(model))
     if reason is None:
-        return "transformers loads this directory as well (`AutoModel.from_pretrained`)."
+        return "transformers loads this directory too (`AutoModel.from_pretrained`)."
     return f"Only litebert loads this directory: {reason}."
 
 
 def _table(header: Sequence[str], rows: Mapping[str, Any]) -> str:
     lines = [f"| {header[0]} | {header[1]} |", "| --- | --- |"]
-    return "\n".join([*lines, *(f"| {name} | {_figure(value)} |" for name, value in rows.items())])
+    return "\n".join([*lines, *(f"| {name} | {_format(value)} |" for name, value in rows.items())])
 
 
-def _figure(value: Any) -> str:
+def _format(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)

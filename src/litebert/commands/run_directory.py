@@ -65,13 +65,16 @@ class RunDirectory:
             raise ConfigError(f"{path}: exists and is not a run directory; choose another --out or remove it")
         return run
 
-    def begin(self, settings: Settings, *, command: str) -> None:
-        """Create the directory, unless it exists, with the `settings` that `open` checked."""
+    def begin(self, settings: Settings, *, command: str, provenance: Mapping[str, str] | None = None) -> None:
+        """Create the directory, unless it exists, with the `settings` that `open` checked.
+
+        `provenance` says in words what the run does; it is added to `environment.json`.
+        """
         if self.settings_file.exists():
             return
         # The file that identifies a run directory comes first, so that a process killed here can be started again.
         write_text(self.settings_file, write_yaml({"command": command, **settings.to_dict()}))
-        write_json(self.path / "environment.json", environment())
+        write_json(self.path / "environment.json", {**environment(), **(provenance or {})})
 
     @property
     def settings_file(self) -> Path:

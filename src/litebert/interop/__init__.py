@@ -1,1 +1,1 @@
-"""Other people's formats: transformers and TensorFlow 1. Before: model and tokenization. After: runs."""
+"""Conversion between checkpoint formats. Before: a checkpoint of another library. After: commands."""

@@ -1,4 +1,4 @@
-"""A checkpoint into another format, with an account of every tensor. Before: any checkpoint. After: `runs`, `cli`."""
+"""Converts a checkpoint to another format and reports what became of every tensor."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -10,50 +10,69 @@ from torch import Tensor, nn
 from litebert.errors import ConfigError
 from litebert.interop.tensor_bundle import index_file
 from litebert.interop.tf_checkpoint import read_tf_checkpoint, write_tf_checkpoint
-from litebert.model.io.hf_weights import IDENTITY, Renamed
-from litebert.model.io.model_directory import build, load_weights, read_directory, save_model, updated_spec
+from litebert.model.io.hf_weights import IDENTITY, MappedWeights
+from litebert.model.io.model_directory import (
+    build,
+    in_module,
+    load_weights,
+    read_directory,
+    save_model,
+    updated_spec,
+)
 from litebert.model.io.model_spec import CONFIG, ModelName, ModelSpec, transformers_incompatibility
 from litebert.model.io.tensor_names import Format, tensor_names
 from litebert.model.remap_weights import remap_weights
+from litebert.tokenization.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
 class ConversionReport:
-    """What became of every tensor of a conversion."""
+    """What became of every tensor."""
 
     source: str
     target: str
     target_format: Format
     model: ModelName
     mapped: tuple[tuple[str, str], ...]
-    """Name in the source and name in the target."""
+    """(name in the source, name in the target)."""
     dropped: tuple[tuple[str, str], ...]
-    """Name in the source and why it was left out."""
-    bridged: tuple[str, ...]
-    """Name in the target of each further tensor, made from the source's others where depth or sharing changed."""
+    """(name in the source, reason)."""
+    remapped: tuple[str, ...]
+    """Names in the target of tensors made from other tensors of the source, because depth or sharing changed."""
     missing: tuple[str, ...]
-    """Our names of tensors that the source lacks; they start from new weights."""
+    """litebert's names of tensors that the source lacks; they are initialized at random."""
     ignored_settings: tuple[str, ...] = ()
-    """Keys of the source's config that mean nothing here."""
+    """Keys of the source's config without an equivalent."""
 
-    def text(self) -> str:
-        """The report for a reader: a summary, then a line for each tensor."""
+    def to_text(self, *, verbose: bool = False) -> str:
+        """A summary and what is not simply mapped; with `verbose` a line for each tensor."""
         summary = (
             f"{self.source} → {self.target} ({self.model}, {self.target_format} format): {len(self.mapped)} tensors "
-            f"mapped, {len(self.dropped)} dropped, {len(self.missing)} missing"
+            f"mapped, {len(self.remapped)} remapped, {len(self.dropped)} dropped, {len(self.missing)} missing"
         )
-        lines = [f"mapped   {theirs} → {ours}" for theirs, ours in self.mapped]
-        lines += [f"dropped  {name}: {reason}" for name, reason in self.dropped]
-        lines += [f"bridged  {name}: made from other blocks of the source" for name in self.bridged]
-        lines += [f"missing  {name}: starts from new weights" for name in self.missing]
+        lines = [f"mapped   {source} → {name}" for source, name in self.mapped if verbose]
+        lines += _grouped("dropped", self.dropped, verbose=verbose)
+        remapped = [(name, "made from other blocks of the source") for name in self.remapped]
+        lines += _grouped("remapped", remapped, verbose=verbose)
+        lines += [f"missing  {name}: initialized at random" for name in self.missing]
         lines += [f"ignored  setting {name}" for name in self.ignored_settings]
         return "\n".join([summary, *lines])
 
 
+def _grouped(outcome: str, tensors: Collection[tuple[str, str]], *, verbose: bool) -> list[str]:
+    """A line for each reason, or with `verbose` for each tensor."""
+    groups: dict[str, list[str]] = {}
+    for name, reason in tensors:
+        groups.setdefault(f"{name}: {reason}" if verbose else reason, []).append(name)
+    if verbose:
+        return [f"{outcome:8} {line}" for line in groups]
+    return [f"{outcome:8} {len(names)} such as {names[0]}: {reason}" for reason, names in groups.items()]
+
+
 @dataclass(frozen=True)
 class _Source:
-    description: ModelSpec
-    renamed: Renamed
+    spec: ModelSpec
+    weights: MappedWeights
     ignored_settings: tuple[str, ...] = ()
 
 
@@ -66,124 +85,129 @@ def convert(
     labels: Collection[str] = (),
     allow_missing: Collection[str] = (),
     changes: Mapping[str, Any] | None = None,
-    extra_files: Mapping[str, bytes] | None = None,
+    tokenizer: Tokenizer | None = None,
 ) -> ConversionReport:
-    """Write the model of any checkpoint as a model directory or as a TensorFlow checkpoint.
+    """Convert any checkpoint to a model directory or a TensorFlow checkpoint.
 
     Args:
-        source: a model directory of ours or of transformers, a name on the hub, or a TensorFlow checkpoint. `fetch`
-            of `model/io/hub.py` gives the directory of a certain revision.
+        source: a model directory of litebert or transformers, a name on the hub, or a TensorFlow checkpoint. `fetch`
+            of `model/io/hub.py` returns the directory of a given revision.
         target: the directory to write.
-        to: "litebert" writes what transformers loads too where it can; "transformers" insists on that;
-            "tensorflow" writes what the original code loads.
-        as_model: another model than the source's, such as "ForPretraining" for a source without its class.
-        labels: names of a classifier's classes.
-        allow_missing: modules, such as "sop", that may start from new weights if the source lacks them.
-        changes: fields of the config to change; a bridge carries the weights over to another depth or sharing.
-        extra_files: further files for the target by name, such as those of a tokenizer.
+        to: "litebert" writes a model directory, which transformers loads too if it can run the model;
+            "transformers" raises an error if it cannot; "tensorflow" writes what google-research/albert loads.
+        as_model: another model than the source's, such as "ForPretraining".
+        labels: class names of a classifier.
+        allow_missing: modules, such as "sentence_pair", to initialize at random if the source lacks them.
+        changes: fields of the config to change; weights are remapped to another depth or sharing.
+        tokenizer: saved with the model.
 
     Raises:
-        CheckpointError: the source is damaged or lacks a tensor that is not in `allow_missing`.
-        ConfigError: the target's format cannot express the model.
+        CheckpointError: the source is damaged, or lacks a tensor that is not in `allow_missing`.
+        ConfigError: the format cannot express the model, or the tokenizer has more tokens than the model.
     """
-    read = _read(source, as_model=as_model, labels=labels)
-    if read.description.adapters:
+    loaded = _read(source, as_model=as_model, labels=labels)
+    if loaded.spec.adapters:
         raise ConfigError(
-            f"{source}: {transformers_incompatibility(read.description)}, nor can the original; use the directory as it is"
+            f"{source}: a model with per-layer adapters cannot be converted, because no other format has them"
         )
-    description = updated_spec(read.description, as_model=as_model, labels=labels, changes=changes or {})
-    tensors = remap_weights(read.renamed.tensors, source=read.description.config, target=description.config)
-    missing = _missing(description, tensors, allow_missing)
-    model = load_weights(description, tensors, where=str(source), fresh=missing)
-    _write(target, model, description, to=to, extra_files=extra_files)
-    names = _names_on_disk(model, description, to=to)
-    mapped, unused, bridged = _account(read.renamed, names, missing)
-    written_again = _identities(read.renamed, description, to=to)
+    spec = updated_spec(loaded.spec, as_model=as_model, labels=labels, changes=changes or {})
+    _validate_tokenizer(tokenizer, spec)
+    tensors = remap_weights(loaded.weights.tensors, source=loaded.spec.config, target=spec.config)
+    missing = _missing(spec, tensors, allow_missing)
+    model = load_weights(spec, tensors, where=str(source), fresh=missing)
+    _write(target, model, spec, to=to, extra_files=tokenizer.files() if tokenizer else None)
+    names = _names_on_disk(model, spec, to=to)
+    mapped, unused, remapped = _account(loaded.weights, names, missing)
+    identities = _identities(loaded.weights, spec, to=to)
     return ConversionReport(
         source=str(source),
         target=str(target),
         target_format=to,
-        model=description.model,
-        mapped=(*mapped, *((name, name) for name in written_again)),
-        dropped=(*(entry for entry in read.renamed.dropped if entry[0] not in written_again), *unused),
-        bridged=bridged,
+        model=spec.model,
+        mapped=(*mapped, *((name, name) for name in identities)),
+        dropped=(*(entry for entry in loaded.weights.dropped if entry[0] not in identities), *unused),
+        remapped=remapped,
         missing=missing,
-        ignored_settings=read.ignored_settings,
+        ignored_settings=loaded.ignored_settings,
     )
 
 
-def _identities(renamed: Renamed, description: ModelSpec, *, to: Format) -> tuple[str, ...]:
-    """Tensors of the identity projection that the reader took out and the target's format writes again."""
-    if to == "tensorflow" or transformers_incompatibility(description) or description.config.has_projection:
+def _validate_tokenizer(tokenizer: Tokenizer | None, spec: ModelSpec) -> None:
+    if tokenizer and tokenizer.vocab_size > spec.config.vocab_size:
+        raise ConfigError(
+            f"tokenizer: has {tokenizer.vocab_size} tokens, but the model only {spec.config.vocab_size}; "
+            "give the tokenizer that the model was trained with"
+        )
+
+
+def _identities(weights: MappedWeights, spec: ModelSpec, *, to: Format) -> tuple[str, ...]:
+    """Tensors of the identity projection that were dropped on reading and are written again by transformers' format."""
+    if to == "tensorflow" or transformers_incompatibility(spec) or spec.config.has_projection:
         return ()
-    return tuple(name for name, reason in renamed.dropped if reason == IDENTITY)
+    return tuple(name for name, reason in weights.dropped if reason == IDENTITY)
 
 
 def _read(source: Path | str, *, as_model: ModelName | None, labels: Collection[str]) -> _Source:
-    if is_original(Path(source)):
-        original = read_tf_checkpoint(Path(source), as_model=as_model, labels=labels)
-        return _Source(original.description, original.renamed, original.ignored_settings)
-    stored = read_directory(source)
-    return _Source(stored.description, stored.renamed)
+    if is_tf_checkpoint(Path(source)):
+        checkpoint = read_tf_checkpoint(Path(source), as_model=as_model, labels=labels)
+        return _Source(checkpoint.spec, checkpoint.weights, checkpoint.ignored_settings)
+    saved = read_directory(source)
+    return _Source(saved.spec, saved.weights)
 
 
-def is_original(path: Path) -> bool:
-    """Whether a path leads to a TensorFlow checkpoint: its prefix, its index or its directory."""
+def is_tf_checkpoint(path: Path) -> bool:
+    """Whether a path is a TensorFlow checkpoint: its prefix, its index or its directory."""
     if path.is_dir():
         return not (path / CONFIG).exists() and any(path.glob("*.index"))
     return path.suffix == ".index" or index_file(path).is_file()
 
 
-def _missing(description: ModelSpec, tensors: Mapping[str, Tensor], allowed: Collection[str]) -> tuple[str, ...]:
-    """Tensors the model needs and the source lacks; one that is not allowed to be is left for `fill` to refuse."""
-    expected = build(description, device="meta").state_dict()
-    unknown = [start for start in allowed if not any(_inside(name, start) for name in expected)]
+def _missing(spec: ModelSpec, tensors: Mapping[str, Tensor], allowed: Collection[str]) -> tuple[str, ...]:
+    """Tensors that the source lacks and that are in `allowed`; for others `load_weights` raises an error."""
+    expected = build(spec, device="meta").state_dict()
+    unknown = [module for module in allowed if not any(in_module(name, module) for name in expected)]
     if unknown:
-        raise ConfigError(f"allow_missing: {description.model} has no {unknown[0]!r}; name a module such as 'sop'")
+        raise ConfigError(f"allow_missing: {spec.model} has no {unknown[0]!r}; name a module such as 'sentence_pair'")
     absent = (name for name in expected if name not in tensors)
-    return tuple(name for name in absent if any(_inside(name, start) for start in allowed))
-
-
-def _inside(name: str, module: str) -> bool:
-    return f"{name}.".startswith(f"{module}.")
+    return tuple(name for name in absent if any(in_module(name, module) for module in allowed))
 
 
 def _write(
     target: Path,
     model: nn.Module,
-    description: ModelSpec,
+    spec: ModelSpec,
     *,
     to: Format,
     extra_files: Mapping[str, bytes] | None,
 ) -> None:
     if to == "tensorflow":
-        write_tf_checkpoint(target, description, model.state_dict(), extra_files=extra_files)
+        write_tf_checkpoint(target, spec, model.state_dict(), extra_files=extra_files)
         return
-    reason = transformers_incompatibility(description)
+    reason = transformers_incompatibility(spec)
     if to == "transformers" and reason:
-        raise ConfigError(f"{target}: {reason}; convert to 'litebert', its own form")
-    save_model(model, target, labels=description.labels, problem_type=description.problem_type, extra_files=extra_files)
+        raise ConfigError(f"{target}: {reason}; convert to 'litebert' instead")
+    save_model(model, target, labels=spec.labels, problem_type=spec.problem_type, extra_files=extra_files)
 
 
-def _names_on_disk(model: nn.Module, description: ModelSpec, *, to: Format) -> dict[str, str]:
-    """What the target calls each of our tensors."""
-    theirs: Format = (
-        to if to == "tensorflow" else "litebert" if transformers_incompatibility(description) else "transformers"
+def _names_on_disk(model: nn.Module, spec: ModelSpec, *, to: Format) -> dict[str, str]:
+    """Litebert's name → name in the target, of each tensor."""
+    disk_format: Format = (
+        to if to == "tensorflow" else "litebert" if transformers_incompatibility(spec) else "transformers"
     )
-    rows = {row.ours: row.in_format(theirs) or row.ours for row in tensor_names(description.config)}
+    rows = {row.litebert: row.in_format(disk_format) or row.litebert for row in tensor_names(spec.config)}
     return {name: rows[name] for name in model.state_dict()}
 
 
 def _account(
-    renamed: Renamed, names: Mapping[str, str], missing: Collection[str]
+    weights: MappedWeights, names: Mapping[str, str], missing: Collection[str]
 ) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """What was written under which name, what was not and why, and what a bridge made."""
-    mapped = tuple((theirs, names[ours]) for theirs, ours in renamed.mapped if ours in names)
-    unused = tuple((theirs, _reason(ours)) for theirs, ours in renamed.mapped if ours not in names)
-    known = {*missing, *(ours for _, ours in renamed.mapped)}
+    """`mapped`, further `dropped`, and `remapped` of the report; `names` are the names in the target."""
+    mapped = tuple((source, names[name]) for source, name in weights.mapped if name in names)
+    unused = tuple((source, _reason(name)) for source, name in weights.mapped if name not in names)
+    known = {*missing, *(name for _, name in weights.mapped)}
     return mapped, unused, tuple(names[name] for name in names if name not in known)
 
 
 def _reason(name: str) -> str:
     block = name.startswith(("encoder.attentions.", "encoder.feed_forwards."))
-    return "merged into the blocks that are kept" if block else "has no place in this model"
+    return "averaged into the remaining blocks" if block else "not part of this model"

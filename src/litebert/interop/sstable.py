@@ -1,7 +1,7 @@
-"""Sorted tables of keys and values, as LevelDB and TensorFlow write them. Before: `wire`. After: `bundle`.
+"""Reads and writes SSTables (sorted tables of keys and values) as LevelDB and TensorFlow do.
 
-A table is a row of blocks, an index of the blocks and a footer. Inside a block each key leaves out what it shares
-with the key before it; every block ends with one byte of compression and a masked CRC-32C.
+A table is a sequence of blocks, an index block and a footer. Inside a block each key omits the prefix that it shares
+with the previous key; every block ends with a byte for the compression and a masked CRC-32C.
 Source: `table_format.txt` of LevelDB; the constants are TensorFlow's (`tensorflow/core/lib/io/table_options.h`).
 """
 
@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 
 import google_crc32c
 
-from litebert.interop.protobuf_wire import DamagedBytesError, read_varint, take, varint
+from litebert.protobuf_wire import DamagedBytesError, read_bytes, read_varint, varint
 
 MAGIC = 0xDB4775248B80FB57.to_bytes(8, "little")
 FOOTER_SIZE = 48
 BLOCK_SIZE = 262_144
 RESTART_INTERVAL = 16
-# No checkpoint comes near these; they bound what a forged file can make us allocate.
+# Far above any checkpoint; they bound the memory that a malformed file can allocate.
 MAX_KEY_BYTES = 4_096
 MAX_ENTRIES = 100_000
 
@@ -24,21 +24,21 @@ _COMPRESSION = {0: "none", 1: "snappy"}
 
 
 def masked_crc(content: bytes) -> int:
-    """CRC-32C, rotated and shifted so that a CRC over data that holds CRCs stays meaningful."""
+    """Masked CRC-32C of LevelDB: rotated and offset, so that a CRC over data with CRCs stays meaningful."""
     crc = google_crc32c.value(content)
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
 def read_table(content: bytes) -> dict[bytes, bytes]:
-    """Every key and value, in order; raises DamagedBytesError unless every checked byte is right."""
+    """Every key and value, in order; raises DamagedBytesError unless every checksum is correct."""
     if len(content) < FOOTER_SIZE or content[-8:] != MAGIC:
         raise DamagedBytesError("no table footer at the end: not a table, or cut short")
     footer = content[-FOOTER_SIZE:-8]
     metaindex, at = _handle(footer, 0)
     index, at = _handle(footer, at)
     if any(footer[at:]):
-        raise DamagedBytesError("the footer holds more than two places")
-    _block(content, *metaindex)  # holds nothing in a checkpoint, but damage to it is damage
+        raise DamagedBytesError("the footer holds more than two handles")
+    _block(content, *metaindex)  # empty in a checkpoint, but read to verify its checksum
     table: dict[bytes, bytes] = {}
     last = None
     for _, handle in _entries(_block(content, *index)):
@@ -53,11 +53,11 @@ def read_table(content: bytes) -> dict[bytes, bytes]:
 
 
 def write_table(entries: Mapping[bytes, bytes]) -> bytes:
-    """The file of a table, byte for byte as TensorFlow writes it."""
-    blocks = _filled(sorted(entries.items()))
-    followers = [block.first for block in blocks[1:]]
+    """The bytes of a table, equal to those that TensorFlow writes."""
+    blocks = _blocks(sorted(entries.items()))
+    next_keys = [block.first for block in blocks[1:]]
     result, index = bytearray(), _Block(interval=1)
-    for block, following in zip(blocks, [*followers, None], strict=True):
+    for block, following in zip(blocks, [*next_keys, None], strict=True):
         index.add(_separator(block.last, following), _append(result, block))
     handles = _append(result, _Block(interval=RESTART_INTERVAL)) + _append(result, index)
     return bytes(result) + handles.ljust(FOOTER_SIZE - len(MAGIC), b"\0") + MAGIC
@@ -70,10 +70,10 @@ def _handle(content: bytes, at: int) -> tuple[tuple[int, int], int]:
 
 
 def _block(content: bytes, offset: int, size: int) -> bytes:
-    body = take(content, offset, size + _TRAILER_SIZE)
+    body = read_bytes(content, offset, size + _TRAILER_SIZE)
     stated = int.from_bytes(body[-4:], "little")
     if masked_crc(body[:-4]) != stated:
-        raise DamagedBytesError(f"the block at byte {offset} does not have its check sum")
+        raise DamagedBytesError(f"the block at byte {offset} has another checksum")
     if body[size]:
         name = _COMPRESSION.get(body[size], f"number {body[size]}")
         raise DamagedBytesError(f"the block at byte {offset} is compressed ({name}), which is not supported")
@@ -81,24 +81,24 @@ def _block(content: bytes, offset: int, size: int) -> bytes:
 
 
 def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
-    restarts = int.from_bytes(take(block, max(len(block) - 4, 0), 4), "little")
+    restarts = int.from_bytes(read_bytes(block, max(len(block) - 4, 0), 4), "little")
     end = len(block) - 4 * (restarts + 1)
     if end < 0:
-        raise DamagedBytesError(f"a block of {len(block)} bytes states {restarts} restarts")
+        raise DamagedBytesError(f"a block of {len(block)} bytes claims {restarts} restart points")
     key, at = b"", 0
     while at < end:
         shared, at = read_varint(block, at)
         own, at = read_varint(block, at)
         size, at = read_varint(block, at)
         if shared > len(key) or shared + own > MAX_KEY_BYTES or at + own + size > end:
-            raise DamagedBytesError(f"a key or value leaves its block at byte {at}")
+            raise DamagedBytesError(f"a key or value at byte {at} exceeds its block")
         key = key[:shared] + block[at : at + own]
         at += own + size
         yield key, block[at - size : at]
 
 
 class _Block:
-    """A block while it grows; every `interval` entries a key is written whole, so that a reader can start there."""
+    """A block under construction; every `interval` entries a restart point has a complete key."""
 
     def __init__(self, *, interval: int) -> None:
         self.interval = interval
@@ -125,8 +125,8 @@ class _Block:
         return bytes(self._body) + b"".join(number.to_bytes(4, "little") for number in numbers)
 
 
-def _filled(entries: list[tuple[bytes, bytes]]) -> list[_Block]:
-    """Blocks of all entries: a block ends with the entry that brings it to the block size."""
+def _blocks(entries: list[tuple[bytes, bytes]]) -> list[_Block]:
+    """All entries in blocks; a block ends with the entry that reaches the block size."""
     blocks = [_Block(interval=RESTART_INTERVAL)]
     for key, value in entries:
         if blocks[-1].size >= BLOCK_SIZE:
@@ -136,7 +136,7 @@ def _filled(entries: list[tuple[bytes, bytes]]) -> list[_Block]:
 
 
 def _append(result: bytearray, block: _Block) -> bytes:
-    """Write a block to the end of `result`; gives its handle."""
+    """Append a block to `result` and return its handle."""
     content = block.encoded()
     handle = varint(len(result)) + varint(len(content))
     result += content + b"\0" + masked_crc(content + b"\0").to_bytes(4, "little")
@@ -144,7 +144,7 @@ def _append(result: bytearray, block: _Block) -> bytes:
 
 
 def _separator(last: bytes, following: bytes | None) -> bytes:
-    """A short key at or after `last` and before `following` (None: nothing follows)."""
+    """A short key in [last, following); `following` None: the last block."""
     if following is None:
         at = next((n for n, byte in enumerate(last) if byte != 0xFF), None)
         return last if at is None else last[:at] + bytes([last[at] + 1])
@@ -155,6 +155,6 @@ def _separator(last: bytes, following: bytes | None) -> bytes:
 
 
 def _common(first: bytes, second: bytes) -> int:
-    """Length of the longest common beginning."""
+    """Length of the longest common prefix."""
     pairs = enumerate(zip(first, second, strict=False))
     return next((n for n, (one, other) in pairs if one != other), min(len(first), len(second)))

@@ -1,7 +1,7 @@
-"""TensorFlow checkpoints as named numpy arrays, without TensorFlow. Before: `table`. After: `tensorflow`.
+"""Reads and writes TensorFlow checkpoints (tensor bundles) as named numpy arrays, without TensorFlow.
 
-A checkpoint `model.ckpt` is `model.ckpt.index`, a table from each tensor's name to its place, and data files
-`model.ckpt.data-00000-of-00001`, … Every block of the index and every tensor has a CRC-32C, and all are checked.
+A checkpoint `model.ckpt` is `model.ckpt.index`, a table from tensor names to entries, and data files
+`model.ckpt.data-00000-of-00001`, … Every block of the index and every tensor has a CRC-32C; all are verified.
 Source: `tensorflow/core/protobuf/tensor_bundle.proto`.
 """
 
@@ -15,11 +15,19 @@ import numpy as np
 
 from litebert.errors import CheckpointError
 from litebert.files import write_bytes
-from litebert.interop.protobuf_wire import DamagedBytesError, bytes_field, fields, fixed32_field, number_field
 from litebert.interop.sstable import masked_crc, read_table, write_table
+from litebert.protobuf_wire import (
+    DamagedBytesError,
+    bytes_field,
+    embedded,
+    fields,
+    fixed32_field,
+    integer,
+    number_field,
+)
 
 HEADER_KEY = b""
-# TensorFlow's numbers of the element types that a checkpoint of a model may hold (`types.proto`).
+# TensorFlow's numbers of dtypes (`types.proto`).
 DTYPES = {
     1: np.dtype("<f4"),
     2: np.dtype("<f8"),
@@ -37,13 +45,13 @@ DTYPES = {
 # numpy has no bfloat16: its 16 bits are the upper half of a float32.
 _BFLOAT16 = 14
 _LITTLE_ENDIAN = 0
-# The version of the format that TensorFlow has written since 2016.
+# Version of the format since 2016.
 _PRODUCER = 1
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a tensor lies and what it must be."""
+    """Dtype, shape, location and checksum of a tensor."""
 
     dtype: int
     shape: tuple[int, ...]
@@ -55,14 +63,14 @@ class Entry:
 
     @property
     def bytes_of_shape(self) -> int | None:
-        """Bytes that the shape needs; None for an element type that is not supported."""
+        """Size of a tensor of this dtype and shape; None for an unsupported dtype."""
         width = 2 if self.dtype == _BFLOAT16 else DTYPES[self.dtype].itemsize if self.dtype in DTYPES else None
         return None if width is None else math.prod(self.shape) * width
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """An opened checkpoint: the index in memory, the tensors still on disk."""
+    """An open checkpoint: the index in memory, the tensors on disk."""
 
     prefix: Path
     num_shards: int
@@ -70,21 +78,23 @@ class Bundle:
 
     @property
     def index_file(self) -> Path:
-        """The file with the table."""
+        """Path of the index."""
         return index_file(self.prefix)
 
     def data_file(self, shard: int) -> Path:
-        """The file with the tensors of a shard."""
+        """Path of the data of a shard."""
         return self.prefix.with_name(f"{self.prefix.name}.data-{shard:05d}-of-{self.num_shards:05d}")
 
     def read(self, name: str) -> np.ndarray:
-        """One tensor; raises CheckpointError, naming the file, unless its bytes have their check sum."""
+        """One tensor; raises CheckpointError, naming the file, if its checksum is wrong."""
         entry = self.entries[name]
         self._validate_supported(name, entry)
         path = self.data_file(entry.shard)
         content = _read_part(path, entry.offset, entry.size)
         if len(content) != entry.size or masked_crc(content) != entry.crc:
-            raise CheckpointError(f"{path}: damaged: tensor {name!r} is not what the index says; take a fresh copy")
+            raise CheckpointError(
+                f"{path}: damaged: tensor {name!r} has another size or checksum than the index says; take a fresh copy"
+            )
         return _decode(content, entry)
 
     def _validate_supported(self, name: str, entry: Entry) -> None:
@@ -92,11 +102,13 @@ class Bundle:
         if entry.sliced:
             raise CheckpointError(f"{where}: stored in slices, which is not supported; save it unpartitioned")
         if entry.bytes_of_shape is None:
-            raise CheckpointError(f"{where}: has element type {entry.dtype}, expected numbers; convert it first")
+            raise CheckpointError(
+                f"{where}: has TensorFlow dtype {entry.dtype}, which is not supported; convert it first"
+            )
         if entry.bytes_of_shape != entry.size or entry.shard >= self.num_shards:
             raise CheckpointError(
                 f"{where}: shape {entry.shape} in shard {entry.shard} with {entry.size} bytes "
-                f"cannot be; take a fresh copy"
+                f"is inconsistent; take a fresh copy"
             )
 
 
@@ -110,7 +122,7 @@ def open_bundle(path: Path) -> Bundle:
 
 
 def read_index(content: bytes) -> tuple[int, dict[str, Entry]]:
-    """Number of data files, and every tensor's place; raises DamagedBytesError."""
+    """Number of data files, and the entry of each tensor; raises DamagedBytesError."""
     table = read_table(content)
     if HEADER_KEY not in table:
         raise DamagedBytesError("no header")
@@ -122,7 +134,7 @@ def read_index(content: bytes) -> tuple[int, dict[str, Entry]]:
 
 
 def write_bundle(prefix: Path, tensors: Mapping[str, np.ndarray]) -> None:
-    """Write `prefix.index` and one data file; the data come first, so that an index never points to nothing."""
+    """Write `prefix.index` and one data file; the data first, so that an index never refers to missing data."""
     table = {HEADER_KEY: number_field(1, 1) + bytes_field(3, number_field(1, _PRODUCER))}
     content = bytearray()
     for name in sorted(tensors, key=str.encode):
@@ -135,7 +147,7 @@ def write_bundle(prefix: Path, tensors: Mapping[str, np.ndarray]) -> None:
 
 
 def index_file(prefix: Path) -> Path:
-    """The file with the table of a checkpoint."""
+    """Path of the index of a checkpoint."""
     return prefix.with_name(prefix.name + ".index")
 
 
@@ -152,7 +164,7 @@ def _prefix(path: Path) -> Path:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Say which file it was that could not be read."""
+    """Turn errors into a CheckpointError that names the file."""
     try:
         yield
     except FileNotFoundError:
@@ -161,41 +173,29 @@ def _naming(path: Path) -> Iterator[None]:
         raise CheckpointError(f"{path}: damaged: {error}; take a fresh copy") from None
 
 
-def _read_header(message: bytes) -> int:
-    header = dict(fields(message))
-    num_shards = _number(header, 1)
-    if _number(header, 2) != _LITTLE_ENDIAN:
+def _read_header(content: bytes) -> int:
+    header = dict(fields(content))
+    num_shards = integer(header.get(1, 0))
+    if integer(header.get(2, 0)) != _LITTLE_ENDIAN:
         raise DamagedBytesError("written on a big-endian machine, which is not supported")
     if not 0 < num_shards < 100_000:
-        raise DamagedBytesError(f"states {num_shards} data files")
+        raise DamagedBytesError(f"claims {num_shards} data files")
     return num_shards
 
 
-def _read_entry(message: bytes) -> Entry:
-    values = dict(fields(message))
-    shape = values.get(2, b"")
-    if not isinstance(shape, bytes):
-        raise DamagedBytesError("a shape that is a number")
-    dimensions = tuple(_read_dimension(value) for number, value in fields(shape) if number == 2)
-    numbers = [_number(values, number) for number in (1, 3, 4, 5, 6)]
-    dtype, shard, offset, size, crc = numbers
-    return Entry(dtype, dimensions, shard, offset, size, crc, sliced=7 in values)
+def _read_entry(content: bytes) -> Entry:
+    entry = dict(fields(content))
+    shape = fields(embedded(entry.get(2, b"")))
+    dimensions = tuple(_read_dimension(embedded(value)) for number, value in shape if number == 2)
+    dtype, shard, offset, size, crc = (integer(entry.get(number, 0)) for number in (1, 3, 4, 5, 6))
+    return Entry(dtype, dimensions, shard, offset, size, crc, sliced=7 in entry)
 
 
-def _read_dimension(message: int | bytes) -> int:
-    if not isinstance(message, bytes):
-        raise DamagedBytesError("a dimension that is a number")
-    size = _number(dict(fields(message)), 1)
+def _read_dimension(content: bytes) -> int:
+    size = integer(dict(fields(content)).get(1, 0))
     if size >= 2**40:
         raise DamagedBytesError(f"a dimension of {size}")
     return size
-
-
-def _number(values: Mapping[int, int | bytes], number: int) -> int:
-    value = values.get(number, 0)
-    if isinstance(value, bytes):
-        raise DamagedBytesError(f"field {number} holds bytes instead of a number")
-    return value
 
 
 def _write_entry(array: np.ndarray, *, offset: int, size: int, crc: int) -> bytes:
@@ -203,12 +203,12 @@ def _write_entry(array: np.ndarray, *, offset: int, size: int, crc: int) -> byte
     if dtype is None:
         raise CheckpointError(f"a TensorFlow checkpoint cannot hold {array.dtype}; convert it to float32 first")
     shape = b"".join(bytes_field(2, number_field(1, dimension)) for dimension in array.shape)
-    place = number_field(4, offset) + number_field(5, size) + fixed32_field(6, crc)
-    return number_field(1, dtype) + bytes_field(2, shape) + place
+    location = number_field(4, offset) + number_field(5, size) + fixed32_field(6, crc)
+    return number_field(1, dtype) + bytes_field(2, shape) + location
 
 
 def _read_part(path: Path, offset: int, size: int) -> bytes:
-    """Up to `size` bytes from `offset`; asks the file for its length first, so that a forged size allocates nothing."""
+    """`size` bytes from `offset`, or none if the file is shorter, so that a malformed size allocates nothing."""
     try:
         with path.open("rb") as file:
             if offset + size > file.seek(0, 2):

@@ -1,7 +1,7 @@
-"""ALBERT checkpoints of the original TensorFlow code, both ways. Before: `bundle`. After: `convert`.
+"""Reads and writes TensorFlow checkpoints of google-research/albert.
 
-Beside the checkpoint lies `albert_config.json`. Its "gelu" is the tanh form, `gelu_new` here. Pretraining, GLUE, RACE
-and both SQuAD checkpoints are told apart by their heads; optimizer state is left out.
+The config is `albert_config.json` beside the checkpoint; its "gelu" is the tanh form, litebert's `gelu_new`. The model
+(pretraining, GLUE, RACE, SQuAD 1.1 or 2.0) is recognised by the variables of its head. Optimizer state is dropped.
 """
 
 from collections.abc import Collection, Mapping
@@ -17,7 +17,7 @@ from litebert.errors import CheckpointError, ConfigError
 from litebert.files import MANIFEST, atomic_directory, read_json_object, verify_manifest, write_json, write_text
 from litebert.interop.tensor_bundle import Bundle, open_bundle, write_bundle
 from litebert.model.config import ModelConfig
-from litebert.model.io.hf_weights import Renamed
+from litebert.model.io.hf_weights import MappedWeights
 from litebert.model.io.model_directory import check_replaceable, write_extra_files
 from litebert.model.io.model_spec import LABELLED, ModelName, ModelSpec
 from litebert.model.io.tensor_names import TensorNames, groups_in, tensor_names
@@ -29,8 +29,8 @@ _HUB_SCOPE: Final = "module/"
 _OPTIMIZER_ENDINGS: Final = ("/adam_m", "/adam_v", "/lamb_m", "/lamb_v")
 _COUNTERS: Final = ("global_step", "beta1_power", "beta2_power")
 _ACTIVATIONS: Final = {"gelu": "gelu_new", "relu": "relu"}
-# Keys of released files that the original code never reads, with the one value they have.
-_DEAD_KEYS: Final = {"net_structure_type": 0, "gap_size": 0, "num_memory_blocks": 0, "down_scale_factor": 1}
+# Keys of released files that google-research/albert never reads, with the only supported value.
+_UNUSED_KEYS: Final = {"net_structure_type": 0, "gap_size": 0, "num_memory_blocks": 0, "down_scale_factor": 1}
 _FIELDS: Final = (
     "vocab_size",
     "embedding_size",
@@ -47,8 +47,8 @@ _FIELDS: Final = (
     "type_vocab_size",
     "initializer_range",
 )
-# The first variable that is there names the model.
-_SIGNS: Final[tuple[tuple[str, ModelName], ...]] = (
+# The first variable found decides the model.
+_HEAD_VARIABLES: Final[tuple[tuple[str, ModelName], ...]] = (
     ("start_logits/dense/kernel", "ForQuestionAnsweringWithNoAnswer"),
     ("cls/squad/output_weights", "ForQuestionAnswering"),
     ("output_weights", "ForSequenceClassification"),
@@ -59,25 +59,25 @@ _SIGNS: Final[tuple[tuple[str, ModelName], ...]] = (
 
 
 @dataclass(frozen=True)
-class Original:
-    """A TensorFlow checkpoint that was read and checked, not yet a model."""
+class TFCheckpoint:
+    """Content of a TensorFlow checkpoint: spec and weights."""
 
-    description: ModelSpec
-    renamed: Renamed
+    spec: ModelSpec
+    weights: MappedWeights
     ignored_settings: tuple[str, ...]
-    """Keys of its config that mean nothing here."""
+    """Keys of its config without an equivalent."""
 
 
 def read_tf_checkpoint(
     path: Path, *, config: Path | None = None, as_model: ModelName | None = None, labels: Collection[str] = ()
-) -> Original:
-    """The checkpoint at a prefix, at an `.index` file or in a directory; every tensor's check sum is verified.
+) -> TFCheckpoint:
+    """The checkpoint at a prefix, at an `.index` file or in a directory; every checksum is verified.
 
     Args:
-        path: where the checkpoint is.
-        config: its `albert_config.json`; None: the one beside it.
-        as_model: the model it belongs to, where the variables do not say: a head with one output is RACE's or STS-B's.
-        labels: names of a classifier's classes.
+        path: of the checkpoint.
+        config: path of `albert_config.json`; None: beside the checkpoint.
+        as_model: required where the variables are ambiguous: a head with one output is RACE's or STS-B's.
+        labels: class names of a classifier.
     """
     bundle = open_bundle(path)
     if (bundle.prefix.parent / MANIFEST).is_file():
@@ -85,27 +85,27 @@ def read_tf_checkpoint(
     settings, ignored = read_config(config or bundle.prefix.with_name(CONFIG))
     variables = {_without_scope(name): name for name in bundle.entries}
     model = as_model or _model_of(bundle, variables)
-    renamed = _rename(bundle, variables, settings)
-    classes = _classes(renamed.tensors, model=model)
+    weights = _map_variables(bundle, variables, settings)
+    classes = _num_classes(weights.tensors, model=model)
     names = tuple(labels) or tuple(f"LABEL_{index}" for index in range(classes))
     if classes not in (0, len(names)):
         raise ConfigError(
             f"labels: {len(names)} names, but the classifier in {bundle.index_file} has {classes} classes"
         )
     values = {"model": model, "config": settings.to_dict(), "labels": names}
-    return Original(ModelSpec.parse(values, where=str(bundle.prefix)), renamed, ignored)
+    return TFCheckpoint(ModelSpec.parse(values, where=str(bundle.prefix)), weights, ignored)
 
 
 def write_tf_checkpoint(
     directory: Path,
-    description: ModelSpec,
+    spec: ModelSpec,
     tensors: Mapping[str, Tensor],
     *,
     extra_files: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Write a directory with `model.ckpt-best` and `albert_config.json` that the original code loads."""
-    values = tf_config(description)
-    names = {row.ours: row for row in tensor_names(description.config)}
+    """Write a directory with `model.ckpt-best` and `albert_config.json` that google-research/albert loads."""
+    values = tf_config(spec)
+    names = {row.litebert: row for row in tensor_names(spec.config)}
     arrays = {str(names[name].tensorflow): _array(tensor, names[name]) for name, tensor in tensors.items()}
     check_replaceable(directory, CONFIG)
     with atomic_directory(directory) as temporary:
@@ -116,11 +116,11 @@ def write_tf_checkpoint(
 
 
 def read_config(path: Path) -> tuple[ModelConfig, tuple[str, ...]]:
-    """The config in an `albert_config.json`, and the keys of it that mean nothing here."""
-    values = read_json_object(path, if_missing="put the config of the checkpoint there or name it")
-    for key, meant in _DEAD_KEYS.items():
-        if values.get(key, meant) != meant:
-            raise ConfigError(f"{path}: {key} is {values[key]!r}, expected {meant}; this variant is not supported")
+    """The config in an `albert_config.json`, and its keys without an equivalent."""
+    values = read_json_object(path, if_missing="put the config of the checkpoint there or give its path")
+    for key, supported in _UNUSED_KEYS.items():
+        if values.get(key, supported) != supported:
+            raise ConfigError(f"{path}: {key} is {values[key]!r}, expected {supported}; this variant is not supported")
     known = {key: value for key, value in values.items() if key in _FIELDS}
     activation = known.get("hidden_act", "gelu")
     if activation not in _ACTIVATIONS:
@@ -128,27 +128,27 @@ def read_config(path: Path) -> tuple[ModelConfig, tuple[str, ...]]:
     config = ModelConfig.parse({**known, "hidden_act": _ACTIVATIONS[activation]}, where=str(path))
     if groups_in(config, "tensorflow") != config.num_hidden_groups:
         raise ConfigError(
-            f"{path}: the original code runs other groups than num_hidden_groups {config.num_hidden_groups} of "
-            f"{config.num_hidden_layers} layers says, by a rounding error; this depth is not supported"
+            f"{path}: google-research/albert runs other groups than num_hidden_groups {config.num_hidden_groups} of "
+            f"{config.num_hidden_layers} layers means, because of a rounding error; this depth is not supported"
         )
     return config, tuple(key for key in values if key not in _FIELDS)
 
 
-def tf_config(description: ModelSpec) -> dict[str, Any]:
-    """The content of `albert_config.json`; raises ConfigError for what the original code cannot run."""
-    config = description.config
-    activations = {ours: theirs for theirs, ours in _ACTIVATIONS.items()}
+def tf_config(spec: ModelSpec) -> dict[str, Any]:
+    """The content of `albert_config.json`; raises ConfigError if google-research/albert cannot run the model."""
+    config = spec.config
+    activations = {name: tf_name for tf_name, name in _ACTIVATIONS.items()}
     groups = groups_in(config, "tensorflow")
     reasons = {
-        "has no token classifier": description.model == "ForTokenClassification",
+        "has no token classifier": spec.model == "ForTokenClassification",
         f"has no activation {config.hidden_act!r}": config.hidden_act not in activations,
         "has layer_norm_eps 1e-12": config.layer_norm_eps != 1e-12,
         "cannot share parameters so": groups is None,
         "has no projection at equal sizes": config.has_projection and config.embedding_size == config.hidden_size,
     }
-    for reason, hinders in reasons.items():
-        if hinders:
-            raise ConfigError(f"model: the original TensorFlow code {reason}; keep our own form")
+    for reason, applies in reasons.items():
+        if applies:
+            raise ConfigError(f"model: google-research/albert {reason}; save in litebert's own format")
     values = {name: value for name, value in config.to_dict().items() if name in _FIELDS}
     return {**values, "num_hidden_groups": groups, "hidden_act": activations[config.hidden_act]}
 
@@ -158,33 +158,35 @@ def _without_scope(name: str) -> str:
 
 
 def _model_of(bundle: Bundle, variables: Mapping[str, str]) -> ModelName:
-    for sign, model in _SIGNS:
-        if sign not in variables:
+    for name, model in _HEAD_VARIABLES:
+        if name not in variables:
             continue
-        if sign == "output_weights" and bundle.entries[variables[sign]].shape[:1] == (1,):
+        if name == "output_weights" and bundle.entries[variables[name]].shape[:1] == (1,):
             raise ConfigError(
                 f"{bundle.index_file}: the head has one output, which is a choice (RACE) or a number (STS-B); "
-                f"say which model it is: ForMultipleChoice or ForSequenceClassification"
+                f"give the model: ForMultipleChoice or ForSequenceClassification"
             )
         return model
-    raise CheckpointError(f"{bundle.index_file}: holds no ALBERT, there is no {_SIGNS[-1][0]!r}; check the path")
+    raise CheckpointError(
+        f"{bundle.index_file}: not an ALBERT checkpoint, it lacks {_HEAD_VARIABLES[-1][0]!r}; check the path"
+    )
 
 
-def _rename(bundle: Bundle, variables: Mapping[str, str], config: ModelConfig) -> Renamed:
-    """Every variable that has a name here; the others are not even read."""
+def _map_variables(bundle: Bundle, variables: Mapping[str, str], config: ModelConfig) -> MappedWeights:
+    """The variables of the model; others are not read."""
     rows = {row.tensorflow: row for row in tensor_names(config) if row.tensorflow and row.tensorflow in variables}
-    tensors = {row.ours: _tensor(bundle.read(variables[name]), row) for name, row in rows.items()}
-    mapped = tuple((variables[name], row.ours) for name, row in rows.items())
+    tensors = {row.litebert: _tensor(bundle.read(variables[name]), row) for name, row in rows.items()}
+    mapped = tuple((variables[name], row.litebert) for name, row in rows.items())
     dropped = tuple((name, _reason(bare)) for bare, name in variables.items() if bare not in rows)
-    return Renamed(tensors, config, mapped, dropped)
+    return MappedWeights(tensors, config, mapped, dropped)
 
 
 def _reason(name: str) -> str:
     slot = name.endswith(_OPTIMIZER_ENDINGS) or name in _COUNTERS
-    return "state of the optimizer" if slot else "has no place in this model"
+    return "optimizer state" if slot else "not part of this model"
 
 
-def _classes(tensors: Mapping[str, Tensor], *, model: ModelName) -> int:
+def _num_classes(tensors: Mapping[str, Tensor], *, model: ModelName) -> int:
     return len(tensors["classifier.weight"]) if model in LABELLED and "classifier.weight" in tensors else 0
 
 

@@ -1,6 +1,6 @@
-"""The ALBERT family: every variant from one encoder. Before: nothing but floor 0. After: everything that needs a model.
+"""ALBERT models: one encoder for every variant, and heads. Before: a config. After: training, tasks and inference.
 
 Shapes: `B` batch, `S` sequence, `H` hidden, `E` embedding, `I` intermediate, `A` heads, `D` head size (A·D = H),
-`V` vocabulary, `P` predicted positions, `L` layers, `C` classes or choices, `N` examples.
+`V` vocabulary, `P` masked (predicted) positions, `X` examples, `L` layers, `C` classes or choices, `N` examples.
 Masks are bool, True = attend.
 """

@@ -1,7 +1,4 @@
-"""The settings of one architecture. Before: a preset, a recipe or a `config.json`. After: `encoder.py` builds it.
-
-Torch-free, so that the command line can read, check and count without loading torch.
-"""
+"""`ModelConfig`: the settings of one architecture. Torch-free, so that the command line checks them at once."""
 
 from typing import Literal
 
@@ -15,12 +12,12 @@ Projection = Literal["if_needed", "always"]
 
 
 class ModelConfig(Settings):
-    """One architecture of the family: the fields of a released `config.json` that matter, and `sharing`."""
+    """One architecture: the fields of a released `config.json` that matter, and `sharing`."""
 
     hidden_size: int = Field(gt=0)
     """Width of the encoder, H."""
     num_hidden_layers: int = Field(gt=0)
-    """Depth, L: how many times a group is applied."""
+    """Depth, L."""
     num_attention_heads: int = Field(gt=0)
     """Heads, A; must divide hidden_size."""
     intermediate_size: int = Field(gt=0)
@@ -28,7 +25,8 @@ class ModelConfig(Settings):
     embedding_size: int = Field(default=128, gt=0)
     """Width of the embedding tables, E."""
     embedding_projection: Projection = "if_needed"
-    """Dense layer from E to H: `if_needed` has it where E differs from H (the original); `always` (transformers)."""
+    """Dense layer from E to H: `if_needed`: where E differs from H, as google-research/albert;
+    `always`: as transformers."""
     sharing: Sharing = "all"
     """What the layers of a group share. Source: ALBERT, table 4."""
     num_hidden_groups: int = Field(default=1, gt=0)
@@ -36,13 +34,13 @@ class ModelConfig(Settings):
     inner_group_num: int = Field(default=1, gt=0)
     """Blocks applied one after another in each layer: num_hidden_layers · inner_group_num blocks run in all."""
     hidden_act: Activation = "gelu_new"
-    """Activation: `gelu` is the exact (erf) form, `gelu_new` the tanh form that the original code calls gelu."""
+    """Activation: `gelu` is the exact (erf) form, `gelu_new` the tanh form, which google-research/albert calls gelu."""
     hidden_dropout_prob: float = Field(default=0.0, ge=0, lt=1)
     """Dropout on the embeddings and on the output of every attention and feed-forward block."""
     attention_probs_dropout_prob: float = Field(default=0.0, ge=0, lt=1)
     """Dropout on the attention probabilities."""
     classifier_dropout_prob: float = Field(default=0.1, ge=0, lt=1)
-    """Dropout in front of the classifiers of the fine-tuning heads."""
+    """Dropout before the classifiers of the fine-tuning heads."""
     vocab_size: int = Field(default=30_000, gt=0)
     """Number of tokens, V."""
     max_position_embeddings: int = Field(default=512, gt=0)
@@ -50,9 +48,9 @@ class ModelConfig(Settings):
     type_vocab_size: int = Field(default=2, gt=0)
     """Number of token types (segments)."""
     initializer_range: float = Field(default=0.02, gt=0)
-    """Standard deviation of the truncated normal that weights start from."""
+    """Standard deviation of the truncated normal of the initial weights."""
     layer_norm_eps: float = Field(default=1e-12, gt=0)
-    """Added to the variance in every layer norm."""
+    """Added to the variance in every LayerNorm."""
 
     @property
     def head_size(self) -> int:
@@ -61,7 +59,7 @@ class ModelConfig(Settings):
 
     @property
     def has_projection(self) -> bool:
-        """Whether a dense layer stands between the embeddings and the first block."""
+        """Whether a dense layer maps the embeddings from E to H."""
         return self.embedding_projection == "always" or self.embedding_size != self.hidden_size
 
     @model_validator(mode="after")

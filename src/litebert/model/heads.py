@@ -1,4 +1,4 @@
-"""The masked-language-model head. Before: vectors from `encoder.py`. After: `models.py` joins encoder and head."""
+"""The masked-language-model head."""
 
 import torch
 import torch.nn.functional as F
@@ -10,7 +10,7 @@ from litebert.model.layers.activations import ACTIVATIONS
 
 
 class MaskedLMHead(nn.Module):
-    """Scores of the vocabulary, by the word embeddings themselves. Source: `get_masked_lm_output`."""
+    """Logits of the vocabulary; the output matrix is the word embeddings. Source: `get_masked_lm_output`."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -20,5 +20,5 @@ class MaskedLMHead(nn.Module):
         self.activation = ACTIVATIONS[config.hidden_act]
 
     def forward(self, states: Float[Tensor, "P H"], word_embeddings: Float[Tensor, "V E"]) -> Float[Tensor, "P V"]:
-        """Logits of the tokens that stood at the positions of `states`."""
+        """Logits of the original tokens at the positions of `states`."""
         return F.linear(self.norm(self.activation(self.dense(states))), word_embeddings, self.bias)

@@ -1,6 +1,6 @@
-"""Summed losses. Before: `models.py` and labels. After: a training objective that divides each sum by its own count.
+"""Losses, summed over labels. The training objective divides each sum by its count over the whole step.
 
-Never means: a mean per microbatch gives another gradient whenever the counts differ. Label -100 carries no label.
+A mean per microbatch would give another gradient wherever counts differ. Label -100 is ignored.
 """
 
 import torch.nn.functional as F
@@ -12,7 +12,7 @@ from litebert.model.outputs import QuestionAnsweringWithNoAnswerOutput, SpanOutp
 
 
 def masked_lm_loss(logits: Float[Tensor, "P V"], labels: Int[Tensor, " P"]) -> Float[Tensor, ""]:
-    """Summed cross-entropy of the predicted tokens."""
+    """Summed cross-entropy of the masked tokens."""
     return classification_loss(logits, labels)
 
 
@@ -38,9 +38,9 @@ def answerability_losses(
     ends: Int[Tensor, " B"],
     impossible: Float[Tensor, " B"],
 ) -> dict[str, Float[Tensor, ""]]:
-    """Summed losses `span` and `impossible`; the original adds them with weight 1 and 0.5, both over the questions.
+    """Summed losses `span` and `impossible`; google-research/albert adds them with weights 1 and 0.5.
 
-    Source: `create_v2_model` in the original squad_utils.py.
+    Source: `create_v2_model` in squad_utils.py.
     """
     start = F.nll_loss(output.start_log_probs, starts, ignore_index=NO_LABEL, reduction="sum")
     end = F.nll_loss(output.end_log_probs, ends, ignore_index=NO_LABEL, reduction="sum")

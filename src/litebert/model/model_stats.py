@@ -1,13 +1,12 @@
-"""What an architecture costs: parameters, operations and memory, by formula. Before: a config. After: `litebert info`.
+"""Parameters, floating-point operations and memory of an architecture, by formula. Torch-free.
 
-Torch-free and instant for any size. Tests hold every formula against a real model.
+The tests compare every formula with a real model.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
 from litebert.model.config import ModelConfig
-from litebert.model.io.model_spec import ModelName
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.sharing_schedule import sharing_schedule, stored_blocks
 from litebert.settings import Precision
@@ -23,9 +22,9 @@ class ParameterCounts:
     feed_forward: int
     pooler: int
     mlm: int
-    sop: int
+    sentence_pair: int
     adapters: int = 0
-    """Beside the blocks; folded into their weights there are none."""
+    """LoRA parameters that are not merged."""
 
     @property
     def encoder(self) -> int:
@@ -40,7 +39,7 @@ class ParameterCounts:
     @property
     def pretraining(self) -> int:
         """With pooler and both pretraining heads."""
-        return self.encoder_and_pooler + self.mlm + self.sop
+        return self.encoder_and_pooler + self.mlm + self.sentence_pair
 
 
 def parameter_counts(config: ModelConfig, adapters: LoRASettings | None = None) -> ParameterCounts:
@@ -54,71 +53,55 @@ def parameter_counts(config: ModelConfig, adapters: LoRASettings | None = None) 
         feed_forward=feed_forwards * (_linear(H, inner) + _linear(inner, H) + _norm(H)),
         pooler=_linear(H, H),
         mlm=_linear(H, E) + _norm(E) + V,
-        sop=_linear(H, 2),
+        sentence_pair=_linear(H, 2),
         adapters=_adapter_parameters(config, adapters) if adapters else 0,
     )
 
 
 def _adapter_parameters(config: ModelConfig, adapters: LoRASettings) -> int:
-    """Two matrices beside each adapted dense layer, of every stored block or of every block that runs."""
+    """Two matrices for each adapted dense layer, of every stored block or of every block that runs."""
     blocks = len(sharing_schedule(config))
     attentions, feed_forwards = (blocks, blocks) if adapters.per_layer else stored_blocks(config)
-    beside_attention = attentions * 2 * config.hidden_size
-    beside_feed_forward = feed_forwards * (config.hidden_size + config.intermediate_size)
-    widths = [beside_feed_forward if name in ("up", "down") else beside_attention for name in adapters.projections]
+    attention_width = attentions * 2 * config.hidden_size
+    feed_forward_width = feed_forwards * (config.hidden_size + config.intermediate_size)
+    widths = [feed_forward_width if name in ("up", "down") else attention_width for name in adapters.projections]
     return adapters.rank * sum(widths)
-
-
-def model_parameters(
-    config: ModelConfig, model: ModelName, *, num_labels: int = 2, adapters: LoRASettings | None = None
-) -> int:
-    """Parameters of a whole model; only models that read the pooler have one."""
-    H, counts = config.hidden_size, parameter_counts(config, adapters)
-    totals: dict[ModelName, int] = {
-        "ForPretraining": counts.pretraining,
-        "ForMaskedLM": counts.encoder + counts.mlm,
-        "ForSequenceClassification": counts.encoder_and_pooler + _linear(H, num_labels),
-        "ForMultipleChoice": counts.encoder_and_pooler + _linear(H, 1),
-        "ForTokenClassification": counts.encoder + _linear(H, num_labels),
-        "ForQuestionAnswering": counts.encoder + _linear(H, 2),
-        "ForQuestionAnsweringWithNoAnswer": counts.encoder + 2 * _linear(H, 1) + 2 * _linear(2 * H, H) + _norm(H) + H,
-        "SentenceEmbedder": counts.encoder,
-    }
-    return totals[model]
 
 
 @dataclass(frozen=True)
 class Flops:
-    """Floating-point operations (a multiplication and its addition are two) of the matrix products, per token."""
+    """Floating-point operations of the matrix products, per token; a multiply-add is two."""
 
     forward: int
     training: int
-    """Forward and backward; activation checkpointing adds one more forward."""
+    """Forward and backward; activation checkpointing adds another forward."""
 
 
 def flops_per_token(config: ModelConfig, *, length: int, predicted: float = 0.0) -> Flops:
-    """Operations for a token of a sequence of `length`, `predicted` of whose tokens pass the MLM head.
+    """FLOPs per token of a sequence of `length` tokens, a share `predicted` of which pass the MLM head.
 
-    Sharing saves parameters, not operations: every block that runs is counted. Pretraining finishes its last block only
-    at the predicted tokens and the first one; with `predicted` 0 all tokens go to the end.
+    Sharing saves parameters, not operations: every block that runs is counted. In pretraining the last block computes
+    only the masked positions and the first one after its attention; with `predicted` 0 it computes all positions.
     """
     V, E, H, inner = config.vocab_size, config.embedding_size, config.hidden_size, config.intermediate_size
-    mixing, finishing = 6 * H * H + 4 * length * H, 2 * H * H + 4 * H * inner
-    blocks = len(sharing_schedule(config)) * (mixing + finishing) - _left_out(length, predicted) * finishing
+    attention, feed_forward = 6 * H * H + 4 * length * H, 2 * H * H + 4 * H * inner
+    blocks = (
+        len(sharing_schedule(config)) * (attention + feed_forward) - _skipped_share(length, predicted) * feed_forward
+    )
     projection = 2 * E * H if config.has_projection else 0
     pooler = 2 * H * H / length
     forward = round(blocks + projection + pooler + predicted * 2 * E * (H + V))
     return Flops(forward=forward, training=3 * forward)
 
 
-def _left_out(length: int, predicted: float) -> float:
-    """Share of the tokens whose last block pretraining does not finish."""
+def _skipped_share(length: int, predicted: float) -> float:
+    """Share of the positions that the last block skips after its attention, in pretraining."""
     return 1 - predicted - 1 / length if predicted else 0.0
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes that a training step needs at its peak; temporary buffers of the kernels come on top."""
+    """Peak memory of a training step in bytes, without temporary buffers of the kernels."""
 
     weights: int
     gradients: int
@@ -127,7 +110,7 @@ class Memory:
 
     @property
     def training(self) -> int:
-        """All of it."""
+        """The sum."""
         return self.weights + self.gradients + self.optimizer + self.activations
 
 
@@ -138,19 +121,20 @@ def memory(
     length: int,
     predicted: float = 0.15,
     precision: Precision = "fp32",
-    checkpoint_every: int | None = None,
+    activation_checkpoint_interval: int | None = None,
 ) -> Memory:
-    """Estimate for pretraining with two moments a parameter; `predicted` is the share of tokens under the MLM head.
+    """Estimate for pretraining with two optimizer moments per parameter; `predicted`: share of tokens that are masked.
 
-    Activations are what the backward pass reads, with fused attention; sharing does not shrink them.
+    Activations are the tensors saved for the backward pass, with fused attention; sharing does not reduce them.
     """
     weights = 4 * parameter_counts(config).pretraining
     tokens, blocks = batch_size * length, len(sharing_schedule(config))
-    if checkpoint_every is None:
+    if activation_checkpoint_interval is None:
         kept = blocks * _block_bytes(config, precision)
     else:
-        kept = blocks / checkpoint_every * 4 * config.hidden_size + checkpoint_every * _block_bytes(config, precision)
-    kept -= _left_out(length, predicted) * _finishing_bytes(config, precision)
+        chunk_inputs = blocks / activation_checkpoint_interval * 4 * config.hidden_size
+        kept = chunk_inputs + activation_checkpoint_interval * _block_bytes(config, precision)
+    kept -= _skipped_share(length, predicted) * _output_bytes(config, precision)
     ends = _end_bytes(config, precision, predicted)
     return Memory(weights, weights, 2 * weights, activations=round(tokens * (kept + ends)))
 
@@ -159,23 +143,23 @@ _BYTES: Final[dict[Precision, int]] = {"fp32": 4, "bf16": 2, "fp16": 2}
 
 
 def _block_bytes(config: ModelConfig, precision: Precision) -> int:
-    """Bytes a token that one block keeps for its backward pass."""
-    mixing = _BYTES[precision] * 5 * config.hidden_size  # what q, k and v read; q, k, v; the context
+    """Bytes per token that one block saves for the backward pass."""
+    attention = _BYTES[precision] * 5 * config.hidden_size  # input of q, k and v; q, k, v; the context
     softmax = 4 * config.num_attention_heads
-    return mixing + softmax + _finishing_bytes(config, precision)
+    return attention + softmax + _output_bytes(config, precision)
 
 
-def _finishing_bytes(config: ModelConfig, precision: Precision) -> int:
-    """Of these, bytes a token after the attention."""
+def _output_bytes(config: ModelConfig, precision: Precision) -> int:
+    """Those of `_block_bytes` that are saved after the attention."""
     H, inner, width = config.hidden_size, config.intermediate_size, _BYTES[precision]
-    activation = inner if config.hidden_act == "relu" else 2 * inner  # ReLU needs only its result
-    norms = 4 * 2 * (H + 2)  # what they read, its mean and its deviation
+    activation = inner if config.hidden_act == "relu" else 2 * inner  # ReLU saves only its output
+    norms = 4 * 2 * (H + 2)  # input, mean and standard deviation
     dropout_masks = 2 * width * H if config.hidden_dropout_prob else 0
     return width * (H + activation) + norms + dropout_masks
 
 
 def _end_bytes(config: ModelConfig, precision: Precision, predicted: float) -> float:
-    """Bytes a token that embeddings, projection and the MLM head keep."""
+    """Bytes per token that embeddings, projection and the MLM head save."""
     V, E, H, width = config.vocab_size, config.embedding_size, config.hidden_size, _BYTES[precision]
     embeddings = 4 * E + (width * E if config.has_projection else 0) + (4 * E if config.hidden_dropout_prob else 0)
     head = width * (H + 2 * E + V) + 4 * E

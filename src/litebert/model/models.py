@@ -1,14 +1,11 @@
-"""Every model: one encoder and one head. Before: a config. After: training, tasks and inference.
-
-A model is built with fresh weights drawn from `seed`; `directory.py` fills in stored ones.
-"""
+"""Every model: the encoder and a head. Weights are initialized at random from `seed`; `load_model` loads saved ones."""
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from litebert.model.config import ModelConfig
-from litebert.model.encoder import Encoder, rows_of
+from litebert.model.encoder import Encoder, row_starts
 from litebert.model.heads import MaskedLMHead
 from litebert.model.initialization.random_init import initialize
 from litebert.model.io.model_spec import Pooling
@@ -29,14 +26,17 @@ __all__ = [
 
 
 class ForPretraining(nn.Module):
-    """Masked language model and sentence order (or next sentence); no dropout in the heads, as the original."""
+    """Masked language model and sentence-pair classifier (SOP or NSP), without dropout in the heads.
+
+    Source: `get_masked_lm_output` and `get_sentence_order_output` in run_pretraining.py of google-research/albert.
+    """
 
     def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
         super().__init__()
         self.config = config
         self.encoder = Encoder(config)
         self.mlm = MaskedLMHead(config)
-        self.sop = nn.Linear(config.hidden_size, 2)
+        self.sentence_pair = nn.Linear(config.hidden_size, 2)
         initialize(self, scale=config.initializer_range, seed=seed)
 
     def forward(
@@ -47,17 +47,17 @@ class ForPretraining(nn.Module):
         masked_positions: Int[Tensor, " P"],
         sequence_starts: Starts | None = None,
     ) -> PretrainingOutput:
-        """Both predictions; `masked_positions` are flat, b·S + s, and so are `sequence_starts` (see `Encoder`)."""
-        firsts = rows_of(input_ids) if sequence_starts is None else sequence_starts
+        """Logits of both heads; `masked_positions` and `sequence_starts` (see `Encoder`) are flat, b·S + s."""
+        firsts = row_starts(input_ids) if sequence_starts is None else sequence_starts
         positions = torch.cat([masked_positions, firsts])
         states = self.encoder.at_positions(input_ids, attention_mask, token_type_ids, positions, sequence_starts)
         count = masked_positions.shape[0]
         logits = self.mlm(states[:count], self.encoder.embeddings.word.weight)
-        return PretrainingOutput(logits, self.sop(self.encoder.pool(states[count:])))
+        return PretrainingOutput(logits, self.sentence_pair(self.encoder.pool(states[count:])))
 
 
 class ForMaskedLM(nn.Module):
-    """Masked language model alone."""
+    """Masked language model."""
 
     def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
         super().__init__()
@@ -69,14 +69,14 @@ class ForMaskedLM(nn.Module):
     def forward(
         self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids, masked_positions: Int[Tensor, " P"]
     ) -> MaskedLMOutput:
-        """Scores of the vocabulary at the flat positions b·S + s."""
+        """Logits of the vocabulary at the flat positions b·S + s."""
         output = self.encoder(input_ids, attention_mask, token_type_ids)
         states = at_positions(output.last_hidden_state, masked_positions)
         return MaskedLMOutput(self.mlm(states, self.encoder.embeddings.word.weight), output)
 
 
 class ForSequenceClassification(nn.Module):
-    """A class for each sequence, or a number when `num_labels` is 1. Source: `create_model` in run_classifier.py."""
+    """Classes of a sequence, or a number if `num_labels` is 1. Source: `create_model` in run_classifier.py."""
 
     def __init__(self, config: ModelConfig, *, num_labels: int, seed: int = 0) -> None:
         super().__init__()
@@ -87,13 +87,13 @@ class ForSequenceClassification(nn.Module):
         initialize(self, scale=config.initializer_range, seed=seed)
 
     def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> ClassifierOutput:
-        """Logits of the classes, B C."""
+        """Logits B C."""
         pooled = self.encoder.pooled(input_ids, attention_mask, token_type_ids)
         return ClassifierOutput(self.classifier(self.dropout(pooled)))
 
 
 class ForMultipleChoice(nn.Module):
-    """The best of C candidate sequences. Source: `create_model` in the original race_utils.py."""
+    """One logit for each of C candidate sequences. Source: `create_model` in race_utils.py."""
 
     def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
         super().__init__()
@@ -109,14 +109,14 @@ class ForMultipleChoice(nn.Module):
         attention_mask: Bool[Tensor, "B C S"],
         token_type_ids: Int[Tensor, "B C S"],
     ) -> ClassifierOutput:
-        """Logits of the choices, B C."""
+        """Logits B C."""
         rows = (tensor.flatten(0, 1) for tensor in (input_ids, attention_mask, token_type_ids))
         logits = self.classifier(self.dropout(self.encoder.pooled(*rows)))
         return ClassifierOutput(logits.view(input_ids.shape[:2]))
 
 
 class ForTokenClassification(nn.Module):
-    """A class for each token."""
+    """Classes of every token."""
 
     def __init__(self, config: ModelConfig, *, num_labels: int, seed: int = 0) -> None:
         super().__init__()
@@ -127,13 +127,13 @@ class ForTokenClassification(nn.Module):
         initialize(self, scale=config.initializer_range, seed=seed)
 
     def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> ClassifierOutput:
-        """Logits of the classes, B S C."""
+        """Logits B S C."""
         output = self.encoder(input_ids, attention_mask, token_type_ids)
         return ClassifierOutput(self.classifier(self.dropout(output.last_hidden_state)))
 
 
 class ForQuestionAnswering(nn.Module):
-    """The span that answers a question, always in the text; no dropout. Source: `create_v1_model`, squad_utils.py."""
+    """Start and end of an answer that is always in the text; no dropout. Source: `create_v1_model`, squad_utils.py."""
 
     def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
         super().__init__()
@@ -143,14 +143,14 @@ class ForQuestionAnswering(nn.Module):
         initialize(self, scale=config.initializer_range, seed=seed)
 
     def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> SpanOutput:
-        """Scores of all positions, as first and as last of the answer."""
+        """Logits of all positions as start and as end of the answer."""
         output = self.encoder(input_ids, attention_mask, token_type_ids)
         start_logits, end_logits = self.spans(output.last_hidden_state).unbind(-1)
         return SpanOutput(start_logits, end_logits, output)
 
 
 class SentenceEmbedder(nn.Module):
-    """One vector a sequence: the mean of its tokens, or its first."""
+    """One vector per sequence: the mean of its hidden states, or the first."""
 
     def __init__(self, config: ModelConfig, *, pooling: Pooling = "mean", seed: int = 0) -> None:
         super().__init__()
@@ -160,18 +160,18 @@ class SentenceEmbedder(nn.Module):
         initialize(self, scale=config.initializer_range, seed=seed)
 
     def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> Float[Tensor, "B H"]:
-        """Sentence vectors, not normalised; with "mean", zeros for a sequence without a token."""
+        """Sentence vectors, not normalised; with "mean", zeros for a sequence without tokens."""
         output = self.encoder(input_ids, attention_mask, token_type_ids)
         return POOLERS[self.pooling](output.last_hidden_state, attention_mask)
 
 
 def first_token(states: States, mask: Mask) -> Float[Tensor, "B H"]:
-    """Vector of the first position."""
+    """Hidden state of the first position."""
     return states[:, 0]
 
 
 def mean_of_tokens(states: States, mask: Mask) -> Float[Tensor, "B H"]:
-    """Mean of the vectors where `mask` is True; zeros without any."""
+    """Mean of the hidden states where `mask` is True; zeros if it never is."""
     summed = states.masked_fill(~mask[..., None], 0).sum(1)
     return summed / mask.sum(1, keepdim=True).clamp(min=1)
 
@@ -180,5 +180,5 @@ POOLERS = {"mean": mean_of_tokens, "cls": first_token}
 
 
 def at_positions(states: States, positions: Int[Tensor, " P"]) -> Float[Tensor, "P H"]:
-    """Vectors at flat positions b·S + s."""
+    """Hidden states at flat positions b·S + s."""
     return states.flatten(0, 1).index_select(0, positions)

@@ -1,7 +1,4 @@
-"""What the models return. Before: `encoder.py` and `heads.py`. After: losses, metrics, analysis.
-
-Named tuples, so that `torch.export` and data-parallel wrappers see the tensors inside.
-"""
+"""Outputs of the models: named tuples, so that `torch.export` and data-parallel wrappers find the tensors inside."""
 
 from typing import NamedTuple
 
@@ -10,43 +7,43 @@ from torch import Tensor
 
 
 class EncoderOutput(NamedTuple):
-    """Vectors of a batch of sequences. Values at padded positions mean nothing."""
+    """Outputs of the encoder. Values at padded positions are meaningless."""
 
     last_hidden_state: Float[Tensor, "B S H"]
     pooled: Float[Tensor, "X H"]
-    """One vector an example: its first position through the pooler, or bare where the model has no pooler."""
+    """One vector per example: the pooler of its first position, or that hidden state itself without a pooler."""
     hidden_states: tuple[Float[Tensor, "B S H"], ...] = ()
-    """If asked for: what the first block reads, then what each block gives; one more than blocks run."""
+    """With `output_hidden_states`: the input of the first block, then the output of each block."""
     embedding_output: Float[Tensor, "B S E"] | None = None
-    """If asked for: the embeddings before their projection to H."""
+    """With `output_hidden_states`: the embeddings before their projection to H."""
 
 
 class PretrainingOutput(NamedTuple):
-    """Predictions of the two pretraining heads."""
+    """Logits of the two pretraining heads."""
 
     mlm_logits: Float[Tensor, "P V"]
     sentence_pair_logits: Float[Tensor, "X 2"]
-    """Column 0: in order (SOP) or from the same document (NSP); column 1: swapped or from another."""
+    """Column 0: in order (SOP) or consecutive (NSP); column 1: swapped (SOP) or from another document (NSP)."""
 
 
 class MaskedLMOutput(NamedTuple):
-    """Scores of every token of the vocabulary at the predicted positions."""
+    """Logits of the vocabulary at the masked positions."""
 
     mlm_logits: Float[Tensor, "P V"]
     encoder: EncoderOutput
 
 
 class ClassifierOutput(NamedTuple):
-    """Scores of classes, of choices, or of classes per token; one column without softmax is a regression.
+    """Logits of classes, of choices, or of classes per token; for regression one column, the prediction.
 
-    No vectors of the encoder: most are never computed, `model.encoder(…)` gives them all.
+    Hidden states are left out, because most are never computed; `model.encoder(…)` returns them.
     """
 
     logits: Float[Tensor, "B C"] | Float[Tensor, "B S C"]
 
 
 class SpanOutput(NamedTuple):
-    """Scores of each position as start and as end (inclusive) of the answer."""
+    """Logits of each position as start and as end (inclusive) of the answer."""
 
     start_logits: Float[Tensor, "B S"]
     end_logits: Float[Tensor, "B S"]
@@ -54,7 +51,7 @@ class SpanOutput(NamedTuple):
 
 
 class QuestionAnsweringWithNoAnswerOutput(NamedTuple):
-    """Training: log-probabilities of start, of end given the true start, and the score that there is no answer."""
+    """Training: log-probabilities of the start, of the end given the true start, and the no-answer logit."""
 
     start_log_probs: Float[Tensor, "B S"]
     end_log_probs: Float[Tensor, "B S"]
@@ -63,12 +60,12 @@ class QuestionAnsweringWithNoAnswerOutput(NamedTuple):
 
 
 class AnswerBeams(NamedTuple):
-    """Inference: the best starts, the best ends of each, and the score that there is no answer."""
+    """Inference: beam search over starts and ends, K starts and K2 ends of each, and the no-answer logit."""
 
     start_log_probs: Float[Tensor, "B K"]
     start_positions: Int[Tensor, "B K"]
     end_log_probs: Float[Tensor, "B K K2"]
     end_positions: Int[Tensor, "B K K2"]
-    """Row k holds the ends that go with start k."""
+    """Row k holds the ends of start k."""
     impossible_logits: Float[Tensor, " B"]
     encoder: EncoderOutput

@@ -1,17 +1,16 @@
-"""The table of named architectures, each row with its source. Before: a name. After: a `ModelConfig`. Torch-free.
+"""Named architectures, each with its source. Torch-free.
 
-Paper: Lan et al., ICLR 2020. Release: the configurations published with the original code and its model cards.
+Paper: Lan et al., ICLR 2020. Release: the configurations of google-research/albert and of its model cards.
 """
 
-import difflib
 from typing import Any, Final, NamedTuple
 
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, suggestion
 from litebert.model.config import ModelConfig
 
 
 class Preset(NamedTuple):
-    """One row: an architecture and where its numbers come from."""
+    """An architecture and the source of its numbers."""
 
     source: str
     config: ModelConfig
@@ -20,9 +19,7 @@ class Preset(NamedTuple):
 def preset(name: str) -> ModelConfig:
     """The architecture of that name; `PRESETS` lists all."""
     if name not in PRESETS:
-        close = difflib.get_close_matches(name, PRESETS, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known presets: {', '.join(PRESETS)}"
-        raise ConfigError(f"preset: no architecture is named {name!r}; {hint}")
+        raise ConfigError(f"preset: no architecture is named {name!r}; {suggestion(name, PRESETS)}")
     return PRESETS[name].config
 
 
@@ -63,6 +60,6 @@ PRESETS: Final[dict[str, Preset]] = {
         initializer_range=0.01,
         **_CHINESE,
     ),
-    "tiny": _row("ours: trains in minutes on one CPU", 4, 256, 4),
-    "small": _row("ours: trains in hours on one CPU", 6, 512, 8),
+    "tiny": _row("litebert: trains in minutes on one CPU", 4, 256, 4),
+    "small": _row("litebert: trains in hours on one CPU", 6, 512, 8),
 }

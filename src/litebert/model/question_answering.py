@@ -1,4 +1,4 @@
-"""The original's SQuAD 2.0 model. Before: `encoder.py`. After: tasks turn its beams into answers."""
+"""The SQuAD 2.0 model of google-research/albert."""
 
 from typing import Final
 
@@ -15,14 +15,14 @@ from litebert.model.outputs import AnswerBeams, QuestionAnsweringWithNoAnswerOut
 from litebert.model.shapes import Ids, Mask, States
 
 FORBIDDEN: Final = -1e30
-"""Score of a position that may not be part of an answer. Source: `p_mask` in the original squad_utils.py."""
+"""Logit of a position where no answer may start or end. Source: `p_mask` in squad_utils.py."""
 
 
 class ForQuestionAnsweringWithNoAnswer(nn.Module):
-    """The span that answers a question, the end conditioned on the start, or that there is none.
+    """Start of an answer, end given the start, and whether there is no answer.
 
-    `answer_mask` is True where an answer may begin or end: the document, and the first position, which stands for no
-    answer. Source: `create_v2_model` in the original squad_utils.py, after XLNet.
+    `answer_mask` is True where an answer may start or end: in the document, and at the first position, which means no
+    answer. Source: `create_v2_model` in squad_utils.py, after XLNet.
     """
 
     def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
@@ -42,7 +42,7 @@ class ForQuestionAnsweringWithNoAnswer(nn.Module):
     def forward(
         self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids, answer_mask: Mask, starts: Int[Tensor, " B"]
     ) -> QuestionAnsweringWithNoAnswerOutput:
-        """Scores for training, where the end is scored after the true start."""
+        """Outputs for training: the end is predicted given the true start."""
         output = self.encoder(input_ids, attention_mask, token_type_ids)
         states = output.last_hidden_state
         start = self._start_log_probs(states, answer_mask)
@@ -59,7 +59,7 @@ class ForQuestionAnsweringWithNoAnswer(nn.Module):
         num_starts: int = 5,
         num_ends: int = 5,
     ) -> AnswerBeams:
-        """The best starts and the best ends of each; fewer where the sequences are shorter."""
+        """The `num_starts` best starts and the `num_ends` best ends of each; at most the sequence length."""
         output = self.encoder(input_ids, attention_mask, token_type_ids)
         states, length = output.last_hidden_state, input_ids.shape[1]
         start = self._start_log_probs(states, answer_mask)
@@ -71,19 +71,19 @@ class ForQuestionAnsweringWithNoAnswer(nn.Module):
         return _masked_log_softmax(self.start(states)[..., 0], answer_mask)
 
     def _end_log_probs(self, states: States, starts: Int[Tensor, "B K"], answer_mask: Mask) -> Float[Tensor, "B K S"]:
-        """Log-probability of each position to be the last of the answer that begins at each of `starts`."""
+        """Log-probability of each position as end of the answer that starts at each of `starts`."""
         start_states = states.gather(1, starts[..., None].expand(-1, -1, states.shape[-1]))  # B K H
-        # end_dense over a state joined with a start state, without writing out all S · K pairs of width 2 H
+        # end_dense over the concatenation of a state and a start state, without the S · K pairs of width 2 H in memory
         of_state, of_start = self.end_dense.weight.chunk(2, dim=1)
-        joined = F.linear(states, of_state)[:, None] + F.linear(start_states, of_start, self.end_dense.bias)[:, :, None]
-        logits = self.end(self.end_norm(torch.tanh(joined)))[..., 0]
+        hidden = F.linear(states, of_state)[:, None] + F.linear(start_states, of_start, self.end_dense.bias)[:, :, None]
+        logits = self.end(self.end_norm(torch.tanh(hidden)))[..., 0]
         return _masked_log_softmax(logits, answer_mask[:, None])
 
     def _impossible_logits(self, states: States, start_log_probs: Float[Tensor, "B S"]) -> Float[Tensor, " B"]:
-        """Score of no answer, from the expected start state and the first position."""
+        """No-answer logit, from the expected start state and the first position."""
         expected_start = torch.einsum("bs,bsh->bh", start_log_probs.exp().to(states.dtype), states)
-        joined = torch.cat([expected_start, states[:, 0]], dim=-1)
-        return self.answer(self.dropout(torch.tanh(self.answer_dense(joined))))[:, 0]
+        features = torch.cat([expected_start, states[:, 0]], dim=-1)
+        return self.answer(self.dropout(torch.tanh(self.answer_dense(features))))[:, 0]
 
 
 def _masked_log_softmax(logits: Float[Tensor, "*B S"], mask: Bool[Tensor, "*#B S"]) -> Float[Tensor, "*B S"]:

@@ -1,7 +1,6 @@
-"""From one architecture to another with the weights kept. Before: a trained model. After: a model to train on.
+"""Initializes one architecture from the weights of another: other sharing, other depth, factorized embeddings.
 
-One function crosses every bridge; the two configs say which: to unshare, to share (BERT to ALBERT), to change the
-depth (the paper's warm starts), to factorise the embeddings.
+Source: ALBERT, appendix A.1, initializes each depth from the one before.
 """
 
 from collections import Counter
@@ -24,29 +23,30 @@ _FIXED: Final = (
     "max_position_embeddings",
     "type_vocab_size",
 )
-_FRESH: Final = ("mlm.dense.", "mlm.norm.")
+_NEW: Final = ("mlm.dense.", "mlm.norm.")
 
 
 def remap_weights(parameters: Mapping[str, Tensor], *, source: ModelConfig, target: ModelConfig) -> dict[str, Tensor]:
-    """Parameters (a state dict) for `target` made from those of a model of `source`.
+    """A state dict for `target` from that of a model of `source`.
 
-    Each stored block becomes the mean of the blocks that ran where it will run. So unsharing, and deepening a shared
-    model, keep the blocks exactly; sharing averages them. Embeddings of width H become a table of width E and its
-    projection by truncated SVD; the transform of the MLM head, whose width is E, is then left out and starts fresh.
+    Each stored block of the target becomes the mean of the source's blocks that ran at the same relative depth, so
+    unsharing, and deepening a shared model, keep the blocks exactly, and sharing averages them. Embeddings of width H
+    are factorized into width E and a projection by truncated SVD; the result then lacks the transform of the MLM
+    head, which has width E and must be initialized anew.
 
     Raises:
-        ConfigError: the architectures differ in what no bridge crosses.
+        ConfigError: the architectures differ in a field that cannot be remapped.
     """
     _validate_same_architecture(source, target)
     same_blocks = sharing_schedule(source) == sharing_schedule(target)
     if same_blocks and source.embedding_size == target.embedding_size:
         return dict(parameters)
     result = {name: tensor for name, tensor in parameters.items() if not _in_block(name)}
-    for kind, name in enumerate(("encoder.attentions", "encoder.feed_forwards")):
-        for block, origins in _origins(source, target, kind).items():
-            result |= _mean_block(parameters, name, block, origins)
+    for part, name in enumerate(("encoder.attentions", "encoder.feed_forwards")):
+        for block, sources in _source_blocks(source, target, part).items():
+            result |= _mean_block(parameters, name, block, sources)
     if source.embedding_size != target.embedding_size:
-        result = {name: tensor for name, tensor in result.items() if not name.startswith(_FRESH)}
+        result = {name: tensor for name, tensor in result.items() if not name.startswith(_NEW)}
         result |= _factorized(parameters, source, target)
     return result
 
@@ -56,12 +56,12 @@ def _validate_same_architecture(source: ModelConfig, target: ModelConfig) -> Non
         old, new = getattr(source, field), getattr(target, field)
         if old != new:
             raise ConfigError(
-                f"{field}: the trained model has {old}, the new one {new}; no bridge changes it, keep {old}"
+                f"{field}: the trained model has {old}, the new one {new}, which cannot be remapped; keep {old}"
             )
     old, new = source.embedding_size, target.embedding_size
     if old != new and not (new < old == source.hidden_size):
         raise ConfigError(
-            f"embedding_size: only embeddings of width hidden_size ({source.hidden_size}) can be factorised into a "
+            f"embedding_size: only embeddings of width hidden_size ({source.hidden_size}) can be factorized into a "
             f"smaller width, found {old} and {new}; keep {old}"
         )
     if old == new and source.has_projection != target.has_projection:
@@ -72,48 +72,51 @@ def _in_block(name: str) -> bool:
     return name.startswith(("encoder.attentions.", "encoder.feed_forwards."))
 
 
-def _origins(source: ModelConfig, target: ModelConfig, kind: int) -> dict[int, Counter[int]]:
-    """For each block that the target stores: the source's blocks at the same relative depth, and how often each ran."""
+def _source_blocks(source: ModelConfig, target: ModelConfig, part: int) -> dict[int, Counter[int]]:
+    """For each stored block of the target: the source's blocks at the same relative depths, and how often each ran.
+
+    `part` is 0 for attentions and 1 for feed-forwards.
+    """
     old, new = sharing_schedule(source), sharing_schedule(target)
-    origins: dict[int, Counter[int]] = {}
+    sources: dict[int, Counter[int]] = {}
     for step, blocks in enumerate(new):
-        origins.setdefault(blocks[kind], Counter())[old[step * len(old) // len(new)][kind]] += 1
-    return origins
+        sources.setdefault(blocks[part], Counter())[old[step * len(old) // len(new)][part]] += 1
+    return sources
 
 
-def _mean_block(parameters: Mapping[str, Tensor], name: str, block: int, origins: Counter[int]) -> dict[str, Tensor]:
-    """One stored block: a copy of its only origin, or the mean of several, weighted by how often each ran."""
-    prefixes = {f"{name}.{origin}.": count / origins.total() for origin, count in origins.items()}
+def _mean_block(parameters: Mapping[str, Tensor], name: str, block: int, sources: Counter[int]) -> dict[str, Tensor]:
+    """One stored block: the mean of its source blocks, weighted by how often each ran."""
+    prefixes = {f"{name}.{source}.": count / sources.total() for source, count in sources.items()}
     first = next(iter(prefixes))
-    endings = [key.removeprefix(first) for key in parameters if key.startswith(first)]
+    suffixes = [key.removeprefix(first) for key in parameters if key.startswith(first)]
     result = {}
-    for ending in endings:
-        tensors = [parameters[prefix + ending] for prefix in prefixes]
+    for suffix in suffixes:
+        tensors = [parameters[prefix + suffix] for prefix in prefixes]
         mean = sum(weight * tensor.double() for weight, tensor in zip(prefixes.values(), tensors, strict=True))
-        result[f"{name}.{block}.{ending}"] = torch.as_tensor(mean).to(tensors[0].dtype)
+        result[f"{name}.{block}.{suffix}"] = torch.as_tensor(mean).to(tensors[0].dtype)
     return result
 
 
 def _factorized(parameters: Mapping[str, Tensor], source: ModelConfig, target: ModelConfig) -> dict[str, Tensor]:
-    """Tables of width E, their norm and their projection, that stand for tables of width H and their norm.
+    """Embedding tables of width E, their LayerNorm and a projection that approximate tables of width H and their norm.
 
-    A layer norm sees a vector through its deviations from its own mean. So the tables are centred, their E - 1 main
-    directions kept, and these turned into E coordinates whose mean is 0: then the small norm does what the large one
-    did, up to the scale √(H / E). Exact where the tables have rank E - 1 or less.
+    LayerNorm reads only the deviations of a vector from its mean. So each row is centred, the rows are projected to
+    their E - 1 leading right singular vectors, and these coordinates are rotated into E coordinates of mean 0. Then the
+    LayerNorm of width E equals that of width H up to the scale √(H / E). Exact if the tables have rank E - 1 or less.
     """
     H, E = target.hidden_size, target.embedding_size
     names = [f"encoder.embeddings.{table}.weight" for table in ("word", "token_type", "position")]
     centred = [tensor - tensor.mean(1, keepdim=True) for tensor in (parameters[name].double() for name in names)]
-    # every token has one row of each table, so each table counts as a mean over its rows
+    # Each token has one row of each table, so every table is weighted as a mean over its rows.
     balanced = torch.cat([table / len(table) ** 0.5 for table in centred])
     directions = torch.linalg.svd(balanced, full_matrices=False).Vh[: E - 1]
-    turn = directions.T @ _zero_mean_basis(E).T  # H E
+    rotation = directions.T @ _zero_mean_basis(E).T  # H E
     gain, shift = parameters["encoder.embeddings.norm.weight"], parameters["encoder.embeddings.norm.bias"]
-    matrix, offset = gain.double()[:, None] * turn * (H / E) ** 0.5, shift.double()
+    matrix, offset = gain.double()[:, None] * rotation * (H / E) ** 0.5, shift.double()
     if source.has_projection:
         weight, bias = (parameters[f"encoder.projection.{part}"].double() for part in ("weight", "bias"))
         matrix, offset = weight @ matrix, weight @ offset + bias
-    result = {name: table @ turn for name, table in zip(names, centred, strict=True)}
+    result = {name: table @ rotation for name, table in zip(names, centred, strict=True)}
     result["encoder.embeddings.norm.weight"], result["encoder.embeddings.norm.bias"] = torch.ones(E), torch.zeros(E)
     result["encoder.projection.weight"], result["encoder.projection.bias"] = matrix, offset
     return {name: tensor.to(gain.dtype) for name, tensor in result.items()}

@@ -1,4 +1,4 @@
-"""Names for the shapes that every model reads. The letters are explained in `litebert.model` and docs/shapes.md."""
+"""Shaped types of model inputs. The letters are explained in `litebert.model` and docs/shapes.md."""
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -6,10 +6,10 @@ from torch import Tensor
 Ids = Int[Tensor, "B S"]
 """Token ids, token types or positions of a batch."""
 Mask = Bool[Tensor, "B S"]
-"""True at the tokens that take part."""
+"""True at real tokens, False at padding."""
 States = Float[Tensor, "B S H"]
 """A vector for each token."""
 Starts = Int[Tensor, " X"]
 """Flat positions b·S + s of the first token of each example, ascending, where rows hold several examples."""
-Visible = Bool[Tensor, "B Q S"]
-"""True at the keys that each query sees; Q is S, or 1 where all queries of a sequence see the same."""
+AttentionMask = Bool[Tensor, "B Q S"]
+"""True where a query attends to a key; Q is S, or 1 where all queries of a sequence attend to the same keys."""

@@ -1,7 +1,4 @@
-"""The sharing schedule: the one place that knows what layers share. After: `encoder.py` and `counting.py`.
-
-Torch-free. docs/sharing.md draws it.
-"""
+"""The sharing schedule: which stored blocks each layer runs. Torch-free. docs/sharing.md draws it."""
 
 from litebert.model.config import ModelConfig
 
@@ -12,8 +9,8 @@ def sharing_schedule(config: ModelConfig) -> Schedule:
     """For each block that runs, in order: the index of the stored attention and of the stored feed-forward it uses.
 
     Every stored index is used and the groups run in order. The group of layer i is i · groups // layers, in
-    integers on purpose: both reference implementations use floats and pick a wrong group at some depths (22 layers
-    in 22 groups, for one).
+    integers: both google-research/albert and transformers compute it in floats, which gives a wrong group at some
+    depths, such as 22 layers in 22 groups.
     """
     layers, groups, inner = config.num_hidden_layers, config.num_hidden_groups, config.inner_group_num
     grouped = [layer * groups // layers * inner + block for layer in range(layers) for block in range(inner)]

@@ -31,12 +31,12 @@ from litebert.training.loop.precision import gradient_scaler
 from litebert.training.loop.prefetch import Prefetcher
 from litebert.training.loop.progress import TrainingProgress
 from litebert.training.loop.run_schedule import RunSchedule
-from litebert.training.loop.signals import StopSignals
+from litebert.training.loop.signals import StopSignals, interruptible
 from litebert.training.loop.step import StepCounts, StepOutcome, TrainStep, UpdateLimits
 from litebert.training.loop.throughput import peak_flops, throughput
 from litebert.training.optim.optimizers import build_optimizer
 from litebert.training.protocols import Batch, BatchSource, Number, Objective
-from litebert.training.result import TrainResult, interrupted_error
+from litebert.training.train_result import TrainResult, interrupted_error
 from litebert.training.train_settings import TrainSettings
 
 logger = logging.getLogger(__name__)
@@ -51,8 +51,8 @@ class RunInfo:
     """Seed of dropout."""
     fingerprint: Mapping[str, Any] = field(default_factory=dict)
     """What a resumed run may not change, such as the digest of the corpus."""
-    flops_per_token: float | None = None
-    """FLOPs of forward and backward, for FLOP/s and MFU in the metrics."""
+    flops: Callable[[Any], int] | None = None
+    """FLOPs of forward and backward of a microbatch, for FLOP/s and MFU in the metrics."""
 
 
 class Trainer:
@@ -97,7 +97,7 @@ class Trainer:
             callbacks=self._callbacks,
             checkpointer=AsyncCheckpointer(checkpoints, before=metric_logger.flush),
         )
-        self._signals, self._signal = StopSignals(), 0
+        self._signals, self._signal, self._start = StopSignals(), 0, 0.0
 
     @property
     def progress(self) -> TrainingProgress:
@@ -114,8 +114,6 @@ class Trainer:
         with self.world.rank_zero_context(locked(self._info.directory)):
             self._checkpoints.resume()
             with self._signals, Prefetcher(self._batches) as prefetcher, self._running_callbacks(), self._checkpoints:
-                if self._ended:
-                    logger.info("%s: finished at step %d, nothing to do", self._info.directory, self.progress.step)
                 self._train(prefetcher)
                 self._checkpoints.finish()
         progress = self.progress
@@ -123,6 +121,7 @@ class Trainer:
             steps=progress.step,
             tokens=progress.tokens,
             elapsed_seconds=progress.seconds,
+            step_seconds=progress.step_seconds,
             skipped_steps=progress.skipped_steps,
             evaluation=self._evaluation,
             learning_rate=self._schedule.learning_rate(progress),
@@ -135,31 +134,45 @@ class Trainer:
 
     def _train(self, prefetcher: Prefetcher) -> None:
         """Step until the run ends; evaluate and save when due."""
-        start = time.perf_counter() - self.progress.seconds
+        self._start = time.perf_counter() - self.progress.seconds
+        if self._run.evaluation_due:
+            self._evaluate_and_save(save=True)
+        elif self._ended:
+            logger.info("%s: finished at step %d, nothing to do", self._info.directory, self.progress.step)
         while not self._ended:
             before = self.progress
-            self._step(prefetcher.microbatches(before.batch), start=start)
+            self._step(prefetcher)
             if self._run.rollback:
                 self._roll_back(self._run.rollback)
                 continue
-            if self._evaluate and self._schedule.evaluates(before, self.progress):
-                self._evaluation = self._evaluate(self.model)
-                self._call(lambda callback: callback.on_evaluate(self._run, self._evaluation))
-            if self._signal or self._run.stop_requested or self._schedule.saves(before, self.progress):
-                self._checkpoints.save()
-            if self._signal and not self._ended:
-                self._checkpoints.finish()
-                raise interrupted_error(self._info.directory, self.progress.step, self._signal)
+            self._run.evaluation_due = self._evaluate is not None and self._schedule.evaluates(before, self.progress)
+            self._evaluate_and_save(save=self._schedule.saves(before, self.progress))
 
-    def _step(self, microbatches: Sequence[Batch], *, start: float) -> None:
-        """Do one step of a run that began at time `start`, and call the callbacks."""
+    def _evaluate_and_save(self, *, save: bool) -> None:
+        """Evaluate if due, save if due or if the run ends here; a signal ends the run, and an evaluation first."""
+        if self._evaluate and self._run.evaluation_due and not self._signal:
+            with interruptible(self.model, self._signals, self.world):
+                self._evaluation = self._evaluate(self.model)
+                self._run.evaluation_due = False
+            self._synchronize()
+            if not self._run.evaluation_due:
+                self._call(lambda callback: callback.on_evaluate(self._run, self._evaluation))
+        if self._signal or self._run.stop_requested or save:
+            self._checkpoints.save()
+        if self._signal and (self._run.evaluation_due or not self._ended):
+            self._checkpoints.finish()
+            raise interrupted_error(self._info.directory, self.progress.step, self._signal)
+
+    def _step(self, prefetcher: Prefetcher) -> None:
+        """Do one step and call the callbacks."""
         step_start, before = time.perf_counter(), self.progress
-        counts = StepCounts.of(microbatches, self._objective, self.world)
+        microbatches = prefetcher.microbatches(before.batch)
+        counts = StepCounts.of(microbatches, self._objective, self.world, flops=self._info.flops)
         outcome = self._update(microbatches, counts)
         seconds = time.perf_counter() - step_start
         self._run.progress = before.after_step(tokens=counts.tokens, applied=outcome.applied)
         fraction = self._schedule.fraction(self.progress)
-        self._synchronize(time.perf_counter() - start)
+        self._synchronize(step_seconds=seconds)
         learning_rate, after = self._schedule.learning_rate(before), self.progress
         metrics = {
             "progress": fraction,
@@ -173,8 +186,8 @@ class Trainer:
             **throughput(
                 tokens=counts.tokens,
                 examples=counts.examples,
+                flops=counts.flops,
                 seconds=seconds,
-                flops_per_token=self._info.flops_per_token,
                 peak=peak_flops(self.world),
             ),
         }
@@ -193,15 +206,20 @@ class Trainer:
                 limits=UpdateLimits(min(each.loss for each in limits), min(each.grad_norm for each in limits)),
             )
 
-    def _synchronize(self, seconds: float) -> None:
+    def _synchronize(self, *, step_seconds: float = 0.0) -> None:
         """Let all ranks see the same time and signal; finish a checkpoint that has been written."""
         own = {
-            "microseconds": int(seconds * 1e6),
+            "microseconds": int((time.perf_counter() - self._start) * 1e6),
+            "step_microseconds": int(step_seconds * 1e6),
             "signal": self._signals.number,
             "written": int(self._checkpoints.written),
         }
         agreed = self.world.max(own)
-        self._run.progress = replace(self.progress, seconds=agreed["microseconds"] / 1e6)
+        self._run.progress = replace(
+            self.progress,
+            seconds=agreed["microseconds"] / 1e6,
+            step_seconds=self.progress.step_seconds + agreed["step_microseconds"] / 1e6,
+        )
         self._signal = agreed["signal"]
         if agreed["written"]:
             self._checkpoints.finish()

@@ -30,6 +30,7 @@ def figures(recipe):
     run = load_finetune_config(recipe, given={"model": "m", "data": {"train": "t.csv"}})
     assert run.hidden_dropout_prob == run.attention_probs_dropout_prob
     assert (run.train.optimizer, run.train.weight_decay, run.train.schedule) == ("adamw", 0.01, Linear())
+    assert run.train.spikes.policy == "none"
     return (
         run.train.learning_rate,
         run.batch_size,
@@ -71,3 +72,9 @@ def test_the_best_model_is_looked_for_often(task):
 def test_the_name_of_a_task_is_that_of_its_recipe():
     run = load_finetune_config("race-middle", given={"model": "m", "data": {"task": "race-middle", "directory": "d"}})
     assert run.train.duration == Duration.parse("12000 steps")
+
+
+def test_spike_detection_in_fine_tuning_is_on_if_its_settings_are_given():
+    given = {"model": "m", "data": {"train": "t.csv"}}
+    run = load_finetune_config("classification", ["train.spikes.sigma_factor=9"], given=given)
+    assert (run.train.spikes.policy, run.train.spikes.sigma_factor) == ("rollback", 9)

@@ -51,10 +51,10 @@ def test_best_model_of_all_evaluations_is_saved(tmp_path, metric_for_best_model,
     best_model = best_model_of(tmp_path / "best", values, metric_for_best_model=metric_for_best_model)
     for value in values:
         model = ForPretraining(CONFIG)
-        torch.nn.init.constant_(model.sop.bias, 0.0 if math.isnan(value) else value)
+        torch.nn.init.constant_(model.sentence_pair.bias, 0.0 if math.isnan(value) else value)
         assert best_model(model)[metric_for_best_model] is value
     assert saved_value(tmp_path / "best") == best
-    assert load_model(tmp_path / "best").sop.bias[0].item() == pytest.approx(best)
+    assert load_model(tmp_path / "best").sentence_pair.bias[0].item() == pytest.approx(best)
     assert (tmp_path / "best" / "note.txt").read_bytes() == b"beside it"
 
 
@@ -84,7 +84,8 @@ def test_best_model_is_exported_and_the_last_model_is_saved_too(corpus_directory
     exported, last = load_model(out / "model").state_dict(), load_model(out / "last").state_dict()
     assert not torch.equal(exported["mlm.bias"], last["mlm.bias"])
     assert not (out / "best").exists()
-    assert "| metric_for_best_model | mlm_loss |" in (out / "model" / "README.md").read_text()
+    card = (out / "model" / "README.md").read_text()
+    assert f"| the best by mlm_loss on the validation split, of {len(losses)} evaluations: these scores are" in card
 
 
 @pytest.mark.parametrize(

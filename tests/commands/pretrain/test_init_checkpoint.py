@@ -100,9 +100,10 @@ def test_init_checkpoint_without_heads_initializes_them_and_warns(model, tokeniz
     """The checkpoints on the hub have no SOP head."""
     caplog.set_level(logging.WARNING)
     started = load_init_checkpoint(str(model(ForMaskedLM)), config(), tokenizer, seed=3)
-    assert "has no encoder.pooler.weight, encoder.pooler.bias, sop.weight, sop.bias; init" in caplog.text
+    missing = "encoder.pooler.weight, encoder.pooler.bias, sentence_pair.weight, sentence_pair.bias"
+    assert f"has no {missing}; init" in caplog.text
     fresh = ForPretraining(config(), seed=3)
-    assert torch.equal(started.sop.weight, fresh.sop.weight)
+    assert torch.equal(started.sentence_pair.weight, fresh.sentence_pair.weight)
     assert not torch.equal(started.mlm.dense.weight, fresh.mlm.dense.weight)
 
 
@@ -138,6 +139,6 @@ def test_init_checkpoint_of_a_shallower_run_keeps_the_new_schedule(run, corpus_d
     )
     assert result.steps == 2
     card = (tmp_path / "deep" / "model" / "README.md").read_text()
-    assert f"| init_checkpoint | {run} |" in card
+    assert f"| initialization | weights of {run} |" in card
     found, origin = load_model(result.model).state_dict(), load_model(run / "model").state_dict()
     assert all((found[name] - origin[name]).abs().max() < 1e-4 for name in found)

@@ -24,6 +24,7 @@ from litebert.model.models import ForPretraining
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
 from support.pretrain_runs import SMALL, losses, plan
+from support.processes import PYTHONPATH
 from support.texts import write_documents
 
 
@@ -74,7 +75,7 @@ def test_killed_run_resumes_bit_by_bit(finished, corpus_directory, tmp_path):
     again = tmp_path / "again"
     command = [sys.executable, "-m", "litebert", "pretrain", "quickstart", *SMALL]
     command += ["--corpus", str(corpus_directory), "--out", str(again)]
-    environment = {"OMP_NUM_THREADS": "1", "PATH": ""}
+    environment = {"OMP_NUM_THREADS": "1", "PATH": "", "PYTHONPATH": PYTHONPATH}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     while process.poll() is None and not list(again.glob("checkpoints/step-*")):
         time.sleep(0.005)
@@ -94,6 +95,7 @@ def test_killed_run_resumes_bit_by_bit(finished, corpus_directory, tmp_path):
         ("sampling.max_length=1024", "max_position_embeddings"),
         ("model.preset=nonsense", "nonsense"),
         ("model=tiny", "must be a mapping"),
+        ("corpus=other", "give the directory as --corpus"),
         ("trian.seed=1", "did you mean 'train'"),
         ("train.learning_rate=fast", "learning_rate"),
         ("model.num_attention_heads=5", "num_attention_heads"),
@@ -213,7 +215,7 @@ def test_corpus_of_another_vocabulary_is_rejected_on_resume(corpus_directory, ti
 
 def test_curves_page_is_written_at_the_end(finished):
     out, _ = finished
-    assert "Masked tokens right" in (out / "curves.html").read_text()
+    assert "MLM accuracy" in (out / "curves.html").read_text()
 
 
 def test_nsp_is_trained_and_evaluated_under_its_own_name(corpus_directory, tmp_path):
@@ -226,3 +228,51 @@ def test_nsp_is_trained_and_evaluated_under_its_own_name(corpus_directory, tmp_p
     evaluated = {f"evaluation/{name}_accuracy" for name in ("nsp", "sop", "mlm_span_1")}
     assert {"train/nsp_loss", *evaluated} < names
     assert "train/sop_loss" not in names
+
+
+@pytest.mark.parametrize(
+    ("settings", "objectives", "initialization", "frozen"),
+    [
+        ((), "masked language modelling and sentence-order prediction", "random", "nothing"),
+        (("sampling.pairing=none",), "masked language modelling", "random", "nothing"),
+        (
+            ("sampling.pairing=nsp", "init=structured", "freeze_duplicate_token_heads=true"),
+            "masked language modelling and next-sentence prediction",
+            "structured",
+            "query and key of the duplicate-token heads",
+        ),
+    ],
+)
+def test_model_card_and_environment_say_what_was_trained(
+    corpus_directory, tmp_path, settings, objectives, initialization, frozen
+):
+    more = ("model.num_attention_heads=4", "card.license=mit", "card.language=[en]", "train.duration=1 step")
+    result = pretrain(plan(corpus_directory, *settings, *more), tmp_path / "run")
+    card = (result.model / "README.md").read_text()
+    environment = json.loads((tmp_path / "run" / "environment.json").read_text())
+    assert f"\nPretrained with {objectives}.\n" in card
+    assert "license: mit\n" in card
+    for name, value in (("initialization", initialization), ("frozen", frozen), ("exported model", "the last")):
+        assert f"| {name} | {value} |" in card
+        assert environment[name] == value
+    assert environment["objectives"] == objectives.replace(" and ", ", ")
+    assert "None" not in card
+    assert ("SOP" in card, "NSP" in card) == ("sentence-order" in objectives, "next-sentence" in objectives)
+
+
+def test_card_settings_of_a_finished_run_may_change(corpus_directory, tmp_path):
+    pretrain(plan(corpus_directory, "train.duration=2 steps"), tmp_path / "run")
+    result = pretrain(plan(corpus_directory, "train.duration=2 steps", "card.license=mit"), tmp_path / "run")
+    assert "license: mit\n" in (result.model / "README.md").read_text()
+
+
+def test_evaluate_every_may_change_unless_the_best_model_depends_on_it(corpus_directory, tmp_path):
+    for more, allowed in (((), True), (("metric_for_best_model=mlm_loss",), False)):
+        out = tmp_path / str(allowed)
+        pretrain(plan(corpus_directory, "train.duration=2 steps", *more), out)
+        changed = plan(corpus_directory, "train.duration=2 steps", "train.evaluate_every=1 steps", *more)
+        if allowed:
+            assert pretrain(changed, out).steps == 2
+            continue
+        with pytest.raises(ConfigError, match=r"train.allow_config_changes=\[train.evaluate_every\]"):
+            pretrain(changed, out)

@@ -7,6 +7,7 @@ from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.run_directory import RunDirectory
 from litebert.errors import ConfigError
+from litebert.model.encoder import Encoder
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining
 from litebert.training.distributed.context import DistributedContext
@@ -17,7 +18,7 @@ def first_weights(start: PretrainStart, directory) -> torch.Tensor:
     return start.model(RunDirectory(directory), DistributedContext.current("cpu")).encoder.embeddings.word.weight
 
 
-def test_initial_weights_are_those_of_the_seed(corpus_directory, tmp_path):
+def test_new_model_has_the_weights_of_the_seed(corpus_directory, tmp_path):
     run = plan(corpus_directory, "seed=3")
     expected = ForPretraining(run.model, seed=3).encoder.embeddings.word.weight
     assert torch.equal(first_weights(PretrainStart.of(run), tmp_path), expected)
@@ -49,7 +50,21 @@ def test_batches_are_divided_among_processes(corpus_directory):
     assert ranks[0].fingerprint == ranks[1].fingerprint
 
 
-STRUCTURED = "init=neighbours"
+@pytest.mark.parametrize("from_checkpoint", [False, True])
+def test_start_applies_the_compute_settings(corpus_directory, tmp_path, monkeypatch, from_checkpoint):
+    compiled = []
+    monkeypatch.setattr(Encoder, "compile_blocks", lambda self: compiled.append(self))
+    settings = ["compute.compile=true", "compute.activation_checkpoint_interval=3"]
+    if from_checkpoint:
+        save_model(ForPretraining(plan(corpus_directory).model, seed=9), tmp_path / "source")
+        settings.append(f"init_checkpoint={tmp_path / 'source'}")
+    start = PretrainStart.of(plan(corpus_directory, *settings))
+    model = start.model(RunDirectory(tmp_path), DistributedContext.current("cpu"))
+    assert model.encoder.activation_checkpoint_interval == 3
+    assert compiled == [model.encoder]
+
+
+STRUCTURED = "init=structured"
 
 
 def test_structured_init_changes_embeddings_query_and_key(corpus_directory, tmp_path):
@@ -117,5 +132,9 @@ def test_freezing_without_duplicate_token_heads_is_rejected(corpus_directory, se
 def test_duplicate_token_heads_of_an_init_checkpoint_can_be_frozen(corpus_directory, tmp_path):
     save_model(ForPretraining(plan(corpus_directory, *FROZEN).model, seed=9), tmp_path / "source")
     start = PretrainStart.of(plan(corpus_directory, *FROZEN[1:], f"init_checkpoint={tmp_path / 'source'}"))
-    attention = start.model(RunDirectory(tmp_path), DistributedContext.current("cpu")).encoder.attentions[0]
-    assert attention.num_frozen_heads == 2
+    model = start.model(RunDirectory(tmp_path), DistributedContext.current("cpu"))
+    ids = torch.arange(4)[None]
+    model(ids, ids >= 0, ids * 0, torch.tensor([1])).mlm_logits.sum().backward()
+    rows = model.encoder.attentions[0].query.weight.grad.abs().sum(dim=1)
+    assert rows[: len(rows) // 2].all()
+    assert not rows[len(rows) // 2 :].any()

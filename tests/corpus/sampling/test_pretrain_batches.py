@@ -208,7 +208,7 @@ def test_batch_to_device_moves_all_tensors(corpus, packed):
 def test_mask_unit_whole_word_google_uses_the_tokenizer_of_the_corpus(corpus_directory, tokenizer):
     real = Corpus.open(corpus_directory)
     original = vocabulary_for(real, SamplingSettings(mask_unit="whole_word_google"))
-    assert np.array_equal(original.word_starts, tokenizer.original_word_starts)
+    assert np.array_equal(original.word_starts, tokenizer.google_word_starts)
     assert vocabulary_for(real, SamplingSettings()) is real.vocabulary
 
 

@@ -1,4 +1,4 @@
-"""Weights that begin with neighbours: heads look where they should, words keep what their vectors say of each other."""
+"""Structured initialization: what heads attend to, inner products of token vectors, norms of the subspaces."""
 
 import pytest
 import torch
@@ -7,24 +7,24 @@ from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
-from litebert.model.initialization.structured_init import (
-    FASTEST,
+from litebert.model.initialization.embedding_subspaces import (
+    MAX_FREQUENCY,
+    MIN_FREQUENCY,
     POSITION_NORM_RATIO,
-    SEGMENT_SHARE,
-    SLOWEST,
-    Columns,
-    relative_position_heads,
+    SEGMENT_NORM_RATIO,
+    EmbeddingSubspaces,
     sinusoid_frequencies,
-    structured_init_,
 )
+from litebert.model.initialization.head_patterns import num_duplicate_token_heads, relative_position_heads
+from litebert.model.initialization.structured_init import structured_init_
 from litebert.model.models import ForPretraining
 
-WORDS = 50
+VOCAB = 50
 
 
 def config_of(**changed) -> ModelConfig:
     values = {
-        "vocab_size": WORDS,
+        "vocab_size": VOCAB,
         "embedding_size": 128,
         "hidden_size": 128,
         "num_hidden_layers": 2,
@@ -37,149 +37,152 @@ def config_of(**changed) -> ModelConfig:
 
 
 def vectors_of(width: int = 97) -> torch.Tensor:
-    return torch.randn(WORDS, width, generator=torch.Generator().manual_seed(0)) + 3
+    return torch.randn(VOCAB, width, generator=torch.Generator().manual_seed(0)) + 3
 
 
-def begun(config: ModelConfig | None = None, vectors: torch.Tensor | None = None, *, seed: int = 0) -> ForPretraining:
+def structured(
+    config: ModelConfig | None = None, vectors: torch.Tensor | None = None, *, seed: int = 0
+) -> ForPretraining:
     model = ForPretraining(config or config_of(), seed=0)
-    structured_init_(model, vectors_of() if vectors is None else vectors, torch.arange(float(WORDS)), seed=seed)
+    structured_init_(model, vectors_of() if vectors is None else vectors, torch.arange(float(VOCAB)), seed=seed)
     return model.eval()
 
 
 @torch.no_grad()
-def looks(model: ForPretraining, ids: torch.Tensor, segments: torch.Tensor, block: int = 0) -> torch.Tensor:
-    """How much of its attention each head of a block of the first layer gives each place."""
+def probabilities(model: ForPretraining, ids: torch.Tensor, segments: torch.Tensor, block: int = 0) -> torch.Tensor:
+    """Attention probabilities A S S of a block on the embeddings of one sequence."""
     encoder, mask = model.encoder, torch.ones_like(ids, dtype=torch.bool)
     x = encoder.projection(encoder.embeddings(ids, segments, torch.arange(ids.shape[1])[None]))
     return encoder.attentions[block].probabilities(x, mask)[0]
 
 
 @pytest.mark.parametrize(
-    ("heads", "beside"),
+    ("heads", "offsets"),
     [(1, [-1]), (2, [-1, 1]), (3, [-1, 1, -2]), (4, [-1, 1]), (5, [-1, 1, -2]), (12, [-1, 1, -2, 2, -3, 3])],
 )
-def test_heads_look_one_back_one_on_two_back_and_from_four_on_half_at_words(heads, beside):
-    assert relative_position_heads(heads) == beside
+def test_relative_position_heads_are_all_below_four_heads_else_half(heads, offsets):
+    assert relative_position_heads(heads) == offsets
+    assert num_duplicate_token_heads(heads) == heads - len(offsets)
 
 
-@pytest.mark.parametrize("hidden_size", [128, 256], ids=["as wide as the embeddings", "wider"])
+@pytest.mark.parametrize("hidden_size", [128, 256], ids=["no projection", "projection"])
 @pytest.mark.parametrize("sharing", ["all", "none"])
-def test_each_head_of_each_block_looks_mostly_at_the_place_of_its_offset(hidden_size, sharing):
-    """Among words that all differ, where one that looks at words would look elsewhere."""
+def test_relative_position_heads_attend_to_the_position_at_their_offset(hidden_size, sharing):
+    """All tokens differ, so a duplicate-token head would attend elsewhere."""
     config = config_of(hidden_size=hidden_size, sharing=sharing)
-    model, ids, places = begun(config), torch.arange(40)[None], torch.arange(2, 38)
+    model, ids, positions = structured(config), torch.arange(40)[None], torch.arange(2, 38)
     for block in range(len(model.encoder.attentions)):
-        looked = looks(model, ids, torch.zeros_like(ids), block)
+        found = probabilities(model, ids, torch.zeros_like(ids), block)
         for head, offset in enumerate(relative_position_heads(4)):
-            assert looked[head, places, places + offset].median() > 0.8
+            assert found[head, positions, positions + offset].median() > 0.8
 
 
-@pytest.mark.parametrize("hidden_size", [128, 256], ids=["as wide as the embeddings", "wider"])
-def test_other_heads_look_at_the_equal_word_of_the_other_segment(hidden_size):
-    """Not at themselves, nor at the equal word of their own segment."""
+@pytest.mark.parametrize("hidden_size", [128, 256], ids=["no projection", "projection"])
+def test_duplicate_token_heads_attend_to_the_equal_token_of_the_other_segment(hidden_size):
+    """Not to the query itself, nor to an equal token of its own segment."""
     first = torch.randperm(40, generator=torch.Generator().manual_seed(1))[:12]
     ids = torch.cat([first, first[:3], first.flip(0)])[None]
     segments = torch.tensor([[0] * 15 + [1] * 12])
-    looked = looks(begun(config_of(hidden_size=hidden_size)), ids, segments)
+    found = probabilities(structured(config_of(hidden_size=hidden_size)), ids, segments)
     for head in (2, 3):
-        found = ids[0, 15 + looked[head, :15, 15:].argmax(-1)]
-        assert (found == ids[0, :15]).float().mean() > 0.8
-        assert (looked[head, :15, 15:].sum(-1) > 0.8).float().mean() > 0.8
+        attended = ids[0, 15 + found[head, :15, 15:].argmax(-1)]
+        assert (attended == ids[0, :15]).float().mean() > 0.8
+        assert (found[head, :15, 15:].sum(-1) > 0.8).float().mean() > 0.8
 
 
-def test_fresh_weights_stay_below_what_is_added():
-    """Two blocks of their own differ, and what is not told anything is as it was."""
+def test_structured_init_keeps_a_part_of_the_random_weights():
+    """Two stored blocks differ, and the values are unchanged."""
     config = config_of(sharing="none")
-    found, fresh = begun(config).encoder, ForPretraining(config, seed=0).encoder
+    found, fresh = structured(config).encoder, ForPretraining(config, seed=0).encoder
     first, second = found.attentions
     assert not torch.equal(first.query.weight, second.query.weight)
     assert torch.equal(first.value.weight, fresh.attentions[0].value.weight)
 
 
 @given(width=st.integers(8, 200))
-def test_places_segment_and_words_share_the_columns(width):
-    columns = Columns.of(config_of(embedding_size=width))
-    assert columns.waves > 0
-    assert columns.words > width / 2
-    assert columns.segment + 1 + columns.words == width
+def test_embedding_subspaces_cover_all_columns(width):
+    subspaces = EmbeddingSubspaces.of(config_of(embedding_size=width))
+    assert subspaces.num_frequencies > 0
+    assert subspaces.num_token_columns > width / 2
+    assert subspaces.segment_column + 1 + subspaces.num_token_columns == width
 
 
 @pytest.mark.parametrize(("embedding_size", "heads"), [(8, 2), (9, 4), (16, 32)], ids=str)
 @pytest.mark.parametrize("hidden_size", [32, 128], ids=["32 wide", "128 wide"])
-def test_odd_and_small_sizes_give_finite_weights(embedding_size, heads, hidden_size):
-    """A head of one row has room for a segment or for nothing."""
+def test_structured_init_is_finite_at_odd_and_small_sizes(embedding_size, heads, hidden_size):
+    """A head of one row holds a segment or nothing."""
     config = config_of(embedding_size=embedding_size, num_attention_heads=heads, hidden_size=hidden_size)
-    for tensor in begun(config, vectors_of(5)).state_dict().values():
+    for tensor in structured(config, vectors_of(5)).state_dict().values():
         assert torch.isfinite(tensor).all()
 
 
-def test_a_hidden_size_below_the_embeddings_is_allowed():
-    assert torch.isfinite(begun(config_of(hidden_size=32)).encoder.projection.weight).all()
+def test_structured_init_allows_a_hidden_size_below_the_embedding_size():
+    assert torch.isfinite(structured(config_of(hidden_size=32)).encoder.projection.weight).all()
 
 
-def test_embeddings_too_narrow_to_divide_are_refused():
+def test_embedding_subspaces_refuse_a_small_embedding_size():
     with pytest.raises(ConfigError, match=r"model\.embedding_size: 7 columns .* at least 8, or init=random"):
-        Columns.of(config_of(embedding_size=7))
+        EmbeddingSubspaces.of(config_of(embedding_size=7))
 
 
-def test_waves_go_from_fast_to_slow_by_equal_factors():
+def test_sinusoid_frequencies_are_a_geometric_sequence():
     angles = sinusoid_frequencies(15)
-    assert angles[0] == pytest.approx(FASTEST)
-    assert angles[-1] == pytest.approx(SLOWEST)
+    assert angles[0] == pytest.approx(MAX_FREQUENCY)
+    assert angles[-1] == pytest.approx(MIN_FREQUENCY)
     torch.testing.assert_close(angles[1:] / angles[:-1], (angles[1] / angles[0]).expand(14))
-    assert sinusoid_frequencies(1).tolist() == pytest.approx([FASTEST])
+    assert sinusoid_frequencies(1).tolist() == pytest.approx([MAX_FREQUENCY])
 
 
-def test_places_and_segments_have_their_share_of_a_words_length_and_no_column_in_common():
-    embeddings = begun().encoder.embeddings
-    columns = Columns.of(config_of())
-    word = embeddings.word.weight.square().sum(1).mean()
-    assert (embeddings.position.weight.square().sum(1).mean() / word).item() == pytest.approx(
-        POSITION_NORM_RATIO, rel=0.02
+def test_structured_embeddings_have_their_norms_in_disjoint_columns():
+    embeddings = structured().encoder.embeddings
+    subspaces = EmbeddingSubspaces.of(config_of())
+    token, position, segment = (
+        table.weight.square().sum(1).mean() for table in (embeddings.word, embeddings.position, embeddings.token_type)
     )
-    assert (embeddings.token_type.weight.square().sum(1).mean() / word).item() == pytest.approx(SEGMENT_SHARE, rel=0.02)
+    assert (position / token).item() == pytest.approx(POSITION_NORM_RATIO, rel=0.02)
+    assert (segment / token).item() == pytest.approx(SEGMENT_NORM_RATIO, rel=0.02)
     used = [table.weight.abs().sum(0) > 0 for table in (embeddings.position, embeddings.token_type, embeddings.word)]
     assert torch.stack(used).sum(0).tolist() == [1] * 128
-    assert used[1].nonzero().tolist() == [[columns.segment]]
+    assert used[1].nonzero().tolist() == [[subspaces.segment_column]]
 
 
 @pytest.mark.parametrize("width", [8, 97])
-def test_words_keep_their_angles_their_common_part_taken_out(width):
+def test_token_embeddings_keep_the_inner_products_of_centred_vectors(width):
     vectors = vectors_of(width)
-    table = begun(vectors=vectors).encoder.embeddings.word.weight.detach()
+    table = structured(vectors=vectors).encoder.embeddings.word.weight.detach()
     centred = vectors - vectors.mean(0)
     factor = (table @ table.T).trace() / (centred @ centred.T).trace()
     torch.testing.assert_close(table @ table.T, factor * centred @ centred.T, rtol=1e-4, atol=1e-5)
     assert table[:, -97:].square().mean().sqrt().item() == pytest.approx(0.05, rel=0.02)
 
 
-def test_vectors_of_more_columns_than_there_is_room_for_lose_the_last():
+def test_token_embeddings_ignore_superfluous_columns_of_the_vectors():
     vectors = vectors_of(128)
-    first, second = (begun(vectors=taken).encoder.embeddings.word.weight for taken in (vectors, vectors[:, :97]))
+    first, second = (structured(vectors=taken).encoder.embeddings.word.weight for taken in (vectors, vectors[:, :97]))
     assert torch.equal(first, second)
 
 
-def test_tokens_without_a_vector_keep_their_fresh_weights():
+def test_token_embeddings_without_a_vector_stay_random():
     vectors = vectors_of(8)
     vectors[:5] = 0
     fresh = ForPretraining(config_of(), seed=0).encoder.embeddings.word.weight
-    table = begun(vectors=vectors).encoder.embeddings.word.weight
+    table = structured(vectors=vectors).encoder.embeddings.word.weight
     assert torch.equal(table[:5, -97:], fresh[:5, -97:])
     assert not torch.equal(table[5:, -97:], fresh[5:, -97:])
 
 
-def test_without_any_vector_words_stay_fresh():
+def test_token_embeddings_stay_random_without_any_vector():
     fresh = ForPretraining(config_of(), seed=0)
-    found = begun(vectors=torch.zeros(WORDS, 0))
+    found = structured(vectors=torch.zeros(VOCAB, 0))
     assert torch.equal(found.encoder.embeddings.word.weight[:, -97:], fresh.encoder.embeddings.word.weight[:, -97:])
 
 
-def test_the_output_begins_with_how_often_tokens_occur():
-    bias = begun().mlm.bias.detach()
-    torch.testing.assert_close(bias.exp(), (torch.arange(float(WORDS)) + 1) / 1275)
+def test_mlm_bias_is_the_log_of_the_unigram_distribution():
+    bias = structured().mlm.bias.detach()
+    torch.testing.assert_close(bias.exp(), (torch.arange(float(VOCAB)) + 1) / 1275)
 
 
-def test_the_turn_is_the_seeds():
-    tables = [begun(seed=seed).encoder.embeddings.word.weight for seed in (1, 1, 2)]
+def test_token_embeddings_are_rotated_by_the_seed():
+    tables = [structured(seed=seed).encoder.embeddings.word.weight for seed in (1, 1, 2)]
     assert torch.equal(tables[0], tables[1])
     assert not torch.equal(tables[0], tables[2])

@@ -24,13 +24,13 @@ def assert_same(found, expected) -> None:
 
 
 @pytest.mark.parametrize("config", [TINY, EQUAL, EQUAL.replace(embedding_projection="always")], ids=str)
-def test_names_there_and_back_are_the_same_tensors(config):
+def test_hf_weights_round_trip_is_lossless(config):
     renamed = from_transformers(to_transformers(weights(config), config), config, where="m")
     assert_same(renamed.tensors, weights(config))
     assert renamed.config == config
 
 
-def test_equal_sizes_get_an_identity_which_is_taken_out_again():
+def test_hf_weights_add_and_remove_an_identity_projection():
     theirs = to_transformers(weights(EQUAL), EQUAL)
     assert torch.equal(theirs["albert.encoder.embedding_hidden_mapping_in.weight"], torch.eye(8))
     renamed = from_transformers(theirs, EQUAL, where="m")
@@ -38,7 +38,7 @@ def test_equal_sizes_get_an_identity_which_is_taken_out_again():
 
 
 @pytest.mark.parametrize("part", ["weight", "bias"])
-def test_a_projection_at_equal_sizes_that_does_something_is_kept(part):
+def test_hf_weights_keep_a_projection_that_is_not_the_identity(part):
     theirs = to_transformers(weights(EQUAL), EQUAL)
     theirs[f"albert.encoder.embedding_hidden_mapping_in.{part}"] += 0.5
     renamed = from_transformers(theirs, EQUAL, where="m")
@@ -46,19 +46,19 @@ def test_a_projection_at_equal_sizes_that_does_something_is_kept(part):
     assert "encoder.projection.weight" in renamed.tensors
 
 
-def test_a_checkpoint_without_projection_at_equal_sizes_is_taken_as_it_is():
+def test_hf_weights_without_projection_at_equal_sizes_are_accepted():
     theirs = to_transformers(weights(EQUAL), EQUAL)
     kept = {name: tensor for name, tensor in theirs.items() if "embedding_hidden_mapping_in" not in name}
     assert_same(from_transformers(kept, EQUAL, where="m").tensors, weights(EQUAL))
 
 
-def test_a_bare_encoder_is_recognised():
+def test_hf_weights_of_a_bare_encoder_are_recognised():
     theirs = to_transformers(weights(model="SentenceEmbedder"), TINY)
     bare = {name.removeprefix("albert."): tensor for name, tensor in theirs.items()}
     assert_same(from_transformers(bare, TINY, where="m").tensors, weights(model="SentenceEmbedder"))
 
 
-def test_the_old_names_of_layer_norms_are_known():
+def test_hf_weights_accept_gamma_and_beta():
     theirs = to_transformers(weights(), TINY)
     old = {
         name.replace("Norm.weight", "Norm.gamma").replace("Norm.bias", "Norm.beta"): tensor
@@ -68,32 +68,32 @@ def test_the_old_names_of_layer_norms_are_known():
     assert_same(from_transformers(old, TINY, where="m").tensors, weights())
 
 
-def test_buffers_and_foreign_heads_are_dropped_by_name():
+def test_hf_weights_drop_buffers_and_other_heads_by_name():
     theirs = {**to_transformers(weights(), TINY), "albert.embeddings.position_ids": torch.arange(5), "x": torch.ones(1)}
     dropped = from_transformers(theirs, TINY, where="m").dropped
     assert {name for name, _ in dropped} == {"albert.embeddings.position_ids", "x"}
 
 
-def test_a_copy_of_the_embeddings_is_dropped_and_a_lone_one_taken():
+def test_hf_weights_untie_the_decoder_from_the_embeddings():
     theirs = to_transformers(weights(), TINY)
     copied = {**theirs, DECODER: theirs[WORDS].clone()}
-    assert from_transformers(copied, TINY, where="m").dropped == ((DECODER, f"the same as {WORDS}"),)
+    assert from_transformers(copied, TINY, where="m").dropped == ((DECODER, f"equal to {WORDS}"),)
     lone = {name: tensor for name, tensor in copied.items() if name != WORDS}
     assert_same(from_transformers(lone, TINY, where="m").tensors, weights())
 
 
-def test_a_decoder_of_its_own_is_another_model():
+def test_hf_weights_refuse_a_decoder_that_differs_from_the_embeddings():
     theirs = to_transformers(weights(), TINY)
     with pytest.raises(CheckpointError, match=r"^m: predictions\.decoder\.weight differs"):
         from_transformers({**theirs, DECODER: theirs[WORDS] + 1}, TINY, where="m")
 
 
-def test_the_bias_that_transformers_computes_with_is_taken():
+def test_hf_weights_take_the_decoder_bias():
     theirs = to_transformers(weights(), TINY)
     renamed = from_transformers({**theirs, "predictions.decoder.bias": torch.full((10,), 7.0)}, TINY, where="m")
     assert renamed.tensors["mlm.bias"].tolist() == [7.0] * 10
 
 
-def test_a_head_without_a_name_there_is_refused():
+def test_hf_weights_refuse_heads_that_transformers_lacks():
     with pytest.raises(CheckpointError, match="has no name in transformers"):
         to_transformers(weights(model="ForQuestionAnsweringWithNoAnswer"), TINY)

@@ -34,7 +34,7 @@ def cached(tmp_path) -> tuple[HubOptions, Path]:
 
 
 @pytest.mark.parametrize("revision", [None, "main", COMMIT])
-def test_a_model_that_was_fetched_loads_without_a_network(cached, revision):
+def test_hub_cache_is_used_without_network(cached, revision):
     options, _ = cached
     model = load_model(NAME, hub=options.replace(revision=revision))
     assert torch.equal(
@@ -42,7 +42,7 @@ def test_a_model_that_was_fetched_loads_without_a_network(cached, revision):
     )
 
 
-def test_damage_to_what_was_fetched_is_noticed(cached):
+def test_hub_download_is_verified(cached):
     options, place = cached
     content = bytearray((place / "model.safetensors").read_bytes())
     content[-1] ^= 1
@@ -52,19 +52,19 @@ def test_damage_to_what_was_fetched_is_noticed(cached):
 
 
 @pytest.mark.parametrize("changes", [{"revision": "v9"}, {"cache": Path("/none")}])
-def test_what_was_never_fetched_is_said_to_be_so(cached, changes):
+def test_hub_model_that_is_not_cached_is_named(cached, changes):
     options, _ = cached
-    with pytest.raises(CheckpointError, match=f"^{NAME}: no such directory, and the model was never fetched here"):
+    with pytest.raises(CheckpointError, match=f"^{NAME}: no such directory, and not in the cache of the hub"):
         fetch(NAME, HubOptions(**{**options.model_dump(), **changes}))
 
 
-def test_a_name_that_cannot_be_is_refused(cached):
+def test_hub_refuses_invalid_names(cached):
     options, _ = cached
-    with pytest.raises(CheckpointError, match=r"^out/of/place: no such directory, and no name on the hub"):
+    with pytest.raises(CheckpointError, match=r"^out/of/place: no such directory, and not a valid name on the hub"):
         fetch("out/of/place", options)
 
 
-def test_a_refusal_of_the_hub_is_one_sentence(monkeypatch):
+def test_hub_errors_are_one_sentence(monkeypatch):
     def refuse(*_args, **_options):
         raise OfflineModeIsEnabled("503: closed today.\nmore\nlines")
 
@@ -81,7 +81,7 @@ def test_a_refusal_of_the_hub_is_one_sentence(monkeypatch):
         (("config.json", "model.safetensors", "SHA256SUMS"), [["config.json", "model.safetensors"]]),
     ],
 )
-def test_only_what_is_needed_is_fetched(tmp_path, monkeypatch, files, asked):
+def test_hub_downloads_only_needed_files(tmp_path, monkeypatch, files, asked):
     """Old pickles only where there is nothing else; with a manifest, everything it lists."""
     for name in files:
         (tmp_path / name).write_text("x")

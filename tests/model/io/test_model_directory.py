@@ -24,8 +24,8 @@ def labels_of(model: str) -> tuple[str, ...]:
 
 
 def fresh_model(model: str = "ForMaskedLM", *, seed: int = 1, **changes) -> torch.nn.Module:
-    description = ModelSpec(model=model, config=TINY.replace(**changes), labels=labels_of(model))
-    return build(description, seed=seed)
+    spec = ModelSpec(model=model, config=TINY.replace(**changes), labels=labels_of(model))
+    return build(spec, seed=seed)
 
 
 def saved(directory: Path, model: str = "ForMaskedLM", **changes) -> torch.nn.Module:
@@ -43,7 +43,7 @@ def assert_same(one: torch.nn.Module, other: torch.nn.Module, *, within: str = "
 
 @pytest.mark.parametrize("sharing", get_args(Sharing))
 @pytest.mark.parametrize("model", MODELS)
-def test_every_model_of_every_sharing_is_loaded_as_it_was_saved(tmp_path, model, sharing):
+def test_model_directory_is_loaded_as_it_was_saved(tmp_path, model, sharing):
     weights = saved(tmp_path / "m", model, sharing=sharing)
     back = load_model(tmp_path / "m")
     assert type(back) is type(weights)
@@ -57,24 +57,24 @@ def test_every_model_of_every_sharing_is_loaded_as_it_was_saved(tmp_path, model,
     assert ((tmp_path / "m" / OWN).exists(), (tmp_path / "m" / SAFETENSORS).exists()) == (own, not own)
 
 
-def test_the_way_an_embedder_pools_is_kept(tmp_path):
+def test_model_directory_keeps_the_pooling(tmp_path):
     save_model(MODELS["SentenceEmbedder"](TINY, pooling="cls"), tmp_path / "m")
     assert load_model(tmp_path / "m").pooling == "cls"
 
 
-def test_weights_of_half_precision_are_loaded_in_full(tmp_path):
+def test_model_directory_in_half_precision_is_loaded_in_float32(tmp_path):
     save_model(fresh_model().half(), tmp_path / "m")
     assert {tensor.dtype for tensor in load_model(tmp_path / "m").parameters()} == {torch.float32}
 
 
-def test_classes_without_names_are_numbered(tmp_path):
+def test_model_spec_numbers_classes_without_names(tmp_path):
     save_model(fresh_model("ForSequenceClassification"), tmp_path / "m", problem_type="regression")
-    description = read_model_spec(tmp_path / "m")
-    assert description.labels == ("LABEL_0", "LABEL_1", "LABEL_2")
-    assert description.problem_type == "regression"
+    spec = read_model_spec(tmp_path / "m")
+    assert spec.labels == ("LABEL_0", "LABEL_1", "LABEL_2")
+    assert spec.problem_type == "regression"
 
 
-def test_extra_files_lie_beside_the_model_and_under_its_manifest(tmp_path):
+def test_extra_files_are_saved_and_in_the_manifest(tmp_path):
     save_model(fresh_model(), tmp_path / "m", extra_files={"spiece.model": b"pieces", "results/glue.json": b"{}"})
     assert (tmp_path / "m" / "results" / "glue.json").read_bytes() == b"{}"
     (tmp_path / "m" / "spiece.model").write_bytes(b"other")
@@ -83,19 +83,19 @@ def test_extra_files_lie_beside_the_model_and_under_its_manifest(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["config.json", "SHA256SUMS", "../x", "/tmp/x"])
-def test_extra_files_cannot_replace_or_escape(tmp_path, name):
-    with pytest.raises(ConfigError, match="is taken or lies outside"):
+def test_extra_files_cannot_replace_files_or_leave_the_directory(tmp_path, name):
+    with pytest.raises(ConfigError, match="exists or lies outside"):
         save_model(fresh_model(), tmp_path / "m", extra_files={name: b""})
     assert not (tmp_path / "m").exists()
 
 
-def test_saving_again_replaces_the_model(tmp_path):
+def test_save_model_replaces_an_existing_model(tmp_path):
     saved(tmp_path / "m")
     weights = saved(tmp_path / "m", seed=9)
     assert_same(weights, load_model(tmp_path / "m"))
 
 
-def test_saving_never_replaces_anything_but_a_model(tmp_path):
+def test_save_model_refuses_to_delete_other_files(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(CheckpointError, match="holds other files"):
         saved(tmp_path)
@@ -104,17 +104,17 @@ def test_saving_never_replaces_anything_but_a_model(tmp_path):
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 
 
-def test_only_our_models_are_saved(tmp_path):
+def test_save_model_refuses_other_modules(tmp_path):
     with pytest.raises(ConfigError, match="Linear cannot be saved"):
         save_model(torch.nn.Linear(2, 2), tmp_path / "m")
 
 
-def test_every_class_needs_its_name(tmp_path):
+def test_save_model_needs_one_label_per_class(tmp_path):
     with pytest.raises(ConfigError, match="2 names for a ForSequenceClassification with 3 classes"):
         save_model(fresh_model("ForSequenceClassification"), tmp_path / "m", labels=("a", "b"))
 
 
-def test_an_encoder_moves_into_another_model_with_a_fresh_head(tmp_path):
+def test_load_model_as_another_model_initializes_its_head(tmp_path):
     pretrained = saved(tmp_path / "m", "ForPretraining")
     model = load_model(
         tmp_path / "m",
@@ -131,7 +131,7 @@ def test_an_encoder_moves_into_another_model_with_a_fresh_head(tmp_path):
     assert torch.equal(model.classifier.weight, other_seed.classifier.weight)
 
 
-def test_a_fresh_head_takes_nothing_from_the_source(tmp_path):
+def test_load_model_fresh_head_ignores_the_saved_one(tmp_path):
     """A classifier of another task may have the same shape."""
     old = saved(tmp_path / "m", "ForSequenceClassification")
     new = load_model(tmp_path / "m", labels=("x", "y", "z"), fresh=("classifier",), seed=7)
@@ -139,7 +139,7 @@ def test_a_fresh_head_takes_nothing_from_the_source(tmp_path):
     assert_same(old.encoder, new.encoder)
 
 
-def test_a_change_of_depth_carries_every_block_over(tmp_path):
+def test_load_model_remaps_blocks_to_another_depth(tmp_path):
     saved(tmp_path / "m", num_hidden_groups=2)
     deeper = load_model(tmp_path / "m", changes={"num_hidden_layers": 4, "num_hidden_groups": 4})
     shallow = load_model(tmp_path / "m")
@@ -147,7 +147,7 @@ def test_a_change_of_depth_carries_every_block_over(tmp_path):
         assert_same(deeper.encoder.attentions[block], shallow.encoder.attentions[origin])
 
 
-def test_training_a_loaded_model_leaves_its_file_alone(tmp_path):
+def test_load_model_does_not_share_memory_with_its_file(tmp_path):
     weights = saved(tmp_path / "m")
     with torch.no_grad():
         for parameter in load_model(tmp_path / "m").parameters():
@@ -155,31 +155,31 @@ def test_training_a_loaded_model_leaves_its_file_alone(tmp_path):
     assert_same(weights, load_model(tmp_path / "m"))
 
 
-def test_nothing_is_left_at_random_silently(tmp_path):
+def test_load_model_never_leaves_weights_random_silently(tmp_path):
     saved(tmp_path / "m", "ForMaskedLM")
     with pytest.raises(CheckpointError, match=r"as ForPretraining: lacks 4 of 32 tensors, such as 'encoder\.pooler"):
         load_model(tmp_path / "m", as_model="ForPretraining")
 
 
-def test_a_fresh_module_must_exist(tmp_path):
+def test_load_model_refuses_unknown_fresh_modules(tmp_path):
     saved(tmp_path / "m")
     with pytest.raises(ConfigError, match="ForMaskedLM has no 'classifer'"):
         load_model(tmp_path / "m", fresh=("classifer",))
 
 
-def test_another_classifier_needs_its_labels(tmp_path):
+def test_load_model_as_a_classifier_needs_labels(tmp_path):
     saved(tmp_path / "m", "ForSequenceClassification")
     with pytest.raises(ConfigError, match="needs at least one label"):
         load_model(tmp_path / "m", as_model="ForTokenClassification", fresh=("classifier",))
 
 
-def test_a_head_of_another_shape_is_refused(tmp_path):
+def test_load_model_refuses_a_head_of_another_shape(tmp_path):
     saved(tmp_path / "m", "ForSequenceClassification")
     with pytest.raises(CheckpointError, match=r"classifier.weight has shape \(3, 8\), the config says \(2, 8\)"):
         load_model(tmp_path / "m", labels=("a", "b"))
 
 
-def test_a_lost_tensor_is_named(tmp_path):
+def test_load_model_names_a_missing_tensor(tmp_path):
     saved(tmp_path / "m")
     (tmp_path / "m" / "SHA256SUMS").unlink()
     tensors = read_safetensors(tmp_path / "m" / SAFETENSORS)
@@ -189,7 +189,7 @@ def test_a_lost_tensor_is_named(tmp_path):
         load_model(tmp_path / "m")
 
 
-def test_a_directory_from_elsewhere_loads_with_a_note(tmp_path, caplog):
+def test_load_model_without_a_manifest_logs_it(tmp_path, caplog):
     weights = saved(tmp_path / "m", "ForPretraining")
     (tmp_path / "m" / "SHA256SUMS").unlink()
     tensors = read_safetensors(tmp_path / "m" / SAFETENSORS)
@@ -197,10 +197,10 @@ def test_a_directory_from_elsewhere_loads_with_a_note(tmp_path, caplog):
     with caplog.at_level(logging.INFO):
         assert_same(weights, load_model(tmp_path / "m"))
     assert "has no SHA256SUMS" in caplog.text
-    assert "tensor extra left out" in caplog.text
+    assert "tensor extra dropped" in caplog.text
 
 
-def test_places_without_a_model_are_named(tmp_path):
+def test_load_model_names_paths_without_a_model(tmp_path):
     with pytest.raises(CheckpointError, match=r"config\.json: missing"):
         load_model(tmp_path)
     with pytest.raises(CheckpointError, match="no such directory"):
@@ -210,7 +210,7 @@ def test_places_without_a_model_are_named(tmp_path):
         load_model(tmp_path / "file")
 
 
-def test_two_hundred_injuries_to_a_model_directory_are_all_noticed(tmp_path):
+def test_model_directory_detects_200_random_corruptions(tmp_path):
     rng = random.Random(0)
     save_model(fresh_model(), tmp_path / "whole", extra_files={"spiece.model": b"pieces", "README.md": b"card"})
     names = sorted(path.name for path in (tmp_path / "whole").iterdir())
@@ -237,7 +237,7 @@ def injure(path: Path, rng: random.Random) -> None:
         path.unlink()
 
 
-def test_a_config_edited_by_hand_says_so(tmp_path):
+def test_model_directory_detects_an_edited_config(tmp_path):
     saved(tmp_path / "m")
     path = tmp_path / "m" / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"hidden_dropout_prob": 0.5}))

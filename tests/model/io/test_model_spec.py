@@ -10,7 +10,7 @@ from litebert.model.config import Activation, ModelConfig, Sharing
 from litebert.model.io.model_spec import (
     CONFIG,
     LABELLED,
-    OWN_MODEL_TYPE,
+    LITEBERT_MODEL_TYPE,
     ModelName,
     ModelSpec,
     from_json,
@@ -67,7 +67,7 @@ def descriptions(draw) -> ModelSpec:
 
 
 @given(configs())
-def test_a_config_comes_back_from_transformers(config):
+def test_model_config_round_trip_through_transformers(config):
     if transformers_incompatibility(ModelSpec(model="ForMaskedLM", config=config)) is None:
         assert from_transformers(to_transformers(config), where="config") == config
     else:
@@ -76,11 +76,11 @@ def test_a_config_comes_back_from_transformers(config):
 
 
 @given(descriptions())
-def test_a_description_comes_back_from_its_file(description):
-    assert from_json(to_json(description), where="config.json") == description
+def test_model_spec_round_trip_through_json(spec):
+    assert from_json(to_json(spec), where="config.json") == spec
 
 
-def test_it_is_read_from_the_file_or_the_directory_that_has_it(tmp_path):
+def test_model_spec_is_read_from_a_file_or_directory(tmp_path):
     (tmp_path / CONFIG).write_text(json.dumps(THEIRS))
     assert read_model_spec(tmp_path) == read_model_spec(tmp_path / CONFIG) == from_json(THEIRS, where="c")
 
@@ -95,7 +95,7 @@ def test_it_is_read_from_the_file_or_the_directory_that_has_it(tmp_path):
         ("{}", ConfigError, "model_type is None"),
     ],
 )
-def test_a_file_that_describes_no_model_is_refused(tmp_path, content, error, complaint):
+def test_model_spec_refuses_other_files(tmp_path, content, error, complaint):
     if content is not None:
         (tmp_path / CONFIG).write_text(content, errors="surrogateescape")
     with pytest.raises(error, match=rf"config\.json: {complaint}"):
@@ -103,14 +103,14 @@ def test_a_file_that_describes_no_model_is_refused(tmp_path, content, error, com
 
 
 @pytest.mark.parametrize("model", get_args(ModelName))
-def test_what_transformers_runs_is_described_in_its_words(model):
+def test_model_spec_has_the_keys_of_transformers_if_it_can_run_the_model(model):
     labels = ("a", "b") if model in LABELLED else ()
     values = to_json(ModelSpec(model=model, config=TINY, labels=labels))
-    assert values["model_type"] == (OWN_MODEL_TYPE if model == "ForQuestionAnsweringWithNoAnswer" else "albert")
+    assert values["model_type"] == (LITEBERT_MODEL_TYPE if model == "ForQuestionAnsweringWithNoAnswer" else "albert")
     assert ("litebert" in values) == (model == "ForQuestionAnsweringWithNoAnswer")
 
 
-def test_foreign_configs_are_read_as_transformers_reads_them():
+def test_model_spec_reads_configs_as_transformers_does():
     config = from_json(
         {
             "model_type": "albert",
@@ -135,7 +135,7 @@ def test_foreign_configs_are_read_as_transformers_reads_them():
     assert config.embedding_projection == "always"
 
 
-def test_a_description_without_architectures_is_a_bare_encoder():
+def test_model_spec_without_architectures_is_a_bare_encoder():
     assert from_json({**THEIRS, "architectures": None}, where="c").model == "SentenceEmbedder"
 
 
@@ -147,7 +147,7 @@ def test_a_description_without_architectures_is_a_bare_encoder():
         ({"id2label": {"1": "good", "0": "bad"}}, ("bad", "good")),
     ],
 )
-def test_labels_are_read_in_the_order_of_the_logits(changes, labels):
+def test_model_spec_labels_are_in_the_order_of_the_logits(changes, labels):
     values = {**THEIRS, "architectures": ["AlbertForSequenceClassification"], **changes}
     assert from_json(values, where="c").labels == labels
 
@@ -175,20 +175,20 @@ def test_labels_are_read_in_the_order_of_the_logits(changes, labels):
         ({"num_hidden_layers": 18, "num_hidden_groups": 14}, "transformers does not run"),
     ],
 )
-def test_configs_of_no_supported_model_are_refused(changes, complaint):
+def test_model_spec_of_an_unsupported_model_is_refused(changes, complaint):
     values = {**THEIRS, "architectures": ["AlbertForSequenceClassification"], **changes}
     with pytest.raises(ConfigError, match=complaint) as refused:
         from_json(values, where="config.json")
     assert str(refused.value).startswith("config.json: ")
 
 
-def test_a_misspelt_key_is_recognised():
+def test_model_spec_recognises_misspelt_keys():
     values = {name: value for name, value in THEIRS.items() if name != "inner_group_num"}
     with pytest.raises(ConfigError, match="unknown key 'inner_groups_num'; did you mean 'inner_group_num'"):
         from_json({**values, "inner_groups_num": 1}, where="c")
 
 
-def test_our_own_form_knows_every_key():
+def test_model_spec_of_litebert_refuses_unknown_keys():
     own = to_json(ModelSpec(model="ForQuestionAnsweringWithNoAnswer", config=TINY))
     own["litebert"]["mood"] = "good"
     with pytest.raises(ConfigError, match="unknown setting 'mood'"):
@@ -199,6 +199,6 @@ def test_our_own_form_knows_every_key():
     ("model", "labels", "complaint"),
     [("ForMaskedLM", ("a",), "has no labels"), ("ForTokenClassification", (), "needs at least one label")],
 )
-def test_labels_belong_to_classifiers(model, labels, complaint):
+def test_model_spec_labels_require_a_classifier(model, labels, complaint):
     with pytest.raises(ValueError, match=complaint):
         ModelSpec(model=model, config=TINY, labels=labels)

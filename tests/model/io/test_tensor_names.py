@@ -13,21 +13,21 @@ TINY = ModelConfig(hidden_size=8, num_hidden_layers=4, num_attention_heads=2, in
 
 @pytest.mark.parametrize("sharing", ["all", "attention", "feed_forward", "none"])
 @pytest.mark.parametrize("model", MODELS)
-def test_every_tensor_of_every_model_has_a_row(model, sharing):
+def test_tensor_names_cover_every_tensor_of_every_model(model, sharing):
     labels = ("a", "b") if model in ("ForSequenceClassification", "ForTokenClassification") else ()
     config = TINY.replace(sharing=sharing, inner_group_num=2, vocab_size=10)
     stored = build(ModelSpec(model=model, config=config, labels=labels), device="meta").state_dict()
-    rows = {row.ours: row for row in tensor_names(config)}
+    rows = {row.litebert: row for row in tensor_names(config)}
     assert set(stored) <= set(rows)
     assert all(rows[name].transformers is not None for name in stored) == (model in HF_CLASSES)
     assert all(rows[name].tensorflow is not None for name in stored)
 
 
 @given(st.integers(1, 12), st.integers(1, 3), st.data())
-def test_no_two_tensors_share_a_name(layers, inner, data):
+def test_tensor_names_are_unique(layers, inner, data):
     groups = data.draw(st.integers(1, layers))
     rows = tensor_names(TINY.replace(num_hidden_layers=layers, num_hidden_groups=groups, inner_group_num=inner))
-    for names in ([row.ours for row in rows], [row.transformers for row in rows], [row.tensorflow for row in rows]):
+    for names in ([row.litebert for row in rows], [row.transformers for row in rows], [row.tensorflow for row in rows]):
         known = [name for name in names if name is not None]
         assert len(known) == len(set(known))
 
@@ -47,23 +47,23 @@ def test_no_two_tensors_share_a_name(layers, inner, data):
             "bert/encoder/transformer/group_1/inner_group_0/ffn_1/intermediate/output/dense/bias",
         ),
         TensorNames("mlm.bias", "predictions.bias", "cls/predictions/output_bias"),
-        TensorNames("sop.weight", "sop_classifier.classifier.weight", "cls/seq_relationship/output_weights"),
+        TensorNames("sentence_pair.weight", "sop_classifier.classifier.weight", "cls/seq_relationship/output_weights"),
         TensorNames("classifier.weight", "classifier.weight", "output_weights"),
         TensorNames("spans.bias", "qa_outputs.bias", "cls/squad/output_bias"),
         TensorNames("answer.weight", None, "answer_class/dense_1/kernel", transposed=True),
     ],
-    ids=lambda row: row.ours,
+    ids=lambda row: row.litebert,
 )
-def test_names_are_those_of_the_references(row):
+def test_tensor_names_equal_the_references(row):
     assert row in tensor_names(TINY.replace(num_hidden_groups=2, inner_group_num=2))
-    assert row.in_format("litebert") == row.ours
+    assert row.in_format("litebert") == row.litebert
     assert row.in_format("transformers") == row.transformers
     assert row.in_format("tensorflow") == row.tensorflow
 
 
 @pytest.mark.parametrize("name", ["transformers", "tensorflow"])
 @given(data=st.data())
-def test_groups_in_another_code_run_the_same_schedule(name, data):
+def test_groups_in_gives_the_same_schedule(name, data):
     layers = data.draw(st.integers(1, 48))
     sharing = data.draw(st.sampled_from(["all", "none"]))
     groups = data.draw(st.integers(1, layers)) if sharing == "all" else data.draw(st.sampled_from([1, layers]))
@@ -78,12 +78,12 @@ def test_groups_in_another_code_run_the_same_schedule(name, data):
 @pytest.mark.parametrize(
     ("name", "layers", "groups"), [("tensorflow", 22, 22), ("tensorflow", 44, 22), ("transformers", 18, 14)]
 )
-def test_depths_at_which_the_others_round_wrongly_are_known(name, layers, groups):
+def test_groups_in_is_none_where_floats_round_wrongly(name, layers, groups):
     assert groups_in(TINY.replace(num_hidden_layers=layers, num_hidden_groups=groups), name) is None
 
 
 @pytest.mark.parametrize("sharing", ["attention", "feed_forward"])
-def test_sharing_one_kind_of_block_only_exists_here(sharing):
+def test_groups_in_is_none_for_partial_sharing(sharing):
     for name in ("transformers", "tensorflow"):
         assert groups_in(TINY.replace(sharing=sharing), name) is None
         assert groups_in(TINY.replace(sharing=sharing, num_hidden_groups=4), name) == 4

@@ -33,7 +33,7 @@ def packed_attention(query, key, value, mask):
 
 @settings(deadline=None)
 @given(masks)
-def test_probabilities_sum_to_one_over_the_real_keys(mask):
+def test_attention_probabilities_sum_to_one_over_the_real_keys(mask):
     query, key, _ = random_heads(mask)
     probabilities = attention_probabilities(query, key, mask[:, None])
     expected = mask.any(1).to(probabilities.dtype)[:, None, None].expand(-1, HEADS, mask.shape[1])
@@ -43,7 +43,7 @@ def test_probabilities_sum_to_one_over_the_real_keys(mask):
 
 @settings(deadline=None)
 @given(masks)
-def test_every_kernel_equals_the_reference_on_any_mask(mask):
+def test_attention_kernels_equal_the_reference_on_any_mask(mask):
     heads = random_heads(mask)
     expected = attend_reference(*heads, mask[:, None], 0.0)
     real = mask[..., None, None]
@@ -53,7 +53,7 @@ def test_every_kernel_equals_the_reference_on_any_mask(mask):
 
 @settings(deadline=None)
 @given(masks)
-def test_every_kernel_has_the_gradients_of_the_reference(mask):
+def test_attention_kernels_have_the_gradients_of_the_reference(mask):
     def gradients(kernel):
         heads = random_heads(mask)
         (kernel(*heads) * mask[..., None, None]).square().sum().backward()
@@ -68,7 +68,7 @@ def test_every_kernel_has_the_gradients_of_the_reference(mask):
 
 
 @pytest.mark.parametrize("kernel", [attend_reference, attend_sdpa])
-def test_dropout_drops_probabilities_and_scales_the_others(kernel):
+def test_attention_dropout_drops_and_rescales_probabilities(kernel):
     mask = padded_mask([8] * 64)
     torch.manual_seed(0)
     heads = random_heads(mask)
@@ -78,7 +78,7 @@ def test_dropout_drops_probabilities_and_scales_the_others(kernel):
     assert contexts.mean().item() == pytest.approx(1, abs=0.05)
 
 
-def test_dropout_reaches_packed_sequences():
+def test_attention_dropout_applies_to_unpadded_sequences():
     mask = padded_mask([8, 5])
     query, key, value = random_heads(mask)
     layout = UnpaddedLayout.of(mask)
@@ -88,7 +88,7 @@ def test_dropout_reaches_packed_sequences():
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_the_variable_length_kernel_equals_the_loop_over_sequences():
+def test_attention_varlen_kernel_equals_the_loop_over_sequences():
     layout = UnpaddedLayout.of(padded_mask([64, 1, 17]).cuda())
     heads = [torch.randn(1, 82, HEADS, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3)]
     ours = attend_varlen(*heads, layout.boundaries, max(layout.lengths))

@@ -23,11 +23,11 @@ def by_torch(logits, labels):
 
 @settings(deadline=None)
 @given(st.sampled_from(list(DTYPES)), st.lists(st.sampled_from([NO_LABEL, 0, 3, 10]), max_size=9), st.integers(1, 100))
-def test_it_is_torchs_cross_entropy_and_gradient(dtype, labels, at_once):
+def test_cross_entropy_and_its_gradient_equal_torch(dtype, labels, at_once):
     logits = 5 * torch.randn(len(labels), 11, generator=torch.Generator().manual_seed(0), dtype=dtype)
     targets = torch.tensor(labels, dtype=torch.int64)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cross_entropy, "_ELEMENTS_AT_ONCE", at_once)
+        patch.setattr(cross_entropy, "_ELEMENTS_PER_CHUNK", at_once)
         loss, gradient = with_gradient(summed_cross_entropy, logits, targets)
     expected, expected_gradient = with_gradient(by_torch, logits, targets)
     assert torch.allclose(loss, expected, atol=DTYPES[dtype])
@@ -35,7 +35,7 @@ def test_it_is_torchs_cross_entropy_and_gradient(dtype, labels, at_once):
     assert gradient.dtype == dtype
 
 
-def test_nothing_of_the_size_of_the_logits_is_kept_besides_them():
+def test_cross_entropy_saves_no_further_tensor_of_the_size_of_the_logits():
     logits = torch.randn(8, 1000, dtype=torch.bfloat16, generator=torch.Generator().manual_seed(0)).requires_grad_()
     kept = []
     with torch.autograd.graph.saved_tensors_hooks(lambda tensor: kept.append(tensor) or tensor, lambda tensor: tensor):
@@ -43,6 +43,6 @@ def test_nothing_of_the_size_of_the_logits_is_kept_besides_them():
     assert sum(tensor.numel() for tensor in kept if tensor.data_ptr() != logits.data_ptr()) <= 8 * 8
 
 
-def test_huge_logits_do_not_overflow():
+def test_cross_entropy_of_huge_logits_does_not_overflow():
     logits = torch.tensor([[1e4, -1e4], [-1e4, 1e4]])
     assert summed_cross_entropy(logits, torch.tensor([0, 0])) == pytest.approx(2e4)

@@ -17,6 +17,6 @@ FORMULAS = {
 
 
 @pytest.mark.parametrize("name", get_args(Activation))
-def test_each_activation_is_its_formula(name):
+def test_activations_equal_their_formulas(name):
     expected = torch.tensor([FORMULAS[name](x) for x in X.tolist()], dtype=torch.float64)
     assert torch.allclose(ACTIVATIONS[name](X), expected, atol=1e-12)

@@ -1,4 +1,4 @@
-"""Adapters: nothing at first, the same folded in as beside, one for a shared block or one for each layer."""
+"""LoRA: identity at initialization, equal merged and unmerged, per stored block or per layer."""
 
 from typing import get_args
 
@@ -11,7 +11,7 @@ from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.io.model_spec import CONFIG
 from litebert.model.layers.lora import LoRALinear, attach, can_be_merged, is_adapter, merged
 from litebert.model.layers.lora_settings import Adaptable, LoRASettings
-from litebert.model.model_stats import model_parameters
+from litebert.model.model_stats import parameter_counts
 from litebert.model.models import ForSequenceClassification
 
 ALL = get_args(Adaptable)
@@ -41,36 +41,45 @@ def logits(model, batch):
 
 @pytest.mark.parametrize("per_layer", [False, True])
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-def test_an_untrained_adapter_changes_nothing(tiny_config, batch, variant, per_layer):
+def test_lora_untrained_changes_nothing(tiny_config, batch, variant, per_layer):
     config = tiny_config.replace(**variant)
     plain = ForSequenceClassification(config, num_labels=3).eval()
     assert torch.equal(logits(adapted(config, trained=False, per_layer=per_layer), batch), logits(plain, batch))
 
 
+def test_lora_weight_is_the_dense_weight_plus_alpha_over_rank_times_b_a():
+    layer = LoRALinear(torch.nn.Linear(5, 4), settings(rank=3, alpha=6.0))
+    torch.nn.init.normal_(layer.lora_a)
+    torch.nn.init.normal_(layer.lora_b)
+    x = torch.randn(2, 5)
+    expected = layer.dense(x) + 6.0 / 3 * x @ layer.lora_a.T @ layer.lora_b.T
+    torch.testing.assert_close(layer(x), expected)
+
+
 @pytest.mark.parametrize("kernel", ["sdpa", "unpadded"])
 @pytest.mark.parametrize("bf16", [False, True])
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-def test_folded_in_it_gives_the_same_numbers(tiny_config, batch, variant, bf16, kernel):
+def test_lora_merged_gives_the_same_outputs(tiny_config, batch, variant, bf16, kernel):
     model = adapted(tiny_config.replace(**variant))
-    folded = merged(model)
-    assert not any(isinstance(module, LoRALinear) for module in folded.modules())
-    for each in (model, folded):
+    merged_model = merged(model)
+    assert not any(isinstance(module, LoRALinear) for module in merged_model.modules())
+    for each in (model, merged_model):
         each.encoder.attention_kernel = kernel
     with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-        assert torch.equal(logits(model, batch), logits(folded, batch))
+        assert torch.equal(logits(model, batch), logits(merged_model, batch))
     plain = ForSequenceClassification(tiny_config.replace(**variant), num_labels=3).eval()
     assert not torch.allclose(logits(model, batch), logits(plain, batch), atol=1e-3)
 
 
 @pytest.mark.parametrize("projection", ALL)
-def test_every_projection_can_have_one(tiny_config, projection):
+def test_lora_applies_to_every_projection(tiny_config, projection):
     model = adapted(tiny_config, projections=(projection,))
     names = [name for name, _ in model.named_parameters() if is_adapter(name)]
     assert len(names) == 2
     assert all(f".{projection}." in name for name in names)
 
 
-def test_each_layer_has_its_own_and_the_block_is_still_one(tiny_config):
+def test_lora_per_layer_keeps_the_block_shared(tiny_config):
     plain = ForSequenceClassification(tiny_config, num_labels=3)
     size = sum(parameter.numel() for parameter in plain.parameters())
     one, each = adapted(tiny_config), adapted(tiny_config, per_layer=True)
@@ -83,14 +92,14 @@ def test_each_layer_has_its_own_and_the_block_is_still_one(tiny_config):
 @pytest.mark.parametrize("per_layer", [False, True])
 @pytest.mark.parametrize("projections", [ALL, ("query", "down")])
 @pytest.mark.parametrize("variant", [*VARIANTS, {"sharing": "feed_forward"}], ids=str)
-def test_there_are_as_many_as_the_formula_says(tiny_config, variant, projections, per_layer):
+def test_lora_parameters_equal_the_formula(tiny_config, variant, projections, per_layer):
     config, chosen = tiny_config.replace(**variant), {"projections": projections, "per_layer": per_layer}
     model = adapted(config, trained=False, **chosen)
-    formula = model_parameters(config, "ForSequenceClassification", num_labels=3, adapters=settings(**chosen))
-    assert sum(parameter.numel() for parameter in model.parameters()) == formula
+    formula = parameter_counts(config, settings(**chosen)).adapters
+    assert sum(parameter.numel() for name, parameter in model.named_parameters() if is_adapter(name)) == formula
 
 
-def test_adapters_for_each_layer_are_those_of_a_model_that_shares_nothing(tiny_config, batch):
+def test_lora_per_layer_equals_a_model_without_sharing(tiny_config, batch):
     model = adapted(tiny_config, per_layer=True)
     unshared = ForSequenceClassification(tiny_config.replace(sharing="none"), num_labels=3).eval()
     weights = dict(model.state_dict())
@@ -101,14 +110,14 @@ def test_adapters_for_each_layer_are_those_of_a_model_that_shares_nothing(tiny_c
     assert torch.equal(logits(model, batch), logits(unshared, batch))
 
 
-def test_gradients_reach_every_adapter(tiny_config, batch):
+def test_lora_gradients_reach_every_adapter(tiny_config, batch):
     model = adapted(tiny_config, per_layer=True)
     model(*batch.arguments).logits.square().sum().backward()
     assert all(parameter.grad.norm() > 0 for name, parameter in model.named_parameters() if is_adapter(name))
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-def test_a_directory_holds_the_folded_weights_and_no_adapter(tiny_config, batch, tmp_path, variant):
+def test_lora_is_saved_merged(tiny_config, batch, tmp_path, variant):
     model = adapted(tiny_config.replace(**variant), per_layer=variant == {"sharing": "none"})
     again = load_model(save_model(model, tmp_path / "model"))
     assert again.encoder.adapters is None
@@ -116,7 +125,7 @@ def test_a_directory_holds_the_folded_weights_and_no_adapter(tiny_config, batch,
     assert model.encoder.adapters is not None, "the model in training stays as it is"
 
 
-def test_transformers_loads_the_folded_weights(tiny_config, batch, tmp_path):
+def test_lora_merged_weights_load_in_transformers(tiny_config, batch, tmp_path):
     transformers = pytest.importorskip("transformers")
     model = adapted(tiny_config)
     directory = save_model(model, tmp_path / "model")
@@ -126,7 +135,7 @@ def test_transformers_loads_the_folded_weights(tiny_config, batch, tmp_path):
 
 
 @pytest.mark.parametrize("variant", [{}, {"num_hidden_groups": 2}, {"sharing": "attention"}], ids=str)
-def test_adapters_for_each_layer_are_kept_beside_the_shared_weights(tiny_config, batch, tmp_path, variant):
+def test_lora_per_layer_is_saved_beside_the_shared_weights(tiny_config, batch, tmp_path, variant):
     model = adapted(tiny_config.replace(**variant), per_layer=True)
     assert not can_be_merged(model)
     directory = save_model(model, tmp_path / "model")
@@ -139,29 +148,29 @@ def test_adapters_for_each_layer_are_kept_beside_the_shared_weights(tiny_config,
     assert load_model(directory, labels=("a", "b"), fresh=("classifier",)).encoder.adapters == again.encoder.adapters
 
 
-def test_with_them_the_layers_cannot_be_changed(tiny_config, tmp_path):
+def test_lora_per_layer_forbids_another_depth(tiny_config, tmp_path):
     directory = save_model(adapted(tiny_config, per_layer=True), tmp_path / "model")
-    with pytest.raises(ConfigError, match="a model with adapters for each layer keeps its layers"):
+    with pytest.raises(ConfigError, match="a model with per-layer adapters cannot change"):
         load_model(directory, changes={"num_hidden_layers": 6})
 
 
-def test_adapters_are_attached_once(tiny_config):
-    with pytest.raises(ConfigError, match="the model has adapters already"):
+def test_lora_is_attached_once(tiny_config):
+    with pytest.raises(ConfigError, match="the model already has adapters"):
         attach(adapted(tiny_config), settings())
 
 
-def test_a_seed_draws_the_same_adapters_again(tiny_config):
+def test_lora_initialization_depends_on_the_seed_only(tiny_config):
     first, second = (dict(adapted(tiny_config).named_parameters()) for _ in range(2))
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
-def test_a_model_without_adapters_is_its_own_fold(tiny_config):
+def test_lora_merge_of_a_model_without_adapters_returns_it(tiny_config):
     model = ForSequenceClassification(tiny_config, num_labels=2)
     assert merged(model) is model
 
 
 @pytest.mark.parametrize("sharing", get_args(Sharing))
-def test_every_sharing_takes_them_for_each_layer(tiny_config, batch, sharing):
+def test_lora_per_layer_supports_every_sharing(tiny_config, batch, sharing):
     model = adapted(tiny_config.replace(sharing=sharing), per_layer=True)
     assert len(model.encoder.attentions) == len(model.encoder.feed_forwards) == 4
     assert can_be_merged(model) == (sharing == "none")

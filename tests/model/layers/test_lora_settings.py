@@ -17,6 +17,6 @@ from litebert.model.layers.lora_settings import LoRASettings
         ({"ranks": 3}, "did you mean 'rank'"),
     ],
 )
-def test_what_cannot_be_is_refused(values, message):
+def test_lora_settings_are_validated(values, message):
     with pytest.raises(ConfigError, match=message):
         LoRASettings.parse(values, where="adapters")

@@ -139,6 +139,17 @@ def test_full_disk_leaves_the_checkpoint_before(store):
     assert sorted(path.name for path in store.directory.iterdir()) == ["LATEST", "step-00000001", "step-00000002"]
 
 
+@pytest.mark.parametrize(("keep", "kept"), [(1, [3]), (2, [2, 3]), (9, [1, 2, 3])])
+def test_retention_removes_checkpoints_after_a_rollback_and_keeps_the_new_one(tmp_path, keep, kept):
+    """Steps 5 and 6 are from before a rollback to step 2; then step 3 is saved."""
+    for step in (1, 2, 5, 6):
+        Checkpoints(tmp_path, keep=9).save(checkpoint(step))
+    store = Checkpoints(tmp_path, keep=keep)
+    store.save(checkpoint(3))
+    assert list(store.steps()) == kept
+    assert newest_step(store) == 3
+
+
 class KilledError(BaseException):
     """The process would be gone."""
 

@@ -14,7 +14,14 @@ COUNTS = {"class": 5, "size": 8}
 def test_step_counts_labels_tokens_and_examples():
     microbatches = ToyBatches(microbatch_size=3).microbatches(0)
     counts = StepCounts.of(microbatches, ToyObjective(), DistributedContext.current("cpu"))
-    assert counts == StepCounts(labels=COUNTS, tokens=48, examples=8)
+    assert counts == StepCounts(labels=COUNTS, tokens=48, examples=8, flops=None)
+
+
+def test_step_counts_sum_flops_over_microbatches():
+    microbatches = ToyBatches(microbatch_size=3).microbatches(0)
+    world = DistributedContext.current("cpu")
+    counts = StepCounts.of(microbatches, ToyObjective(), world, flops=lambda batch: 10 * batch.num_examples)
+    assert counts.flops == 80
 
 
 def test_step_outcome_has_metrics_by_name():

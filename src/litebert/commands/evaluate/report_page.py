@@ -1,9 +1,10 @@
 """An evaluation as a page that a person reads: figures, tables, the worst errors. Before: `evaluate_labelled`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Any, Final
+from typing import Final
 
+from litebert.analysis.html_page import html_page, html_table
 from litebert.tasks.metrics.calibration import Calibration
 from litebert.tasks.metrics.evaluation import Evaluation, Part
 from litebert.tasks.types.predictions import Verdict
@@ -14,20 +15,16 @@ MOST_LABELS: Final = 40
 LONGEST_TEXT: Final = 1500
 
 _STYLE: Final = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
-h1 { font-size: 1.3rem; overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margin-top: 2.2rem; }
-table { border-collapse: collapse; } td, th { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: right; }
-th:first-child, td:first-child, table.errors td, table.errors th { text-align: left; vertical-align: top; }
+table.errors td, table.errors th { text-align: left; vertical-align: top; }
 table.errors td { white-space: pre-line; overflow-wrap: anywhere; }
 table.errors td:nth-child(n+2) { min-width: 8rem; } td.right { background: #e6f2e6; } td.wrong { background: #f8e8e6; }
-p.note { color: #666; }
 """
 
 
 def report_page(title: str, evaluation: Evaluation, verdicts: Sequence[Verdict]) -> str:
     """The page as HTML that needs nothing else."""
     sections = [
-        _table(("metric", "value"), ((name, f"{value:.4f}") for name, value in evaluation.metrics.items())),
+        html_table(("metric", "value"), ((name, f"{value:.4f}") for name, value in evaluation.metrics.items())),
         f"<p>{evaluation.examples:,} examples{_interval(evaluation)}.</p>",
         *_parts("By slice", evaluation.by_slice),
         *_parts("By label", evaluation.by_label),
@@ -36,9 +33,7 @@ def report_page(title: str, evaluation: Evaluation, verdicts: Sequence[Verdict])
         *_calibration(evaluation.calibration),
         *_errors(verdicts),
     ]
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style>'
-    body = "\n".join([f"<h1>{escape(title)}</h1>", *sections])
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
+    return html_page(title, sections, style=_STYLE)
 
 
 def _interval(evaluation: Evaluation) -> str:
@@ -53,7 +48,7 @@ def _parts(title: str, parts: Sequence[Part]) -> list[str]:
         return []
     names = list(parts[0].metrics)
     rows = ((part.name, f"{part.examples:,}", *(f"{part.metrics[name]:.4f}" for name in names)) for part in parts)
-    return [f"<h2>{title}</h2>", _table(("", "examples", *names), rows)]
+    return [f"<h2>{title}</h2>", html_table(("", "examples", *names), rows)]
 
 
 def _confusion(evaluation: Evaluation) -> list[str]:
@@ -84,7 +79,7 @@ def _calibration(calibration: Calibration | None) -> list[str]:
         f'<p class="note">How sure the model was, and how often it was right. Expected calibration error: '
         f"{calibration.expected_error:.3f}.</p>"
     )
-    return ["<h2>Calibration</h2>", note, _table(("probability", "examples", "mean probability", "accuracy"), rows)]
+    return ["<h2>Calibration</h2>", note, html_table(("probability", "examples", "mean probability", "accuracy"), rows)]
 
 
 def _errors(verdicts: Sequence[Verdict]) -> list[str]:
@@ -93,16 +88,14 @@ def _errors(verdicts: Sequence[Verdict]) -> list[str]:
     note = f'<p class="note">{len(worst):,} of {len(verdicts):,} examples are not right; the worst come first.</p>'
     shown = worst[:MOST_ERRORS]
     rows = ((_cut(each.shown), each.expected, each.predicted, f"{each.loss:.3f}") for each in shown)
-    return ["<h2>Worst errors</h2>", note, _table(("example", "expected", "answered", "loss"), rows, kind="errors")]
+    return [
+        "<h2>Worst errors</h2>",
+        note,
+        html_table(("example", "expected", "answered", "loss"), rows, css_class="errors"),
+    ]
 
 
 def _cut(text: str) -> str:
     """A long text without its middle: the end of a question with options matters."""
     half = LONGEST_TEXT // 2
     return text if len(text) <= LONGEST_TEXT else f"{text[:half]} […] {text[-half:]}"
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[Any]], *, kind: str = "figures") -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in header)
-    lines = ["".join(f"<td>{escape(str(value))}</td>" for value in row) for row in rows]
-    return f'<table class="{kind}"><tr>{head}</tr>\n' + "\n".join(f"<tr>{line}</tr>" for line in lines) + "\n</table>"

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from torch import nn
 
+from litebert.commands.compute import warn_slow_bf16
 from litebert.commands.finetune.class_weights import class_weights
 from litebert.commands.finetune.finetune_card import card
 from litebert.commands.finetune.finetune_data import read_data
@@ -83,6 +84,7 @@ def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ())
         if done := directory.result(FinetuneResult):
             logger.info("%s: this run is finished; nothing is trained again", out)
             return done
+        world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
         return _train(run, directory, world, callbacks)
 
 

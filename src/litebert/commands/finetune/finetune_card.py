@@ -52,6 +52,7 @@ def card(run: FinetuneRun, task: Task, evaluation: Mapping[str, Any], model: nn.
             "batch size": run.batch_size,
             "seed": run.seed,
         },
+        card=run.card,
     )
 
 

@@ -5,8 +5,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
-from pydantic import Discriminator, Field, PlainValidator, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, PlainValidator, Tag, model_validator
 
+from litebert.commands.card_settings import CardSettings
 from litebert.commands.compute import Compute
 from litebert.commands.finetune.class_weights import ClassWeights, checked_class_weights
 from litebert.commands.recipes import load_recipe
@@ -124,6 +125,11 @@ Data = Annotated[
 ]
 
 
+def _without_spike_detection(train: Any) -> Any:
+    # Fine-tuning batches are small and some are hard: a high loss there is no sign of divergence.
+    return {"spikes": {"policy": "none"}, **train} if isinstance(train, Mapping) else train
+
+
 class FinetuneRun(Settings):
     """Everything that decides a fine-tuning run."""
 
@@ -137,8 +143,8 @@ class FinetuneRun(Settings):
     """The labelled rows: files of your own (`train`, …), or a task by its name (`task`, `directory`)."""
     metrics: tuple[str, ...] = ()
     """What to measure; the first selects the best model. Empty: what is usual for the task or its kind."""
-    train: TrainSettings
-    """Optimizer, schedule, length of the run, precision."""
+    train: Annotated[TrainSettings, BeforeValidator(_without_spike_detection)]
+    """Optimizer, schedule, length of the run, precision. Spike detection is off unless `train.spikes` is given."""
     batch_size: int = Field(default=32, gt=0)
     """Examples in one step, over all processes. Source: ALBERT, table 14, as the next four settings."""
     max_length: int = Field(default=512, ge=3)
@@ -167,6 +173,8 @@ class FinetuneRun(Settings):
     """Factor of the learning rate at each step from the head: 1 block that layers share is 1 step, 12 blocks are 12."""
     adapters: LoRASettings | None = None
     """Adapters of low rank beside dense layers: rank, alpha, projections, per_layer; null for none."""
+    card: CardSettings = CardSettings()
+    """Licence and languages for the model card."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -177,5 +177,5 @@ def _memory(run: PretrainRun) -> Memory:
         length=run.sampling.max_length,
         predicted=LinearSchedule.parse(run.sampling.mlm_probability).end,
         precision=run.train.precision,
-        checkpoint_every=run.compute.activation_checkpoint_interval,
+        activation_checkpoint_interval=run.compute.activation_checkpoint_interval,
     )

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from litebert.corpus.format.shards import Corpus
 from litebert.errors import ConfigError, LitebertError
-from litebert.interop.convert_weights import is_original
+from litebert.interop.convert_weights import is_tf_checkpoint
 from litebert.interop.tf_checkpoint import read_tf_checkpoint
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build, load_weights, read_directory
@@ -24,8 +24,8 @@ from litebert.settings import read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.checkpointing.checkpoint import Checkpoints, read_tensors, verified
 
-OPTIONAL_PREFIXES = ("encoder.pooler.", "mlm.", "sop.")
-"""Tensors that a checkpoint may lack: those on the hub have no SOP head, fine-tuned models no MLM head."""
+OPTIONAL_PREFIXES = ("encoder.pooler.", "mlm.", "sentence_pair.")
+"""Tensors that a checkpoint may lack: those on the hub have no sentence-pair head, fine-tuned models no MLM head."""
 
 logger = logging.getLogger(__name__)
 
@@ -72,11 +72,11 @@ def _read(source: str) -> SourceWeights:
         path = _newest_in_run(path)
     if (path / "trainer_state.json").is_file():
         return _read_checkpoint(path)
-    if is_original(path):
-        original = read_tf_checkpoint(path)
-        return SourceWeights(original.description.config, original.renamed.tensors, _vocabulary(path))
+    if is_tf_checkpoint(path):
+        checkpoint = read_tf_checkpoint(path)
+        return SourceWeights(checkpoint.spec.config, checkpoint.weights.tensors, _vocabulary(path))
     stored = read_directory(path if path.exists() else source)
-    return SourceWeights(stored.description.config, stored.renamed.tensors, _vocabulary(stored.directory))
+    return SourceWeights(stored.spec.config, stored.weights.tensors, _vocabulary(stored.directory))
 
 
 def _newest_in_run(run: Path) -> Path:

@@ -2,22 +2,23 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from torch import nn
 
+from litebert.commands.compute import warn_slow_bf16
 from litebert.commands.pretrain.best_model import BestModel, full_model
-from litebert.commands.pretrain.pretrain_result import PretrainResult, export
+from litebert.commands.pretrain.pretrain_result import PretrainResult, export, provenance
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
+from litebert.commands.pretrain.training_flops import training_flops
 from litebert.commands.pretrain.validation import ValidationSet
 from litebert.commands.pretrain.validation_scores import ValidationScores
 from litebert.commands.run_directory import RunDirectory
-from litebert.corpus.sampling.mlm_probability import LinearSchedule
 from litebert.corpus.statistics.token_frequency import unigram_entropy
 from litebert.model.io.model_directory import load_model
-from litebert.model.model_stats import flops_per_token
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.callbacks.callback import Callback
 from litebert.training.callbacks.plateau_detector import PlateauDetector
@@ -32,11 +33,14 @@ def pretrain(run: PretrainRun, out: Path, *, callbacks: Sequence[Callback] = ())
     """Train on `run.corpus` for `run.train.duration`; an unfinished run in `out` is resumed."""
     start = PretrainStart.of(run)
     with distributed_context(run.train) as world:
-        allowed = run.train.allow_config_changes
+        # No weight depends on `evaluate_every`, but the choice of the best model does.
+        no_effect = ("card",) if run.metric_for_best_model else ("card", "train.evaluate_every")
+        allowed = (*run.train.allow_config_changes, *no_effect)
         directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, command="pretrain", allowed=allowed))
         if result := directory.result(PretrainResult):
             logger.info("%s: the run is finished; returning its result", out)
             return result
+        world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
         return _train(start, directory, world, callbacks)
 
 
@@ -60,7 +64,7 @@ def _train(
                 "corpus": start.corpus.fingerprint,
                 "tokenizer": tokenizer.fingerprint,
             },
-            flops_per_token=_training_flops(run),
+            flops=partial(training_flops, run.model),
         ),
         evaluate=_evaluation(run, validation, directory, tokenizer) if validation else None,
         callbacks=[PlateauDetector({"mlm": unigram_entropy(start.corpus)}), *callbacks],
@@ -76,6 +80,7 @@ def _train(
         steps=trained.steps,
         tokens=trained.tokens,
         elapsed_seconds=trained.elapsed_seconds,
+        step_seconds=trained.step_seconds,
         start=initial_scores,
         end=scores,
     )
@@ -101,11 +106,6 @@ def _evaluation(
     )
 
 
-def _training_flops(run: PretrainRun) -> float:
-    predicted = LinearSchedule.parse(run.sampling.mlm_probability).end
-    return float(flops_per_token(run.model, length=run.sampling.max_length, predicted=predicted).training)
-
-
 def _validation_set(run: PretrainRun, world: DistributedContext) -> ValidationSet | None:
     if not run.max_eval_examples:
         return None
@@ -128,6 +128,6 @@ def _initial_scores(directory: RunDirectory, model: nn.Module, validation: Valid
 
 
 def _begin(directory: RunDirectory, run: PretrainRun, initial_scores: ValidationScores | None) -> None:
-    directory.begin(run, command="pretrain")
+    directory.begin(run, command="pretrain", provenance=provenance(run))
     if initial_scores and not directory.initial_scores.exists():
         initial_scores.write(directory.initial_scores)

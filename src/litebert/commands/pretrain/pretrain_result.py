@@ -1,19 +1,25 @@
 """The result of a finished pretraining run, and the files it exports."""
 
+import logging
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from torch import nn
 
 from litebert.analysis.curve_page import write_curve_page
+from litebert.analysis.curves import read_curves
 from litebert.commands.model_card import model_card
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
-from litebert.commands.pretrain.validation_scores import ValidationScores
+from litebert.commands.pretrain.validation_scores import PAIR_NAMES, ValidationScores
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
+from litebert.errors import MissingExtraError
 from litebert.model.io.model_directory import save_model
 from litebert.tokenization.tokenizer import Tokenizer
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,8 @@ class PretrainResult(Result):
     tokens: int
     elapsed_seconds: float
     """Of training, including evaluations and waiting for checkpoints."""
+    step_seconds: float
+    """Time spent in steps, without evaluation and checkpoints."""
     start: ValidationScores | None
     """Before the first step; None without evaluation, as `end`."""
     end: ValidationScores | None
@@ -32,8 +40,8 @@ class PretrainResult(Result):
 
     @property
     def tokens_per_second(self) -> float:
-        """Tokens per second, without padding, over the whole run."""
-        return self.tokens / self.elapsed_seconds if self.elapsed_seconds else 0.0
+        """Tokens without padding per second of the steps, without evaluation and checkpoints."""
+        return self.tokens / self.step_seconds if self.step_seconds else 0.0
 
     def to_text(self) -> str:
         """The result for a person."""
@@ -59,38 +67,71 @@ def export(
 
     `model/` holds `exported`; where that is the best model, `last/` holds the last one.
     """
-    files = {**tokenizer.files(), "README.md": _card(result, run, exported).encode()}
+    evaluations = _num_evaluations(directory.metrics) if run.metric_for_best_model else 0
+    card = _card(result, run, exported, evaluations=evaluations)
+    files = {**tokenizer.files(), "README.md": card.encode()}
     save_model(exported, directory.model, extra_files=files)
     if run.metric_for_best_model:
         save_model(last, directory.last, extra_files=tokenizer.files())
-    write_curve_page([directory.path], directory.curves)
+    try:
+        write_curve_page([directory.path], directory.curves)
+    except MissingExtraError as error:
+        logger.info("%s: not written: %s", directory.curves, error)
     directory.finish(result)
     shutil.rmtree(directory.best, ignore_errors=True)
 
 
-def _card(result: PretrainResult, run: PretrainRun, model: nn.Module) -> str:
-    scores = {"steps": result.steps, "tokens": result.tokens}
+def provenance(run: PretrainRun) -> dict[str, str]:
+    """What the run trains and how, in words: for the model card and `environment.json`."""
+    names = {
+        "sop": "masked language modelling, sentence-order prediction",
+        "nsp": "masked language modelling, next-sentence prediction",
+        "none": "masked language modelling",
+    }
+    chosen = run.metric_for_best_model
+    return {
+        "objectives": names[run.sampling.pairing],
+        "initialization": run.init if run.init_checkpoint is None else f"weights of {run.init_checkpoint}",
+        "frozen": "query and key of the duplicate-token heads" if run.freeze_duplicate_token_heads else "nothing",
+        "exported model": "the last" if chosen is None else f"the best by {chosen} on the validation split",
+    }
+
+
+def _card(result: PretrainResult, run: PretrainRun, model: nn.Module, *, evaluations: int) -> str:
+    words = provenance(run)
+    scores: dict[str, Any] = {"steps": result.steps, "tokens": result.tokens}
     if result.end:
         scores |= {
-            "MLM accuracy (validation)": result.end.mlm_accuracy,
+            f"MLM accuracy ({result.end.mlm_count:,} masked tokens of the validation split)": result.end.mlm_accuracy,
             "majority-token baseline": result.end.majority_token_accuracy,
             "MLM perplexity": result.end.perplexity,
         }
-        scores |= {f"{name.upper()} accuracy": pairs.accuracy for name, pairs in result.end.sentence_pairs.items()}
-    architecture = {
-        "layers": run.model.num_hidden_layers,
-        "hidden size": run.model.hidden_size,
-        "sharing": run.model.sharing,
-    }
-    origin = {"init_checkpoint": run.init_checkpoint} if run.init_checkpoint else {}
-    selected = {"metric_for_best_model": run.metric_for_best_model} if run.metric_for_best_model else {}
-    length = {"duration": str(run.train.duration), "batch size": run.batch_size, "seed": run.seed}
+        scores |= {
+            f"{PAIR_NAMES[name]} accuracy ({pairs.count:,} validation examples)": pairs.accuracy
+            for name, pairs in result.end.sentence_pairs.items()
+        }
+    if run.metric_for_best_model:
+        words["exported model"] += f", of {evaluations} evaluations: these scores are optimistic"
     return model_card(
         model,
         title="An ALBERT encoder",
         task="fill-mask",
-        summary="Pretrained with masked language modelling and sentence-order prediction.",
+        summary=f"Pretrained with {words['objectives'].replace(', ', ' and ')}.",
         use='from litebert import Predictor\n\nPredictor.load(".").fill_mask("A sentence with a [MASK] in it.")',
         scores=scores,
-        settings={**architecture, **origin, **selected, **length},
+        settings={
+            "layers": run.model.num_hidden_layers,
+            "hidden size": run.model.hidden_size,
+            "sharing": run.model.sharing,
+            **words,
+            "duration": str(run.train.duration),
+            "batch size": run.batch_size,
+            "seed": run.seed,
+        },
+        card=run.card,
     )
+
+
+def _num_evaluations(metrics: Path) -> int:
+    """Number of evaluations during the run."""
+    return len(read_curves(metrics)["evaluation/mlm_accuracy"].steps)

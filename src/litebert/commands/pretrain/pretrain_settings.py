@@ -9,12 +9,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from litebert.commands.card_settings import CardSettings
 from litebert.commands.compute import Compute
 from litebert.commands.recipes import load_recipe, resolved_model
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
+from litebert.model.initialization.head_patterns import num_duplicate_token_heads
 from litebert.settings import Settings
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.train_settings import TrainSettings
@@ -51,8 +53,8 @@ class PretrainRun(Settings):
     init_checkpoint: str | None = None
     """Weights to start from: a model or run directory, a checkpoint, a name on the hub or a TensorFlow checkpoint.
     Depth and sharing may differ from the model's. Optimizer, schedule and data start from the beginning."""
-    init: Literal["random", "neighbours"] = "random"
-    """Initialization of a new model: `random` as in google-research/albert, or `neighbours` from token co-occurrences
+    init: Literal["random", "structured"] = "random"
+    """Initialization of a new model: `random` as in google-research/albert, or `structured` from token co-occurrences
     in the corpus, with previous-token and next-token heads and, from four heads on, duplicate-token heads. Not used
     with `init_checkpoint`."""
     freeze_duplicate_token_heads: bool = False
@@ -65,13 +67,13 @@ class PretrainRun(Settings):
     """Sentence-pair objectives to evaluate besides the trained one: `nsp`, `sop`."""
     seed: int = Field(default=0, ge=0)
     """Seed of the initial weights, of dropout, of the order of the examples and of their masks."""
+    card: CardSettings = CardSettings()
+    """Licence and languages for the model card."""
 
     @model_validator(mode="after")
     def _validate_frozen_heads(self) -> "PretrainRun":
         if not self.freeze_duplicate_token_heads:
             return self
-        from litebert.model.initialization.structured_init import num_duplicate_token_heads
-
         if not num_duplicate_token_heads(self.model.num_attention_heads):
             raise ValueError(
                 f"freeze_duplicate_token_heads: a model of {self.model.num_attention_heads} heads has no "
@@ -80,7 +82,7 @@ class PretrainRun(Settings):
         if self.init == "random" and self.init_checkpoint is None:
             raise ValueError(
                 "freeze_duplicate_token_heads: with random weights there are no duplicate-token heads to freeze; "
-                "set init=neighbours, or init_checkpoint to a model that was initialized so"
+                "set init=structured, or init_checkpoint to a model that was initialized so"
             )
         return self
 
@@ -103,6 +105,8 @@ def load_pretrain_config(recipe: str, overrides: Sequence[str], *, corpus: Path)
         ConfigError: the recipe does not exist or a setting is wrong.
         DataError: `corpus` is not a corpus directory.
     """
+    if any(override.partition("=")[0] == "corpus" for override in overrides):
+        raise ConfigError("corpus: not a setting to override; give the directory as --corpus")
     values = load_recipe(recipe, command="pretrain").with_overrides(overrides)
     vocab_size = Tokenizer.load(Corpus.open(corpus, "train").tokenizer_directory).vocab_size
     if not isinstance(values.get("model"), dict):

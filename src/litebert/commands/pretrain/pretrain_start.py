@@ -1,6 +1,6 @@
 """What a pretraining run starts from: corpora, tokenizer, initial weights.
 
-`pretrain` and `dry_run` share it, so a dry run fails wherever the run would.
+Shared by `pretrain` and `dry_run`, so that a dry run validates them as the run does.
 """
 
 import logging
@@ -22,7 +22,10 @@ from litebert.corpus.statistics.cooccurrence import ppmi_svd_embeddings
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.errors import ConfigError, DataError
 from litebert.model.config import ModelConfig
-from litebert.model.initialization.structured_init import Columns, freeze_duplicate_token_heads, structured_init_
+from litebert.model.initialization.embedding_subspaces import EmbeddingSubspaces
+from litebert.model.initialization.frozen_heads import freeze_heads
+from litebert.model.initialization.head_patterns import num_duplicate_token_heads
+from litebert.model.initialization.structured_init import structured_init_
 from litebert.model.models import ForPretraining
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
@@ -62,7 +65,7 @@ class PretrainStart:
         model = self._initial_model(directory, world)
         self.run.compute.apply(model)
         if self.run.freeze_duplicate_token_heads:
-            freeze_duplicate_token_heads(model.encoder)
+            freeze_heads(model, num_duplicate_token_heads(self.run.model.num_attention_heads))
         return model
 
     def _initial_model(self, directory: RunDirectory, world: DistributedContext) -> ForPretraining:
@@ -76,8 +79,8 @@ class PretrainStart:
     def _new_model(self, world: DistributedContext) -> ForPretraining:
         run, config = self.run, self.run.model
         model = ForPretraining(config, seed=run.seed)
-        if run.init == "neighbours":
-            counts, width = token_counts(self.corpus), Columns.of(config).words
+        if run.init == "structured":
+            counts, width = token_counts(self.corpus), EmbeddingSubspaces.of(config).num_token_columns
             # Computed on one process: on different processors the factors may differ in the last bits.
             vectors = world.on_rank_zero(lambda: ppmi_svd_embeddings(self.corpus, width, seed=run.seed, counts=counts))
             structured_init_(model, torch.from_numpy(vectors), torch.from_numpy(counts).float(), seed=run.seed)

@@ -1,1 +1,1 @@
-"""Weights before training. Before: modules just built. After: training."""
+"""Initial weights: random, or structured from corpus statistics. Before: a model just built. After: training."""

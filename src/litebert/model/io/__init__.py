@@ -1,1 +1,1 @@
-"""Models in files. Before: a model directory or a name on the hub. After: models."""
+"""Saved models: specification, tensor names, weight files. Before: a model directory or hub name. After: a model."""

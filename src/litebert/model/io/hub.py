@@ -1,4 +1,4 @@
-"""Model directories from the Hugging Face hub. Before: a name, `albert/albert-base-v2`. After: `directory.py`."""
+"""Downloads model directories from the Hugging Face hub."""
 
 from pathlib import Path
 
@@ -14,22 +14,22 @@ _WANTED = ["*.json", "*.safetensors", "*.model", MANIFEST]
 
 
 class HubOptions(Settings):
-    """How to fetch from the hub; nothing of this matters for a directory on disk."""
+    """Options of a download from the hub; no effect for a local directory."""
 
     revision: str | None = None
-    """Branch, tag or commit; a full commit hash is the only one that cannot change. None: the newest."""
+    """Branch, tag or commit; only a full commit hash is immutable. None: the default branch."""
     token: str | None = None
-    """Access token for private models. None: the one that `hf auth login` stored, if any."""
+    """Access token for private models. None: the token of `hf auth login`, if any."""
     local_files_only: bool = False
-    """Use what was fetched before, without any network."""
+    """Use the local cache only, without network access."""
     cache: Path | None = None
-    """Where fetched files are kept. None: the hub's own cache."""
+    """Cache directory. None: the default cache of `huggingface_hub`."""
 
 
 def fetch(name: str, options: HubOptions) -> Path:
-    """The directory of a model of the hub, fetched if need be; old pickles only if it has no other weights.
+    """Download a model of the hub, or find it in the cache; pickles only if there are no other weights.
 
-    Raises CheckpointError where there is no such model, no permission or no network.
+    Raises CheckpointError if there is no such model, no permission or no network.
     """
     directory = _snapshot(name, options, _WANTED)
     if (directory / MANIFEST).is_file():
@@ -49,11 +49,10 @@ def _snapshot(name: str, options: HubOptions, patterns: list[str]) -> Path:
         )
     except LocalEntryNotFoundError:
         raise CheckpointError(
-            f"{name}: no such directory, and the model was never fetched here; "
-            f"check the path, or allow the network for the first fetch"
+            f"{name}: no such directory, and not in the cache of the hub; check the path, or allow network access"
         ) from None
     except HFValidationError:
-        raise CheckpointError(f"{name}: no such directory, and no name on the hub; check the path") from None
+        raise CheckpointError(f"{name}: no such directory, and not a valid name on the hub; check the path") from None
     except (HfHubHTTPError, OSError) as error:
         reason = str(error).strip().split("\n")[0]
         raise CheckpointError(f"{name}: no such directory, and not on the hub ({reason}); check the name") from None

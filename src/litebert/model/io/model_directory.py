@@ -1,7 +1,7 @@
-"""Model directories: what training leaves and everything else loads. Before: a model. After: tasks, inference, interop.
+"""Saves and loads model directories.
 
-`config.json` and `model.safetensors` with transformers' names, so that transformers loads the directory too; variants
-that it cannot run are kept under our own names in `litebert.safetensors`. docs/checkpoints.md describes both.
+`config.json` and `model.safetensors` have transformers' names, so that transformers loads the directory too. Variants
+that it cannot run are saved under litebert's names in `litebert.safetensors`. docs/checkpoints.md describes both.
 """
 
 import logging
@@ -17,7 +17,7 @@ from litebert.errors import CheckpointError, ConfigError
 from litebert.files import MANIFEST, atomic_directory, verify_manifest, write_bytes, write_json
 from litebert.model import models
 from litebert.model.config import ModelConfig
-from litebert.model.io.hf_weights import IDENTITY, Renamed, from_transformers, to_transformers
+from litebert.model.io.hf_weights import IDENTITY, MappedWeights, from_transformers, to_transformers
 from litebert.model.io.hub import HubOptions, fetch
 from litebert.model.io.model_spec import (
     CONFIG,
@@ -36,17 +36,16 @@ from litebert.model.sharing_schedule import sharing_schedule
 
 HUB: Final = HubOptions()
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Stored:
-    """A model directory that was read and checked, not yet a model."""
+class SavedModel:
+    """Content of a model directory: spec and weights."""
 
     directory: Path
-    description: ModelSpec
-    renamed: Renamed
-    """The tensors under our names, and what became of the names in the file."""
+    spec: ModelSpec
+    weights: MappedWeights
 
 
 def load_model(
@@ -59,25 +58,25 @@ def load_model(
     seed: int = 0,
     hub: HubOptions = HUB,
 ) -> nn.Module:
-    """The model in a directory of ours or of transformers, or on the hub, ready for inference.
+    """The model in a directory of litebert or transformers, or on the hub, in evaluation mode.
 
     Args:
         source: a directory, or a name on the hub.
         as_model: load the encoder into another model than the one that was saved.
-        labels: names of the classes of the new classifier, where `as_model` is one.
-        fresh: modules, such as "classifier", that start from new weights whatever the source holds.
-        changes: fields of the config to change: dropout rates, or depth and sharing over the bridges of `bridges.py`.
-        seed: of the new weights.
-        hub: how to fetch a name.
+        labels: class names of the new classifier, if `as_model` is one.
+        fresh: modules, such as "classifier", that are initialized at random even if the source has weights for them.
+        changes: fields of the config to change, such as dropout; depth and sharing are changed by `remap_weights`.
+        seed: of the random weights.
+        hub: options of the download.
 
     Raises:
-        CheckpointError: something is missing, damaged or of another shape; nothing is ever left at random silently.
-        ConfigError: the config is not one of a supported model.
+        CheckpointError: a tensor is missing, damaged or of another shape.
+        ConfigError: the model is not supported.
     """
-    stored = read_directory(source, hub=hub)
-    description = updated_spec(stored.description, as_model=as_model, labels=labels, changes=changes or {})
-    tensors = remap_weights(stored.renamed.tensors, source=stored.description.config, target=description.config)
-    return load_weights(description, tensors, where=str(stored.directory), fresh=fresh, seed=seed)
+    saved = read_directory(source, hub=hub)
+    spec = updated_spec(saved.spec, as_model=as_model, labels=labels, changes=changes or {})
+    tensors = remap_weights(saved.weights.tensors, source=saved.spec.config, target=spec.config)
+    return load_weights(spec, tensors, where=str(saved.directory), fresh=fresh, seed=seed)
 
 
 def save_model(
@@ -88,47 +87,47 @@ def save_model(
     problem_type: ProblemType | None = None,
     extra_files: Mapping[str, bytes] | None = None,
 ) -> Path:
-    """Write a model directory, all or nothing, with the SHA-256 of every file; an older one in its place is replaced.
+    """Write a model directory atomically, with the SHA-256 of every file; an existing one is replaced.
 
-    Adapters are folded into the weights where they can be.
+    LoRA adapters are merged into the weights if they can be.
 
     Args:
         model: any class of `models.py`.
-        directory: the place; must be new, empty or a model directory.
-        labels: names of a classifier's classes, in the order of its logits.
-        problem_type: what a classifier's logits mean, for the loss that transformers computes.
-        extra_files: further files by name, such as those of a tokenizer.
+        directory: must be new, empty or a model directory.
+        labels: class names of a classifier, in the order of its logits.
+        problem_type: of a classifier, for the loss that transformers computes.
+        extra_files: name → content of further files, such as those of a tokenizer.
     """
     directory = Path(directory)
     model = merged(model) if can_be_merged(model) else model
-    description = describe(model, labels=labels, problem_type=problem_type)
+    spec = spec_of(model, labels=labels, problem_type=problem_type)
     check_replaceable(directory, CONFIG)
     with atomic_directory(directory) as temporary:
-        write_json(temporary / CONFIG, to_json(description))
-        _write_weights(temporary, model, description)
+        write_json(temporary / CONFIG, to_json(spec))
+        _write_weights(temporary, model, spec)
         write_extra_files(temporary, extra_files or {})
     return directory
 
 
-def check_replaceable(directory: Path, sign: str) -> None:
-    """Raise CheckpointError if writing to `directory` would destroy anything but an older one with the file `sign`."""
+def check_replaceable(directory: Path, marker: str) -> None:
+    """Raise CheckpointError unless `directory` is new, empty, or holds the file `marker`."""
     if directory.exists() and not directory.is_dir():
-        raise CheckpointError(f"{directory}: is a file; choose another place")
-    if directory.is_dir() and any(directory.iterdir()) and not (directory / sign).is_file():
-        raise CheckpointError(f"{directory}: holds other files, which would be replaced; choose another place")
+        raise CheckpointError(f"{directory}: is a file; choose another path")
+    if directory.is_dir() and any(directory.iterdir()) and not (directory / marker).is_file():
+        raise CheckpointError(f"{directory}: holds other files, which would be deleted; choose another path")
 
 
 def write_extra_files(directory: Path, files: Mapping[str, bytes]) -> None:
-    """Write files beside those that are there; raises ConfigError for a name that is taken or leads outside."""
+    """Write further files; raises ConfigError for a name that exists or lies outside the directory."""
     for name, content in files.items():
         path = directory / name
         if path.exists() or name == MANIFEST or Path(name).is_absolute() or ".." in Path(name).parts:
-            raise ConfigError(f"extra_files: {name!r} is taken or lies outside the directory; choose another name")
+            raise ConfigError(f"extra_files: {name!r} exists or lies outside the directory; choose another name")
         write_bytes(path, content)
 
 
-def describe(model: nn.Module, *, labels: Collection[str] = (), problem_type: ProblemType | None = None) -> ModelSpec:
-    """What a directory says of a model; classes without a name are called LABEL_0, LABEL_1, …"""
+def spec_of(model: nn.Module, *, labels: Collection[str] = (), problem_type: ProblemType | None = None) -> ModelSpec:
+    """The spec of a model; classes without names are LABEL_0, LABEL_1, …"""
     name, config = type(model).__name__, getattr(model, "config", None)
     if name not in MODELS or not isinstance(config, ModelConfig):
         raise ConfigError(f"model: {name} cannot be saved; expected one of {', '.join(MODELS)}")
@@ -146,55 +145,60 @@ def describe(model: nn.Module, *, labels: Collection[str] = (), problem_type: Pr
     return ModelSpec.parse({**fields, "pooling": getattr(model, "pooling", "mean")}, where="model")
 
 
-def read_directory(source: Path | str, *, hub: HubOptions = HUB) -> Stored:
-    """Everything in a model directory, checked against its manifest if it has one."""
+def read_directory(source: Path | str, *, hub: HubOptions = HUB) -> SavedModel:
+    """Spec and weights of a model directory, verified against its manifest if it has one."""
     directory = _directory(source, hub=hub)
     if (directory / MANIFEST).is_file():
         verify_manifest(directory)
     else:
-        log.info("%s: has no %s, so damage could go unnoticed", directory, MANIFEST)
-    description = read_model_spec(directory)
+        logger.info("%s: has no %s, so damage cannot be detected", directory, MANIFEST)
+    spec = read_model_spec(directory)
     tensors = read_tensors(directory)
-    if transformers_incompatibility(description):
+    if transformers_incompatibility(spec):
         names = tuple((name, name) for name in tensors)
-        return Stored(directory, description, Renamed(tensors, description.config, names))
-    renamed = from_transformers(tensors, description.config, where=str(directory))
-    for name, reason in renamed.dropped:
+        return SavedModel(directory, spec, MappedWeights(tensors, spec.config, names))
+    weights = from_transformers(tensors, spec.config, where=str(directory))
+    for name, reason in weights.dropped:
         level = logging.DEBUG if reason == IDENTITY else logging.INFO
-        log.log(level, "%s: tensor %s left out: %s", directory, name, reason)
-    return Stored(directory, description.replace(config=renamed.config.to_dict()), renamed)
+        logger.log(level, "%s: tensor %s dropped: %s", directory, name, reason)
+    return SavedModel(directory, spec.replace(config=weights.config.to_dict()), weights)
 
 
 def load_weights(
-    description: ModelSpec, tensors: Mapping[str, Tensor], *, where: str, fresh: Collection[str] = (), seed: int = 0
+    spec: ModelSpec, tensors: Mapping[str, Tensor], *, where: str, fresh: Collection[str] = (), seed: int = 0
 ) -> nn.Module:
-    """A model with these weights, in evaluation mode; raises CheckpointError unless they are all there and fit."""
-    model = build(description, seed=seed, device="cpu" if fresh or description.adapters else "meta")
-    expected = _stored(model)
-    new = {name for name in expected if any(name == start or name.startswith(f"{start}.") for start in fresh)}
-    unknown = [start for start in fresh if not any(f"{name}.".startswith(f"{start}.") for name in expected)]
+    """A model with these weights, in evaluation mode; raises CheckpointError if one is missing or of another shape."""
+    model = build(spec, seed=seed, device="cpu" if fresh or spec.adapters else "meta")
+    expected = dict(model.named_parameters())  # a shared parameter once
+    new = {name for name in expected if any(in_module(name, module) for module in fresh)}
+    unknown = [module for module in fresh if not any(in_module(name, module) for name in expected)]
     if unknown:
-        raise ConfigError(f"fresh: {description.model} has no {unknown[0]!r}; name a module such as 'classifier'")
-    _check_complete(expected, tensors, new, where=f"{where}: as {description.model}")
+        raise ConfigError(f"fresh: {spec.model} has no {unknown[0]!r}; name a module such as 'classifier'")
+    _check_complete(expected, tensors, new, where=f"{where}: as {spec.model}")
     chosen = {name: tensors[name].to(torch.float32).contiguous() for name in expected if name not in new}
-    if description.adapters:  # assigned, blocks that share their parameters would no longer do so
+    if spec.adapters:  # `assign` would break the sharing of parameters between blocks
         model.load_state_dict(chosen, strict=False)
     else:
         model.load_state_dict({**{name: expected[name] for name in new}, **chosen}, assign=True)
     return model.requires_grad_(True).eval()
 
 
-def build(description: ModelSpec, *, seed: int = 0, device: str = "cpu") -> nn.Module:
-    """A model with new weights."""
+def in_module(name: str, module: str) -> bool:
+    """Whether a parameter belongs to a module, or is it."""
+    return f"{name}.".startswith(f"{module}.")
+
+
+def build(spec: ModelSpec, *, seed: int = 0, device: str = "cpu") -> nn.Module:
+    """A randomly initialized model."""
     options: dict[str, Any] = {}
-    if description.model in LABELLED:
-        options["num_labels"] = len(description.labels)
-    if description.model == "SentenceEmbedder":
-        options["pooling"] = description.pooling
+    if spec.model in LABELLED:
+        options["num_labels"] = len(spec.labels)
+    if spec.model == "SentenceEmbedder":
+        options["pooling"] = spec.pooling
     with torch.device(device):
-        model = MODELS[description.model](description.config, seed=seed, **options)
-        if description.adapters:
-            attach(model, description.adapters, seed=seed)
+        model = MODELS[spec.model](spec.config, seed=seed, **options)
+        if spec.adapters:
+            attach(model, spec.adapters, seed=seed)
     return model
 
 
@@ -221,28 +225,28 @@ def _directory(source: Path | str, *, hub: HubOptions) -> Path:
 
 
 def updated_spec(
-    description: ModelSpec, *, as_model: ModelName | None, labels: Collection[str], changes: Mapping[str, Any]
+    spec: ModelSpec, *, as_model: ModelName | None, labels: Collection[str], changes: Mapping[str, Any]
 ) -> ModelSpec:
-    """The description of another model over the same encoder, or with other settings."""
-    config = description.config.replace(**changes)
-    if description.adapters and sharing_schedule(config) != sharing_schedule(description.config):
-        raise ConfigError("config: a model with adapters for each layer keeps its layers; change others than those")
-    if as_model in (None, description.model) and not labels:
-        return description.replace(config=config.to_dict())
-    values = {"model": as_model or description.model, "config": config.to_dict(), "labels": tuple(labels)}
-    return ModelSpec.parse({**values, "adapters": description.adapters}, where="load_model")
+    """The spec of another model with the same encoder, or with other settings."""
+    config = spec.config.replace(**changes)
+    if spec.adapters and sharing_schedule(config) != sharing_schedule(spec.config):
+        raise ConfigError("config: depth and sharing of a model with per-layer adapters cannot change; leave them out")
+    if as_model in (None, spec.model) and not labels:
+        return spec.replace(config=config.to_dict())
+    values = {"model": as_model or spec.model, "config": config.to_dict(), "labels": tuple(labels)}
+    return ModelSpec.parse({**values, "adapters": spec.adapters}, where="load_model")
 
 
 def _check_complete(
     expected: Mapping[str, Tensor], tensors: Mapping[str, Tensor], new: Collection[str], *, where: str
 ) -> None:
-    """Every tensor must be there and of its shape."""
+    """Raise CheckpointError unless every tensor but those of `new` is in `tensors`, with its shape."""
     needed = [name for name in expected if name not in new]
     missing = [name for name in needed if name not in tensors]
     if missing:
         raise CheckpointError(
             f"{where}: lacks {len(missing)} of {len(needed)} tensors, such as {missing[0]!r}; "
-            "load what it is, or name the modules that may start from new weights "
+            "load the model that was saved, or name the modules to initialize at random "
             "(`fresh`; for `litebert convert`, --allow-missing)"
         )
     for name in needed:
@@ -253,20 +257,11 @@ def _check_complete(
             )
 
 
-def _write_weights(directory: Path, model: nn.Module, description: ModelSpec) -> None:
-    tensors = _stored(model)
-    reason = transformers_incompatibility(description)
+def _write_weights(directory: Path, model: nn.Module, spec: ModelSpec) -> None:
+    tensors = dict(model.named_parameters())
+    reason = transformers_incompatibility(spec)
     if reason:
-        log.info("the model is saved in our own form: %s", reason)
+        logger.info("the model is saved in litebert's own format: %s", reason)
         write_tensors(directory / OWN, tensors)
     else:
-        write_tensors(directory / SAFETENSORS, to_transformers(tensors, description.config))
-
-
-def _stored(model: nn.Module) -> dict[str, Tensor]:
-    """Every tensor once, under the first of its names."""
-    names: dict[int, str] = {}
-    tensors = model.state_dict(keep_vars=True)
-    for name, tensor in tensors.items():
-        names.setdefault(id(tensor), name)
-    return {name: tensors[name].detach() for name in names.values()}
+        write_tensors(directory / SAFETENSORS, to_transformers(tensors, spec.config))

@@ -1,7 +1,7 @@
-"""What `config.json` says of a model, in transformers' words or our own. Before: a file. After: `directory.py`.
+"""`ModelSpec`: a model without its weights, read from and written to `config.json`. Torch-free.
 
-A model that transformers can run is described in its words. What those cannot say (such as sharing "none" with one
-group) stands beside them in a section `litebert`, which transformers carries along and ignores. Torch-free.
+A model that transformers can run has the keys of `AlbertConfig`. What these cannot express (such as sharing "none"
+with one group) is in a section `litebert`, which transformers ignores.
 """
 
 import difflib
@@ -41,14 +41,14 @@ HF_CLASSES: Final[dict[ModelName, str]] = {
     "ForQuestionAnswering": "AlbertForQuestionAnswering",
     "SentenceEmbedder": "AlbertModel",
 }
-"""The class of transformers that computes the same; the head of `ForQuestionAnsweringWithNoAnswer` exists only here."""
+"""The equivalent class of transformers, which has none for `ForQuestionAnsweringWithNoAnswer`."""
 LABELLED: Final[tuple[ModelName, ...]] = ("ForSequenceClassification", "ForTokenClassification")
-OWN_MODEL_TYPE: Final = "litebert"
+LITEBERT_MODEL_TYPE: Final = "litebert"
 CONFIG: Final = "config.json"
 
 _SECTION: Final = "litebert"
-_THEIR_ACTIVATIONS: Final = {"gelu_pytorch_tanh": "gelu_new", "swish": "silu"}
-_UNSUPPORTED: Final[dict[str, tuple[object, ...]]] = {
+_HF_ACTIVATIONS: Final = {"gelu_pytorch_tanh": "gelu_new", "swish": "silu"}
+_SUPPORTED_VALUES: Final[dict[str, tuple[object, ...]]] = {
     "position_embedding_type": ("absolute",),
     "is_decoder": (False,),
     "add_cross_attention": (False,),
@@ -57,7 +57,7 @@ _UNSUPPORTED: Final[dict[str, tuple[object, ...]]] = {
     "gap_size": (0,),
     "num_memory_blocks": (0,),
 }
-"""Keys that other code reads or once read, with the values that mean what every model here does."""
+"""Keys of other implementations, with the values that litebert supports."""
 
 log = logging.getLogger(__name__)
 
@@ -70,13 +70,13 @@ class ModelSpec(Settings):
     config: ModelConfig
     """The architecture."""
     labels: tuple[str, ...] = ()
-    """Names of the classes, in the order of the logits; only for classifiers."""
+    """Class names, in the order of the logits; only for classifiers."""
     problem_type: ProblemType | None = None
-    """How the classifier was trained, as far as known."""
+    """`problem_type` of transformers: the loss of the classifier, if known."""
     pooling: Pooling = Field(default="mean")
-    """How a `SentenceEmbedder` makes one vector of many."""
+    """Pooling of a `SentenceEmbedder`."""
     adapters: LoRASettings | None = None
-    """Of adapters that could not be folded into the weights, because layers share a block but no adapters."""
+    """LoRA adapters that cannot be merged into the weights, because layers share a block but not the adapters."""
 
     @model_validator(mode="after")
     def _check(self) -> "ModelSpec":
@@ -85,95 +85,97 @@ class ModelSpec(Settings):
         if self.model not in LABELLED and self.labels:
             raise ValueError(f"a {self.model} has no labels, found {len(self.labels)}")
         if self.problem_type == "single_label_classification" and len(self.labels) == 1:
-            raise ValueError("single_label_classification with one label is no choice; use regression")
+            raise ValueError("single_label_classification with one label is not a choice; use regression")
         return self
 
 
-def read_model_spec(place: Path) -> ModelSpec:
-    """What the `config.json` at `place` says of its model.
+def read_model_spec(path: Path) -> ModelSpec:
+    """The spec in a model directory or a `config.json`.
 
-    Raises CheckpointError if it is missing or no JSON object, ConfigError if it describes no supported model.
+    Raises CheckpointError if it is missing or not a JSON object, ConfigError if the model is not supported.
     """
-    file = config_file(place)
+    file = config_file(path)
     return from_json(read_json_object(file, if_missing="give the path of a model directory"), where=str(file))
 
 
-def config_file(place: Path) -> Path:
-    """The `config.json` of a model directory; `place` may be that file itself."""
-    return place / CONFIG if place.is_dir() else place
+def config_file(path: Path) -> Path:
+    """The `config.json` of a model directory; `path` may be that file itself."""
+    return path / CONFIG if path.is_dir() else path
 
 
-def transformers_incompatibility(description: ModelSpec) -> str | None:
-    """Why transformers cannot run this model; None if it can."""
-    if description.model not in HF_CLASSES:
-        return f"transformers has no class with the head of {description.model}"
-    if description.adapters:
-        return "transformers cannot give the layers that share a block adapters of their own"
-    if groups_in(description.config, "transformers") is None:
-        return f"transformers cannot share parameters as {_sharing(description.config)} does"
+def transformers_incompatibility(spec: ModelSpec) -> str | None:
+    """Why transformers cannot load this model; None if it can."""
+    if spec.model not in HF_CLASSES:
+        return f"transformers has no class with the head of {spec.model}"
+    if spec.adapters:
+        return "transformers has no per-layer adapters for a shared block"
+    if groups_in(spec.config, "transformers") is None:
+        return f"transformers cannot share parameters as {_sharing(spec.config)} does"
     return None
 
 
-def to_json(description: ModelSpec) -> dict[str, Any]:
-    """The content of `config.json`: transformers' words where `transformers_incompatibility` is None, our own otherwise."""
-    if transformers_incompatibility(description):
-        return {"model_type": OWN_MODEL_TYPE, _SECTION: description.to_dict()}
-    plain = to_transformers(description.config) | _their_labels(description)
-    plain["architectures"] = [HF_CLASSES[description.model]]
-    if description.problem_type:
-        plain["problem_type"] = description.problem_type
-    if description.pooling != "mean":
-        plain[_SECTION] = {**plain.get(_SECTION, {}), "pooling": description.pooling}
+def to_json(spec: ModelSpec) -> dict[str, Any]:
+    """Content of `config.json`: the keys of transformers if it can load the model, otherwise those of `ModelSpec`."""
+    if transformers_incompatibility(spec):
+        return {"model_type": LITEBERT_MODEL_TYPE, _SECTION: spec.to_dict()}
+    plain = to_transformers(spec.config) | _hf_labels(spec)
+    plain["architectures"] = [HF_CLASSES[spec.model]]
+    if spec.problem_type:
+        plain["problem_type"] = spec.problem_type
+    if spec.pooling != "mean":
+        plain[_SECTION] = {**plain.get(_SECTION, {}), "pooling": spec.pooling}
     return plain
 
 
 def from_json(values: Mapping[str, Any], *, where: str) -> ModelSpec:
-    """The description in a `config.json` of ours or of transformers; raises ConfigError that begins with `where`."""
+    """The spec in a `config.json` of litebert or transformers; raises ConfigError that begins with `where`."""
     section = values.get(_SECTION, {})
     if not isinstance(section, Mapping):
         raise ConfigError(f"{where}: {_SECTION!r} is {section!r}, expected a mapping; take a fresh copy")
-    if values.get("model_type") == OWN_MODEL_TYPE:
+    if values.get("model_type") == LITEBERT_MODEL_TYPE:
         return ModelSpec.parse(section, where=where)
     model = _model_name(values, where=where)
-    described: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "model": model,
         "config": from_transformers(values, where=where).to_dict(),
         "labels": _labels(values, where=where) if model in LABELLED else (),
         "problem_type": values.get("problem_type"),
         "pooling": section.get("pooling", "mean"),
     }
-    return ModelSpec.parse(described, where=where)
+    return ModelSpec.parse(fields, where=where)
 
 
 def to_transformers(config: ModelConfig) -> dict[str, Any]:
-    """The keys of transformers' `AlbertConfig`, and a section of ours for what they do not say."""
+    """The keys of transformers' `AlbertConfig`, and a section `litebert` for what they cannot express."""
     groups = groups_in(config, "transformers")
     if groups is None:
-        raise ConfigError(f"config: transformers cannot share parameters as {_sharing(config)} does; keep our own form")
+        raise ConfigError(
+            f"config: transformers cannot share parameters as {_sharing(config)} does; save in litebert's own format"
+        )
     fields = config.to_dict()
     plain = {name: value for name, value in fields.items() if name not in ("sharing", "embedding_projection")}
     plain |= {"num_hidden_groups": groups, "model_type": "albert", "tie_word_embeddings": True}
-    # Padding, [CLS] and [SEP] of the released vocabularies and of every tokenizer trained here.
+    # Padding, [CLS] and [SEP] of the released vocabularies and of every tokenizer that litebert trains.
     plain |= {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
-    understood = from_transformers(plain, where="config").to_dict()
-    unsaid = {name: value for name, value in fields.items() if value != understood[name]}
-    return {**plain, _SECTION: unsaid} if unsaid else plain
+    read_back = from_transformers(plain, where="config").to_dict()
+    extra = {name: value for name, value in fields.items() if value != read_back[name]}
+    return {**plain, _SECTION: extra} if extra else plain
 
 
 def from_transformers(values: Mapping[str, Any], *, where: str) -> ModelConfig:
-    """The config that computes what transformers computes from these keys; keys without a meaning here are ignored."""
+    """The config equivalent to these keys of transformers' `AlbertConfig`; unknown keys are ignored."""
     _check_keys(values, where=where)
     names = set(ModelConfig.model_fields) - {"sharing", "embedding_projection"}
     plain = {name: value for name, value in values.items() if name in names and value is not None}
-    plain["hidden_act"] = _THEIR_ACTIVATIONS.get(str(plain.get("hidden_act")), plain.get("hidden_act", "gelu_new"))
+    plain["hidden_act"] = _HF_ACTIVATIONS.get(str(plain.get("hidden_act")), plain.get("hidden_act", "gelu_new"))
     if "classifier_dropout_prob" in values and values["classifier_dropout_prob"] is None:
         plain["classifier_dropout_prob"] = plain.get("hidden_dropout_prob", 0.0)
-    # transformers has a projection at any size; only at equal sizes must we be told.
+    # transformers has a projection at any size, litebert by default only where E differs from H.
     if plain.get("embedding_size", 128) == plain.get("hidden_size"):
         plain["embedding_projection"] = "always"
     section = values.get(_SECTION, {})
-    unsaid = {name: section[name] for name in section if name in ModelConfig.model_fields}
-    config = ModelConfig.parse({**plain, **unsaid}, where=where)
+    extra = {name: section[name] for name in section if name in ModelConfig.model_fields}
+    config = ModelConfig.parse({**plain, **extra}, where=where)
     groups = groups_in(config, "transformers")
     if groups != values.get("num_hidden_groups", 1):
         raise ConfigError(
@@ -187,11 +189,11 @@ def _sharing(config: ModelConfig) -> str:
     return f"sharing {config.sharing!r} with {config.num_hidden_groups} groups in {config.num_hidden_layers} layers"
 
 
-def _their_labels(description: ModelSpec) -> dict[str, Any]:
-    if not description.labels:
+def _hf_labels(spec: ModelSpec) -> dict[str, Any]:
+    if not spec.labels:
         return {}
-    names = {str(index): label for index, label in enumerate(description.labels)}
-    return {"id2label": names, "label2id": {label: index for index, label in enumerate(description.labels)}}
+    names = {str(index): label for index, label in enumerate(spec.labels)}
+    return {"id2label": names, "label2id": {label: index for index, label in enumerate(spec.labels)}}
 
 
 def _labels(values: Mapping[str, Any], *, where: str) -> tuple[str, ...]:
@@ -212,22 +214,22 @@ def _model_name(values: Mapping[str, Any], *, where: str) -> ModelName:
         raise ConfigError(
             f"{where}: model_type is {values.get('model_type')!r}, expected 'albert'; use an ALBERT model"
         )
-    theirs = values.get("architectures") or ["AlbertModel"]
-    names = {their: ours for ours, their in HF_CLASSES.items()}
-    if not isinstance(theirs, list) or theirs[0] not in names:
-        raise ConfigError(f"{where}: architectures is {theirs!r}, expected one of {', '.join(names)}")
-    return names[theirs[0]]
+    classes = values.get("architectures") or ["AlbertModel"]
+    names = {hf_class: model for model, hf_class in HF_CLASSES.items()}
+    if not isinstance(classes, list) or classes[0] not in names:
+        raise ConfigError(f"{where}: architectures is {classes!r}, expected one of {', '.join(names)}")
+    return names[classes[0]]
 
 
 def _check_keys(values: Mapping[str, Any], *, where: str) -> None:
-    """Refuse values that would change what is computed, and keys that look like a known one misspelt."""
-    for key, meant in _UNSUPPORTED.items():
-        if key in values and values[key] not in meant:
+    """Raise ConfigError for unsupported values, and for keys that look like a misspelt one."""
+    for key, supported in _SUPPORTED_VALUES.items():
+        if key in values and values[key] not in supported:
             raise ConfigError(
-                f"{where}: {key} is {values[key]!r}, expected {meant[0]!r}; this variant is not supported"
+                f"{where}: {key} is {values[key]!r}, expected {supported[0]!r}; this variant is not supported"
             )
     known = set(ModelConfig.model_fields)
-    for key in sorted(set(values) - known - set(_UNSUPPORTED)):
+    for key in sorted(set(values) - known - set(_SUPPORTED_VALUES)):
         close = difflib.get_close_matches(key, known - set(values), n=1, cutoff=0.9)
         if close:
             raise ConfigError(f"{where}: unknown key {key!r}; did you mean {close[0]!r}?")

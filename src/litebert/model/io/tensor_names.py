@@ -1,7 +1,6 @@
-"""The one two-way table of names: every tensor here, in transformers and in the original TensorFlow code.
+"""The name of every tensor in litebert, transformers and google-research/albert. Torch-free.
 
-Before: a config. After: `directory` and the interop room rename tensors by it. Torch-free.
-Source: the variables of the original modeling.py and the state dict of transformers' `AlbertForPreTraining`.
+Source: the state dict of `AlbertForPreTraining` in transformers and the variables of google-research/albert.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,32 +18,32 @@ Kind = Literal["table", "dense", "norm", "output", "plain"]
 class TensorNames:
     """One tensor's name in each format; None where a format has no such tensor."""
 
-    ours: str
+    litebert: str
     transformers: str | None
     tensorflow: str | None
     transposed: bool = False
-    """TensorFlow stores this matrix as (inputs, outputs)."""
+    """TensorFlow stores this matrix as (inputs, outputs), torch as (outputs, inputs)."""
 
     def in_format(self, name: Format) -> str | None:
         """The name in one of the formats."""
-        return {"litebert": self.ours, "transformers": self.transformers, "tensorflow": self.tensorflow}[name]
+        return {"litebert": self.litebert, "transformers": self.transformers, "tensorflow": self.tensorflow}[name]
 
 
 @dataclass(frozen=True)
 class _Module:
-    ours: str
+    litebert: str
     kind: Kind
     transformers: str | None
     tensorflow: str | None
 
     def at(self, **indices: int) -> "_Module":
-        """The module with its indices written in."""
-        theirs, original = self.transformers, self.tensorflow
+        """The module with the indices filled in."""
+        hf, tensorflow = self.transformers, self.tensorflow
         return _Module(
-            self.ours.format(**indices),
+            self.litebert.format(**indices),
             self.kind,
-            theirs and theirs.format(**indices),
-            original and original.format(**indices),
+            hf and hf.format(**indices),
+            tensorflow and tensorflow.format(**indices),
         )
 
 
@@ -55,10 +54,10 @@ _PARTS: Final[dict[Kind, tuple[tuple[str, str, bool], ...]]] = {
     "output": ((".weight", "output_weights", False), (".bias", "output_bias", False)),
     "plain": (("", "", False),),
 }
-"""What each kind of module stores: ending here and in transformers, ending in TensorFlow, transposed there?"""
+"""Tensors of each kind of module: suffix in litebert and transformers, suffix in TensorFlow, transposed there."""
 
-_THEIR_LAYER = "albert.encoder.albert_layer_groups.{group}.albert_layers.{inner}"
-_ORIGINAL_LAYER = "bert/encoder/transformer/group_{group}/inner_group_{inner}"
+_HF_LAYER = "albert.encoder.albert_layer_groups.{group}.albert_layers.{inner}"
+_TF_LAYER = "bert/encoder/transformer/group_{group}/inner_group_{inner}"
 
 _EMBEDDINGS = (
     _Module("encoder.embeddings.word", "table", "albert.embeddings.word_embeddings", "bert/embeddings/word_embeddings"),
@@ -87,43 +86,43 @@ _ATTENTION = (
         _Module(
             f"encoder.attentions.{{block}}.{part}",
             "dense",
-            f"{_THEIR_LAYER}.attention.{part}",
-            f"{_ORIGINAL_LAYER}/attention_1/self/{part}",
+            f"{_HF_LAYER}.attention.{part}",
+            f"{_TF_LAYER}/attention_1/self/{part}",
         )
         for part in ("query", "key", "value")
     ),
     _Module(
         "encoder.attentions.{block}.output",
         "dense",
-        f"{_THEIR_LAYER}.attention.dense",
-        f"{_ORIGINAL_LAYER}/attention_1/output/dense",
+        f"{_HF_LAYER}.attention.dense",
+        f"{_TF_LAYER}/attention_1/output/dense",
     ),
     _Module(
         "encoder.attentions.{block}.norm",
         "norm",
-        f"{_THEIR_LAYER}.attention.LayerNorm",
-        f"{_ORIGINAL_LAYER}/LayerNorm",
+        f"{_HF_LAYER}.attention.LayerNorm",
+        f"{_TF_LAYER}/LayerNorm",
     ),
 )
-# The original nests the second dense layer in the scope of the first.
+# google-research/albert nests the second dense layer in the variable scope of the first.
 _FEED_FORWARD = (
     _Module(
         "encoder.feed_forwards.{block}.up",
         "dense",
-        f"{_THEIR_LAYER}.ffn",
-        f"{_ORIGINAL_LAYER}/ffn_1/intermediate/dense",
+        f"{_HF_LAYER}.ffn",
+        f"{_TF_LAYER}/ffn_1/intermediate/dense",
     ),
     _Module(
         "encoder.feed_forwards.{block}.down",
         "dense",
-        f"{_THEIR_LAYER}.ffn_output",
-        f"{_ORIGINAL_LAYER}/ffn_1/intermediate/output/dense",
+        f"{_HF_LAYER}.ffn_output",
+        f"{_TF_LAYER}/ffn_1/intermediate/output/dense",
     ),
     _Module(
         "encoder.feed_forwards.{block}.norm",
         "norm",
-        f"{_THEIR_LAYER}.full_layer_layer_norm",
-        f"{_ORIGINAL_LAYER}/LayerNorm_1",
+        f"{_HF_LAYER}.full_layer_layer_norm",
+        f"{_TF_LAYER}/LayerNorm_1",
     ),
 )
 _HEADS = (
@@ -131,7 +130,7 @@ _HEADS = (
     _Module("mlm.dense", "dense", "predictions.dense", "cls/predictions/transform/dense"),
     _Module("mlm.norm", "norm", "predictions.LayerNorm", "cls/predictions/transform/LayerNorm"),
     _Module("mlm.bias", "plain", "predictions.bias", "cls/predictions/output_bias"),
-    _Module("sop", "output", "sop_classifier.classifier", "cls/seq_relationship/"),
+    _Module("sentence_pair", "output", "sop_classifier.classifier", "cls/seq_relationship/"),
     _Module("classifier", "output", "classifier", ""),
     _Module("spans", "output", "qa_outputs", "cls/squad/"),
     _Module("start", "dense", None, "start_logits/dense"),
@@ -146,20 +145,20 @@ _GROUP_RULES: Final[dict[Format, Callable[[int, int, int], int]]] = {
     "transformers": lambda layer, layers, groups: int(layer / (layers / groups)),
     "tensorflow": lambda layer, layers, groups: int(layer / layers * groups),
 }
-"""Which group a layer runs, as the others compute it: with floats, so at some depths not what the config says."""
+"""The group of a layer as the other code computes it, in floats: at some depths not the group of the config."""
 
 
 def tensor_names(config: ModelConfig) -> tuple[TensorNames, ...]:
-    """Every tensor that a model of this config may store, with all heads, in the order of the forward pass."""
+    """Every tensor that a model of this config may have, with all heads, in the order of the forward pass."""
     return tuple(names for module in _modules(config) for names in _tensors(module))
 
 
 def groups_in(config: ModelConfig, name: Format) -> int | None:
-    """`num_hidden_groups` with which the other code runs our schedule of blocks; None if there is no such number."""
+    """`num_hidden_groups` with which the other code runs the sharing schedule of `config`; None if there is none."""
     schedule = sharing_schedule(config)
     for groups in (config.num_hidden_groups, config.num_hidden_layers):
-        theirs = _schedule_by(_GROUP_RULES[name], config.replace(num_hidden_groups=groups, sharing="all"))
-        if schedule == theirs:
+        other = _schedule_by(_GROUP_RULES[name], config.replace(num_hidden_groups=groups, sharing="all"))
+        if schedule == other:
             return groups
     return None
 
@@ -181,10 +180,10 @@ def _modules(config: ModelConfig) -> Iterator[_Module]:
 
 
 def _tensors(module: _Module) -> Iterator[TensorNames]:
-    for ending, original_ending, transposed in _PARTS[module.kind]:
+    for suffix, tf_suffix, transposed in _PARTS[module.kind]:
         yield TensorNames(
-            ours=module.ours + ending,
-            transformers=None if module.transformers is None else module.transformers + ending,
-            tensorflow=None if module.tensorflow is None else module.tensorflow + original_ending,
+            litebert=module.litebert + suffix,
+            transformers=None if module.transformers is None else module.transformers + suffix,
+            tensorflow=None if module.tensorflow is None else module.tensorflow + tf_suffix,
             transposed=transposed,
         )

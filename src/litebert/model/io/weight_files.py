@@ -1,6 +1,6 @@
-"""Tensors in files: safetensors, sharded safetensors, and pickles of old. Before: a directory. After: `directory.py`.
+"""Reads and writes weight files: safetensors, sharded safetensors, and pickles (read only).
 
-Nothing in a file is ever executed: pickles go through the restricted reader of torch, which only knows tensors.
+No file is ever executed: pickles are read with `weights_only=True`.
 """
 
 import json
@@ -21,18 +21,18 @@ SAFETENSORS: Final = "model.safetensors"
 SHARDED: Final = "model.safetensors.index.json"
 PICKLE: Final = "pytorch_model.bin"
 OWN: Final = "litebert.safetensors"
-"""Weights under our own names: another file name, so that no other program takes them for its own."""
+"""Weights under litebert's names; another file name, so that transformers does not try to load them."""
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 def has_weights(directory: Path) -> bool:
-    """Whether a directory holds weights in any form that can be read."""
+    """Whether a directory holds weights in a supported format."""
     return any((directory / name).is_file() for name in _READERS)
 
 
 def read_tensors(directory: Path) -> dict[str, Tensor]:
-    """Every tensor of a model directory, on the CPU; raises CheckpointError, naming the file, for anything else."""
+    """Every tensor of a model directory, on the CPU; raises CheckpointError if there is none or a file is damaged."""
     for name, read in _READERS.items():
         if (directory / name).is_file():
             return read(directory / name)
@@ -40,7 +40,7 @@ def read_tensors(directory: Path) -> dict[str, Tensor]:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write a safetensors file; the tensors may lie on any device and share memory."""
+    """Write a safetensors file; the tensors may be on any device and share memory."""
     plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
     write_bytes(path, save(plain, metadata={"format": "pt"}))
 
@@ -52,33 +52,33 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
     except FileNotFoundError:
         raise CheckpointError(f"{path}: missing; take a complete copy") from None
     except (SafetensorError, ValueError, KeyError) as error:
-        raise CheckpointError(f"{path}: not a whole safetensors file ({error}); take a fresh copy") from None
+        raise CheckpointError(f"{path}: not a complete safetensors file ({error}); take a fresh copy") from None
 
 
 def _read_shards(path: Path) -> dict[str, Tensor]:
     try:
-        places = json.loads(path.read_text(encoding="utf-8"))["weight_map"]
-        shards = sorted(set(places.values()))
+        weight_map = json.loads(path.read_text(encoding="utf-8"))["weight_map"]
+        shards = sorted(set(weight_map.values()))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise CheckpointError(f"{path}: not an index of safetensors files; take a fresh copy") from None
     if any(not isinstance(shard, str) or Path(shard).name != shard for shard in shards):
         raise CheckpointError(f"{path}: names files outside its directory; take a fresh copy")
     tensors = {name: tensor for shard in shards for name, tensor in read_safetensors(path.parent / shard).items()}
-    absent = sorted(set(places) - set(tensors))
+    absent = sorted(set(weight_map) - set(tensors))
     if absent:
-        raise CheckpointError(f"{path}: lists {absent[0]!r}, which no file holds; take a fresh copy")
+        raise CheckpointError(f"{path}: lists {absent[0]!r}, which is in no file; take a fresh copy")
     return tensors
 
 
 def _read_pickle(path: Path) -> dict[str, Tensor]:
-    log.warning("%s: reading an old pickle; `litebert convert` writes safetensors, which are safer and faster", path)
+    logger.warning("%s: reading a pickle; `litebert convert` writes safetensors, which are safer and faster", path)
     try:
         tensors = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # forged bytes make the restricted reader fail in every way there is
+    except Exception as error:  # malformed bytes make the unpickler raise arbitrary errors
         reason = str(error).strip().split("\n")[0]
-        raise CheckpointError(f"{path}: refused, not a plain file of tensors ({reason}); use safetensors") from None
+        raise CheckpointError(f"{path}: not a plain file of tensors ({reason}); use safetensors") from None
     if not isinstance(tensors, Mapping) or not all(isinstance(value, Tensor) for value in tensors.values()):
-        raise CheckpointError(f"{path}: holds something else than named tensors; use safetensors")
+        raise CheckpointError(f"{path}: holds other objects than named tensors; use safetensors")
     return {str(name): tensor for name, tensor in tensors.items()}
 
 

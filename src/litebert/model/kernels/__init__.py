@@ -1,1 +1,1 @@
-"""How attention and losses are computed. Before: tensors of the layers. After: layers."""
+"""Kernels for attention, activations and losses. Before: tensors of a layer. After: layers and losses."""

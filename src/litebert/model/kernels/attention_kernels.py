@@ -1,6 +1,6 @@
-"""Ways to compute the same attention. Before: queries, keys and values from `attention.py`. After: their contexts.
+"""Attention kernels. `attend_reference` is the definition, the others must equal it; `layout.py` chooses.
 
-`reference` is the definition; the others must equal it. `layout.py` chooses. Fully masked rows give zeros, never NaN.
+Queries without any key to attend to give zeros, never NaN.
 """
 
 from collections import defaultdict
@@ -12,41 +12,41 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from litebert.model.shapes import Visible
+from litebert.model.shapes import AttentionMask
 
 
 def attend_reference(
     query: Float[Tensor, "B S A D"],
     key: Float[Tensor, "B S A D"],
     value: Float[Tensor, "B S A D"],
-    visible: Visible,
+    attention_mask: AttentionMask,
     dropout: float,
 ) -> Float[Tensor, "B S A D"]:
-    """Attention as the paper writes it: softmax(Q Kᵀ / √D) V over the keys that are visible."""
-    probabilities = F.dropout(attention_probabilities(query, key, visible), dropout).to(value.dtype)
+    """softmax(Q Kᵀ / √D) V over the keys where `attention_mask` is True. Source: Vaswani et al. 2017, equation 1."""
+    probabilities = F.dropout(attention_probabilities(query, key, attention_mask), dropout).to(value.dtype)
     return torch.einsum("baqk,bkad->bqad", probabilities, value)
 
 
 def attention_probabilities(
-    query: Float[Tensor, "B S A D"], key: Float[Tensor, "B S A D"], visible: Visible
+    query: Float[Tensor, "B S A D"], key: Float[Tensor, "B S A D"], attention_mask: AttentionMask
 ) -> Float[Tensor, "B A S S"]:
-    """How much each position (third axis) attends to each other (last axis): rows sum to 1, or to 0 without any key."""
+    """Probabilities of the keys (last axis) for each query (third axis): they sum to 1, or to 0 without any key."""
     scores = torch.einsum("bqad,bkad->baqk", query, key) * query.shape[-1] ** -0.5
-    hidden = ~visible[:, None]
-    scores = scores.masked_fill(hidden, torch.finfo(scores.dtype).min)
-    return scores.softmax(-1).masked_fill(hidden, 0)
+    masked = ~attention_mask[:, None]
+    scores = scores.masked_fill(masked, torch.finfo(scores.dtype).min)
+    return scores.softmax(-1).masked_fill(masked, 0)
 
 
 def attend_sdpa(
     query: Float[Tensor, "B S A D"],
     key: Float[Tensor, "B S A D"],
     value: Float[Tensor, "B S A D"],
-    visible: Visible,
+    attention_mask: AttentionMask,
     dropout: float,
 ) -> Float[Tensor, "B S A D"]:
-    """Attention by torch's fused kernel for the device."""
+    """Attention by `F.scaled_dot_product_attention`."""
     heads_first = (tensor.transpose(1, 2) for tensor in (query, key, value))  # B A S D
-    context = F.scaled_dot_product_attention(*heads_first, attn_mask=visible[:, None], dropout_p=dropout)
+    context = F.scaled_dot_product_attention(*heads_first, attn_mask=attention_mask[:, None], dropout_p=dropout)
     return context.transpose(1, 2)
 
 
@@ -57,7 +57,7 @@ def attend_by_length(
     lengths: Sequence[int],
     dropout: float,
 ) -> Float[Tensor, "1 N A D"]:
-    """Attention inside each of the examples that lie end to end on the token axis; equal lengths go together."""
+    """Attention inside each of the examples concatenated on the token axis; equal lengths are batched."""
     parts = [tensor[0].split(list(lengths)) for tensor in (query, key, value)]
     contexts: dict[int, Tensor] = {}
     for indices in _indices_by_length(lengths).values():
@@ -74,7 +74,7 @@ def attend_varlen(
     boundaries: Int[Tensor, " examples_plus_1"],
     longest: int,
 ) -> Float[Tensor, "1 N A D"]:
-    """As `attend_by_length`, by torch's variable-length kernel: CUDA, half precision, no dropout."""
+    """As `attend_by_length`, by torch's `varlen_attn`: CUDA, half precision, no dropout."""
     from torch.nn.attention.varlen import varlen_attn
 
     context = varlen_attn(query[0], key[0], value[0], boundaries, boundaries, longest, longest)
@@ -82,7 +82,7 @@ def attend_varlen(
 
 
 def _indices_by_length(lengths: Sequence[int]) -> dict[int, list[int]]:
-    """Which examples have each length."""
+    """Length → indices of the examples with this length."""
     groups: dict[int, list[int]] = defaultdict(list)
     for index, length in enumerate(lengths):
         groups[length].append(index)

@@ -1,7 +1,7 @@
-"""Summed cross-entropy over a large vocabulary in little memory. Before: logits. After: `losses.py`.
+"""Summed cross-entropy over a large vocabulary in little memory.
 
-`F.cross_entropy` keeps a table of log-probabilities in 32 bits besides the logits. Here the backward pass makes
-them again from the logits, a few rows at a time: for 16-bit logits less than half the memory, and faster.
+`F.cross_entropy` stores the log-probabilities in 32 bits beside the logits. Here the backward pass recomputes them
+from the logits, a few rows at a time: less than half the memory for 16-bit logits, and faster.
 """
 
 from collections.abc import Iterator
@@ -12,23 +12,23 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 NO_LABEL: Final = -100
-_ELEMENTS_AT_ONCE: Final = 2**18
+_ELEMENTS_PER_CHUNK: Final = 2**18
 
 
 def summed_cross_entropy(logits: Float[Tensor, "P V"], labels: Int[Tensor, " P"]) -> Float[Tensor, ""]:
-    """`F.cross_entropy(logits.float(), labels, reduction="sum")`; label -100 carries no label."""
+    """`F.cross_entropy(logits.float(), labels, reduction="sum")`; label -100 is ignored."""
     return _SummedCrossEntropy.apply(logits, labels)
 
 
 def at_least_32_bits(logits: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """The same numbers in a type in which exponentials may be summed."""
+    """`logits` in float32, or float64 if they are, so that exponentials can be summed."""
     return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
 
 class _SummedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, logits: Tensor, labels: Tensor) -> Tensor:
-        # maximum and logarithm stay apart: added, they would round away the loss of a sure prediction
+        # maximum and logarithm are kept apart: their sum would round off the loss of a confident prediction
         maxima = at_least_32_bits(logits.amax(-1, keepdim=True))
         sums = [_wide(chunk).sub_(top).exp_().sum(-1, keepdim=True) for chunk, top in _in_chunks(logits, maxima)]
         logs = torch.cat(sums).log_()
@@ -51,11 +51,11 @@ class _SummedCrossEntropy(torch.autograd.Function):
 
 
 def _wide(chunk: Tensor) -> Tensor:
-    """A copy in which exponentials may be summed; cast first, since operations on mixed types are slow on a CPU."""
+    """A copy in at least 32 bits; cast first, because operations on mixed dtypes are slow on a CPU."""
     return chunk.to(torch.promote_types(chunk.dtype, torch.float32), copy=True)
 
 
 def _in_chunks(logits: Tensor, *others: Tensor) -> Iterator[tuple[Tensor, ...]]:
-    """A few rows of each tensor at a time."""
-    rows = max(1, _ELEMENTS_AT_ONCE // logits.shape[1])
+    """Chunks of a few rows of each tensor."""
+    rows = max(1, _ELEMENTS_PER_CHUNK // logits.shape[1])
     return zip(*(tensor.split(rows) for tensor in (logits, *others)), strict=True)

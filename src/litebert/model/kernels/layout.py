@@ -1,10 +1,8 @@
-"""How a batch lies in memory. Before: the attention mask. After: every block works on one layout from start to end.
+"""Memory layouts of a batch: padded (B S), or unpadded, the real tokens concatenated to one row (1 N).
 
-On the grid every position is computed, padding too. Packed, the real tokens lie end to end as one long row (the batch
-axis has length 1), so that padding costs nothing; the grid comes back at the end, with zeros at the padding.
-
-A row of the grid may hold several examples. In both layouts the tokens of one see only each other, and its positions
-count from its start, so that it gives what it gives alone.
+The unpadded layout spends no computation on padding; `unpack` restores B S, with zeros at padding. A row of B S may
+hold several examples (`sequence_starts`). In both layouts the tokens of an example attend only to each other and its
+positions count from its start, so that its outputs are those of the example alone.
 """
 
 from collections.abc import Callable
@@ -18,19 +16,19 @@ from torch import Tensor
 
 from litebert.model.kernels.attention_kernels import attend_by_length, attend_reference, attend_sdpa, attend_varlen
 from litebert.model.kernels.cpu_kernels import attend_16_bits
-from litebert.model.shapes import Mask, Starts, Visible
+from litebert.model.shapes import AttentionMask, Mask, Starts
 
 AttentionKernel = Literal["sdpa", "reference", "unpadded"]
-"""`sdpa`: torch's fused attention on the grid; `reference`: the definition, on the grid; `unpadded`: real tokens."""
+"""`sdpa`: torch's fused attention, padded; `reference`: the definition, padded; `unpadded`: real tokens only."""
 
 
 @dataclass(frozen=True)
 class PaddedLayout:
-    """Every position of the batch, padding too."""
+    """Every position of the batch, padding included."""
 
-    visible: Visible
+    attention_mask: AttentionMask
     positions: Int[Tensor, "#B S"]
-    """Where each token stands in its example."""
+    """Position of each token in its example."""
     kernel: Callable[..., Tensor]
 
     @classmethod
@@ -38,20 +36,20 @@ class PaddedLayout:
         """Layout of a batch."""
         if sequence_starts is None:
             return cls(mask[:, None], torch.arange(mask.shape[1], device=mask.device)[None], kernel)
-        begins = example_begins(mask, sequence_starts)
-        visible = (begins[:, :, None] == begins[:, None]) & mask[:, None]
-        return cls(visible, _cells(mask) - begins, kernel)
+        starts = example_starts(mask, sequence_starts)
+        attention_mask = (starts[:, :, None] == starts[:, None]) & mask[:, None]
+        return cls(attention_mask, _flat_positions(mask) - starts, kernel)
 
-    def pack(self, grid: Shaped[Tensor, "B S"]) -> Shaped[Tensor, "B S"]:
-        """The values as they are."""
-        return grid
+    def pack(self, padded: Shaped[Tensor, "B S"]) -> Shaped[Tensor, "B S"]:
+        """`padded` itself."""
+        return padded
 
     def unpack(self, packed: Float[Tensor, "B S W"]) -> Float[Tensor, "B S W"]:
-        """The vectors as they are."""
+        """`packed` itself."""
         return packed
 
     def take(self, packed: Float[Tensor, "B S W"], at: Int[Tensor, " P"]) -> Float[Tensor, "1 P W"]:
-        """The vectors at flat positions of the grid, as one row."""
+        """The vectors at flat positions of B S, as one row."""
         return packed.flatten(0, 1).index_select(0, at)[None]
 
     def attend(
@@ -62,50 +60,50 @@ class PaddedLayout:
         *,
         dropout: float,
     ) -> Float[Tensor, "B S A D"]:
-        """Attention over the keys that each token sees."""
-        return self.kernel(query, key, value, self.visible, dropout)
+        """Attention over the keys of the mask."""
+        return self.kernel(query, key, value, self.attention_mask, dropout)
 
 
 @dataclass(frozen=True)
 class UnpaddedLayout:
-    """Only the real tokens, example after example."""
+    """Only the real tokens, all examples concatenated."""
 
     shape: torch.Size
-    """Of the grid, B S."""
+    """B S."""
     indices: Int[Tensor, " N"]
-    """Where in the flat grid each token stood."""
+    """Flat position b·S + s of each token."""
     positions: Int[Tensor, "1 N"]
-    """Where each token stands in its example."""
+    """Position of each token in its example."""
     boundaries: Int[Tensor, " examples_plus_1"]
     lengths: tuple[int, ...]
 
     @classmethod
     def of(cls, mask: Mask, sequence_starts: Starts | None = None) -> "UnpaddedLayout":
-        """Layout of a batch; examples without a token vanish. Reads the lengths: CUDA has to wait."""
+        """Layout of a batch; examples without tokens are dropped. Reads the lengths, which synchronises with CUDA."""
         indices = mask.flatten().nonzero()[:, 0]
-        begins = example_begins(mask, sequence_starts).flatten()[indices]
-        lengths = tuple(begins.unique_consecutive(return_counts=True)[1].tolist()) or (0,)
+        starts = example_starts(mask, sequence_starts).flatten()[indices]
+        lengths = tuple(starts.unique_consecutive(return_counts=True)[1].tolist()) or (0,)
         boundaries = torch.tensor([0, *lengths], device=mask.device).cumsum(0, dtype=torch.int32)
-        return cls(mask.shape, indices, (indices - begins)[None], boundaries, lengths)
+        return cls(mask.shape, indices, (indices - starts)[None], boundaries, lengths)
 
-    def pack(self, grid: Shaped[Tensor, "B S"]) -> Shaped[Tensor, "1 N"]:
+    def pack(self, padded: Shaped[Tensor, "B S"]) -> Shaped[Tensor, "1 N"]:
         """The values of the real tokens."""
-        return grid.flatten()[self.indices][None]
+        return padded.flatten()[self.indices][None]
 
     def unpack(self, packed: Float[Tensor, "1 N W"]) -> Float[Tensor, "B S W"]:
-        """The vectors where their tokens stood, zeros at the padding."""
-        grid = packed.new_zeros(self.shape.numel(), packed.shape[-1])
-        return grid.index_copy(0, self.indices, packed[0]).view(*self.shape, -1)
+        """The vectors at the positions of their tokens, zeros at padding."""
+        padded = packed.new_zeros(self.shape.numel(), packed.shape[-1])
+        return padded.index_copy(0, self.indices, packed[0]).view(*self.shape, -1)
 
     def take(self, packed: Float[Tensor, "1 N W"], at: Int[Tensor, " P"]) -> Float[Tensor, "1 P W"]:
-        """The vectors at flat positions of the grid, as one row; zeros for padding."""
+        """The vectors at flat positions of B S, as one row; zeros at padding."""
         size = len(self.indices)
-        places = self.indices.new_full((self.shape.numel(),), size)
-        places[self.indices] = torch.arange(size, device=places.device)
+        packed_index = self.indices.new_full((self.shape.numel(),), size)
+        packed_index[self.indices] = torch.arange(size, device=packed_index.device)
         with_zeros = torch.cat([packed[0], packed.new_zeros(1, packed.shape[-1])])
-        return with_zeros.index_select(0, places[at])[None]
+        return with_zeros.index_select(0, packed_index[at])[None]
 
-    @torch.compiler.disable  # the lengths of a batch are Python numbers: each batch would be a new program
+    @torch.compiler.disable  # the lengths are Python numbers, so every batch would be compiled anew
     def attend(
         self,
         query: Float[Tensor, "1 N A D"],
@@ -131,28 +129,27 @@ LAYOUTS: Final[dict[AttentionKernel, Callable[..., Layout]]] = {
 }
 
 
-SMALLEST_ROW: Final = 12_000
-"""Length of a row times hidden size from which the work saved at the padding is more than that of leaving it out."""
+MIN_UNPADDED_ROW: Final = 12_000
+"""Row length · hidden size from which skipping padding saves more time than packing and unpacking cost."""
 
 
 def default_kernel(device: torch.device, *, training: bool, row: int) -> AttentionKernel:
-    """`unpadded` for training on a CPU unless rows are tiny (`row`: length × hidden size); otherwise `sdpa`.
+    """`unpadded` for training on a CPU unless rows are tiny (`row`: length · hidden size); otherwise `sdpa`.
 
-    A program that is to serve any batch, compiled or exported, must not hold the lengths of one.
+    Never `unpadded` while compiling or exporting: the program would hold the lengths of one batch.
     """
-    worth_it = training and device.type == "cpu" and row >= SMALLEST_ROW
-    return "unpadded" if worth_it and not torch.compiler.is_compiling() else "sdpa"
+    saves_time = training and device.type == "cpu" and row >= MIN_UNPADDED_ROW
+    return "unpadded" if saves_time and not torch.compiler.is_compiling() else "sdpa"
 
 
-def example_begins(mask: Mask, sequence_starts: Starts | None) -> Int[Tensor, "B S"]:
-    """For each cell of the grid the flat position at which its example begins, or its row where none has begun."""
-    begins = _cells(mask)
-    begins[:, 1:] = 0
+def example_starts(mask: Mask, sequence_starts: Starts | None) -> Int[Tensor, "B S"]:
+    """For each position the flat position of the first token of its example, or of its row before the first example."""
+    starts = _flat_positions(mask)
+    starts[:, 1:] = 0
     if sequence_starts is not None:
-        begins.view(-1)[sequence_starts] = sequence_starts
-    return begins.cummax(1).values
+        starts.view(-1)[sequence_starts] = sequence_starts
+    return starts.cummax(1).values
 
 
-def _cells(mask: Mask) -> Int[Tensor, "B S"]:
-    """The flat position of each cell."""
+def _flat_positions(mask: Mask) -> Int[Tensor, "B S"]:
     return torch.arange(mask.numel(), device=mask.device).view(mask.shape)

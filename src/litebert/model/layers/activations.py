@@ -1,4 +1,4 @@
-"""Activation functions by their names in a config. Before: `config.hidden_act`. After: feed-forward and heads."""
+"""Activation functions by their names in a config."""
 
 from collections.abc import Callable
 from typing import Final
@@ -13,7 +13,7 @@ from litebert.model.kernels.cpu_kernels import gelu_tanh
 
 
 def gelu_new(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """The tanh form of GELU, by the fastest way on the device of `x`."""
+    """The tanh form of GELU, by the fastest kernel for the device of `x`."""
     if x.is_cpu and not torch.compiler.is_compiling():
         return gelu_tanh(x)
     return F.gelu(x, approximate="tanh")
@@ -25,4 +25,4 @@ ACTIVATIONS: Final[dict[Activation, Callable[[Tensor], Tensor]]] = {
     "relu": F.relu,
     "silu": F.silu,
 }
-"""`gelu_new` is what the original code computes for "gelu". Source: `gelu` in the original modeling.py."""
+"""`gelu_new` is what `gelu` of google-research/albert computes."""

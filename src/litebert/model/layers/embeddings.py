@@ -1,4 +1,4 @@
-"""Tokens to vectors of width E. Before: ids from a batch. After: the projection to H and the blocks of `encoder.py`."""
+"""Token, token-type and position embeddings, of width E."""
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -7,7 +7,7 @@ from litebert.model.config import ModelConfig
 
 
 class Embeddings(nn.Module):
-    """Sum of word, token-type and position embeddings, normalised. Source: `embedding_postprocessor` in modeling.py."""
+    """Sum of word, token-type and position embeddings, normalised. Source: `embedding_postprocessor`."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -20,6 +20,6 @@ class Embeddings(nn.Module):
     def forward(
         self, input_ids: Int[Tensor, "B S"], token_type_ids: Int[Tensor, "B S"], positions: Int[Tensor, "#B S"]
     ) -> Float[Tensor, "B S E"]:
-        """Embeddings of the tokens that stand at `positions` of their sequences."""
+        """Embeddings of tokens at `positions` of their sequences."""
         summed = self.word(input_ids) + self.token_type(token_type_ids) + self.position(positions)
         return self.dropout(self.norm(summed))

@@ -1,4 +1,4 @@
-"""Position-wise feed-forward with residual and post-norm. Before: `attention.py`. After: the next block."""
+"""Position-wise feed-forward layer with residual connection and post-norm."""
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -8,7 +8,7 @@ from litebert.model.layers.activations import ACTIVATIONS
 
 
 class FeedForward(nn.Module):
-    """One stored feed-forward block. Source: `attention_ffn_block` in the original modeling.py."""
+    """One stored feed-forward block. Source: `attention_ffn_block` of google-research/albert."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -19,5 +19,5 @@ class FeedForward(nn.Module):
         self.activation = ACTIVATIONS[config.hidden_act]
 
     def forward(self, x: Float[Tensor, "B S H"]) -> Float[Tensor, "B S H"]:
-        """`x` and its transform, normalised."""
+        """`LayerNorm(x + feed_forward(x))`."""
         return self.norm(x + self.dropout(self.down(self.activation(self.up(x)))))

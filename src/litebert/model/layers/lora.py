@@ -1,8 +1,7 @@
-"""Adapters: small matrices of low rank that learn beside dense layers. Before: a model. After: fine-tuning.
+"""LoRA adapters of dense layers. Source: LoRA (Hu et al., 2021).
 
-A block that many layers share can have one adapter, or one for each layer. In the first case the adapters can be folded
-into the weights when training ends, and nothing of them is left; in the second the layers have come to differ, and
-adapters and shared weights are kept apart.
+A block that several layers share can have one adapter, which can be merged into the weights after training, or one
+adapter per layer, which cannot, because the layers then differ: shared weights and adapters are saved separately.
 """
 
 from copy import deepcopy
@@ -22,9 +21,9 @@ from litebert.randomness import torch_seed_for
 
 
 class LoRALinear(nn.Module):
-    """A dense layer W with an adapter: (W + alpha ÷ rank · B A) x + b. B starts at zero, so at first nothing changes.
+    """A dense layer W x + b with a low-rank update: (W + alpha / rank · B A) x + b. B is initialized to zero.
 
-    The sum is made before the product with `x`, so that an adapter that is folded in gives the same numbers.
+    The weights are added before the product with `x`, so that a merged adapter gives exactly the same outputs.
     """
 
     def __init__(self, dense: nn.Linear, settings: LoRASettings) -> None:
@@ -36,28 +35,30 @@ class LoRALinear(nn.Module):
 
     @property
     def weight(self) -> Float[Tensor, "outputs inputs"]:
-        """W and its adapter as one matrix, in the type of W."""
+        """W + alpha / rank · B A, in the dtype of W."""
         with torch.autocast(self.dense.weight.device.type, enabled=False):
             return torch.addmm(self.dense.weight, self.lora_b, self.lora_a, alpha=self.scale)
 
     @property
     def bias(self) -> Float[Tensor, " outputs"]:
-        """Of the dense layer; it has no adapter."""
+        """B of the dense layer."""
         return self.dense.bias
 
     def forward(self, x: Float[Tensor, "*rows inputs"]) -> Float[Tensor, "*rows outputs"]:
-        """The dense layer with its adapter."""
+        """Outputs of the dense layer with its adapter."""
         return F.linear(x, self.weight, self.bias)
 
 
 def attach(model: nn.Module, settings: LoRASettings, *, seed: int = 0) -> None:
-    """Give the encoder of `model` adapters, in place; A is drawn from `seed` by name, and B is zero.
+    """Add adapters to the encoder of `model`, in place; A is drawn from `seed` and the parameter's name.
 
-    Raises ConfigError if it has adapters.
+    Raises ConfigError if the encoder has adapters.
     """
     encoder = cast(Encoder, model.encoder)
     if encoder.adapters is not None:
-        raise ConfigError("adapters: the model has adapters already; train those, or start from a model without")
+        raise ConfigError(
+            "adapters: the model already has adapters; train those, or start from a model without adapters"
+        )
     if settings.per_layer:
         _unroll(encoder)
     encoder.adapters = settings
@@ -73,17 +74,17 @@ def attach(model: nn.Module, settings: LoRASettings, *, seed: int = 0) -> None:
 
 
 def can_be_merged(model: nn.Module) -> bool:
-    """Whether the adapters of `model`, if any, can be folded in: not where layers share a block but no adapters."""
+    """Whether the adapters of `model`, if any, can be merged: not per-layer adapters of a shared block."""
     encoder: Any = getattr(model, "encoder", None)
     return not isinstance(encoder, Encoder) or encoder.schedule == sharing_schedule(encoder.config)
 
 
 @torch.no_grad()
 def merged(model: nn.Module) -> nn.Module:
-    """A copy of `model` with its adapters folded into the weights, or `model` itself where it has none."""
+    """A copy of `model` with its adapters merged into the weights, or `model` itself if it has none."""
     if getattr(getattr(model, "encoder", None), "adapters", None) is None:
         return model
-    assert can_be_merged(model), "adapters that layers do not share"
+    assert can_be_merged(model), "per-layer adapters of a shared block"
     copy = deepcopy(model)
     encoder = cast(Encoder, copy.encoder)
     encoder.adapters = None
@@ -101,21 +102,21 @@ def is_adapter(name: str) -> bool:
 
 
 def _unroll(encoder: Encoder) -> None:
-    """A block for each that runs. Blocks that were one go on sharing their parameters, but not what is attached."""
+    """Replace the stored blocks by one block per layer; copies of a block share its parameters, not its adapters."""
     if len(encoder.attentions) == len(encoder.feed_forwards) == len(encoder.schedule):
         return
-    attentions = [_twin(encoder.attentions[attention]) for attention, _ in encoder.schedule]
-    feed_forwards = [_twin(encoder.feed_forwards[feed_forward]) for _, feed_forward in encoder.schedule]
+    attentions = [_share_parameters(encoder.attentions[attention]) for attention, _ in encoder.schedule]
+    feed_forwards = [_share_parameters(encoder.feed_forwards[feed_forward]) for _, feed_forward in encoder.schedule]
     encoder.attentions, encoder.feed_forwards = nn.ModuleList(attentions), nn.ModuleList(feed_forwards)
     encoder.schedule = tuple((block, block) for block in range(len(attentions)))
 
 
-def _twin(block: nn.Module) -> nn.Module:
-    """Another module with the very same parameters."""
+def _share_parameters(block: nn.Module) -> nn.Module:
+    """A copy of a module with the same parameter objects."""
     return deepcopy(block, {id(parameter): parameter for parameter in block.parameters()})
 
 
 def _blocks(encoder: Encoder) -> list[tuple[str, nn.Module]]:
-    """Every stored block, with its path in the encoder."""
+    """(path in the encoder, block) of every stored block."""
     attentions = ((f"attentions.{number}", block) for number, block in enumerate(encoder.attentions))
     return [*attentions, *((f"feed_forwards.{number}", block) for number, block in enumerate(encoder.feed_forwards))]

@@ -1,7 +1,4 @@
-"""What of a model is trained: adapters, parts. Before: a recipe or a `config.json`. After: `adapters.py`, `parts.py`.
-
-Torch-free, as `config.py`.
-"""
+"""Settings of parameter-efficient fine-tuning: LoRA adapters and frozen parts. Torch-free."""
 
 from typing import Literal
 
@@ -10,23 +7,23 @@ from pydantic import Field, field_validator
 from litebert.settings import Settings
 
 Adaptable = Literal["query", "key", "value", "output", "up", "down"]
-"""Dense layers of a block: four of its attention, two of its feed-forward."""
+"""Dense layers of a block: four of the attention, two of the feed-forward."""
 
 Freeze = Literal["nothing", "embeddings", "all_but_pooler", "encoder"]
-"""Parts that are not trained: none, the embeddings with their projection, these and all blocks, or the pooler too."""
+"""Frozen parts: none; the embeddings with their projection; these and all blocks; these and the pooler."""
 
 
 class LoRASettings(Settings):
-    """What is learnt beside frozen dense layers. Source: LoRA (Hu et al., 2021), section 4."""
+    """LoRA adapters of dense layers. Source: LoRA (Hu et al., 2021), section 4."""
 
     rank: int = Field(default=8, gt=0)
-    """Width of the bottleneck, r."""
+    """Rank r of the update B A."""
     alpha: float = Field(default=16.0, gt=0)
-    """The product of the two small matrices is scaled by alpha ÷ rank."""
+    """The update is scaled by alpha / rank."""
     projections: tuple[Adaptable, ...] = Field(default=("query", "value"), min_length=1)
     """Dense layers that get an adapter: query, key, value, output (attention), up, down (feed-forward)."""
     per_layer: bool = False
-    """An adapter for each layer, so that layers that share a block come to differ; else one for each stored block."""
+    """One adapter per layer, even where layers share a block; otherwise one per stored block."""
 
     @field_validator("projections")
     @classmethod

@@ -48,6 +48,8 @@ class RunState:
     world: DistributedContext
     schedule: RunSchedule
     progress: TrainingProgress = field(default_factory=TrainingProgress)
+    evaluation_due: bool = False
+    """Whether the evaluation at the current step has not been completed; a resumed run begins with it."""
     stop_requested: bool = False
     rollback: Rollback | None = None
 

@@ -15,11 +15,11 @@ class MetricLogger(Callback):
         self._trackers: list[Tracker] = []
 
     def on_train_begin(self, run: RunState) -> None:
-        """Open the file, without the lines after the current step, and the trackers."""
+        """Open the trackers, and the file without what the run does again."""
         step = run.progress.step
         names = run.schedule.settings.trackers
         self._trackers = [open_tracker(name, run.directory, step=step) for name in names]
-        self._metrics = MetricsFile(run.directory / "metrics.jsonl", step=step)
+        self._metrics = MetricsFile(run.directory / "metrics.jsonl", step=step, evaluated=not run.evaluation_due)
         self._trackers.insert(0, self._metrics)
 
     def on_step(self, run: RunState, record: StepRecord) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from litebert.files import write_json
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 from litebert.training.loop.step import NO_LIMITS, UpdateLimits
-from litebert.training.result import diverged_error
+from litebert.training.train_result import diverged_error
 from litebert.training.train_settings import TrainSettings
 
 logger = logging.getLogger(__name__)

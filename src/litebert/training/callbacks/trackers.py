@@ -22,14 +22,15 @@ logger = logging.getLogger(__name__)
 class MetricsFile:
     """One JSON object a line: the step and its values with all digits; a value that is not finite is null.
 
-    Opened at step s, it first removes the lines after s, which a killed run wrote after its last checkpoint.
+    Opened at step s, it first removes the lines after s, which a killed run wrote after its last checkpoint; also an
+    evaluation at s, unless `evaluated`.
     """
 
-    def __init__(self, path: Path, *, step: int) -> None:
+    def __init__(self, path: Path, *, step: int, evaluated: bool = True) -> None:
         self._path = path
         with translate_os_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            _drop_after(path, step)
+            _drop_after(path, (step, evaluated))
             self._file = path.open("ab", buffering=0)
 
     def log(self, step: int, values: Mapping[str, Number]) -> None:
@@ -44,7 +45,7 @@ class MetricsFile:
         """Remove the lines after `step`."""
         self._file.close()
         with translate_os_errors(self._path):
-            _drop_after(self._path, step)
+            _drop_after(self._path, (step, True))
             self._file = self._path.open("ab", buffering=0)
 
     def flush(self) -> None:
@@ -170,16 +171,19 @@ def open_tracker(name: TrackerName, directory: Path, *, step: int) -> Tracker:
     return FailSafeTracker(name, lambda: _TRACKERS[name](directory, step=step))
 
 
-def _drop_after(path: Path, step: int) -> None:
+def _drop_after(path: Path, last: tuple[int, bool]) -> None:
+    """Remove the lines after that of step `last[0]`; the one of its evaluation stays if `last[1]`."""
     lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-    kept = [line for line in lines if _step_of(line) <= step]
+    kept = [line for line in lines if _position_of(line) <= last]
     if kept != lines:
         write_bytes(path, b"".join(kept))
 
 
-def _step_of(line: bytes) -> Number:
-    """The step of a line; infinity for a line that a killed process wrote in part."""
+def _position_of(line: bytes) -> tuple[Number, bool]:
+    """The step of a line and whether it is an evaluation; infinity for a line that a killed process wrote in part."""
     try:
-        return json.loads(line)["step"] if line.endswith(b"\n") else math.inf
+        record = json.loads(line)
+        complete = line.endswith(b"\n")
+        return (record["step"] if complete else math.inf), any(name.startswith("evaluation/") for name in record)
     except (ValueError, TypeError, KeyError):
-        return math.inf
+        return math.inf, True

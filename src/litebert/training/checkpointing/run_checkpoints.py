@@ -95,6 +95,7 @@ class RunCheckpoints:
             states = {callback.name: callback.state_dict() for callback in self._callbacks}
             plain = {
                 "progress": asdict(run.progress),
+                "evaluation_due": run.evaluation_due,
                 "scaler": self._scaler.state_dict(),
                 "callbacks": {name: state for name, state in states.items() if state},
                 "fingerprint": self._fingerprint.values,
@@ -121,7 +122,7 @@ class RunCheckpoints:
         model, optimizer = read_tensors(path)
         restore_model(self._run.model, model)
         restore_optimizer(self._run.model, self._optimizer, optimizer)
-        self._run.progress = TrainingProgress(**state["progress"])
+        self._run.progress, self._run.evaluation_due = TrainingProgress(**state["progress"]), state["evaluation_due"]
         for callback in self._callbacks:
             if callback.name in state["callbacks"]:
                 callback.load_state_dict(state["callbacks"][callback.name])

@@ -7,7 +7,7 @@ DistributedDataParallel: docs/decisions/0003-gradients-are-reduced-after-the-bac
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -29,7 +29,12 @@ logger = logging.getLogger(__name__)
 
 _HEARTBEAT = Heartbeat()
 """One for the process, like the process group of torch."""
+_INTERRUPT = "litebert: interrupted"
 _SAFE_RESTARTS = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
+
+
+class GatherInterruptedError(Exception):
+    """Another rank left the evaluation that ends with this `gather`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +70,19 @@ class DistributedContext:
                 work.wait()
 
     def gather(self, value: Any) -> list[Any]:
-        """The `value` of every rank, by rank."""
+        """The `value` of every rank, by rank; a GatherInterruptedError if a rank called `interrupt_gather` instead."""
         values = [value] * self.size
         if self.size > 1:
             self.heartbeat.add()
             dist.all_gather_object(values, value)
+        if any(isinstance(each, str) and each == _INTERRUPT for each in values):
+            raise GatherInterruptedError
         return values
+
+    def interrupt_gather(self) -> None:
+        """Let the `gather` that the other ranks call next raise a GatherInterruptedError."""
+        with suppress(GatherInterruptedError):
+            self.gather(_INTERRUPT)
 
     def on_rank_zero(self, action: Callable[[], T]) -> T:
         """Run `action` on rank 0 only; its result, or its LitebertError, reaches every rank."""
@@ -170,10 +182,28 @@ def reduce_gradients(model: nn.Module, world: DistributedContext) -> None:
     world.sum_tensors([parameter.grad for parameter in parameters.values() if parameter.grad is not None])
 
 
-def synchronise_gradients(model: nn.Module, *, enabled: bool) -> None:
-    """Set whether the next backward of a sharded model reduces gradients; only the last one of a step needs to."""
+def set_last_backward(model: nn.Module, *, last: bool) -> None:
+    """Set whether the next backward of a sharded model is the last one of its step.
+
+    Only the last one reduces gradients and releases the gathered weights. So a step has one gather and one reduction on
+    every rank, even if the ranks have different numbers of microbatches.
+    """
     if isinstance(model, FSDPModule):
-        model.set_requires_gradient_sync(enabled)
+        model.set_requires_gradient_sync(last)
+        model.set_reshard_after_backward(last)
+
+
+@contextmanager
+def gathered_weights(model: nn.Module) -> Iterator[None]:
+    """Gather the weights of a sharded model for forwards in the block, which then communicate with no other rank."""
+    if not isinstance(model, FSDPModule):
+        yield
+        return
+    model.unshard()
+    try:
+        yield
+    finally:
+        model.reshard()
 
 
 def gather_full(tensor: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from litebert.settings import Precision
-from litebert.training.distributed.context import DistributedContext
+from litebert.training.distributed.context import DistributedContext, gathered_weights
 from litebert.training.loop.precision import autocast
 from litebert.training.loop.step import add_sums
 from litebert.training.protocols import Batch, LossSums, Number, Objective
@@ -23,18 +23,22 @@ def evaluate(
 ) -> dict[str, Number]:
     """Metrics over all ranks: `loss`, and `<name>_loss`, `<name>_accuracy` and `<name>_count` of each named loss.
 
-    Sums are divided by counts once, at the end: neither batch size nor the number of ranks changes the result.
+    Sums are divided by counts once, at the end: neither batch size nor the number of ranks changes the result. The
+    ranks may have different numbers of batches.
     """
     training = model.training
     model.eval()
     counts: Counter[str] = Counter()
     total = LossSums(losses={}, correct={})
-    with torch.inference_mode():
-        for batch in batches:
-            with autocast(precision, device):
-                add_sums(total, objective(model, batch.to(device)))
-            counts.update(objective.counts(batch))
-    model.train(training)
+    # The weights are gathered outside of inference mode, whose tensors cannot be used for training.
+    try:
+        with gathered_weights(model), torch.inference_mode():
+            for batch in batches:
+                with autocast(precision, device):
+                    add_sums(total, objective(model, batch.to(device)))
+                counts.update(objective.counts(batch))
+    finally:
+        model.train(training)
     return _means(total, counts)
 
 

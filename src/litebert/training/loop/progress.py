@@ -13,6 +13,8 @@ class TrainingProgress:
     """Real tokens seen, over all ranks."""
     seconds: float = 0.0
     """Time spent in `Trainer.fit`, earlier parts of a resumed run included."""
+    step_seconds: float = 0.0
+    """Time spent in steps, without evaluation and the copies for checkpoints."""
     skipped_steps: int = 0
     """Steps without an update, because a loss or gradient was not finite or was a spike."""
     consecutive_skipped_steps: int = 0
@@ -42,6 +44,7 @@ class TrainingProgress:
         return replace(
             checkpoint,
             seconds=self.seconds,
+            step_seconds=self.step_seconds,
             skipped_steps=self.skipped_steps,
             consecutive_skipped_steps=0,
             rollbacks=self.rollbacks + 1,

@@ -2,7 +2,14 @@
 
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
+from typing import Any
+
+from torch import nn
+
+from litebert.training.distributed.context import DistributedContext, GatherInterruptedError
 
 # Schedulers warn with SIGTERM or SIGUSR1; Windows has no SIGUSR1.
 WATCHED = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGUSR1") if hasattr(signal, name))
@@ -32,3 +39,29 @@ class StopSignals:
         self.number = number
         for watched in WATCHED:
             signal.signal(watched, signal.SIG_DFL)
+
+
+@contextmanager
+def interruptible(model: nn.Module, signals: StopSignals, world: DistributedContext) -> Iterator[None]:
+    """Leave an evaluation, without an error, before the next forward of `model` after a signal.
+
+    Ranks without the signal leave at their next `gather`, which an evaluation on several ranks ends with.
+    """
+
+    def check(module: nn.Module, inputs: tuple[Any, ...]) -> None:
+        if signals.number:
+            raise _SignalReceivedError
+
+    hook = model.register_forward_pre_hook(check)
+    try:
+        yield
+    except _SignalReceivedError:
+        world.interrupt_gather()
+    except GatherInterruptedError:
+        pass
+    finally:
+        hook.remove()
+
+
+class _SignalReceivedError(Exception):
+    pass

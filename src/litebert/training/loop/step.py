@@ -2,8 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -15,35 +16,44 @@ from litebert.training.distributed.context import (
     DistributedContext,
     is_sharded,
     reduce_gradients,
-    synchronise_gradients,
+    set_last_backward,
 )
 from litebert.training.loop.precision import autocast
 from litebert.training.optim.optimizers import set_learning_rate
 from litebert.training.protocols import Batch, LossSums, Number, Objective
 from litebert.training.train_settings import TrainSettings
 
-_TOKENS, _EXAMPLES = "batch/tokens", "batch/examples"
+_TOKENS, _EXAMPLES, _FLOPS = "batch/tokens", "batch/examples", "batch/flops"
 
 
 @dataclass(frozen=True, slots=True)
 class StepCounts:
-    """Labels, tokens and examples of a step, over all ranks."""
+    """Labels, tokens, examples and FLOPs of a step, over all ranks."""
 
     labels: dict[str, int]
     """Number of labels of each loss."""
     tokens: int
     examples: int
+    flops: int | None
+    """FLOPs of forward and backward; None if not known."""
 
     @classmethod
-    def of(cls, microbatches: Sequence[Batch], objective: Objective, world: DistributedContext) -> "StepCounts":
+    def of(
+        cls,
+        microbatches: Sequence[Batch],
+        objective: Objective,
+        world: DistributedContext,
+        *,
+        flops: Callable[[Any], int] | None = None,
+    ) -> "StepCounts":
         """Counts of a step; `microbatches` are those of this rank, and every rank must call."""
         own: Counter[str] = Counter()
         for batch in microbatches:
             own.update(objective.counts(batch))
-            own.update({_TOKENS: batch.num_tokens, _EXAMPLES: batch.num_examples})
+            own.update({_TOKENS: batch.num_tokens, _EXAMPLES: batch.num_examples, _FLOPS: flops(batch) if flops else 0})
         totals = world.sum(own)
-        tokens, examples = totals.pop(_TOKENS), totals.pop(_EXAMPLES)
-        return cls(labels=totals, tokens=tokens, examples=examples)
+        tokens, examples, total = totals.pop(_TOKENS), totals.pop(_EXAMPLES), totals.pop(_FLOPS)
+        return cls(labels=totals, tokens=tokens, examples=examples, flops=total if flops else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +152,7 @@ class TrainStep:
         factor = self.world.size if is_sharded(self.model) else 1
         total = LossSums(losses={}, correct={})
         for index, batch in enumerate(microbatches):
-            synchronise_gradients(self.model, enabled=index == len(microbatches) - 1)
+            set_last_backward(self.model, last=index == len(microbatches) - 1)
             with autocast(self.settings.precision, self.world.device):
                 sums = self.objective(self.model, batch.to(self.world.device))
             self.world.heartbeat.add()

@@ -31,12 +31,12 @@ def peak_flops_of(device_name: str) -> float | None:
 
 
 def throughput(
-    *, tokens: int, examples: int, seconds: float, flops_per_token: float | None, peak: float | None
+    *, tokens: int, examples: int, flops: int | None, seconds: float, peak: float | None
 ) -> dict[str, float]:
     """Tokens, examples and, where known, FLOPs per second and MFU, over all ranks; `peak` is that of all devices."""
     rates = {"tokens_per_second": tokens / seconds, "examples_per_second": examples / seconds}
-    if flops_per_token is not None:
-        rates["flops_per_second"] = flops_per_token * tokens / seconds
+    if flops is not None:
+        rates["flops_per_second"] = flops / seconds
         if peak is not None:
             rates["mfu"] = rates["flops_per_second"] / peak
     return rates

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.interop.protobuf_wire import (
+from litebert.protobuf_wire import (
     DamagedBytesError,
     bytes_field,
     fields,
@@ -16,7 +16,7 @@ from litebert.interop.protobuf_wire import (
 
 
 @given(st.integers(0, 2**64 - 1), st.binary())
-def test_an_integer_is_read_back_with_the_place_after_it(value, rest):
+def test_varint_is_read_back_with_the_position_after_it(value, rest):
     content = varint(value)
     assert read_varint(content + rest, 0) == (value, len(content))
 
@@ -27,27 +27,27 @@ def test_fields_are_read_back_in_order(number, text, crc):
     assert list(fields(message)) == [(1, number), (2, text), (6, crc)]
 
 
-def test_zero_is_the_default_and_not_written():
+def test_number_field_omits_zero():
     assert number_field(1, 0) == fixed32_field(6, 0) == b""
 
 
 @pytest.mark.parametrize(
-    ("message", "complaint"),
+    ("message", "message_part"),
     [
-        (b"\x80", "no whole number"),
-        (b"\xff" * 12, "no whole number"),
+        (b"\x80", "no complete integer"),
+        (b"\xff" * 12, "no complete integer"),
         (b"\x12\x05ab", "5 bytes expected"),
         (b"\x35\x01\x02", "4 bytes expected"),
         (b"\x31\x01\x02", "8 bytes expected"),
-        (b"\x0b", "unknown kind"),
+        (b"\x0b", "wire type 3"),
     ],
 )
-def test_damaged_messages_are_refused(message, complaint):
-    with pytest.raises(DamagedBytesError, match=complaint):
+def test_fields_raise_a_typed_error_for_damaged_messages(message, message_part):
+    with pytest.raises(DamagedBytesError, match=message_part):
         list(fields(message))
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_fields_or_refused(message):
+def test_fields_of_any_bytes_are_read_or_raise_a_typed_error(message):
     with contextlib.suppress(DamagedBytesError):
         assert all(number >= 0 for number, _ in fields(message))

@@ -39,7 +39,7 @@ def assert_close(ours: Tensor, expected: Tensor) -> None:
     assert (ours - expected).abs().max().item() <= VALUES
 
 
-def test_every_layer_is_the_originals(golden):
+def test_hidden_states_equal_the_reference(golden):
     with torch.no_grad():
         output = golden.model.encoder(*golden.batch, output_hidden_states=True)
     assert_close(output.embedding_output, golden.expected["embedding_output"])
@@ -48,7 +48,7 @@ def test_every_layer_is_the_originals(golden):
     assert_close(output.pooled, golden.expected["pooled_output"])
 
 
-def test_both_losses_and_all_log_probabilities_are_the_originals(golden):
+def test_losses_and_log_probabilities_equal_the_reference(golden):
     with torch.no_grad():
         output = golden.model(*golden.batch, golden.flat_positions)
     mlm, sop = golden.losses(output)
@@ -58,7 +58,7 @@ def test_both_losses_and_all_log_probabilities_are_the_originals(golden):
     assert_close(output.sentence_pair_logits.log_softmax(-1), golden.expected["sop_log_probs"])
 
 
-def test_the_loss_of_each_prediction_is_the_originals(golden):
+def test_loss_of_each_prediction_equals_the_reference(golden):
     with torch.no_grad():
         logits = golden.model(*golden.batch, golden.flat_positions).mlm_logits
     labels = golden.expected["masked_lm_ids"].flatten()
@@ -66,23 +66,23 @@ def test_the_loss_of_each_prediction_is_the_originals(golden):
     assert_close(losses, golden.expected["mlm_example_loss"])
 
 
-def test_every_gradient_is_the_originals(golden):
+def test_gradients_equal_the_reference(golden):
     golden.model.zero_grad()
     sum(golden.losses(golden.model(*golden.batch, golden.flat_positions))).backward()
     parameters = dict(golden.model.named_parameters())
-    rows = {row.tensorflow: row for row in tensor_names(golden.model.config) if row.ours in parameters}
+    rows = {row.tensorflow: row for row in tensor_names(golden.model.config) if row.litebert in parameters}
     stored = {key.removeprefix("grad/"): value for key, value in golden.expected.items() if key.startswith("grad/")}
     assert stored.keys() == rows.keys()
-    assert {row.ours for row in rows.values()} == parameters.keys()
+    assert {row.litebert for row in rows.values()} == parameters.keys()
     for variable, expected in stored.items():
-        gradient = parameters[rows[variable].ours].grad
+        gradient = parameters[rows[variable].litebert].grad
         ours = gradient.T if rows[variable].transposed else gradient
         allowed = GRADIENTS * expected.norm().item() + NOISE * expected.numel() ** 0.5
         assert (ours - expected).norm().item() <= allowed, variable
 
 
 @pytest.mark.parametrize("kernel", LAYOUTS)
-def test_every_kernel_gives_the_originals_layers_at_the_real_tokens(name, kernel):
+def test_attention_kernels_equal_the_reference_at_real_tokens(name, kernel):
     golden = load(name, torch.float32)
     golden.model.encoder.attention_kernel = kernel
     with torch.no_grad():
@@ -92,5 +92,5 @@ def test_every_kernel_gives_the_originals_layers_at_the_real_tokens(name, kernel
     assert_close(torch.stack(output.hidden_states[1:])[:, real], golden.expected["all_layers"][:, real])
 
 
-def test_all_five_models_of_the_original_are_here():
+def test_reference_models_are_all_tested():
     assert tuple(sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())) == MODELS

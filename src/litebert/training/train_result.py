@@ -17,6 +17,8 @@ class TrainResult:
     steps: int
     tokens: int
     elapsed_seconds: float
+    step_seconds: float
+    """Time spent in steps, without evaluation and the copies for checkpoints."""
     skipped_steps: int
     """Steps without an update, because a loss or gradient was not finite or was a spike."""
     evaluation: Mapping[str, Number]

@@ -1,0 +1,41 @@
+"""Attention heads that are not trained, by a mask on the gradients of their parameters."""
+
+from functools import partial
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.utils.weak import WeakIdKeyDictionary
+
+from litebert.model.encoder import Encoder
+
+
+def freeze_heads(model: nn.Module, count: int) -> None:
+    """Freeze query and key of the last `count` heads of every attention block of `model.encoder`, in place.
+
+    Hooks zero the rows of these heads in the gradients of `query` and `key`; outputs and all other gradients are
+    unchanged. The hooks sit on the parameters that the forward pass uses and are added before each forward pass where
+    they are missing, because FSDP replaces parameters. Weight decay still applies. Not saved with the model.
+    """
+    masked = WeakIdKeyDictionary()
+
+    def add_hooks(module: nn.Module, arguments: object) -> None:
+        for parameter, rows in _query_key_parameters(module, count):
+            if parameter not in masked and parameter.requires_grad:
+                masked[parameter] = parameter.register_hook(partial(_zero_last_rows, rows=rows))
+
+    model.register_forward_pre_hook(add_hooks)
+
+
+def _query_key_parameters(model: nn.Module, count: int) -> list[tuple[Tensor, int]]:
+    """Weights and biases of every query and key, and how many of their rows belong to the last `count` heads."""
+    encoder = model.encoder
+    assert isinstance(encoder, Encoder)
+    rows = count * encoder.config.head_size
+    layers = (getattr(block, name) for block in encoder.attentions for name in ("query", "key"))
+    return [(parameter, rows) for layer in layers for parameter in (layer.weight, layer.bias)]
+
+
+def _zero_last_rows(gradient: Float[Tensor, "*shape"], *, rows: int) -> Float[Tensor, "*shape"]:
+    trained = len(gradient) - rows
+    return torch.cat([gradient[:trained], torch.zeros_like(gradient[trained:])])
