@@ -39,6 +39,7 @@ def test_commands_print_results_on_stdout_and_messages_on_stderr(made, tmp_path,
     assert main(words) == 0
     assert json.loads(capsys.readouterr().out)["vocab_size"] == 55
     corpus = ["corpus", "build", str(made / "text.txt"), "--tokenizer", str(tmp_path / "t")]
+    corpus += ["--validation-fraction", "0.2"]
     assert main([*corpus, "--out", str(tmp_path / "c"), "--json"]) == 0
     answer = capsys.readouterr()
     assert json.loads(answer.out)["splits"]["train"]["documents"] > 0

@@ -142,6 +142,7 @@ def test_build_corpus_counts_every_document_that_is_left_out(tmp_path, tokenizer
         max_document_chars=400,
         min_sentences=2,
         shard_bytes=2000,
+        validation_fraction=0,
     )
     report = build_corpus(tmp_path / "a.jsonl", tokenizer, settings, tmp_path / "corpus")
     counts = report.counts

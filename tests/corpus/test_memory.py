@@ -18,7 +18,7 @@ def peak(text, tokenizer, out) -> int:
     """Most bytes that Python and numpy held at any time of a build."""
     gc.collect()
     tracemalloc.start()
-    build_corpus(text, tokenizer, CorpusSettings(shard_bytes=UNIT), out)
+    build_corpus(text, tokenizer, CorpusSettings(shard_bytes=UNIT, validation_fraction=0), out)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return most

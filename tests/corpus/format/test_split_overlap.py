@@ -1,16 +1,17 @@
 """Documents that are in both splits are found, and similar ones, and no others."""
 
 import logging
+from collections import Counter
 
-import numpy as np
 import pytest
 
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.build.shard_plan import plan_shards
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.format.split_overlap import find_split_overlap
 from litebert.corpus.format.verification import verify_corpus
-from litebert.corpus.readers.documents import Document
+from litebert.corpus.readers.documents import Document, read_documents
 from litebert.errors import ConfigError, DataError
 from support.corpus_builders import prose
 
@@ -96,8 +97,16 @@ def test_build_corpus_refuses_a_validation_file_that_is_also_a_training_file(tmp
 
 @pytest.mark.parametrize("seed", range(4))
 def test_all_parts_of_a_cut_document_are_in_one_split(tmp_path, tokenizer, seed):
-    (tmp_path / "text.txt").write_text("\n".join(prose(300, seed=seed)))
+    """Two documents that are cut into several parts each."""
+    texts = ["\n".join(line.replace("a", vowel) for line in prose(300, seed=seed)) for vowel in ("a", "o")]
+    (tmp_path / "train.txt").write_text("\n\n".join(texts))
     settings = SETTINGS.replace(validation_fraction=0.5)
-    report = build_corpus(tmp_path / "text.txt", tokenizer, settings, tmp_path / "corpus")
-    assert report.counts["document parts"] > 2
-    assert sorted(np.sign([split.documents for split in report.splits.values()]).tolist()) == [0, 1]
+    documents = list(read_documents([tmp_path / "train.txt"], settings, Counter()))
+    tasks = list(plan_shards(((each, None) for each in documents), building=tmp_path, key="", settings=settings))
+    splits: dict[int, set[str]] = {}
+    for task in tasks:
+        for lines in task.documents:
+            number = next(number for number, text in enumerate(texts) if lines[0] in text.splitlines())
+            splits.setdefault(number, set()).add(task.path.split("/")[0])
+    assert len(documents) > 6
+    assert [len(splits[number]) for number in range(2)] == [1, 1]

@@ -11,11 +11,13 @@ from litebert.corpus.sampling.pairing import (
     NO_LABEL,
     SWAPPED,
     ExampleSource,
+    nsp_negative_share,
     split_sentences_at_random,
     truncate_pair,
 )
 from litebert.corpus.sampling.sampling_settings import Pairing, SamplingSettings
 from litebert.corpus.sampling.stream import ExampleStream
+from litebert.errors import ConfigError
 from support.corpus_builders import FIRST_ID, make_corpus
 
 NUM_DOCUMENTS = 300
@@ -233,3 +235,27 @@ def test_split_sentences_at_random_is_uniform():
     cuts = Counter(len(split_sentences_at_random(np.arange(21), edges, rng)[0]) for _ in range(3000))
     assert set(cuts) == {5, 6, 20}
     assert min(cuts.values()) > 900
+
+
+def test_nsp_refuses_a_corpus_of_one_document(tmp_path):
+    corpus = make_corpus(tmp_path, [[[5, 5, 5]]])
+    with pytest.raises(ConfigError, match="the train split has one document, so pairing nsp has no pairs"):
+        ExampleSource(ExampleStream(corpus, SamplingSettings(max_length=16, pairing="nsp"), seed=0))
+
+
+@pytest.mark.parametrize(
+    ("shards", "share"),
+    [([[[50] * 9]], 0), ([[[50] * 4], [[50] * 4]], 0.25), ([[[5]] * 500], 0.499), ([[[50] * 9, [5]]], 0.09)],
+)
+def test_nsp_negative_share_is_below_half_with_few_documents(tmp_path, shards, share):
+    corpus = make_corpus(tmp_path, shards)
+    settings = SamplingSettings(max_length=53, pairing="nsp", short_seq_prob=0)
+    assert nsp_negative_share(corpus, settings) == pytest.approx(share, abs=0.001)
+
+
+def test_nsp_negative_share_is_the_share_that_is_drawn(corpus):
+    settings = SamplingSettings(max_length=40, pairing="nsp", short_seq_prob=0)
+    source = ExampleSource(ExampleStream(corpus, settings, seed=0))
+    labels = [source.draw(epoch, index).label for epoch in map(source.stream.epoch, range(8)) for index in epoch.order]
+    share = labels.count(SWAPPED) / (labels.count(SWAPPED) + labels.count(IN_ORDER))
+    assert share == pytest.approx(nsp_negative_share(corpus, settings), abs=0.05)

@@ -3,6 +3,7 @@
 Shared by `pretrain` and `dry_run`, so that a dry run validates them as the run does.
 """
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -14,7 +15,9 @@ from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.mixture import WeightedCorpora, validate_mixture
+from litebert.corpus.sampling.pairing import nsp_negative_share
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.cooccurrence import ppmi_svd_embeddings
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.errors import ConfigError, DataError
@@ -26,6 +29,11 @@ from litebert.model.initialization.structured_init import structured_init_
 from litebert.model.models import ForPretraining
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
+
+logger = logging.getLogger(__name__)
+
+MIN_NSP_NEGATIVES = 0.4
+"""A warning is logged for a smaller expected share of negative NSP pairs; with many documents it is 0.5."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,8 @@ class PretrainStart:
         validate_mixture([(corpus, 1.0), *data_mixture])
         if run.max_eval_examples:
             _validate_validation_split(run.corpus)
+        if run.sampling.pairing == "nsp":
+            _warn_few_negatives(corpus, run.sampling)
         tokenizer = Tokenizer.load(corpus.tokenizer_directory)
         _validate_model(run.model, tokenizer, run.sampling.max_length)
         return cls(run, corpus, data_mixture, tokenizer)
@@ -88,6 +98,17 @@ class PretrainStart:
             world_size=world.size,
             seed=run.seed,
             data_mixture=self.data_mixture,
+        )
+
+
+def _warn_few_negatives(corpus: Corpus, sampling: SamplingSettings) -> None:
+    share = nsp_negative_share(corpus, sampling)
+    if share < MIN_NSP_NEGATIVES:
+        logger.warning(
+            "%s: only %.0f %% of the NSP pairs are expected to be negative, because the corpus has few or very long "
+            "documents; use sampling.pairing=sop, or more documents",
+            corpus.directory,
+            100 * share,
         )
 
 

@@ -5,7 +5,6 @@ so the bytes do not depend on the number of processes, and an interrupted build 
 """
 
 import json
-import logging
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +14,13 @@ from itertools import chain
 from pathlib import Path
 from typing import cast
 
+from litebert.corpus.build.build_checks import (
+    count_scripts,
+    refuse_common_files,
+    refuse_empty_validation,
+    warn_overlap,
+    warn_unknown_tokens,
+)
 from litebert.corpus.build.build_lock import lock_build
 from litebert.corpus.build.build_progress import BuildTracker, LogProgress, ProgressCallback
 from litebert.corpus.build.corpus_settings import CorpusSettings
@@ -23,16 +29,12 @@ from litebert.corpus.build.publish import entries_of, publish
 from litebert.corpus.build.shard_plan import ShardTask, plan_shards
 from litebert.corpus.build.shard_writer import ShardRecord, write_shard
 from litebert.corpus.dedup.filters import DocumentWithSplit, filter_documents
-from litebert.corpus.format.shards import FORMAT_VERSION, SPLITS, Corpus, ShardEntry, Split, read_description
-from litebert.corpus.format.split_overlap import find_split_overlap
+from litebert.corpus.format.shards import FORMAT_VERSION, ShardEntry, Split
 from litebert.corpus.readers.decompression import ByteCounter
 from litebert.corpus.readers.documents import Document, find_files, read_documents, total_bytes
 from litebert.durations import readable_seconds
 from litebert.errors import ConfigError
-from litebert.hub_datasets import is_dataset_name
 from litebert.tokenization.tokenizer import Tokenizer
-
-logger = logging.getLogger(__name__)
 
 Source = str | Path | Iterable[str | Path] | Iterable[Document]
 """Files, globs and directories, read in the order of their paths; or documents, which keep their order."""
@@ -82,6 +84,8 @@ class Reading:
     sources: list[str] = field(default_factory=list)
     """The files that were found."""
     bytes_read: ByteCounter = field(default_factory=ByteCounter)
+    scripts: Counter[str] = field(default_factory=Counter)
+    """Letters of the first documents by script."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +113,10 @@ class CorpusBuild:
     def plan(self, reading: Reading, *, workers: int) -> Iterator[ShardTask]:
         """Read the sources and yield the text of every shard, in order."""
         validation, files = (self._documents(source, reading) for source in (self.validation, self.files))
-        _refuse_common_files(reading.sources)
-        documents = chain(_with_split(validation, "validation"), _with_split(files, None))
+        refuse_common_files(reading.sources)
+        documents = chain(
+            _with_split(validation, "validation"), _with_split(count_scripts(files, reading.scripts), None)
+        )
         filtered = filter_documents(documents, self.settings, reading.counts, workers=workers)
         key = json.dumps([FORMAT_VERSION, self.tokenizer.fingerprint, self.settings.to_dict()])
         return plan_shards(filtered, building=self.directory, key=key, settings=self.settings)
@@ -118,6 +124,9 @@ class CorpusBuild:
     def publish(self, records: Sequence[ShardRecord], reading: Reading, *, seconds: float) -> CorpusReport:
         """Turn the finished shards into the corpus."""
         counts = _total_counts(records, reading.counts)
+        entries = entries_of(records)
+        if any(entries.values()):
+            refuse_empty_validation(self.out, entries, self.settings, has_validation_files=bool(self.validation))
         publish(
             self.directory,
             self.out,
@@ -127,10 +136,13 @@ class CorpusBuild:
             sources=reading.sources,
             counts=counts,
         )
-        _warn_overlap(self.out)
+        tokens = sum(record.entry.tokens for record in records)
+        unknown = counts.get("unknown tokens", 0)
+        warn_unknown_tokens(self.out, unknown=unknown, tokens=tokens, scripts=reading.scripts)
+        warn_overlap(self.out)
         return CorpusReport(
             directory=self.out,
-            splits={split: _split_report(entries) for split, entries in entries_of(records).items()},
+            splits={split: _split_report(shards) for split, shards in entries.items()},
             counts=counts,
             text_bytes=sum(record.text_bytes for record in records),
             reused_shards=sum(record.reused for record in records),
@@ -189,30 +201,6 @@ def _run(build: CorpusBuild, *, workers: int, progress: ProgressCallback) -> Cor
         records.append(record)
         progress(tracker.add(record, offsets.popleft()))
     return build.publish(records, reading, seconds=time.monotonic() - started)
-
-
-def _refuse_common_files(sources: Sequence[str]) -> None:
-    """Raise a ConfigError if a file was found twice: among the validation files and among the others."""
-    seen: set[str | Path] = set()
-    for source in sources:
-        key = source if is_dataset_name(source) else Path(source).resolve()
-        if key in seen:
-            raise ConfigError(
-                f"{source}: is in the training text and in the validation files; remove it from one of them"
-            )
-        seen.add(key)
-
-
-def _warn_overlap(corpus: Path) -> None:
-    """Log a warning if documents of the training split are, equal or similar, in the validation split."""
-    description = read_description(corpus)
-    overlap = find_split_overlap(*(Corpus(corpus, split, description) for split in SPLITS))
-    if overlap.equal or overlap.similar:
-        logger.warning(
-            "%s: %s, so validation scores will be too high; remove them with dedup_minhash_threshold=0.8",
-            corpus,
-            overlap.to_text(),
-        )
 
 
 def _with_split(documents: Iterable[Document], split: Split | None) -> Iterator[DocumentWithSplit]:

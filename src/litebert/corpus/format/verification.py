@@ -25,14 +25,12 @@ class Verification:
     """Training documents that are similar to the validation split."""
 
     def to_text(self) -> str:
-        """The sizes in one line, and a line about similar documents if there are any."""
-        sizes = (
+        """The sizes in one line."""
+        similar = f"; {self.similar_documents:,} training documents are similar to the validation split"
+        return (
             f"{self.corpus}: verified: {self.files:,} files, {self.documents:,} documents, "
-            f"{self.sentences:,} sentences, {self.tokens:,} tokens"
+            f"{self.sentences:,} sentences, {self.tokens:,} tokens{similar if self.similar_documents else ''}"
         )
-        if not self.similar_documents:
-            return sizes
-        return f"{sizes}\n{self.similar_documents:,} training documents are similar to the validation split"
 
 
 def verify_corpus(directory: Path | str) -> Verification:

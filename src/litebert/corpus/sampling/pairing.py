@@ -10,7 +10,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from litebert.corpus.format.shards import Corpus
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.sampling.stream import Epoch, ExampleStream
+from litebert.errors import ConfigError
 from litebert.randomness import rng_for
 
 IN_ORDER, SWAPPED, NO_LABEL = 0, 1, -100
@@ -46,6 +49,11 @@ class ExampleSource:
         self.stream, self.corpus, self.settings, self.seed = stream, stream.corpus, stream.settings, stream.seed
         self._pairings = {"sop": self._sentence_order, "nsp": self._next_sentence, "none": self._unlabelled}
         self._partners = lru_cache(maxsize=2)(self._draw_partners)
+        if self.settings.pairing == "nsp" and self.corpus.num_documents == 1:
+            raise ConfigError(
+                f"{self.corpus.directory}: the {self.corpus.split} split has one document, so pairing nsp has no "
+                "pairs of different documents; use pairing sop, or a corpus of more documents"
+            )
 
     def draw(self, epoch: Epoch, index: int) -> Example:
         """Example `index` of an epoch.
@@ -124,6 +132,21 @@ class ExampleSource:
 
     def _rng(self, epoch: Epoch, index: int) -> np.random.Generator:
         return rng_for(self.seed, "example", epoch.duplicate, int(epoch.starts[index]))
+
+
+def nsp_negative_share(corpus: Corpus, settings: SamplingSettings) -> float:
+    """Expected share of NSP pairs from two documents, close to 0.5 unless the corpus has few documents.
+
+    Two random examples are of the same document with probability Σ p², where p is the share of the examples of each
+    document; half of the other pairs are exchanged.
+    """
+    examples = []
+    for number in range(len(corpus.entries)):
+        shard = corpus.shard(number)
+        tokens = np.diff(shard.sentences[shard.documents].astype(np.int64))
+        examples.append(np.ceil(tokens / (settings.max_length - 3)))
+    shares = np.concatenate(examples) / sum(part.sum() for part in examples)
+    return float(0.5 * (1 - shares @ shares))
 
 
 def split_sentences_at_random(
