@@ -52,7 +52,7 @@ HEAD_DROPOUT = {  # shape of what the head drops from, by the original; nothing 
 }
 
 FINISHED = {"pretraining": 6, "classification": 3, "choices": 3}
-"""At how many positions the last block is finished: three first ones, and three predicted ones; the others: at all."""
+"""Positions that the last block computes: three first ones, and three masked ones; other models: all."""
 
 
 def run(name: str, config: ModelConfig, batch: TokenBatch, *, training: bool = False):
@@ -67,7 +67,7 @@ def tensors(output) -> list[torch.Tensor]:
 
 
 class RecordDropout(TorchFunctionMode):
-    """Remembers the shape of everything that is dropped from, and the dropout of the attention."""
+    """Records the shape of every input of dropout, and the dropout rate of the attention."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -17,7 +17,7 @@ WAYS = ({}, {"keep_accents": True}, {"lowercase": False, "keep_accents": True}, 
 
 
 def original_pieces(plain, text: str) -> list[str]:
-    """The original's `encode_pieces` over a tokenizer without the rule, piece by piece."""
+    """`encode_pieces` of google-research/albert, written out piece by piece."""
     result = []
     for piece in plain.pieces(text):
         if len(piece) > 1 and piece[-1] == "," and piece[-2].isdigit():
@@ -28,7 +28,7 @@ def original_pieces(plain, text: str) -> list[str]:
 
 
 def visible(text: str) -> str:
-    """Without spaces; a sigma at the end of a word looks like any other."""
+    """Without spaces and with one form of sigma."""
     return text.replace(SPACE, "").replace(" ", "").replace("ς", "σ")
 
 
