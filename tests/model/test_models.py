@@ -44,7 +44,7 @@ FORWARDS: dict[str, tuple[Callable[[ModelConfig], nn.Module], Callable[[nn.Modul
     ),
     "embedder": (SentenceEmbedder, lambda model, batch: model(*batch.arguments)),
 }
-HEAD_DROPOUT = {  # shape of what the head drops from, by the original; nothing in pretraining and SQuAD 1.1
+HEAD_DROPOUT = {  # shape of what the head drops from, as google-research/albert; nothing in pretraining and SQuAD 1.1
     "classification": (3, 32),
     "choices": (3, 32),
     "tokens": (3, 9, 32),

@@ -16,7 +16,7 @@ from support.tokenizer_material import SHARED, number_like_texts, number_texts, 
 WAYS = ({}, {"keep_accents": True}, {"lowercase": False, "keep_accents": True}, {"digit_comma": False})
 
 
-def original_pieces(plain, text: str) -> list[str]:
+def reference_pieces(plain, text: str) -> list[str]:
     """`encode_pieces` of google-research/albert, written out piece by piece."""
     result = []
     for piece in plain.pieces(text):
@@ -38,7 +38,7 @@ def test_digit_comma_vocabulary_has_pieces_to_split(numbers):
 
 @given(text=number_like_texts())
 def test_digit_comma_rule_equals_google_research_albert(numbers, rebuilt, text):
-    assert numbers.pieces(text) == original_pieces(rebuilt(digit_comma=False), text)
+    assert numbers.pieces(text) == reference_pieces(rebuilt(digit_comma=False), text)
 
 
 def test_digit_comma_rule_adds_a_word_start_inside_a_word(numbers, rebuilt):
