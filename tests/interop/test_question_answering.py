@@ -1,4 +1,4 @@
-"""Fine-tuned readers of other houses: the same answers from transformers' directories and from the original's."""
+"""Question answering models of transformers and google-research/albert have the same outputs."""
 
 import numpy as np
 import pytest

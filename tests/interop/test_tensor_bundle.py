@@ -151,7 +151,7 @@ def test_tensor_bundle_detects_200_random_corruptions(tmp_path):
 
 
 def injure(path, rng: random.Random) -> None:
-    """Flip a bit, cut the end off, or delete."""
+    """Flip a bit, truncate, or delete."""
     content = bytearray(path.read_bytes())
     kind = rng.choice(["flip", "flip", "truncate", "delete"])
     if kind == "delete":
@@ -164,7 +164,7 @@ def injure(path, rng: random.Random) -> None:
 
 
 def refusal(prefix) -> str:
-    """The sentence with which a checkpoint is refused; empty if it is read."""
+    """The error message of a checkpoint; empty if it is read."""
     try:
         read_all(prefix)
     except CheckpointError as error:

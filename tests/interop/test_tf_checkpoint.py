@@ -35,7 +35,7 @@ WITHOUT_CLASSES = [
 
 
 def saved(directory, model: str, config: ModelConfig = TINY, labels: tuple[str, ...] = ()):
-    """A checkpoint of the original format, and the model that is in it."""
+    """A TensorFlow checkpoint, and its model."""
     spec = ModelSpec(model=model, config=config, labels=labels)
     weights = build(spec, seed=3)
     write_tf_checkpoint(directory, spec, weights.state_dict())
@@ -115,7 +115,7 @@ def test_tf_checkpoint_with_one_output_requires_the_model(tmp_path):
 
 
 def test_tf_checkpoint_optimizer_state_is_dropped_unread(tmp_path):
-    """Their bytes are not even there."""
+    """Their data is missing, so reading them would fail."""
     prefix, weights = saved(tmp_path / "t", "ForPretraining")
     arrays = variables(prefix)
     slots = {f"zz/{name}/{slot}": array for name, array in arrays.items() for slot in ("adam_m", "adam_v")}

@@ -1,4 +1,4 @@
-"""Both ways against transformers itself: random weights, every head, padded batches."""
+"""Round trips through transformers: random weights, every head, padded batches."""
 
 import itertools
 
@@ -147,7 +147,7 @@ def test_auto_classes_of_transformers_find_the_class(tmp_path):
 
 
 def test_pretraining_model_survives_a_round_trip_through_transformers(tmp_path):
-    """The sentence-order head too: checkpoints on the hub lost it."""
+    """With the sentence-order head, which checkpoints on the hub lack."""
     ours = randomized(build(ModelSpec(model="ForPretraining", config=config_of(SIZES[1], DEPTHS[2], "gelu"))), seed=3)
     save_model(ours, tmp_path / "a")
     transformers.AlbertForPreTraining.from_pretrained(tmp_path / "a").save_pretrained(tmp_path / "b")
@@ -157,7 +157,7 @@ def test_pretraining_model_survives_a_round_trip_through_transformers(tmp_path):
 
 
 def test_projection_trained_in_transformers_is_kept_at_equal_sizes(tmp_path):
-    """transformers trains the identity we wrote; it may not be thrown away when the model comes home."""
+    """transformers trains the identity that litebert wrote, so it must not be dropped."""
     save_model(build(ModelSpec(model="ForMaskedLM", config=config_of(SIZES[1], DEPTHS[0], "gelu_new"))), tmp_path / "a")
     theirs = randomized(transformers.AlbertForMaskedLM.from_pretrained(tmp_path / "a"), seed=4)
     theirs.save_pretrained(tmp_path / "b")

@@ -1,4 +1,4 @@
-"""A tiny member of the family, a batch for it, and a process that compiles."""
+"""A tiny model, a batch for it, and a process that compiles."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor

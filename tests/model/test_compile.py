@@ -1,4 +1,4 @@
-"""One shared block is compiled once and run as a loop; every model exports with a free batch and length."""
+"""Compilation of one block that is run in a loop; export of every model with dynamic batch size and length."""
 
 from typing import get_args
 

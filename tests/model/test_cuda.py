@@ -1,4 +1,4 @@
-"""On a GPU in bf16: every way to compute the encoder gives what the definition gives in fp32, and so do gradients."""
+"""On a GPU in bf16: outputs and gradients of every kernel equal those of the reference kernel in fp32."""
 
 from typing import get_args
 
@@ -14,7 +14,7 @@ DEVICE = "cuda"
 
 
 def states_and_gradient(config, kernel: AttentionKernel, *, bf16: bool):
-    """Vectors of the real tokens, and the gradient of all parameters as one vector, relative to its norm."""
+    """Hidden states of the real tokens, and the gradient of all parameters as one vector, relative to its norm."""
     model = ForPretraining(config, seed=0).to(DEVICE)
     model.encoder.attention_kernel = kernel
     batch = random_batch(config, padded_mask([24, 9, 1, 17]))

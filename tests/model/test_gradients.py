@@ -1,4 +1,4 @@
-"""The gradient of a pretraining batch is the same however it is computed: cut, laid out, compiled or checkpointed."""
+"""The gradient of a pretraining batch is equal accumulated, packed, unpadded, compiled and checkpointed."""
 
 from collections.abc import Sequence
 from typing import get_args
@@ -28,7 +28,7 @@ CONFIG = ModelConfig(
 
 
 def batches(rows: Sequence[int], *, packed: list[list[int]] | None = None) -> PretrainBatch:
-    """Some of the examples, padded or packed into rows; every third token is to be predicted."""
+    """Some of the examples, padded or packed into rows; every third token is masked."""
     everything = random_batch(CONFIG, padded_mask(LENGTHS))
     chosen = type(everything)(*(tensor[list(rows)] for tensor in everything.arguments))
     tokens, starts = (chosen, None) if packed is None else packed_rows(chosen, packed)
@@ -54,7 +54,7 @@ def assert_equal(ours: torch.Tensor, expected: torch.Tensor) -> None:
 
 @pytest.fixture(scope="module")
 def expected() -> torch.Tensor:
-    """Of the single big batch, by the definition."""
+    """The gradient of the whole batch, by the reference kernel."""
     return gradient([batches(range(8))])
 
 

@@ -44,7 +44,7 @@ FORWARDS: dict[str, tuple[Callable[[ModelConfig], nn.Module], Callable[[nn.Modul
     ),
     "embedder": (SentenceEmbedder, lambda model, batch: model(*batch.arguments)),
 }
-HEAD_DROPOUT = {  # shape of what the head drops from, by the original; nothing in pretraining and SQuAD 1.1
+HEAD_DROPOUT = {  # shape of what the head drops from, as google-research/albert; nothing in pretraining and SQuAD 1.1
     "classification": (3, 32),
     "choices": (3, 32),
     "tokens": (3, 9, 32),
@@ -52,7 +52,7 @@ HEAD_DROPOUT = {  # shape of what the head drops from, by the original; nothing 
 }
 
 FINISHED = {"pretraining": 6, "classification": 3, "choices": 3}
-"""At how many positions the last block is finished: three first ones, and three predicted ones; the others: at all."""
+"""Positions that the last block computes: three first ones, and three masked ones; other models: all."""
 
 
 def run(name: str, config: ModelConfig, batch: TokenBatch, *, training: bool = False):
@@ -67,7 +67,7 @@ def tensors(output) -> list[torch.Tensor]:
 
 
 class RecordDropout(TorchFunctionMode):
-    """Remembers the shape of everything that is dropped from, and the dropout of the attention."""
+    """Records the shape of every input of dropout, and the dropout rate of the attention."""
 
     def __init__(self) -> None:
         super().__init__()

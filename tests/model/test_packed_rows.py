@@ -1,4 +1,4 @@
-"""Several examples in one row give what they give alone, in every kernel and every way to run."""
+"""Packed examples have the outputs of the examples alone, with every kernel, compiled and checkpointed."""
 
 from typing import get_args
 

@@ -1,4 +1,4 @@
-"""Parts of a model: what is frozen, and how far each parameter is from the head."""
+"""Parameter groups: frozen parts, and the depth of each parameter."""
 
 from typing import get_args
 
@@ -38,7 +38,7 @@ def test_freeze_never_freezes_adapters(tiny_config):
 
 
 def distances(config):
-    """Distance by part, or by stored block."""
+    """Depth by part, or by stored block."""
     found = {}
     for name, distance in layer_depths(ForSequenceClassification(config, num_labels=2)).items():
         words = name.removeprefix("encoder.").split(".")

@@ -7,7 +7,7 @@ from support.model_builders import padded_mask, random_batch
 
 @pytest.fixture
 def question(tiny_config):
-    """A batch of two questions; answers may stand at position 0 and from position 4 on."""
+    """A batch of two questions; answers may be at position 0 and from position 4."""
     batch = random_batch(tiny_config, padded_mask([9, 7]))
     answer_mask = batch.attention_mask.clone()
     answer_mask[:, 1:4] = False

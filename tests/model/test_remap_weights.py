@@ -80,7 +80,7 @@ def test_remap_to_a_deeper_unshared_model_repeats_each_layer(tiny_config):
 
 
 def wide_model(tiny_config, *, rank, projection="if_needed"):
-    """A BERT-like model whose embeddings vary in `rank` directions only."""
+    """A BERT-like model with embedding tables of rank `rank`."""
     config = tiny_config.replace(embedding_size=32, sharing="none", embedding_projection=projection)
     model = ForPretraining(config).double()
     generator = torch.Generator().manual_seed(0)

@@ -1,4 +1,4 @@
-"""Fine-tuned checkpoints of others: the same predictions from transformers' directories and TensorFlow's bundles."""
+"""Fine-tuned models of transformers and google-research/albert have the same predictions."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ WORDS = ["the", "wonderful", "film"]
 
 @pytest.fixture
 def theirs(tiny_tokenizer, tmp_path):
-    """A directory as transformers leaves it after fine-tuning a class, with random weights, and the model."""
+    """A directory that transformers saved, with random weights, and the model."""
 
     def save(name, **options):
         config = transformers.AlbertConfig(

@@ -1,4 +1,4 @@
-"""LAMB follows the original TensorFlow code, from the same start with the same gradients. Two processes do so in
+"""LAMB equals google-research/albert, from the same start with the same gradients. Two processes do so in
 tests/distributed."""
 
 import pytest
@@ -11,7 +11,7 @@ from support.golden_lamb import NAMES, STEPS, after, gradient, model, settings
 
 @pytest.fixture(scope="module")
 def trajectory() -> list[dict[str, Tensor]]:
-    """Values of every variable after each step of our LAMB."""
+    """Values of every variable after each step of litebert's LAMB."""
     variables = model()
     optimizer = build_optimizer(variables, settings())
     set_learning_rate(optimizer, settings().learning_rate)

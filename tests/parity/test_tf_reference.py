@@ -1,4 +1,4 @@
-"""The original TensorFlow code and this one on the same weights and batch: see golden/README.md.
+"""litebert and google-research/albert with the same weights and batch: see golden/README.md.
 
 Known difference: the gradient of every key bias is 0 in exact arithmetic (it shifts all scores of a row alike), so the
 stored one is rounding noise around 1e-10; hence the absolute tolerance of the gradients.

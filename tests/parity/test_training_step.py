@@ -1,4 +1,4 @@
-"""A whole training step, data to weights, moves the original's models as LAMB on the original's gradients says."""
+"""A training step, from data to weights, equals LAMB on the gradients of google-research/albert."""
 
 import pytest
 import torch
@@ -36,8 +36,8 @@ def batch(golden: Golden) -> PretrainBatch:
     )
 
 
-def moved_by_the_originals_gradients(name: str) -> dict[str, torch.Tensor]:
-    """Weights after LAMB on the gradients that are stored."""
+def lamb_on_reference_gradients(name: str) -> dict[str, torch.Tensor]:
+    """Weights after LAMB on the stored gradients."""
     golden = Golden(name, torch.float32)
     parameters = dict(golden.model.named_parameters())
     for row in tensor_names(golden.model.config):

@@ -1,4 +1,4 @@
-"""What the original TensorFlow code gave for stored models: see tests/parity/golden/README.md."""
+"""Outputs of google-research/albert for stored models: see tests/parity/golden/README.md."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ MODELS = ("all_shared", "inner_group_2", "not_shared_E_equals_H", "relu", "two_g
 
 
 class Golden:
-    """One model, its batch, and what the original code computed."""
+    """One model, its batch, and the outputs of google-research/albert."""
 
     def __init__(self, name: str, dtype: torch.dtype) -> None:
         with np.load(GOLDEN / name / "expected.npz") as arrays:
@@ -24,7 +24,7 @@ class Golden:
         self.model = ForPretraining(checkpoint.spec.config)
         self.model.load_state_dict(checkpoint.weights.tensors)
         self.model.to(dtype)
-        self.model.encoder.attention_kernel = "sdpa"  # which computes the padding too, as the original does
+        self.model.encoder.attention_kernel = "sdpa"  # which computes the padding too, as google-research/albert does
 
     @property
     def batch(self) -> tuple[Tensor, Tensor, Tensor]:
@@ -37,7 +37,7 @@ class Golden:
         return (self.expected["masked_lm_positions"] + torch.arange(rows)[:, None] * length).flatten()
 
     def losses(self, output) -> tuple[Tensor, Tensor]:
-        """The original's means, from summed losses and counts; its MLM count has 1e-5 added."""
+        """The means of google-research/albert, which adds 1e-5 to the MLM count."""
         weights = self.expected["masked_lm_weights"].flatten()
         labels = self.expected["masked_lm_ids"].flatten().masked_fill(weights == 0, -100)
         orders = self.expected["sentence_order_labels"][:, 0]

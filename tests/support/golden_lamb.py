@@ -1,4 +1,4 @@
-"""Twenty steps of the original's LAMB: where they begin, their gradients, the values after each."""
+"""Twenty steps of LAMB of google-research/albert: initial values, gradients, values after each step."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Batches for tiny models, and the one table of tolerances."""
+"""Batches for tiny models, and tolerances."""
 
 from dataclasses import dataclass, fields
 
@@ -10,7 +10,7 @@ from litebert.model.encoder import Encoder
 from litebert.model.initialization.random_init import initialize
 
 TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 2e-2}
-"""How far two kernels may differ: outputs absolutely (they are normalised), gradients relative to their norm."""
+"""Tolerances between kernels: absolute for outputs, which are normalized, relative to the norm for gradients."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def random_batch(config: ModelConfig, mask: Tensor, *, seed: int = 0) -> TokenBa
 
 
 def packed_rows(batch: TokenBatch, rows: list[list[int]]) -> tuple[TokenBatch, Tensor]:
-    """The examples of a batch, which must be padded at the end, laid one after another in `rows`; where each starts."""
+    """The examples of a batch padded at the end, packed into `rows`, and the flat position of each start."""
     lengths = batch.attention_mask.sum(1).tolist()
     mask = padded_mask([sum(lengths[example] for example in row) for row in rows])
     packed = TokenBatch(*(torch.zeros_like(mask, dtype=tensor.dtype) for tensor in batch.arguments))

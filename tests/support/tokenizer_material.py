@@ -1,4 +1,4 @@
-"""Texts and strategies that the tests of this room share."""
+"""Texts and hypothesis strategies for tests of tokenization."""
 
 import tarfile
 from itertools import islice
@@ -14,14 +14,14 @@ _ODD_CHARACTERS = "aZ 9,.–½ﬁ①Σİéß\u0301\t\u00a0\u200b¨ﷺ한カ\u309
 
 
 def number_texts() -> list[str]:
-    """Sentences in which years are followed by commas, so that pieces such as "▁1999," arise."""
+    """Sentences in which years are followed by commas, so that the vocabulary has pieces such as "▁1999,"."""
     places = ("the café", "a small house", "the naïve garden", "our (old) street", 'my "new" school')
     years = range(1990, 2020)
     return [f"In {year}, {place} was {year + 3}, or 12,{year} steps away." for place in places for year in years]
 
 
 def odd_texts() -> strategies.SearchStrategy[str]:
-    """Short texts of characters that normalisers stumble over, and any others."""
+    """Short texts of any characters, among them difficult ones for normalization."""
     return strategies.text(strategies.sampled_from(_ODD_CHARACTERS) | strategies.characters(), max_size=16)
 
 
@@ -32,7 +32,7 @@ def number_like_texts() -> strategies.SearchStrategy[str]:
 
 
 def texts_of_scripts() -> strategies.SearchStrategy[str]:
-    """Words of many scripts, with what makes each hard: marks, ligatures, full width, right to left, joined emoji."""
+    """Words of many scripts, with their difficulties: marks, ligatures, full width, right to left, joined emoji."""
     words = (
         *("cafe\u0301", "naïve", "a\u0327\u0301", "İstanbul", "ΣΊΣΥΦΟΣ", "ǅ", "ﬁnally", "ﬃ", "½", "①", "…"),
         *("ＦＵＬＬ１２", "ｶﾞ", "我们", "한국어", "\u1112\u1161\u11ab", "हिन्दी", "ภาษาไทย"),
@@ -44,7 +44,7 @@ def texts_of_scripts() -> strategies.SearchStrategy[str]:
 
 
 def lines_of_books(count: int) -> list[str]:
-    """Lines of the books that lie beside a checkout of the project; without them the test is skipped."""
+    """Lines of books beside the repository; without them the test is skipped."""
     archive = SHARED / "data" / "pretrain.tar.xz"
     if not archive.is_file():
         pytest.skip("the books are not here")

@@ -1,4 +1,4 @@
-"""What the compiler and the exporter make of the models; run in a process without shape checks."""
+"""Compilation and export of models; run in a process without shape checks."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ from support.model_builders import fresh_encoder, packed_rows, padded_mask, rand
 
 
 def graphs(config: ModelConfig, kernel: AttentionKernel) -> int:
-    """Graphs that the compiler makes for a training on batches of many shapes."""
+    """Number of graphs compiled while training on batches of several shapes."""
     torch._dynamo.reset()
     counters.clear()
     model = fresh_encoder(config)
@@ -38,7 +38,7 @@ def graphs(config: ModelConfig, kernel: AttentionKernel) -> int:
 
 
 def compiled_difference(config: ModelConfig, kernel: AttentionKernel) -> float:
-    """Largest difference that compiling makes."""
+    """Largest difference between compiled and eager outputs."""
     torch._dynamo.reset()
     model = fresh_encoder(config)
     model.attention_kernel = kernel

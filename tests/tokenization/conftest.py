@@ -1,4 +1,4 @@
-"""A tokenizer whose vocabulary holds numbers with commas ("▁12,", "2,"), trained on text made here."""
+"""A tokenizer whose vocabulary has numbers with commas ("▁12,", "2,"), trained on generated text."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def numbers(numbers_directory) -> Tokenizer:
 
 @pytest.fixture(scope="session")
 def rebuilt(numbers):
-    """The same vocabulary under other settings."""
+    """The same vocabulary with other settings."""
 
     def rebuild(**settings: bool) -> Tokenizer:
         return Tokenizer(SentencePieceModel(numbers.model.content, TextSettings(**settings), where="numbers"))
@@ -33,7 +33,7 @@ def rebuilt(numbers):
 
 @pytest.fixture(scope="session")
 def released() -> Tokenizer:
-    """The vocabulary of the released English models, where it is at hand."""
+    """The vocabulary of the released English models, if it is available."""
     if not RELEASED_VOCABULARY.is_file():
         pytest.skip("the released vocabulary is not here")
     return Tokenizer.load(RELEASED_VOCABULARY)

@@ -1,4 +1,4 @@
-"""A vocabulary for any language: nothing unknown, nothing lost on the way back, the same ids under transformers."""
+"""Vocabularies of several languages: no unknown pieces, lossless decoding, the same ids in transformers."""
 
 import itertools
 import json

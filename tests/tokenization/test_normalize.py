@@ -11,7 +11,7 @@ from support.tokenizer_material import odd_texts
 WAYS = st.fixed_dictionaries({"lowercase": st.booleans(), "keep_accents": st.booleans()})
 
 
-def as_the_original_says(text: str, *, lowercase: bool, keep_accents: bool) -> str:
+def reference_normalize(text: str, *, lowercase: bool, keep_accents: bool) -> str:
     """`preprocess_text`, step by step."""
     text = " ".join(text.strip().split())
     if not keep_accents:
@@ -22,7 +22,7 @@ def as_the_original_says(text: str, *, lowercase: bool, keep_accents: bool) -> s
 
 @given(odd_texts(), WAYS)
 def test_normalize_equals_google_research_albert(text, way):
-    assert normalize(text, **way) == as_the_original_says(without_surrogates(text), **way)
+    assert normalize(text, **way) == reference_normalize(without_surrogates(text), **way)
 
 
 @pytest.mark.parametrize(

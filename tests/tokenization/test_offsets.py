@@ -1,4 +1,4 @@
-"""The quick way to offsets gives what the definition gives."""
+"""The alignment by table equals the exact alignment."""
 
 import json
 
@@ -15,7 +15,7 @@ WAYS = ({}, {"keep_accents": True}, {"lowercase": False, "keep_accents": True}, 
 
 
 def defined_offsets(tokenizer: Tokenizer, text: str) -> list[Span]:
-    """Piece by piece: each takes its characters from the front of what is left of the visible ones."""
+    """Piece by piece: each takes the next characters that are not spaces."""
     visible = tokenizer.model.aligner.exact_spans(text)
     starts, ends = visible.starts.tolist(), visible.ends.tolist()
     offsets: list[Span] = []

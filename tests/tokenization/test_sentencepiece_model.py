@@ -16,8 +16,8 @@ from support.tokenizer_material import SHARED, number_like_texts, number_texts, 
 WAYS = ({}, {"keep_accents": True}, {"lowercase": False, "keep_accents": True}, {"digit_comma": False})
 
 
-def original_pieces(plain, text: str) -> list[str]:
-    """The original's `encode_pieces` over a tokenizer without the rule, piece by piece."""
+def reference_pieces(plain, text: str) -> list[str]:
+    """`encode_pieces` of google-research/albert, written out piece by piece."""
     result = []
     for piece in plain.pieces(text):
         if len(piece) > 1 and piece[-1] == "," and piece[-2].isdigit():
@@ -28,7 +28,7 @@ def original_pieces(plain, text: str) -> list[str]:
 
 
 def visible(text: str) -> str:
-    """Without spaces; a sigma at the end of a word looks like any other."""
+    """Without spaces and with one form of sigma."""
     return text.replace(SPACE, "").replace(" ", "").replace("ς", "σ")
 
 
@@ -38,7 +38,7 @@ def test_digit_comma_vocabulary_has_pieces_to_split(numbers):
 
 @given(text=number_like_texts())
 def test_digit_comma_rule_equals_google_research_albert(numbers, rebuilt, text):
-    assert numbers.pieces(text) == original_pieces(rebuilt(digit_comma=False), text)
+    assert numbers.pieces(text) == reference_pieces(rebuilt(digit_comma=False), text)
 
 
 def test_digit_comma_rule_adds_a_word_start_inside_a_word(numbers, rebuilt):

@@ -13,7 +13,7 @@ from support.tokenizer_material import number_like_texts
 
 
 def popped_lengths(first: int, second: int, budget: int) -> tuple[int, int]:
-    """The original's loop: pop the last token of the longer one, of the second on a tie."""
+    """The loop of google-research/albert: pop the last token of the longer segment, on a tie of the second."""
     while first + second > budget:
         if first > second:
             first -= 1

@@ -14,7 +14,7 @@ from support.tokenizer_material import lines_of_books, odd_texts
 
 @pytest.fixture(scope="module")
 def theirs_for(tmp_path_factory):
-    """transformers' reading of the directory that a tokenizer saves."""
+    """The `AutoTokenizer` of a saved tokenizer."""
     transformers = pytest.importorskip("transformers")
 
     def load(ours: Tokenizer):
@@ -28,7 +28,7 @@ def theirs_for(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def theirs(rebuilt, theirs_for):
-    """A plain tokenizer with given settings, and transformers' reading of it."""
+    """A tokenizer with given settings, and its `AutoTokenizer`."""
 
     def load(**values: bool):
         ours = rebuilt(**{"digit_comma": False, **values})
@@ -58,7 +58,7 @@ def assert_same_ids(pair, text: str) -> None:
 
 
 def without_special_tokens(text: str) -> str:
-    """transformers reads a special token that is spelt out as that token; we never do."""
+    """transformers encodes a special token in a text as that token; litebert never does."""
     return without_surrogates(text).replace("[", "").replace("<", "")
 
 

@@ -5,7 +5,7 @@ from litebert.tokenization.word_starts import google_word_start, word_start
 
 
 @pytest.mark.parametrize(
-    ("piece", "original", "any_script"),
+    ("piece", "google", "any_script"),
     [
         ("▁the", True, True),
         ("▁", True, True),
@@ -29,8 +29,8 @@ from litebert.tokenization.word_starts import google_word_start, word_start
         ("€", True, True),
     ],
 )
-def test_word_start_rules(piece, original, any_script):
-    assert google_word_start(piece) is original
+def test_word_start_rules(piece, google, any_script):
+    assert google_word_start(piece) is google
     assert word_start(piece) is any_script
 
 

@@ -177,7 +177,7 @@ def test_adapters_for_each_layer_are_kept_and_predict(planned_run, tmp_path):
     result = finetune(run, tmp_path / "run")
     assert load_model(result.model).encoder.adapters == LoRASettings(**run.adapters.to_dict())
     assert evaluate_labelled(result.model, run.data.train).metrics == pytest.approx(result.best["metrics"])
-    assert "transformers cannot give the layers" in (result.model / "README.md").read_text()
+    assert "transformers has no per-layer adapters" in (result.model / "README.md").read_text()
     with pytest.raises(ConfigError, match="the model already has adapters"):
         finetune(planned_run(model=str(result.model), adapters=ADAPTERS), tmp_path / "again")
 

@@ -1,4 +1,4 @@
-"""The hub without a network: its cache on disk has a layout of its own, which its client reads."""
+"""The hub without network access: a cache in the layout of `huggingface_hub`."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ TINY = ModelConfig(
 
 @pytest.fixture
 def cached(tmp_path) -> tuple[HubOptions, Path]:
-    """A cache with one model in it, as if fetched before, and the model's place."""
+    """A cache with one downloaded model, and the path of the model."""
     repository = tmp_path / "models--someone--tiny-albert"
     (repository / "refs").mkdir(parents=True)
     (repository / "refs" / "main").write_text(COMMIT)
@@ -82,7 +82,7 @@ def test_hub_errors_are_one_sentence(monkeypatch):
     ],
 )
 def test_hub_downloads_only_needed_files(tmp_path, monkeypatch, files, asked):
-    """Old pickles only where there is nothing else; with a manifest, everything it lists."""
+    """Pickles only without other weights; with a manifest, every file in it."""
     for name in files:
         (tmp_path / name).write_text("x")
     if "SHA256SUMS" in files:

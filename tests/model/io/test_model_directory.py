@@ -132,7 +132,7 @@ def test_load_model_as_another_model_initializes_its_head(tmp_path):
 
 
 def test_load_model_fresh_head_ignores_the_saved_one(tmp_path):
-    """A classifier of another task may have the same shape."""
+    """Even if the classifier of the source has the same shape."""
     old = saved(tmp_path / "m", "ForSequenceClassification")
     new = load_model(tmp_path / "m", labels=("x", "y", "z"), fresh=("classifier",), seed=7)
     assert not torch.equal(old.classifier.weight, new.classifier.weight)
@@ -225,7 +225,7 @@ def test_model_directory_detects_200_random_corruptions(tmp_path):
 
 
 def injure(path: Path, rng: random.Random) -> None:
-    """Flip a bit, cut the end off, or delete. A directory without manifest is one from elsewhere, so it stays."""
+    """Flip a bit, truncate, or delete. The manifest is not deleted: without one there is nothing to detect."""
     content = bytearray(path.read_bytes())
     kind = rng.choice(["flip", "flip", "truncate", "delete"])
     if kind == "flip" or path.name == "SHA256SUMS":

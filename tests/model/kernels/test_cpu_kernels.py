@@ -1,4 +1,4 @@
-"""The own kernels give what torch's give: exactly in 64 bits, up to rounding in 16."""
+"""The CPU kernels equal those of torch: exactly in 64 bits, up to rounding in 16 bits."""
 
 import pytest
 import torch
@@ -15,7 +15,7 @@ DTYPES = (torch.float64, torch.float32, torch.bfloat16)
 
 
 def random(*shape: int, dtype: torch.dtype, seed: int = 0) -> torch.Tensor:
-    """The same numbers in every type, up to rounding."""
+    """Equal random numbers in every dtype, up to rounding."""
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.bfloat16).to(dtype)
 
 

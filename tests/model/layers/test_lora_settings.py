@@ -1,4 +1,4 @@
-"""Settings of adapters: values in range, each projection once."""
+"""LoRA settings: values in range, each projection once."""
 
 import pytest
 
