@@ -37,9 +37,9 @@ from pathlib import Path
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.settings import read_yaml
-for name in sys.argv[2:]:
-    run = PretrainRun.parse(read_yaml(Path(sys.argv[1]) / f"{name}.yaml"), where=name)
-    pretrain(run, Path(sys.argv[1]) / name)
+directory, name = Path(sys.argv[1]), sys.argv[2]
+run = PretrainRun.parse(read_yaml(directory / f"{name}.yaml"), where=name)
+pretrain(run, directory / name)
 """
 
 
@@ -57,10 +57,13 @@ def runs(tiny_tokenizer, tmp_path_factory):
     plans["packed"] = packed.replace(train=packed.train.replace(fsdp=True).to_dict())
     for name, run in plans.items():
         (directory / f"{name}.yaml").write_text(json.dumps(run.to_dict()))
-    together = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", PROGRAM, str(directory), *plans]
-    ranks = [subprocess.Popen(command, env=os.environ | together | {"RANK": str(rank)}) for rank in range(2)]
-    assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
+    for name in plans:
+        # New processes and a new port for each: a port of a run that has just ended may still accept connections.
+        together = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2"}
+        environment = os.environ | together | {"OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-c", PROGRAM, str(directory), name]
+        ranks = [subprocess.Popen(command, env=environment | {"RANK": str(rank)}) for rank in range(2)]
+        assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
     pretrain(plans["replicated"], directory / "alone")
     pretrain(packed, directory / "packed-alone")
     return directory

@@ -89,13 +89,14 @@ class Trainer:
         metric_logger = MetricLogger()
         self._callbacks = _on_this_rank([metric_logger, SpikeDetector(settings), *callbacks], self.world.rank)
         checkpoints = Checkpoints(run.directory / "checkpoints", keep=settings.keep_checkpoints)
+        self._checkpointer = AsyncCheckpointer(checkpoints, before=metric_logger.flush)
         self._checkpoints = RunCheckpoints(
             self._run,
             optimizer=optimizer,
             scaler=scaler,
             fingerprint=Fingerprint.of(model, batches, settings, {"seed": run.seed, **run.fingerprint}),
             callbacks=self._callbacks,
-            checkpointer=AsyncCheckpointer(checkpoints, before=metric_logger.flush),
+            checkpointer=self._checkpointer,
         )
         self._signals, self._signal, self._start = StopSignals(), 0, 0.0
 
@@ -113,7 +114,7 @@ class Trainer:
         """
         with self.world.rank_zero_context(locked(self._info.directory)):
             self._checkpoints.resume()
-            with self._signals, Prefetcher(self._batches) as prefetcher, self._running_callbacks(), self._checkpoints:
+            with self._signals, Prefetcher(self._batches) as prefetcher, self._running_callbacks(), self._checkpointer:
                 self._train(prefetcher)
                 self._checkpoints.finish()
         progress = self.progress
@@ -212,7 +213,7 @@ class Trainer:
             "microseconds": int((time.perf_counter() - self._start) * 1e6),
             "step_microseconds": int(step_seconds * 1e6),
             "signal": self._signals.number,
-            "written": int(self._checkpoints.written),
+            "written": int(self._checkpointer.ended),
         }
         agreed = self.world.max(own)
         self._run.progress = replace(

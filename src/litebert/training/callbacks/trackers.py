@@ -76,42 +76,36 @@ class TensorBoard:
         self._writer.close()
 
 
-class WeightsAndBiases:
+class RunTracker:
+    """A run of wandb or trackio, which have the same interface."""
+
+    def __init__(self, run: Any) -> None:
+        self._run = run
+
+    def log(self, step: int, values: Mapping[str, Number]) -> None:
+        """One point for each value."""
+        self._run.log(dict(values), step=step)
+
+    def finish(self) -> None:
+        """Wait until the metrics are sent or stored."""
+        self._run.finish()
+
+
+def _wandb(directory: Path, *, step: int) -> RunTracker:
     """A wandb run, continued when the run is resumed; wandb's environment variables set project and login."""
+    import wandb  # pyrefly: ignore[missing-import]
 
-    def __init__(self, directory: Path, *, step: int) -> None:
-        import wandb  # pyrefly: ignore[missing-import]
-
-        name = directory.resolve().name
-        self._run = wandb.init(dir=directory, id=name, name=name, resume="allow" if step else None)
-
-    def log(self, step: int, values: Mapping[str, Number]) -> None:
-        """One point for each value."""
-        self._run.log(dict(values), step=step)
-
-    def finish(self) -> None:
-        """Wait until the metrics are sent."""
-        self._run.finish()
+    name = directory.resolve().name
+    return RunTracker(wandb.init(dir=directory, id=name, name=name, resume="allow" if step else None))
 
 
-class Trackio:
+def _trackio(directory: Path, *, step: int) -> RunTracker:
     """A trackio run on this machine, continued when the run is resumed; TRACKIO_PROJECT names the project."""
+    import trackio  # pyrefly: ignore[missing-import]
 
-    def __init__(self, directory: Path, *, step: int) -> None:
-        import trackio  # pyrefly: ignore[missing-import]
-
-        project = os.environ.get("TRACKIO_PROJECT", "litebert")
-        name = directory.resolve().name
-        quiet = {"embed": False, "auto_log_cpu": False, "auto_log_gpu": False}
-        self._run = trackio.init(project=project, name=name, resume="allow" if step else "never", **quiet)
-
-    def log(self, step: int, values: Mapping[str, Number]) -> None:
-        """One point for each value."""
-        self._run.log(dict(values), step=step)
-
-    def finish(self) -> None:
-        """Wait until the metrics are stored."""
-        self._run.finish()
+    project, name = os.environ.get("TRACKIO_PROJECT", "litebert"), directory.resolve().name
+    quiet = {"embed": False, "auto_log_cpu": False, "auto_log_gpu": False}
+    return RunTracker(trackio.init(project=project, name=name, resume="allow" if step else "never", **quiet))
 
 
 class FailSafeTracker:
@@ -124,14 +118,12 @@ class FailSafeTracker:
 
     def log(self, step: int, values: Mapping[str, Number]) -> None:
         """Call the tracker, unless it has failed."""
-        tracker = self._tracker
-        if tracker is not None:
+        if tracker := self._tracker:
             self._attempt(lambda: tracker.log(step, values))
 
     def finish(self) -> None:
         """Call the tracker, unless it has failed."""
-        tracker = self._tracker
-        if tracker is not None:
+        if tracker := self._tracker:
             self._attempt(tracker.finish)
 
     def _attempt(self, action: Callable[[], None]) -> None:
@@ -143,32 +135,26 @@ class FailSafeTracker:
             self._tracker = None
 
 
-_TRACKERS: dict[TrackerName, Callable[..., Any]] = {
-    "tensorboard": TensorBoard,
-    "wandb": WeightsAndBiases,
-    "trackio": Trackio,
+_TRACKERS: dict[TrackerName, tuple[str, Callable[..., Tracker]]] = {
+    "tensorboard": ("torch.utils.tensorboard", TensorBoard),
+    "wandb": ("wandb", _wandb),
+    "trackio": ("trackio", _trackio),
 }
-
-
-_MODULES: dict[TrackerName, str] = {
-    "tensorboard": "torch.utils.tensorboard",
-    "wandb": "wandb",
-    "trackio": "trackio",
-}
+"""The module that each tracker needs, and what opens it."""
 
 
 def require_trackers(names: Iterable[TrackerName]) -> None:
     """Raise a MissingExtraError unless each of them is installed; called before a run writes anything."""
     for name in names:
         try:
-            import_module(_MODULES[name])
+            import_module(_TRACKERS[name][0])
         except ImportError:
             raise MissingExtraError(name, extra=name, needed_for=f"the {name} tracker") from None
 
 
 def open_tracker(name: TrackerName, directory: Path, *, step: int) -> Tracker:
     """The named tracker for a run in `directory` at `step`; its failures do not stop the run."""
-    return FailSafeTracker(name, lambda: _TRACKERS[name](directory, step=step))
+    return FailSafeTracker(name, lambda: _TRACKERS[name][1](directory, step=step))
 
 
 def _drop_after(path: Path, last: tuple[int, bool]) -> None:

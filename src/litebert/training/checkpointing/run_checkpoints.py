@@ -4,7 +4,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 
 import torch
 
@@ -40,20 +39,6 @@ class RunCheckpoints:
     ) -> None:
         self._run, self._optimizer, self._scaler = run, optimizer, scaler
         self._fingerprint, self._callbacks, self._checkpointer = fingerprint, callbacks, checkpointer
-
-    def __enter__(self) -> "RunCheckpoints":
-        self._checkpointer.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._checkpointer.__exit__(kind, error, trace)
-
-    @property
-    def written(self) -> bool:
-        """Whether this rank has finished writing a checkpoint since the last call of `finish`."""
-        return self._checkpointer.ended
 
     def resume(self) -> None:
         """Load the newest valid checkpoint, if there is one; a CheckpointError if it is of another run."""
