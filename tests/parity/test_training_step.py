@@ -61,7 +61,7 @@ def test_training_step_equals_lamb_on_the_gradients_of_the_reference(name, micro
     # Every microbatch is the whole batch: twice the sums over twice the counts.
     counts = {key: microbatches * count for key, count in objective.counts(whole).items()}
     train_step.update([whole] * microbatches, counts, learning_rate=RATE, seed=0)
-    expected = moved_by_the_originals_gradients(name)
+    expected = lamb_on_reference_gradients(name)
     for key, parameter in golden.model.named_parameters():
         step = (expected[key] - before[key]).norm()
         assert (parameter - expected[key]).norm() <= 1e-3 * step + 1e-6, key
