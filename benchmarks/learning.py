@@ -42,7 +42,7 @@ from litebert.model.initialization.structured_init import structured_init_
 from litebert.model.models import ForPretraining
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.train_settings import TrainSettings
-from litebert.training.trainer import Trainer
+from litebert.training.trainer import RunInfo, Trainer
 
 EVALUATION_BLOCKS = 160
 MASKED_FRACTION = 0.15
@@ -181,7 +181,7 @@ def run_ours(arguments: Namespace) -> None:
             objective=PretrainingObjective("sop"),
             batches=batches,
             settings=settings,
-            directory=Path(directory),
+            run=RunInfo(directory=Path(directory)),
             evaluate=evaluate,
         )
         trainer.fit()

@@ -20,7 +20,6 @@ from litebert.model.presets import preset
 from litebert.training.checkpointing.async_checkpointer import AsyncCheckpointer
 from litebert.training.checkpointing.checkpoint import Checkpoint, Checkpoints
 from litebert.training.checkpointing.state_tensors import model_tensors
-from litebert.training.loop.duration import TrainingProgress
 
 
 def step(model: torch.nn.Module, ids: Tensor) -> None:
@@ -57,7 +56,7 @@ def main() -> None:
                 began = time.perf_counter()
                 if kind != "none":
                     saver.finish()
-                    saver.start(snapshot(model, number), TrainingProgress(step=number))
+                    saver.start(snapshot(model, number))
                 if kind == "stopping":
                     saver.finish()
                 for _ in range(options.every):

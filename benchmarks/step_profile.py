@@ -31,11 +31,11 @@ from litebert.model.layers.attention import BlockInputs, FusedQKV
 from litebert.model.losses import classification_loss, masked_lm_loss
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
-from litebert.training.monitoring.events import Event, StepDone
+from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 from litebert.training.optim.lamb import Lamb
 from litebert.training.protocols import LossSums
 from litebert.training.train_settings import TrainSettings
-from litebert.training.trainer import Trainer
+from litebert.training.trainer import RunInfo, Trainer
 
 CPU = torch.device("cpu")
 COPIED_BYTES = 2**28
@@ -215,9 +215,9 @@ def outside(directory: Path, model_name: str, batch_size: int, length: int, *, s
     model = ForPretraining(preset(model_name).replace(vocab_size=corpus.vocabulary.size), seed=0)
     watched, began = Watched(model), time.perf_counter()
 
-    def listen(event: Event) -> None:
-        nonlocal began
-        if isinstance(event, StepDone):
+    class StepTimer(Callback):
+        def on_step(self, run: RunState, record: StepRecord) -> None:
+            nonlocal began
             now = time.perf_counter()
             spans.append((now - began, watched.last_seconds()))
             began = now
@@ -229,7 +229,12 @@ def outside(directory: Path, model_name: str, batch_size: int, length: int, *, s
     with tempfile.TemporaryDirectory() as scratch:
         settings = TrainSettings.parse(values, where="benchmark")
         Trainer(
-            model, objective=watched, batches=batches, settings=settings, directory=Path(scratch), listeners=[listen]
+            model,
+            objective=watched,
+            batches=batches,
+            settings=settings,
+            run=RunInfo(directory=Path(scratch)),
+            callbacks=[StepTimer()],
         ).fit()
     whole, inside = (sum(part) for part in zip(*spans[1:], strict=True))
     return (

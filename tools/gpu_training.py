@@ -25,7 +25,7 @@ from litebert.errors import MissingExtraError
 from litebert.files import write_json
 from litebert.logs import log_to_stderr
 from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
-from litebert.training.monitoring.progress_display import progress_display
+from litebert.training.callbacks.progress_display import progress_display
 
 TINY_PAGES = 40
 TINY_SETTINGS = ("model.hidden_size=32", "model.num_attention_heads=2", "model.intermediate_size=64", "batch_size=4")
@@ -48,7 +48,7 @@ def main() -> None:
         fixed = (f"train.duration={length}", f"train.device={arguments.device}")
         run = load_pretrain_config(arguments.recipe, (*settings, *fixed), corpus=corpus)
         try:
-            result = pretrain(run, work / "run", listeners=[progress_display()])
+            result = pretrain(run, work / "run", callbacks=[progress_display()])
             report = {"recipe": arguments.recipe, "settings": run.to_dict(), "result": result.to_dict()}
             write_json(arguments.out / "training.json", {**report, "text": result.to_text()})
             draw(work / "run" / "metrics.jsonl", result, arguments.out / "curve.png")

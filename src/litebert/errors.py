@@ -36,6 +36,10 @@ class StoppedBySignalError(LitebertError):
         self.exit_code = 128 + signal_number
 
 
+class DivergedError(LitebertError):
+    """A training run whose loss or gradient was not finite, or a spike, at too many steps in a row."""
+
+
 class MissingExtraError(LitebertError, ImportError):
     """An optional dependency that is not installed."""
 

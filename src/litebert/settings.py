@@ -7,7 +7,7 @@ import difflib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -16,6 +16,8 @@ from litebert.errors import ConfigError
 
 Leaf = str | int | float | bool | None
 """A value that is no group of values."""
+Precision = Literal["fp32", "bf16", "fp16"]
+"""Arithmetic of matrix products; `bf16` and `fp16` are mixed precision with weights in fp32."""
 
 
 class Settings(BaseModel):

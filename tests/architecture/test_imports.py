@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "litebert"
-CORE = {"errors", "protobuf_wire", "settings", "files", "randomness", "logs"}
+CORE = {"errors", "protobuf_wire", "settings", "files", "randomness", "logs", "durations"}
 ALLOWED: dict[str, set[str]] = {
     "tokenization": set(),
     "model": set(),
@@ -24,9 +24,9 @@ ONLY_IN = {
     "tyro": ("cli/",),
     "datasets": ("corpus/readers/hub_text.py", "tasks/readers/hub_tables.py"),
     "datatrove": ("corpus/build/executors.py",),
-    "tensorboard": ("training/monitoring/trackers.py",),
-    "wandb": ("training/monitoring/trackers.py",),
-    "trackio": ("training/monitoring/trackers.py",),
+    "tensorboard": ("training/callbacks/trackers.py",),
+    "wandb": ("training/callbacks/trackers.py",),
+    "trackio": ("training/callbacks/trackers.py",),
     "tokenizers": ("tokenization/wordpiece_model.py",),
 }
 MAX_LINES, MAX_MODULES = 350, 15

@@ -50,7 +50,7 @@ def test_a_finished_run_shows_its_result_again(made, capsys):
 
 def test_printed_settings_are_a_recipe(made, capsys, tmp_path):
     words = ["--corpus", str(made / "corpus"), "--out", str(tmp_path / "run"), "--print-settings"]
-    assert main(["pretrain", "tiny", "train.seed=5", *words]) == 0
+    assert main(["pretrain", "tiny", "seed=5", *words]) == 0
     printed = capsys.readouterr().out
     recipe = tmp_path / "own.yaml"
     recipe.write_text(printed.replace(f"corpus: {made / 'corpus'}\n", ""))

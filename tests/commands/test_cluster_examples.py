@@ -57,14 +57,14 @@ def test_the_slurm_job_is_queued_again_only_where_that_helps(tmp_path, worker, t
     slurm |= {"SLURM_CPUS_PER_TASK": "16", "SLURM_GPUS_ON_NODE": "8"}
     environment = os.environ | slurm | {"HERE": str(tmp_path), "WORKER": worker, "TIME_IS_UP": time_is_up}
     environment["PATH"] = f"{tmp_path}:{environment['PATH']}"
-    words = ["bash", str(CLUSTER / "pretrain.sbatch"), "corpus", str(tmp_path / "run"), "paper-base", "train.seed=1"]
+    words = ["bash", str(CLUSTER / "pretrain.sbatch"), "corpus", str(tmp_path / "run"), "paper-base", "seed=1"]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == code, done.stderr
     assert (tmp_path / "requeued").exists() is requeued
     started = (tmp_path / "words").read_text()
     assert "--nnodes 2 --nproc-per-node 8" in started
     assert "--rdzv-endpoint node-1:29400" in started
-    assert f"litebert pretrain paper-base train.seed=1 --corpus corpus --out {tmp_path / 'run'}" in started
+    assert f"litebert pretrain paper-base seed=1 --corpus corpus --out {tmp_path / 'run'}" in started
 
 
 RAY_WORKER = """
@@ -112,5 +112,5 @@ def test_rays_command_line_takes_settings_anywhere():
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
-    given = module.arguments(["c", "r", "train.seed=1", "--workers", "4", "batch_size=8"])
-    assert (given.workers, given.overrides, given.recipe) == (4, ["train.seed=1", "batch_size=8"], "paper-base")
+    given = module.arguments(["c", "r", "seed=1", "--workers", "4", "batch_size=8"])
+    assert (given.workers, given.overrides, given.recipe) == (4, ["seed=1", "batch_size=8"], "paper-base")

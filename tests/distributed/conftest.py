@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from support.callbacks import killed_after_saving
 from support.distributed_worker import ELASTIC
-from support.events_that_kill import killed_after_saving
 from support.processes import free_port
 from support.toy import ToyModel, train
 

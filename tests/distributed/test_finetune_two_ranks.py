@@ -45,7 +45,6 @@ from pathlib import Path
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.settings import read_yaml
-from litebert.training.monitoring.events import StepDone
 
 directory, life = Path(sys.argv[1]), os.environ["TORCHELASTIC_RESTART_COUNT"]
 run = FinetuneRun.parse(read_yaml(directory / "killed.yaml"), where="killed")
@@ -62,7 +61,7 @@ def listener(event):
 
 
 finetune(run, directory / "whole")
-finetune(run, directory / "cut", listeners=[listener])
+finetune(run, directory / "cut", callbacks=[listener])
 """
 
 

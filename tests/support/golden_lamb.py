@@ -22,7 +22,7 @@ def settings() -> TrainSettings:
         "duration": "20 steps",
         "learning_rate": float(GOLDEN["learning_rate"]),
         "weight_decay": float(GOLDEN["weight_decay"]),
-        "exclude": ["LayerNorm", "layer_norm", "bias"],
+        "exclude_from_weight_decay": ["LayerNorm", "layer_norm", "bias"],
     }
     return TrainSettings.parse(values, where="test")
 

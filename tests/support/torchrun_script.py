@@ -9,7 +9,6 @@ from pathlib import Path
 import torch
 
 from litebert.training.distributed.context import DistributedContext, distributed_context
-from litebert.training.monitoring.events import StepDone
 from support.toy import ToyBatches, ToyModel, ToyObjective, settings, train
 
 RUN = {"duration": "24 steps", "checkpoint_every": "4 steps"}
@@ -41,7 +40,7 @@ def killed(world: DistributedContext, directory: Path, step: str) -> None:
 
     objective = at_forward(int(step), kill) if world.rank == 1 else ToyObjective()
     batches = ToyBatches(rank=world.rank, world_size=world.size)
-    train(directory / "run", model=ToyModel(0.0), batches=batches, objective=objective, listeners=[listener], **RUN)
+    train(directory / "run", model=ToyModel(0.0), batches=batches, objective=objective, callbacks=[listener], **RUN)
 
 
 def asleep(world: DistributedContext, directory: Path, step: str) -> None:

@@ -14,7 +14,7 @@ from litebert.training.loop.evaluation_loop import evaluate
 from litebert.training.protocols import LossSums
 from litebert.training.result import TrainResult
 from litebert.training.train_settings import TrainSettings
-from litebert.training.trainer import Trainer
+from litebert.training.trainer import RunInfo, Trainer
 
 FEATURES, CLASSES = 6, 3
 
@@ -111,18 +111,20 @@ def settings(**changes) -> TrainSettings:
     return TrainSettings.parse(defaults | changes, where="test")
 
 
-OF_TRAINER = ("fingerprint", "evaluate", "baselines", "patience", "lr_multipliers", "listeners", "flops_per_token")
+TRAINER_ARGUMENTS = ("evaluate", "callbacks", "lr_multipliers")
+RUN_INFO = ("seed", "fingerprint", "flops_per_token")
 
 
 def trainer(directory: Path, *, model=None, batches=None, objective=None, **changes) -> Trainer:
-    """A trainer of the toy; `changes` are settings, or arguments of Trainer."""
-    arguments = {name: changes.pop(name) for name in OF_TRAINER if name in changes}
+    """A trainer of the toy; `changes` are settings, or arguments of Trainer or RunInfo."""
+    arguments = {name: changes.pop(name) for name in TRAINER_ARGUMENTS if name in changes}
+    info = {name: changes.pop(name) for name in RUN_INFO if name in changes}
     return Trainer(
         model or ToyModel(),
         objective=objective or ToyObjective(),
         batches=batches or ToyBatches(),
         settings=settings(**changes),
-        directory=directory,
+        run=RunInfo(directory=directory, **info),
         **arguments,
     )
 

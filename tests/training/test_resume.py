@@ -12,8 +12,7 @@ import pytest
 import torch
 
 from litebert.randomness import rng_for
-from litebert.training.monitoring.events import Saved, StepDone
-from support.events_that_kill import KilledError, killer
+from support.callbacks import KilledError, killer
 from support.full_mode import trials
 from support.toy import ToyBatches, held_out, losses, rows, train, trainer, weights
 
@@ -36,9 +35,9 @@ def test_a_killed_run_goes_on_bit_by_bit(tmp_path, optimizer, precision):
         "batches": ToyBatches(microbatch_size=3),
     }
     whole, _ = train(tmp_path / "whole", **changes)
-    for kind, step in ((StepDone, 2), (StepDone, 5), (Saved, 6), (StepDone, 8)):
+    for kind, step in (("step", 2), ("step", 5), ("checkpoint", 6), ("step", 8)):
         with pytest.raises(KilledError):
-            train(tmp_path / "cut", listeners=[killer(kind, step)], **changes)
+            train(tmp_path / "cut", callbacks=[killer(kind, step)], **changes)
     model, _ = train(tmp_path / "cut", **changes)
     assert losses(tmp_path / "cut") == losses(tmp_path / "whole")
     assert torch.equal(weights(model), weights(whole))
@@ -52,7 +51,7 @@ def test_a_process_killed_at_a_random_moment_goes_on_bit_by_bit(tmp_path, optimi
     _kill_after(int(rng.integers(1, 60)), rng.uniform(0, 0.02), tmp_path / "cut", LONG | {"optimizer": optimizer})
     reached = max(losses(tmp_path / "cut"), default=0)
     assert 0 < reached < 2000, "the process was to be killed in its middle"
-    until = {"listeners": [killer(StepDone, reached + 5)], "optimizer": optimizer}
+    until = {"listeners": [killer("step", reached + 5)], "optimizer": optimizer}
     runs = {name: trainer(tmp_path / name, **(LONG | until)) for name in ("cut", "whole")}
     for run in runs.values():
         with pytest.raises(KilledError):
@@ -79,7 +78,7 @@ def test_evaluations_are_neither_lost_nor_repeated(tmp_path):
     changes = {"duration": "8 steps", "checkpoint_every": "3 steps", "evaluate": held_out, "evaluate_every": "2 steps"}
     train(tmp_path / "whole", **changes)
     with pytest.raises(KilledError):
-        train(tmp_path / "cut", listeners=[killer(StepDone, 5)], **changes)
+        train(tmp_path / "cut", callbacks=[killer("step", 5)], **changes)
     train(tmp_path / "cut", **changes)
     evaluations = [[row for row in rows(tmp_path / name) if "evaluation/loss" in row] for name in ("cut", "whole")]
     assert evaluations[0] == evaluations[1]
@@ -88,7 +87,7 @@ def test_evaluations_are_neither_lost_nor_repeated(tmp_path):
 def test_a_damaged_checkpoint_costs_one_interval_and_nothing_else(tmp_path):
     train(tmp_path / "whole", duration="8 steps")
     with pytest.raises(KilledError):
-        train(tmp_path / "cut", duration="8 steps", checkpoint_every="2 steps", listeners=[killer(StepDone, 7)])
+        train(tmp_path / "cut", duration="8 steps", checkpoint_every="2 steps", callbacks=[killer("step", 7)])
     (tmp_path / "cut" / "checkpoints" / "step-00000006" / "optimizer.safetensors").write_bytes(b"damaged")
     train(tmp_path / "cut", duration="8 steps")
     assert losses(tmp_path / "cut") == losses(tmp_path / "whole")

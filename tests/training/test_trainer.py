@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from litebert.errors import CheckpointError, ConfigError, StoppedBySignalError
-from litebert.training.monitoring.events import Evaluated, Finished, Saved, Started, StepDone
 from support.toy import ToyBatches, ToyModel, held_out, losses, rows, train, trainer
 
 
@@ -49,7 +48,7 @@ def test_a_record_says_everything_about_its_step(tmp_path):
 
 def test_a_listener_hears_events_in_order(tmp_path):
     heard = []
-    train(tmp_path, duration="2 steps", evaluate=held_out, listeners=[heard.append])
+    train(tmp_path, duration="2 steps", evaluate=held_out, callbacks=[heard.append])
     assert [type(event) for event in heard] == [Started, StepDone, StepDone, Evaluated, Saved, Finished]
     assert heard[0].total_steps == 2
     assert heard[-1].position.step == 2
@@ -91,7 +90,7 @@ def test_a_finished_run_says_so_and_does_nothing(tmp_path, caplog):
 def test_a_signal_saves_leaves_and_the_run_goes_on_as_if_nothing_had_been(tmp_path, number):
     whole, _ = train(tmp_path / "whole")
     with pytest.raises(StoppedBySignalError, match=f"stopped by {number.name} after step 3, with") as stopped:
-        train(tmp_path / "cut", listeners=[at_step(2, lambda: os.kill(os.getpid(), number))])
+        train(tmp_path / "cut", callbacks=[at_step(2, lambda: os.kill(os.getpid(), number))])
     assert stopped.value.exit_code == 128 + number
     assert (tmp_path / "cut" / "checkpoints" / "step-00000003").is_dir()
     model, _ = train(tmp_path / "cut")
@@ -100,7 +99,7 @@ def test_a_signal_saves_leaves_and_the_run_goes_on_as_if_nothing_had_been(tmp_pa
 
 
 def test_a_signal_at_the_last_step_is_no_interruption(tmp_path):
-    _, result = train(tmp_path, listeners=[at_step(5, lambda: os.kill(os.getpid(), signal.SIGTERM))])
+    _, result = train(tmp_path, callbacks=[at_step(5, lambda: os.kill(os.getpid(), signal.SIGTERM))])
     assert result.steps == 6
 
 

@@ -76,12 +76,12 @@ def finetune(
     from litebert.commands.finetune.finetune import finetune as run
     from litebert.commands.finetune.finetune_settings import load_finetune_config
     from litebert.settings import write_yaml
-    from litebert.training.monitoring.progress_display import progress_display
+    from litebert.training.callbacks.progress_display import progress_display
 
     given = {"model": model, "from_scratch": from_scratch, "data": rows.setting(recipe, columns)}
     plan = load_finetune_config(recipe, settings, given=given)
     if print_settings:
         print(write_yaml(plan.to_dict()), end="")
         return
-    result = run(plan, out, listeners=[progress_display()])
+    result = run(plan, out, callbacks=[progress_display()])
     emit(result.to_dict(), result.to_text(), as_json=json)

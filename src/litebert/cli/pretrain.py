@@ -10,8 +10,8 @@ SETTINGS: Final = {
     "train.duration='12 hours'": "length of the run: steps, examples, tokens, epochs, or time on the clock",
     "batch_size=1024": "examples in a step, over all processes; microbatch_size=32 are computed at once",
     "train.learning_rate=0.00176": "its peak; train.lr_reference_batch_size=4096 fits it to the batch, by the root",
-    "train.schedule=cosine": "also constant, linear, polynomial, warmup_stable_decay, original; train.warmup=0.05",
-    "train.optimizer=adamw": "also lamb, lamb_bias_corrected, adamw_uncorrected",
+    "train.schedule=cosine": "also constant, linear, polynomial, warmup_stable_decay, linear_tf; train.warmup=0.05",
+    "train.optimizer=adamw": "or lamb; train.bias_correction=true or false",
     "train.precision=bf16": "also fp32, fp16",
     "model.num_hidden_layers=6": "another depth; or another model, such as model.preset=albert-large-v1",
     "examples.max_length=128": "tokens of an example; examples.pack=true puts several short ones in one row",
@@ -19,7 +19,7 @@ SETTINGS: Final = {
     "metric_for_best_model=mlm_accuracy": "export the best model of all that were evaluated instead of the last one",
     "train.evaluate_every='1 hour'": "when to score held-out text; eval_pair_objectives=[nsp] scores next sentences too",
     "train.checkpoint_every='10 minutes'": "how often the run is saved; train.keep_checkpoints=2",
-    "train.spikes.policy=skip": "what to do about steps whose loss leaps: skip, rollback, stop, ignore",
+    "train.spikes.policy=skip": "what to do about steps whose loss leaps: skip, rollback, stop, none",
     "compute.compile=true": "compile the block, for GPUs; compute.activation_checkpoint_interval=1 needs less memory",
     "train.trackers=[tensorboard]": "also wandb, trackio; RUN/metrics.jsonl has all numbers anyway",
     "train.allow_config_changes=[train.duration]": "settings that may differ from those of the run that goes on",
@@ -72,7 +72,7 @@ def pretrain(
     from litebert.commands.pretrain.pretrain import pretrain as run
     from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
     from litebert.settings import write_yaml
-    from litebert.training.monitoring.progress_display import progress_display
+    from litebert.training.callbacks.progress_display import progress_display
 
     plan = load_pretrain_config(recipe, settings, corpus=corpus)
     if print_settings:
@@ -84,5 +84,5 @@ def pretrain(
         report = profile_step(plan, out)
         emit({**report.to_dict(), "disk_needed": report.disk_needed}, report.to_text(), as_json=json)
         return
-    result = run(plan, out, listeners=[progress_display()])
+    result = run(plan, out, callbacks=[progress_display()])
     emit(result.to_dict(), result.to_text(), as_json=json)

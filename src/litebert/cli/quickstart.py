@@ -27,8 +27,8 @@ def quickstart(
     """
     from litebert.commands.quickstart.quickstart import QuickstartRun
     from litebert.commands.quickstart.quickstart import quickstart as run
-    from litebert.training.monitoring.progress_display import progress_display
+    from litebert.training.callbacks.progress_display import progress_display
 
     settings = {"text": list(text), "minutes": minutes, "vocab_size": vocab_size, "seed": seed}
-    result = run(QuickstartRun.parse(settings, where="quickstart"), out, listeners=[progress_display()])
+    result = run(QuickstartRun.parse(settings, where="quickstart"), out, callbacks=[progress_display()])
     emit(result.to_dict(), result.to_text(), as_json=json)

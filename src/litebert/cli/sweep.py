@@ -56,9 +56,9 @@ def sweep(
     """
     from litebert.commands.sweep.sweep import sweep as run
     from litebert.commands.sweep.sweep_settings import load_sweep_config
-    from litebert.training.monitoring.progress_display import progress_display
+    from litebert.training.callbacks.progress_display import progress_display
 
     given = {"model": model, "from_scratch": from_scratch, "data": rows.setting(recipe, columns)}
     plan = load_sweep_config(recipe, settings, given=given, grid=grid, seeds=seeds, restarts=restarts)
-    result = run(plan, out, jobs=jobs, listeners=[progress_display()])
+    result = run(plan, out, jobs=jobs, callbacks=[progress_display()])
     emit(result.to_dict(), result.to_text(), as_json=json)

@@ -15,10 +15,10 @@ from litebert.commands.ensemble.prediction_files import official_file
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_bytes
+from litebert.settings import Precision
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import TASKS, official_task
 from litebert.tasks.benchmarks.submission_files import glue_answers, glue_archive
-from litebert.training.train_settings import Precision
 
 logger = logging.getLogger(__name__)
 

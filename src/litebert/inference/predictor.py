@@ -22,7 +22,7 @@ from litebert.inference.prediction_types import (
 )
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import ModelName, ModelSpec, read_model_spec
-from litebert.settings import validate_not_given
+from litebert.settings import Precision, validate_not_given
 from litebert.tasks.encoded import Encoded
 from litebert.tasks.features import Feature, pad
 from litebert.tasks.labelled_data import ChoiceExample, Example, TaggedExample
@@ -41,7 +41,6 @@ logger = logging.getLogger(__name__)
 
 __all__ = ["Answer", "Candidate", "Choice", "Classification", "MultiLabelPrediction", "Predictor", "TokenPrediction"]
 
-Precision = Literal["fp32", "bf16"]
 Answers = Literal["fill_mask", "classify", "label", "score", "choose", "tag", "answer"]
 Text = str | tuple[str, str]
 """A text, or a text and its pair."""
@@ -229,7 +228,8 @@ class Predictor:
         return self.description.config.max_position_embeddings
 
     def _autocast(self) -> AbstractContextManager[object]:
-        return torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=self._precision == "bf16")
+        dtype = torch.float16 if self._precision == "fp16" else torch.bfloat16
+        return torch.autocast(self._device.type, dtype=dtype, enabled=self._precision != "fp32")
 
     def _require(self, method: Answers) -> None:
         if method != self.answers:

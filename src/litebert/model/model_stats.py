@@ -4,14 +4,12 @@ The tests compare every formula with a real model.
 """
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from litebert.model.config import ModelConfig
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.sharing_schedule import sharing_schedule, stored_blocks
-
-Precision = Literal["fp32", "bf16"]
-"""`bf16` is mixed precision: weights, optimizer and residual stream in 32 bits, matrix products in 16."""
+from litebert.settings import Precision
 
 
 @dataclass(frozen=True)
@@ -141,7 +139,7 @@ def memory(
     return Memory(weights, weights, 2 * weights, activations=round(tokens * (kept + ends)))
 
 
-_BYTES: Final[dict[Precision, int]] = {"fp32": 4, "bf16": 2}
+_BYTES: Final[dict[Precision, int]] = {"fp32": 4, "bf16": 2, "fp16": 2}
 
 
 def _block_bytes(config: ModelConfig, precision: Precision) -> int:

@@ -1,4 +1,4 @@
-"""What the engine asks of the rest of the house. Before: models, corpora, tasks. After: `trainer.py`."""
+"""The interfaces between the trainer and data, objectives and trackers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ Number = int | float
 
 @runtime_checkable
 class Batch(Protocol):
-    """Some examples, ready for the model."""
+    """Examples as tensors, ready for the model."""
 
     @property
     def num_tokens(self) -> int:
-        """Real tokens, padding left out."""
+        """Tokens without padding."""
         ...
 
     @property
@@ -31,11 +31,11 @@ class Batch(Protocol):
 
 @runtime_checkable
 class BatchSource(Protocol):
-    """An endless row of global batches, each a pure function of its step; so resuming needs no iterator state."""
+    """An infinite sequence of global batches, each a pure function of its step: resuming needs no iterator state."""
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever the examples of any step change; world size and microbatch size are not part of it."""
+        """A digest that changes if the examples of any step change; independent of world size and microbatch size."""
         ...
 
     @property
@@ -45,35 +45,35 @@ class BatchSource(Protocol):
 
     @property
     def examples_per_epoch(self) -> int:
-        """Examples after which each one has been seen once."""
+        """Examples in one epoch."""
         ...
 
     def microbatches(self, step: int) -> Sequence[Batch]:
-        """This rank's part of global batch `step`, at least one microbatch; called from a thread, one step ahead."""
+        """This rank's part of global batch `step`, at least one microbatch; called in a thread, one step ahead."""
         ...
 
 
 @dataclass(frozen=True)
 class LossSums:
-    """What one microbatch adds to the step: sums, never means, under the names of the objective's counts."""
+    """Sums (not means) over one microbatch, under the names of the counts of the objective."""
 
     losses: dict[str, Tensor]
-    """Summed losses, one scalar a name."""
+    """Sum of each loss, a scalar."""
     correct: dict[str, Tensor]
-    """Numbers of right answers, one scalar a name; a loss without right answers (regression) is left out.
+    """Number of correct predictions, a scalar; absent for a loss without them, such as regression.
 
-    There may be more names than losses, for right answers counted over a part of the labels."""
+    There may be more names than losses, for correct predictions over a part of the labels."""
 
 
 @runtime_checkable
 class Objective(Protocol):
-    """What is trained: named losses, each divided by its own count over the whole step.
+    """Named losses to minimize, each divided by its own count over the whole step.
 
-    `batch` is of the kind that the run's BatchSource gives, hence Any.
+    `batch` is what the run's BatchSource returns, hence Any.
     """
 
     def counts(self, batch: Any) -> dict[str, int]:
-        """How many labels each loss of `batch` sums over; from the labels alone, so it is known before the forward."""
+        """The number of labels of each loss of `batch`, known before the forward."""
         ...
 
     def __call__(self, model: nn.Module, batch: Any) -> LossSums:
@@ -83,12 +83,12 @@ class Objective(Protocol):
 
 @runtime_checkable
 class Tracker(Protocol):
-    """A place where numbers go."""
+    """A destination for metrics."""
 
     def log(self, step: int, values: Mapping[str, Number]) -> None:
-        """Keep `values` as of `step`."""
+        """Store the `values` of `step`."""
         ...
 
     def finish(self) -> None:
-        """Nothing follows."""
+        """Close the destination."""
         ...

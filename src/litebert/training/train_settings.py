@@ -1,4 +1,4 @@
-"""Everything that can be set about a training run. Before: a recipe or the command line. After: `trainer.py`."""
+"""The settings of a training run."""
 
 import re
 from typing import Annotated, Any, Literal
@@ -6,15 +6,14 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, model_validator
 
 from litebert.errors import ConfigError
-from litebert.settings import Settings
+from litebert.settings import Precision, Settings
 from litebert.training.loop.duration import Duration
-from litebert.training.monitoring.spike_detector import SpikeSettings
 from litebert.training.optim.lr_schedules import Linear, Schedule
 
-OptimizerName = Literal["lamb", "lamb_bias_corrected", "adamw", "adamw_uncorrected"]
-Precision = Literal["fp32", "bf16", "fp16"]
+OptimizerName = Literal["lamb", "adamw"]
 DeviceName = Literal["auto", "cpu", "cuda"]
 TrackerName = Literal["tensorboard", "wandb", "trackio"]
+SpikePolicy = Literal["none", "skip", "rollback", "stop"]
 
 
 def _warmup(value: Any) -> float | Duration:
@@ -23,7 +22,7 @@ def _warmup(value: Any) -> float | Duration:
     except (TypeError, ValueError):
         return Duration.parse(value)
     if not 0 <= fraction < 1:
-        raise ConfigError("a fraction must lie in [0, 1); a length needs its unit, such as '1000 steps'")
+        raise ConfigError("a fraction must lie in [0, 1); a duration needs its unit, such as '1000 steps'")
     return fraction
 
 
@@ -38,9 +37,9 @@ def _patterns(values: tuple[str, ...]) -> tuple[str, ...]:
 
 NON_NUMERIC_SETTINGS = (
     *("evaluate_every", "checkpoint_every", "keep_checkpoints", "log_every", "trackers"),
-    *("max_consecutive_skipped_steps", "device", "sharded", "timeout_seconds", "allow_config_changes"),
+    *("max_consecutive_skipped_steps", "device", "fsdp", "timeout_seconds", "allow_config_changes"),
 )
-"""Names of the settings on which no trained weight depends."""
+"""Names of the settings that do not change the trained weights."""
 Warmup = Annotated[
     float | Duration,
     PlainValidator(_warmup, json_schema_input_type=float | str),
@@ -49,65 +48,86 @@ Warmup = Annotated[
 Beta = Annotated[float, Field(ge=0, lt=1)]
 
 
+Patterns = Annotated[tuple[str, ...], AfterValidator(_patterns)]
+
+
+class SpikeSettings(Settings):
+    """What to do about a spike: a step whose loss or gradient norm is far above those of the steps before it."""
+
+    policy: SpikePolicy = "rollback"
+    """`skip` leaves out the update; `rollback` also returns to a checkpoint after too many skipped steps in a row;
+    `stop` ends the run; `none` updates the weights all the same."""
+    sigma_factor: float = Field(default=6.0, gt=0)
+    """A value is a spike if it is above the mean by more than this many standard deviations."""
+    window: int = Field(default=128, ge=2)
+    """Steps over which mean and deviation are taken; detection begins after half of them."""
+    max_rollbacks: int = Field(default=2, ge=0)
+    """How many times a run may return to a checkpoint before it fails."""
+
+
 class TrainSettings(Settings):
-    """How to train: length, optimizer, schedule, precision, and how often to look, save and log."""
+    """Duration, optimizer, learning rate schedule, precision; intervals of evaluation, checkpoints and logging."""
 
     duration: Duration
     """Length of the run: a number of steps, examples, tokens, epochs, seconds, minutes, hours or days."""
     optimizer: OptimizerName = "lamb"
-    """`lamb` and `adamw_uncorrected` as the original code has them, `lamb_bias_corrected` as LAMB's paper, `adamw`."""
+    """`lamb` (You et al., 2020) or `adamw` (Loshchilov and Hutter, 2019)."""
+    bias_correction: bool | None = None
+    """Whether the moments are corrected for their initialization at zero; null: no for `lamb`, as in
+    google-research/albert, yes for `adamw`, as in PyTorch."""
     learning_rate: float = Field(gt=0)
     """Peak of the schedule."""
     lr_reference_batch_size: int | None = Field(default=None, gt=0)
-    """Batch size that `learning_rate` is meant for: the peak becomes the rate times the root of batch size ÷ this."""
+    """Batch size that `learning_rate` is meant for: the peak becomes `learning_rate` · √(batch size ÷ this)."""
     betas: tuple[Beta, Beta] = (0.9, 0.999)
-    """Decay rates of the running means of the gradient and of its square."""
+    """Decay rates of the first and second moments."""
     eps: float = Field(default=1e-6, gt=0)
-    """Added to the root of the mean squared gradient."""
+    """Added to the square root of the second moment."""
     weight_decay: float = Field(default=0.01, ge=0)
-    """Decoupled weight decay, as a share of the weight for each unit of learning rate."""
-    exclude: Annotated[tuple[str, ...], AfterValidator(_patterns)] = ("norm", "bias")
-    """Regular expressions; parameters whose names they match are not decayed, nor adapted by LAMB's trust ratio."""
+    """Coefficient of the decoupled weight decay."""
+    exclude_from_weight_decay: Patterns = ("norm", "bias")
+    """Regular expressions; parameters whose names they match have no weight decay."""
+    exclude_from_layer_adaptation: Patterns | None = None
+    """Regular expressions; parameters whose names they match are updated without LAMB's trust ratio. Null: those of
+    `exclude_from_weight_decay`, as in google-research/albert."""
     schedule: Schedule = Linear()
-    """Learning rate after warm-up: constant, linear, polynomial, cosine, warmup_stable_decay or original."""
+    """Learning rate after warm-up: constant, linear, polynomial, cosine, warmup_stable_decay or linear_tf."""
     warmup: Warmup = 0.0
     """Linear warm-up: a fraction of the run, or a duration."""
     max_grad_norm: float | None = Field(default=1.0, gt=0)
-    """Largest global norm of the gradient; null leaves gradients as they are."""
+    """Gradients are clipped to this global norm; null does not clip."""
     precision: Precision = "fp32"
     """Arithmetic of the forward and backward; the weights themselves stay in fp32."""
-    seed: int = Field(default=0, ge=0)
-    """Key of the dropout's randomness."""
     evaluate_every: Duration | None = None
-    """How often to evaluate; null evaluates once, at the end."""
+    """Interval of evaluation; null evaluates once, at the end."""
     checkpoint_every: Duration = Duration.parse("1000 steps")
-    """How often to save a checkpoint; one is always saved at the end."""
+    """Interval of checkpoints; one is always saved at the end."""
     keep_checkpoints: int = Field(default=3, ge=1)
-    """How many of the newest checkpoints stay."""
+    """Number of checkpoints to keep, the newest ones."""
     log_every: int = Field(default=1, ge=1)
-    """Steps from one record in `metrics.jsonl` to the next."""
+    """Steps between two records in `metrics.jsonl`."""
     trackers: tuple[TrackerName, ...] = ()
-    """Where the records go besides `metrics.jsonl`."""
+    """Experiment trackers that get the metrics besides `metrics.jsonl`."""
     spikes: SpikeSettings = SpikeSettings()
     """What to do about a step whose loss or gradient norm is far above those before it."""
     max_consecutive_skipped_steps: int = Field(default=20, ge=0)
-    """Steps in a row that may be left out, not finite or spikes; one more and the run goes back or ends."""
+    """Steps in a row that may be skipped as not finite or as spikes; after one more the run rolls back or fails."""
     device: DeviceName = "auto"
-    """`auto` takes a CUDA device where there is one."""
-    sharded: bool = False
-    """Shard weights, gradients and optimizer state over the processes (FSDP2) instead of repeating them on each."""
+    """`auto` uses a CUDA device if there is one."""
+    fsdp: bool = False
+    """Shard weights, gradients and optimizer state over the processes (FSDP2) instead of replicating them."""
     timeout_seconds: float = Field(default=600.0, gt=0)
-    """How long a process waits for the others before it gives up."""
+    """How long a process waits for the others before the run fails."""
     allow_config_changes: tuple[str, ...] = ()
     """Names of fingerprint fields that may differ from those of the checkpoint to resume, such as `train.duration`."""
 
     @model_validator(mode="after")
-    def _fits_together(self) -> "TrainSettings":
-        if self.precision == "fp16" and self.sharded:
+    def _validate(self) -> "TrainSettings":
+        if self.precision == "fp16" and self.fsdp:
             # Every process would scale by the overflows of its own shard.
-            raise ConfigError("precision: fp16 cannot be sharded; use bf16")
+            raise ConfigError("precision: fp16 does not work with fsdp; use bf16")
         return self
 
-    def numbers(self) -> dict[str, Any]:
-        """The settings on which the trained weights depend; a run is resumed with these unchanged."""
+    def numeric_settings(self) -> dict[str, Any]:
+        """The settings that the trained weights depend on; a run is resumed only with the same."""
         return {name: value for name, value in self.to_dict().items() if name not in NON_NUMERIC_SETTINGS}

@@ -15,7 +15,6 @@ from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.tasks.metrics.evaluation import Evaluation
-from litebert.training.monitoring.events import StepDone
 from support.labelled_files import write_opinions
 
 TRAIN = {
@@ -131,7 +130,7 @@ def test_a_stopped_run_resumes_to_the_same_weights(settings, tmp_path):
             raise StoppedBySignalError("stopped by the test", signal_number=15)
 
     with pytest.raises(StoppedBySignalError):
-        finetune(run, tmp_path / "stopped", listeners=[stop])
+        finetune(run, tmp_path / "stopped", callbacks=[stop])
     resumed = finetune(run, tmp_path / "stopped")
     assert resumed.best == whole.best
     expected = load_model(whole.model).state_dict()

@@ -14,9 +14,8 @@ from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining
 from litebert.settings import read_yaml, write_yaml
 from litebert.tasks.readers.columns import Columns
-from litebert.training.monitoring.events import Saved
 from support.benchmark_files import write_cola, write_race
-from support.events_that_kill import KilledError, killer
+from support.callbacks import KilledError, killer
 from support.labelled_files import OPINIONS, SUBJECTS
 
 TRAIN = {"duration": "100 steps", "optimizer": "adamw", "learning_rate": 0.01, "evaluate_every": "30 steps"}
@@ -36,11 +35,11 @@ def pretrained(tiny_tokenizer, tmp_path_factory):
     return save_model(ForPretraining(config), directory, extra_files=tiny_tokenizer.files())
 
 
-def tuned(pretrained, out, data, *, listeners=(), **changes):
+def tuned(pretrained, out, data, *, callbacks=(), **changes):
     values = {"model": str(pretrained), "data": data, "batch_size": 12, "microbatch_size": 12, "max_length": 40}
     train = {**TRAIN, "device": "cpu"}
     run = FinetuneRun.parse({**values, "train": train, **changes}, where="test")
-    return finetune(run, out, listeners=listeners)
+    return finetune(run, out, callbacks=callbacks)
 
 
 def sentences():
@@ -123,7 +122,7 @@ def test_a_part_that_nothing_reads_is_refused_at_first_and_no_hindrance_in_an_ea
         tuned(pretrained, tmp_path / "run", unread)
     whole = tuned(pretrained, tmp_path / "whole", data, train=train)
     with pytest.raises(KilledError):
-        tuned(pretrained, tmp_path / "run", data, listeners=[killer(Saved, 4)], train=train)
+        tuned(pretrained, tmp_path / "run", data, callbacks=[killer("checkpoint", 4)], train=train)
     stored = tmp_path / "run" / "settings.yaml"
     stored.write_text(write_yaml(read_yaml(stored) | {"data": {**read_yaml(stored)["data"], "files": unread["files"]}}))
     resumed = tuned(pretrained, tmp_path / "run", data, train=train)

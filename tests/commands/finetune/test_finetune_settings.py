@@ -19,8 +19,7 @@ from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.models import ForPretraining
 from litebert.tasks.metrics.evaluation import Evaluation
-from litebert.training.monitoring.events import Saved, StepDone
-from support.events_that_kill import KilledError, killer
+from support.callbacks import KilledError, killer
 from support.labelled_files import write_opinions
 
 TRAIN = {
@@ -253,9 +252,9 @@ def test_a_killed_run_with_everything_set_goes_on_bit_by_bit(planned_run, tmp_pa
         train={"duration": "12 steps", "warmup": 0.25},
     )
     whole = finetune(run, tmp_path / "whole")
-    for kind, step in ((StepDone, 2), (Saved, 3), (StepDone, 8)):
+    for kind, step in (("step", 2), ("checkpoint", 3), ("step", 8)):
         with pytest.raises(KilledError):
-            finetune(run, tmp_path / "cut", listeners=[killer(kind, step)])
+            finetune(run, tmp_path / "cut", callbacks=[killer(kind, step)])
     resumed = finetune(run, tmp_path / "cut")
     assert resumed.best == whole.best
     assert (resumed.steps, resumed.stopped_early_at) == (whole.steps, whole.stopped_early_at)

@@ -9,7 +9,6 @@ from litebert.commands.quickstart.quickstart import QuickstartResult, Quickstart
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.tokenization.tokenizer import Tokenizer
-from litebert.training.monitoring.events import StepDone
 from support.texts import write_documents
 
 STAGES = ("text", "tokenizer", "corpus", "pretrain", "finetune", "from-scratch")
@@ -88,7 +87,7 @@ def stopping_at(kind, *, count):
 def test_stopped_in_the_middle_of_pretraining_it_goes_on(text, tmp_path):
     out = tmp_path / "out"
     with pytest.raises(StoppedError):
-        quickstart(plan(text), out, listeners=[stopping_at(StepDone, count=3)])
+        quickstart(plan(text), out, callbacks=[stopping_at(StepDone, count=3)])
     assert "pretrain" in stages(out)
     assert "result.json" not in stages(out)
     kept = {

@@ -14,8 +14,7 @@ from litebert.commands.sweep.trial_results import SweepPaths, result_of
 from litebert.commands.sweep.trials import trials_of
 from litebert.commands.sweep.worker import LeaveWithParent, main
 from litebert.errors import StoppedBySignalError
-from litebert.training.loop.duration import TrainingProgress
-from litebert.training.monitoring.events import StepDone
+from litebert.training.loop.progress import TrainingProgress
 from support.sweeps import table
 
 

@@ -9,7 +9,6 @@ from litebert.cli.main import main
 from litebert.commands.sweep.sweep import sweep
 from litebert.errors import CheckpointError, ConfigError, LitebertError, StoppedBySignalError
 from litebert.training.checkpointing.run_lock import locked
-from litebert.training.monitoring.events import StepDone
 from support.sweeps import table
 
 
@@ -62,11 +61,11 @@ def test_a_stopped_sweep_goes_on_and_trains_no_finished_run_again(planned, tmp_p
                 raise StoppedBySignalError("stopped by the test", signal_number=15)
 
     with pytest.raises(StoppedBySignalError):
-        sweep(run, tmp_path / "stopped", listeners=[stop])
+        sweep(run, tmp_path / "stopped", callbacks=[stop])
     first = tmp_path / "stopped" / "runs" / "seed=0" / "model" / "model.safetensors"
     written = first.stat().st_mtime_ns
     seen = []
-    resumed = sweep(run, tmp_path / "stopped", listeners=[seen.append])
+    resumed = sweep(run, tmp_path / "stopped", callbacks=[seen.append])
     assert first.stat().st_mtime_ns == written
     # Of 30 + 30 steps of the two others 10 were done and 8 of them saved; the first run's steps are not repeated.
     assert sum(isinstance(event, StepDone) for event in seen) == 60 - 8
@@ -77,7 +76,7 @@ def test_a_stopped_sweep_goes_on_and_trains_no_finished_run_again(planned, tmp_p
 def test_a_grid_may_grow_and_other_settings_may_not(planned, tmp_path):
     sweep(planned({"seed": [0]}), tmp_path / "out")
     seen = []
-    grown = sweep(planned({"seed": [0, 1]}), tmp_path / "out", listeners=[seen.append])
+    grown = sweep(planned({"seed": [0, 1]}), tmp_path / "out", callbacks=[seen.append])
     assert sum(isinstance(event, StepDone) for event in seen) == 30
     assert grown.configurations[0].statistics["accuracy"].runs == 2
     with pytest.raises(ConfigError, match=r"other settings \(base.train.learning_rate\)"):

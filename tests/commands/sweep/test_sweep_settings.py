@@ -9,12 +9,12 @@ GIVEN = {"model": "m", "data": {"train": "t.csv"}}
 
 
 def test_values_are_written_as_in_a_recipe():
-    words = ["batch_size=16,32", "seed=0..3,7", "train.duration=2 epochs,5 epochs", "train.exclude=[norm],[norm, bias]"]
+    words = ["batch_size=16,32", "seed=0..3,7", "train.duration=2 epochs,5 epochs", "train.exclude_from_weight_decay=[norm],[norm, bias]"]
     assert parse_grid(words) == {
         "batch_size": [16, 32],
         "seed": [0, 1, 2, 3, 7],
         "train.duration": ["2 epochs", "5 epochs"],
-        "train.exclude": [["norm"], ["norm", "bias"]],
+        "train.exclude_from_weight_decay": [["norm"], ["norm", "bias"]],
     }
 
 
@@ -26,7 +26,7 @@ def test_values_are_written_as_in_a_recipe():
         (["seed=0", "seed=1"], "each setting once"),
         (["seed=4..0"], "'4..0': a range goes up"),
         (["seed=0..99999999"], "by less than 10,000"),
-        (["train.exclude=[a"], "not a list with commas"),
+        (["train.exclude_from_weight_decay=[a"], "not a list with commas"),
     ],
 )
 def test_what_is_no_grid_is_refused(words, message):

@@ -22,14 +22,6 @@ def test_every_combination_is_a_run_named_by_its_values():
     assert cells[3].run.train.learning_rate == 0.00002
 
 
-def test_a_seed_is_that_of_head_order_and_dropout():
-    (cell,) = trials_of(planned("seed=7"))
-    assert (cell.run.seed, cell.run.train.seed) == (7, 7)
-    both = trials_of(planned("seed=7", "train.seed=1,2"))
-    assert [(cell.run.seed, cell.run.train.seed) for cell in both] == [(7, 1), (7, 2)]
-    assert both[0].name == "seed=7,train.seed=1"
-
-
 def test_names_do_not_depend_on_the_rest_of_the_grid():
     small, large = trials_of(planned("seed=1")), trials_of(planned("seed=0..2"))
     assert small[0] == large[1]

@@ -9,8 +9,7 @@ import torch
 from litebert.errors import CheckpointError
 from litebert.training.checkpointing.async_checkpointer import AsyncCheckpointer
 from litebert.training.checkpointing.checkpoint import Checkpoint, Checkpoints
-from litebert.training.loop.duration import TrainingProgress
-from litebert.training.monitoring.events import Saved, StepDone
+from litebert.training.loop.progress import TrainingProgress
 from support.limits import files_no_larger_than
 from support.toy import rows, train, trainer
 
@@ -69,8 +68,8 @@ def test_training_goes_on_while_a_checkpoint_is_written_and_only_one_is(tmp_path
             assert not (tmp_path / "checkpoints").exists()
             held.set()
 
-    train(tmp_path, duration="4 steps", checkpoint_every="2 steps", listeners=[listener])
-    assert seen.index((StepDone, 3)) < seen.index((Saved, 2)) < seen.index((Saved, 4))
+    train(tmp_path, duration="4 steps", checkpoint_every="2 steps", callbacks=[listener])
+    assert seen.index(("step", 3)) < seen.index(("checkpoint", 2)) < seen.index(("checkpoint", 4))
 
 
 def test_the_end_of_a_run_waits_for_its_checkpoint(tmp_path, held):
@@ -92,7 +91,7 @@ def test_a_failure_reaches_the_next_step_and_the_checkpoint_before_stays(tmp_pat
         raise RuntimeError("cosmic ray")
 
     with pytest.MonkeyPatch.context() as monkey:
-        run = trainer(tmp_path, duration="2000 steps", checkpoint_every="5 steps", listeners=[listener])
+        run = trainer(tmp_path, duration="2000 steps", checkpoint_every="5 steps", callbacks=[listener])
         with pytest.raises(CheckpointError, match=r"step-000000\d\d: could not be written .*cosmic ray.*as it was"):
             run.fit()
     assert failed[-1] < 30
@@ -129,7 +128,7 @@ def test_a_full_disk_ends_the_run_in_a_sentence_with_the_checkpoint_before_whole
         with pytest.raises(
             CheckpointError, match=r"step-00000004 \(.* kB\): could not be written: the file is larger"
         ) as error:
-            train(tmp_path, **changes, listeners=[listener])
+            train(tmp_path, **changes, callbacks=[listener])
     finally:
         limit.__exit__(None, None, None)
     assert error.value.exit_code == 4

@@ -8,7 +8,6 @@ import pytest
 
 from litebert.errors import CheckpointError
 from litebert.training.checkpointing.run_lock import locked
-from litebert.training.monitoring.events import StepDone
 from support.toy import train
 
 HOLDER = """
@@ -29,7 +28,7 @@ def test_a_second_run_is_refused_and_the_first_is_not_disturbed(tmp_path):
                 train(tmp_path)
             refused.append(True)
 
-    _, result = train(tmp_path, listeners=[listener])
+    _, result = train(tmp_path, callbacks=[listener])
     assert (refused, result.steps) == ([True], 6)
 
 

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
 from litebert.settings import Settings
-from litebert.training.loop.duration import Duration, DurationConverter, TrainingProgress
+from litebert.training.loop.duration import Duration
+from litebert.training.loop.duration_converter import DurationConverter
+from litebert.training.loop.progress import TrainingProgress
 
 MEASURE = DurationConverter(batch_size=8, examples_per_epoch=20)
 

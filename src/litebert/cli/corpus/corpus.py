@@ -41,7 +41,7 @@ def build(
     """
     from litebert.cli.corpus.progress_bar import build_display
     from litebert.corpus.build.build_corpus import CorpusBuild, build_corpus
-    from litebert.corpus.build.build_progress import clock
+    from litebert.durations import readable_seconds
     from litebert.tokenization.tokenizer import Tokenizer
 
     if executor != "processes":
@@ -64,7 +64,7 @@ def build(
         for split, size in report.splits.items()
     ]
     left_out = [f"{name}: {count:,}" for name, count in report.counts.items()]
-    rate = f"{report.text_bytes / 1e6:,.1f} MB of text in {clock(report.seconds)}"
+    rate = f"{report.text_bytes / 1e6:,.1f} MB of text in {readable_seconds(report.seconds)}"
     kept = [f"{report.reused_shards:,} shards kept from an interrupted build"] if report.reused_shards else []
     emit(asdict(report), "\n".join([f"{out}: {rate}", *sizes, *left_out, *kept]), as_json=json)
 

@@ -11,12 +11,12 @@ from litebert.commands.ensemble.members import Predicted, averaged, members_at, 
 from litebert.commands.ensemble.prediction_files import check_output, write_answers
 from litebert.commands.ensemble.selection import Selection, forward
 from litebert.errors import ConfigError
+from litebert.settings import Precision
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.ensembling.bootstrap_difference import paired_gains
 from litebert.tasks.ensembling.ensemble_predictions import Examined, examine, targets_of
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.types.span_evaluation import THRESHOLD
-from litebert.training.train_settings import Precision
 
 
 def ensemble(

@@ -13,6 +13,7 @@ from litebert.errors import ConfigError
 from litebert.inference.batching import outputs_of
 from litebert.model.io.model_directory import load_model, load_weights
 from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
+from litebert.settings import Precision
 from litebert.tasks.encoded import Encoded
 from litebert.tasks.ensembling.averaging import AVERAGING, Predictions, in_order_of
 from litebert.tasks.labelled_data import LabelledData
@@ -23,7 +24,6 @@ from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.checkpointing.checkpoint import read_tensors, verified
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.precision import autocast
-from litebert.training.train_settings import Precision
 
 logger = logging.getLogger(__name__)
 

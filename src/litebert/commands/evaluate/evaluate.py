@@ -13,9 +13,9 @@ from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
+from litebert.settings import Precision
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
-from litebert.training.train_settings import Precision
 
 
 def evaluate_held_out(

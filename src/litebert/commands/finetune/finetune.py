@@ -23,6 +23,7 @@ from litebert.commands.finetune.objectives import objective_of
 from litebert.commands.finetune.set_trainable import set_trainable
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
+from litebert.durations import readable_seconds
 from litebert.model.io.model_directory import save_model
 from litebert.model.param_groups import count_parameters
 from litebert.tasks.labelled_batches import LabelledBatches
@@ -32,10 +33,10 @@ from litebert.tasks.readers.columns import SavedColumns
 from litebert.tasks.task_type import QUESTIONS, Kind, Task
 from litebert.tasks.types.registry import KINDS
 from litebert.tokenization.tokenizer import Tokenizer
+from litebert.training.callbacks.callback import Callback
+from litebert.training.callbacks.early_stopping import EarlyStopping
 from litebert.training.distributed.context import DistributedContext, distributed_context
-from litebert.training.monitoring.early_stopping import EarlyStopping
-from litebert.training.monitoring.events import Listener
-from litebert.training.trainer import Trainer
+from litebert.training.trainer import RunInfo, Trainer
 
 logger = logging.getLogger(__name__)
 
@@ -63,22 +64,18 @@ class FinetuneResult(Result):
         early = (
             ""
             if self.stopped_early_at is None
-            else f"\nstopped early, out of patience; the learning rate, planned for the whole duration, "
+            else f"\nearly stopping; the learning rate, whose schedule is that of the whole duration, "
             f"was still {self.stopped_early_at:.2g}"
         )
         return (
             f"{self.kind.replace('_', ' ')} ({self.reason}): {self.train_examples:,} rows, {self.steps:,} steps in "
-            f"{_duration(self.elapsed_seconds)}, {self.trained_parameters:,} parameters trained{early}\n"
+            f"{readable_seconds(self.elapsed_seconds)}, {self.trained_parameters:,} parameters trained{early}\n"
             f"best at step {self.best['step']:,}: {evaluation.to_text()}\n"
             f"model: {self.model}"
         )
 
 
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} seconds" if seconds < 60 else f"{seconds / 60:.1f} minutes"
-
-
-def finetune(run: FinetuneRun, out: Path, *, listeners: Sequence[Listener] = ()) -> FinetuneResult:
+def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> FinetuneResult:
     """Train on `run.data` and leave the best model; a run that `out` holds goes on, a finished one is given back."""
     with distributed_context(run.train) as world:
         allowed = run.train.allow_config_changes
@@ -86,11 +83,11 @@ def finetune(run: FinetuneRun, out: Path, *, listeners: Sequence[Listener] = ())
         if done := directory.result(FinetuneResult):
             logger.info("%s: this run is finished; nothing is trained again", out)
             return done
-        return _train(run, directory, world, listeners)
+        return _train(run, directory, world, callbacks)
 
 
 def _train(
-    run: FinetuneRun, directory: RunDirectory, world: DistributedContext, listeners: Sequence[Listener]
+    run: FinetuneRun, directory: RunDirectory, world: DistributedContext, callbacks: Sequence[Callback]
 ) -> FinetuneResult:
     task, train, dev = read_data(run)
     weights = class_weights(run.class_weights, train)
@@ -108,12 +105,14 @@ def _train(
         objective=objective_of(task.kind, weights),
         batches=_batches(run, task, train, tokenizer, world),
         settings=run.train,
-        directory=directory.path,
-        fingerprint={"tokenizer": tokenizer.fingerprint, "max_length": run.max_length},
+        run=RunInfo(
+            directory=directory.path,
+            seed=run.seed,
+            fingerprint={"tokenizer": tokenizer.fingerprint, "max_length": run.max_length},
+        ),
         evaluate=best.measure,
-        patience=EarlyStopping(run.patience, by=task.metric_for_best_model),
+        callbacks=[best, *_early_stopping(run, task), *callbacks],
         lr_multipliers=lr_multipliers,
-        listeners=[best, *listeners],
     )
     # All that the settings name is open now and fits together; so far nothing was written.
     world.on_rank_zero(lambda: directory.begin(run, kind="finetune"))
@@ -131,6 +130,10 @@ def _train(
     )
     world.on_rank_zero(lambda: directory.finish(result))
     return result
+
+
+def _early_stopping(run: FinetuneRun, task: Task) -> list[Callback]:
+    return [EarlyStopping(run.patience, metric=task.metric_for_best_model)] if run.patience else []
 
 
 def _batches(

@@ -154,7 +154,7 @@ class FinetuneRun(Settings):
     compute: Compute = Compute()
     """Compiling, and how many activations are kept: what a step costs, not what it gives."""
     seed: int = Field(default=0, ge=0)
-    """Seed of the new head, of new adapters and of the order of the examples."""
+    """Seed of the new head, of new adapters, of dropout and of the order of the examples."""
     keep_head: bool = False
     """Go on with the head of a model that was fine-tuned on the same labels; otherwise the head starts anew."""
     patience: int | None = Field(default=None, gt=0)
@@ -170,8 +170,8 @@ class FinetuneRun(Settings):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.train.sharded:
-            raise ValueError("train.sharded: fine-tuning keeps a whole model on each process; leave it false")
+        if self.train.fsdp:
+            raise ValueError("train.fsdp: fine-tuning replicates the model on each process; leave it false")
         if self.keep_head and self.from_scratch:
             raise ValueError("keep_head: a model from scratch has no head to keep; leave one of the two false")
         return self

@@ -5,7 +5,7 @@ Before: `tasks.reading` and a model. After: `finetune`, and the verb `evaluate` 
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from torch import nn
 
 from litebert.errors import CheckpointError
 from litebert.inference.batching import outputs_of
+from litebert.settings import Precision
 from litebert.tasks.encoded import Encoded
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.metrics.evaluation import Evaluation
@@ -22,10 +23,10 @@ from litebert.tasks.metrics.metrics import check_metrics
 from litebert.tasks.task_type import Task
 from litebert.tasks.types.registry import KINDS
 from litebert.tokenization.tokenizer import Tokenizer
+from litebert.training.callbacks.callback import Callback, RunState
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.precision import autocast
-from litebert.training.monitoring.events import Evaluated, Event
-from litebert.training.train_settings import Precision
+from litebert.training.protocols import Number
 
 logger = logging.getLogger(__name__)
 
@@ -70,8 +71,8 @@ def task_of(data: LabelledData, text: tuple[str, str | None], label: str, metric
     )
 
 
-class BestModel:
-    """Scores a model in training and keeps the best so far: `measure` on every process, the listener on the first.
+class BestModel(Callback):
+    """Evaluates a model in training, and saves it whenever its evaluation is the best so far.
 
     `save` writes a model directory with the file `EVALUATION` in it, which is how a resumed run knows its best.
     """
@@ -99,15 +100,15 @@ class BestModel:
         self._newest = self._rows.score(model, world=self._world, precision=self._precision)
         return self._newest.metrics
 
-    def __call__(self, event: Event) -> None:
-        """Keep the model if its evaluation is the best."""
-        if not isinstance(event, Evaluated) or self._newest is None:
+    def on_evaluate(self, run: RunState, metrics: Mapping[str, Number]) -> None:
+        """Save the model if its evaluation is the best."""
+        if self._newest is None:
             return
         name = self._rows.task.metric_for_best_model
         best = self.newest_kept()
         if best is None or self._newest.metrics[name] > best["metrics"][name]:
-            self._save({"step": event.position.step, "selected_by": name, **self._newest.to_dict()})
-            logger.info("step %d: %s, the best so far", event.position.step, self._newest.to_text().splitlines()[0])
+            self._save({"step": run.progress.step, "selected_by": name, **self._newest.to_dict()})
+            logger.info("step %d: %s, the best so far", run.progress.step, self._newest.to_text().splitlines()[0])
 
     def newest_kept(self) -> dict[str, Any] | None:
         """The evaluation beside the kept model, with its `step`; None before the first."""

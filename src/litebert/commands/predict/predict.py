@@ -18,8 +18,8 @@ from litebert.commands.predict.predict_rows import Answer, answers_for
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text
-from litebert.inference.predictor import Answers, Precision, Predictor
-from litebert.settings import Settings, validate_not_given
+from litebert.inference.predictor import Answers, Predictor
+from litebert.settings import Precision, Settings, validate_not_given
 from litebert.tasks.readers.columns import Columns, SavedColumns, resolve_columns
 from litebert.tasks.readers.tables import Row, Table, lines_of, read_table, read_text
 from litebert.tasks.types.question_settings import Threshold

@@ -11,7 +11,8 @@ from litebert.commands.predict.predict_questions import SquadPredictions, predic
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.files import write_text
-from litebert.inference.predictor import Precision, Predictor
+from litebert.inference.predictor import Predictor
+from litebert.settings import Precision
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import official_task
 from litebert.tasks.benchmarks.submission_files import glue_file, race_file

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
-from litebert.inference.predictor import Precision, Predictor
+from litebert.inference.predictor import Predictor
+from litebert.settings import Precision
 from litebert.tasks.readers.squad_json import read_squad_questions
 from litebert.tasks.types.question_settings import Threshold
 from litebert.tasks.types.squad_files import N_BEST, NULL_ODDS, PREDICTIONS, write_predictions

@@ -15,7 +15,8 @@ from litebert.commands.predict.predict_rows import tagged
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.files import write_text
-from litebert.inference.predictor import Precision, Predictor, TokenPrediction
+from litebert.inference.predictor import Predictor, TokenPrediction
+from litebert.settings import Precision
 from litebert.tasks.readers.conll import ENDINGS, Line, read_columns
 from litebert.tasks.readers.tables import lines_of, read_text
 

@@ -10,6 +10,7 @@ from litebert.commands.pretrain.pretraining_objective import PretrainingObjectiv
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.sampling.mlm_probability import LinearSchedule
+from litebert.durations import readable_seconds
 from litebert.files import free_space, readable_bytes
 from litebert.model.model_stats import Memory, memory, parameter_counts
 from litebert.training.distributed.context import DistributedContext, distributed_context
@@ -79,7 +80,7 @@ class DryRun(Result):
                 f"{size(self.gradients)} gradients, {size(self.optimizer)} optimizer, {size(self.activations)} "
                 f"activations, for {self.parameters:,} parameters",
                 f"time: {self.step_seconds:.3g} s a step ({self.tokens_per_step / self.step_seconds:,.0f} tokens/s), "
-                f"about {self.steps:,} steps in {_readable_time(self.seconds)}, evaluations left out; "
+                f"about {self.steps:,} steps in {readable_seconds(self.seconds)}, evaluations left out; "
                 f"a step's examples take {self.batch_seconds:.3g} s{slow}",
                 f"learning rate: {self.learning_rate}",
                 f"disk: {size(self.checkpoint)} a checkpoint, {size(self.disk_needed)} for {self.kept_checkpoints} and "
@@ -120,7 +121,7 @@ def dry_run(run: PretrainRun, out: Path) -> DryRun:
             step_seconds=rehearsal.step_seconds,
             batch_seconds=rehearsal.batch_seconds,
             tokens_per_step=rehearsal.tokens,
-            learning_rate=plan.told(),
+            learning_rate=plan.to_text(),
             steps=steps,
             seconds=seconds,
             checkpoint=_STATES * 4 * parameters,
@@ -169,13 +170,6 @@ def _memory(run: PretrainRun) -> Memory:
         batch_size=run.microbatch_size,
         length=run.examples.max_length,
         predicted=LinearSchedule.parse(run.examples.mlm_probability).end,
-        precision="fp32" if run.train.precision == "fp32" else "bf16",
+        precision=run.train.precision,
         activation_checkpoint_interval=run.compute.activation_checkpoint_interval,
     )
-
-
-def _readable_time(seconds: float) -> str:
-    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.1f} {unit}"
-    return f"{seconds:.0f} seconds"

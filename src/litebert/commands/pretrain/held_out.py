@@ -22,10 +22,10 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.token_frequency import most_frequent_token
+from litebert.settings import Precision
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.evaluation_loop import evaluate
 from litebert.training.protocols import Number
-from litebert.training.train_settings import Precision
 
 EVALUATION_SEED = 0
 BATCH_SIZE = 64

@@ -20,15 +20,16 @@ from litebert.corpus.statistics.token_frequency import unigram_entropy
 from litebert.model.io.model_directory import load_model
 from litebert.model.model_stats import flops_per_token
 from litebert.tokenization.tokenizer import Tokenizer
+from litebert.training.callbacks.callback import Callback
+from litebert.training.callbacks.plateau_detector import PlateauDetector
 from litebert.training.distributed.context import DistributedContext, distributed_context
-from litebert.training.monitoring.events import Listener
 from litebert.training.protocols import Number
-from litebert.training.trainer import Trainer
+from litebert.training.trainer import RunInfo, Trainer
 
 logger = logging.getLogger(__name__)
 
 
-def pretrain(run: PretrainRun, out: Path, *, listeners: Sequence[Listener] = ()) -> PretrainResult:
+def pretrain(run: PretrainRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> PretrainResult:
     """Train on `run.corpus` for `run.train.duration`; a run that `out` holds goes on, a finished one is given back."""
     start = PretrainStart.of(run)
     with distributed_context(run.train) as world:
@@ -37,11 +38,11 @@ def pretrain(run: PretrainRun, out: Path, *, listeners: Sequence[Listener] = ())
         if done := directory.result(PretrainResult):
             logger.info("%s: this run is finished; nothing is trained again", out)
             return done
-        return _train(start, directory, world, listeners)
+        return _train(start, directory, world, callbacks)
 
 
 def _train(
-    start: PretrainStart, directory: RunDirectory, world: DistributedContext, listeners: Sequence[Listener]
+    start: PretrainStart, directory: RunDirectory, world: DistributedContext, callbacks: Sequence[Callback]
 ) -> PretrainResult:
     run, tokenizer = start.run, start.tokenizer
     model = start.model(directory, world).to(world.device)
@@ -52,16 +53,18 @@ def _train(
         objective=PretrainingObjective(run.examples.pairing),
         batches=start.batches(world),
         settings=run.train,
-        directory=directory.path,
-        fingerprint={
-            "model": run.model,
-            "corpus": start.corpus.fingerprint,
-            "tokenizer": tokenizer.fingerprint,
-        },
+        run=RunInfo(
+            directory=directory.path,
+            seed=run.seed,
+            fingerprint={
+                "model": run.model,
+                "corpus": start.corpus.fingerprint,
+                "tokenizer": tokenizer.fingerprint,
+            },
+            flops_per_token=_training_flops(run),
+        ),
         evaluate=_evaluation(run, held_out, directory, tokenizer) if held_out else None,
-        baselines={"mlm": unigram_entropy(start.corpus)},
-        listeners=listeners,
-        flops_per_token=_training_flops(run),
+        callbacks=[PlateauDetector({"mlm": unigram_entropy(start.corpus)}), *callbacks],
     )
     # All that the settings name is open now and fits together; so far nothing was written.
     world.on_rank_zero(lambda: _begin(directory, run, before))

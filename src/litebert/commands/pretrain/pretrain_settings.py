@@ -54,13 +54,13 @@ class PretrainRun(Settings):
     heads. No effect with `init_checkpoint`."""
     freeze_duplicate_token_heads: bool = False
     """Do not train query and key of the duplicate-token heads: the pretraining objectives do not need these heads and
-    would unlearn them. Weight decay still changes them unless `train.exclude` names query and key."""
+    would unlearn them. Weight decay still changes them unless `train.exclude_from_weight_decay` names query and key."""
     metric_for_best_model: SelectBy | None = None
     """Held-out measure by which the exported model is chosen among those evaluated; null exports the last one."""
     eval_pair_objectives: tuple[PairTask, ...] = ()
     """Pair tasks to score at an evaluation besides the one that is trained: `nsp`, `sop`."""
     seed: int = Field(default=0, ge=0)
-    """Seed of the initial weights, of the order of the examples and of their masks."""
+    """Seed of the initial weights, of dropout, of the order of the examples and of their masks."""
 
     @model_validator(mode="after")
     def _validate_frozen_heads(self) -> "PretrainRun":

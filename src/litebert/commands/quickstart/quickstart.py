@@ -30,7 +30,7 @@ from litebert.randomness import rng_for
 from litebert.settings import Settings, read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings, VocabularyTooLargeError, train_tokenizer
-from litebert.training.monitoring.events import Listener
+from litebert.training.callbacks.callback import Callback
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ class QuickstartResult(Result):
         return "\n".join(lines)
 
 
-def quickstart(run: QuickstartRun, out: Path, *, listeners: Sequence[Listener] = ()) -> QuickstartResult:
+def quickstart(run: QuickstartRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> QuickstartResult:
     """Every stage in turn; a stage that is done is not done again."""
     began = time.monotonic()
     check_plotting()
@@ -126,13 +126,13 @@ def quickstart(run: QuickstartRun, out: Path, *, listeners: Sequence[Listener] =
     logger.info("3/6 corpus")
     corpus = _corpus(text, tokenizer, out / "corpus")
     plan = _pretrain_run(run, corpus, out / "pretrain", spent=time.monotonic() - began)
-    logger.info("4/6 pretraining for %s", plan.train.duration)
-    pretrained = pretrain.pretrain(plan, out / "pretrain", listeners=listeners)
+    logger.info("4/6 pretraining for %s", plan.train.duration.to_text())
+    pretrained = pretrain.pretrain(plan, out / "pretrain", callbacks=callbacks)
     curve = _draw(out, pretrained)
     logger.info("5/6 fine-tuning from the pretrained weights, then from random ones")
-    tuned = finetune.finetune(_finetune_run(run, text, pretrained.model), out / "finetune", listeners=listeners)
+    tuned = finetune.finetune(_finetune_run(run, text, pretrained.model), out / "finetune", callbacks=callbacks)
     scratch = finetune.finetune(
-        _finetune_run(run, text, pretrained.model, from_scratch=True), out / "from-scratch", listeners=listeners
+        _finetune_run(run, text, pretrained.model, from_scratch=True), out / "from-scratch", callbacks=callbacks
     )
     logger.info("6/6 masked words")
     result = _result(run, text, pretrained, tuned, scratch, curve)
@@ -167,7 +167,7 @@ def _pretrain_run(run: QuickstartRun, corpus: Path, out: Path, *, spent: float) 
     else:
         total = 60 * run.minutes
         duration = f"{max(LEAST_SHARE * total, (1 - RESERVED_SHARE) * total - spent):.0f} seconds"
-    overrides = [f"train.duration={duration}", f"seed={run.seed}", f"train.seed={run.seed}"]
+    overrides = [f"train.duration={duration}", f"seed={run.seed}"]
     return pretrain_settings.load_pretrain_config("quickstart", overrides, corpus=corpus)
 
 
@@ -178,9 +178,7 @@ def _finetune_run(
     data = {"train": str(text.labelled_train), "dev": str(text.labelled_dev)}
     steps = f"train.duration={max(1, round(FINETUNE_STEPS_A_MINUTE * run.minutes))} steps"
     given = {"model": str(model), "from_scratch": from_scratch, "data": data}
-    return finetune_settings.load_finetune_config(
-        "quickstart", [steps, f"seed={run.seed}", f"train.seed={run.seed}"], given=given
-    )
+    return finetune_settings.load_finetune_config("quickstart", [steps, f"seed={run.seed}"], given=given)
 
 
 def _draw(out: Path, pretrained: PretrainResult) -> Path:

@@ -20,17 +20,17 @@ from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.sweep.trial_results import State, SweepPaths, result_of
 from litebert.commands.sweep.trials import Trial
-from litebert.errors import LitebertError, StoppedBySignalError
+from litebert.errors import DivergedError, LitebertError, StoppedBySignalError
 from litebert.files import write_json
+from litebert.training.callbacks.callback import Callback
 from litebert.training.loop.signals import StopSignals
-from litebert.training.monitoring.events import Listener
 
 logger = logging.getLogger(__name__)
 
 _POLL_SECONDS: Final = 0.2
 
 
-def train_all(cells: Sequence[Trial], places: SweepPaths, *, jobs: int, listeners: Sequence[Listener] = ()) -> None:
+def train_all(cells: Sequence[Trial], places: SweepPaths, *, jobs: int, callbacks: Sequence[Callback] = ()) -> None:
     """Train what is not finished yet; a run that fails is noted and does not stop the others.
 
     Raises StoppedBySignalError when a signal asks to stop; every run has then saved its state.
@@ -43,20 +43,19 @@ def train_all(cells: Sequence[Trial], places: SweepPaths, *, jobs: int, listener
         return
     for number, cell in enumerate(waiting, start=1):
         logger.info("run %d of %d: %s", number, len(waiting), cell.name)
-        train_one(cell.run, places.run(cell.name), places.failure(cell.name), listeners=listeners)
+        train_one(cell.run, places.run(cell.name), places.failure(cell.name), callbacks=callbacks)
         _tell(cell, places)
 
 
-def train_one(run: FinetuneRun, out: Path, failure: Path, *, listeners: Sequence[Listener] = ()) -> None:
+def train_one(run: FinetuneRun, out: Path, failure: Path, *, callbacks: Sequence[Callback] = ()) -> None:
     """Train one run; what goes wrong with it is written to `failure`, but for a signal to stop."""
     failure.unlink(missing_ok=True)
     try:
-        finetune(run, out, listeners=listeners)
+        finetune(run, out, callbacks=callbacks)
     except StoppedBySignalError:
         raise
     except LitebertError as error:
-        # The one that has no class of its own is the trainer's, of a loss that does not stay finite.
-        _note(failure, "diverged" if type(error) is LitebertError else "failed", str(error))
+        _note(failure, "diverged" if isinstance(error, DivergedError) else "failed", str(error))
     except Exception as error:
         logger.exception("%s: failed", out)
         _note(failure, "failed", f"{type(error).__name__}: {error}")

@@ -24,13 +24,13 @@ from litebert.commands.sweep.trials import Trial, restarted, trials_of
 from litebert.errors import ConfigError
 from litebert.files import write_text
 from litebert.settings import write_yaml
+from litebert.training.callbacks.callback import Callback
 from litebert.training.checkpointing.run_lock import locked
-from litebert.training.monitoring.events import Listener
 
 logger = logging.getLogger(__name__)
 
 
-def sweep(run: SweepRun, out: Path, *, jobs: int = 1, listeners: Sequence[Listener] = ()) -> SweepResult:
+def sweep(run: SweepRun, out: Path, *, jobs: int = 1, callbacks: Sequence[Callback] = ()) -> SweepResult:
     """Train every run of the grid, `jobs` at once, and compare them.
 
     The same call goes on where an earlier one was stopped, tries again what failed, and may have a larger grid;
@@ -45,7 +45,7 @@ def sweep(run: SweepRun, out: Path, *, jobs: int = 1, listeners: Sequence[Listen
     directory.begin(run, kind="sweep")
     with locked(directory.path):
         places = SweepPaths(directory.path)
-        trained = _train(run, cells, places, jobs=jobs, listeners=listeners)
+        trained = _train(run, cells, places, jobs=jobs, callbacks=callbacks)
         result = _result(trained, [result_of(cell, places) for cell in trained], places)
         write_text(places.path / "table.md", result.to_markdown())
         write_text(places.path / "table.csv", as_csv(result.runs))
@@ -54,13 +54,13 @@ def sweep(run: SweepRun, out: Path, *, jobs: int = 1, listeners: Sequence[Listen
 
 
 def _train(
-    run: SweepRun, cells: Sequence[Trial], places: SweepPaths, *, jobs: int, listeners: Sequence[Listener]
+    run: SweepRun, cells: Sequence[Trial], places: SweepPaths, *, jobs: int, callbacks: Sequence[Callback]
 ) -> list[Trial]:
     """All cells, and those that stand in for collapsed ones."""
     trained: list[Trial] = []
     wave = list(cells)
     for attempt in range(run.restarts + 1):
-        train_all(wave, places, jobs=jobs, listeners=listeners)
+        train_all(wave, places, jobs=jobs, callbacks=callbacks)
         trained += wave
         collapsed = [cell for cell in wave if result_of(cell, places).state in ("collapsed", "diverged")]
         if not collapsed or attempt == run.restarts:

@@ -18,7 +18,6 @@ from litebert.settings import with_overrides
 
 RESTART_STEP: Final = 1000
 """A restarted run takes its seed plus this."""
-_DROPOUT_SEED: Final = "train.seed"
 _LONGEST: Final = 40
 
 
@@ -58,11 +57,8 @@ def trials_of(sweep: SweepRun) -> list[Trial]:
 
 
 def trial_of(base: FinetuneRun, settings: Mapping[str, Any], *, replaces: str | None = None) -> Trial:
-    """The run at one point; a seed is that of the head, the order of the rows and the dropout alike."""
-    chosen = dict(settings)
-    if SEED in chosen:
-        chosen = {_DROPOUT_SEED: chosen[SEED], **chosen}
-    overrides = [f"{path}={json.dumps(value)}" for path, value in chosen.items()]
+    """The run at one point of the grid."""
+    overrides = [f"{path}={json.dumps(value)}" for path, value in settings.items()]
     run = FinetuneRun.parse(with_overrides(base.to_dict(), overrides), where="grid")
     # As the run understands them: 1e-5 and 0.00001 are one value.
     resolved = {path: _at(run.to_dict(), path) for path in settings}

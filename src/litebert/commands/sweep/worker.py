@@ -13,19 +13,19 @@ from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.sweep.run_trials import train_one
 from litebert.errors import StoppedBySignalError
 from litebert.logs import log_to_stderr
-from litebert.training.monitoring.events import Event, StepDone
-from litebert.training.monitoring.progress_display import LogDisplay
+from litebert.training.callbacks.callback import Callback, RunState, StepRecord
+from litebert.training.callbacks.progress_display import LogDisplay
 
 
-class LeaveWithParent:
+class LeaveWithParent(Callback):
     """Ends the run, its state saved, when the process that started it is gone: nobody would wait for its end."""
 
     def __init__(self) -> None:
         self._parent = os.getppid()
 
-    def __call__(self, event: Event) -> None:
+    def on_step(self, run: RunState, record: StepRecord) -> None:
         """Look after every step."""
-        if isinstance(event, StepDone) and os.getppid() != self._parent:
+        if os.getppid() != self._parent:
             os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -35,7 +35,7 @@ def main() -> int:
     log_to_stderr(os.environ.get("LITEBERT_LOG", "info"))
     run = FinetuneRun.parse(order["settings"], where="sweep")
     try:
-        train_one(run, Path(order["out"]), Path(order["failure"]), listeners=[LogDisplay(), LeaveWithParent()])
+        train_one(run, Path(order["out"]), Path(order["failure"]), callbacks=[LogDisplay(), LeaveWithParent()])
     except StoppedBySignalError as stopped:
         return stopped.exit_code
     return 0

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from litebert.durations import readable_seconds
 from litebert.corpus.build.shard_writer import ShardRecord
 
 log = logging.getLogger(__name__)
@@ -26,7 +27,7 @@ class BuildProgress:
 
     def __str__(self) -> str:
         share = "" if self.share_read is None else f"{self.share_read:.1%}, "
-        left = "" if self.seconds_left is None else f", {clock(self.seconds_left)} left"
+        left = "" if self.seconds_left is None else f", {readable_seconds(self.seconds_left)} left"
         done = f"{self.shards:,} shards, {self.documents:,} documents, {self.tokens:,} tokens"
         return f"{share}{done}, {self.megabytes_per_second:.1f} MB/s{left}"
 
@@ -76,9 +77,3 @@ class BuildTracker:
             seconds_left=seconds * unread / newly_read if self._total_bytes and newly_read else None,
         )
 
-
-def clock(seconds: float) -> str:
-    """`3:05`, or `2:03:05` from an hour on."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -1,6 +1,6 @@
-"""Checkpoints written while training goes on. Before: a snapshot of a step. After: `checkpoint.py` has it on disk.
+"""Asynchronous checkpoints: written in a thread while training continues.
 
-The snapshot is a copy in memory, so what is written is what a save that stops the run would write, byte for byte.
+The thread writes a copy of the state in memory, so the files are those of a synchronous save, byte for byte.
 """
 
 import logging
@@ -12,7 +12,6 @@ from types import TracebackType
 
 from litebert.errors import CheckpointError, LitebertError
 from litebert.training.checkpointing.checkpoint import Checkpoint, Checkpoints
-from litebert.training.loop.duration import TrainingProgress
 
 logger = logging.getLogger(__name__)
 
@@ -21,7 +20,7 @@ logger = logging.getLogger(__name__)
 class SaveInFlight:
     """A checkpoint that is being written."""
 
-    position: TrainingProgress
+    step: int
     path: Path
     written: Future[Path]
 
@@ -30,8 +29,8 @@ class AsyncCheckpointer:
     """Writes one checkpoint at a time in a thread of rank 0."""
 
     def __init__(self, checkpoints: Checkpoints, *, before: Callable[[], None]) -> None:
-        """`before` is called in the thread before each write: whatever must be durable no later than a checkpoint."""
-        self._checkpoints, self._before = checkpoints, before
+        """`before` is called in the thread before each write: it makes durable what no checkpoint may be ahead of."""
+        self.checkpoints, self._before = checkpoints, before
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="litebert-checkpoint")
         self._in_flight: SaveInFlight | None = None
 
@@ -41,34 +40,34 @@ class AsyncCheckpointer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let what is being written come to its end; its failure no longer stops what has already stopped."""
+        """Wait for the write in flight; its failure is only logged, as the run has ended already."""
         self._thread.shutdown(wait=True)
         if self._in_flight and (failure := self._in_flight.written.exception()):
-            logger.warning("%s", _explained(self._in_flight.path, failure))
+            logger.warning("%s", _translated(self._in_flight.path, failure))
 
     @property
     def ended(self) -> bool:
-        """Whether a write has come to its end, well or not, and `finish` has not told of it yet."""
+        """Whether a write has ended or failed and `finish` was not called since."""
         return self._in_flight is not None and self._in_flight.written.done()
 
-    def start(self, checkpoint: Checkpoint, position: TrainingProgress) -> None:
-        """Begin to write; `finish` must have told of the one before."""
+    def start(self, checkpoint: Checkpoint) -> None:
+        """Begin a write; `finish` must have been called for the one before."""
         written = self._thread.submit(self._write, checkpoint)
-        self._in_flight = SaveInFlight(position, self._checkpoints.path(checkpoint.step), written)
+        self._in_flight = SaveInFlight(checkpoint.step, self.checkpoints.path(checkpoint.step), written)
 
     def finish(self) -> SaveInFlight | None:
-        """Wait for what is being written, if anything is; a CheckpointError if it could not be."""
+        """Wait for the write in flight, if there is one; a CheckpointError if it failed."""
         done, self._in_flight = self._in_flight, None
         if done and (failure := done.written.exception()):
-            raise _explained(done.path, failure) from failure
+            raise _translated(done.path, failure) from failure
         return done
 
     def _write(self, checkpoint: Checkpoint) -> Path:
         self._before()
-        return self._checkpoints.save(checkpoint)
+        return self.checkpoints.save(checkpoint)
 
 
-def _explained(path: Path, failure: BaseException) -> LitebertError:
+def _translated(path: Path, failure: BaseException) -> LitebertError:
     if isinstance(failure, LitebertError):
         return failure
-    return CheckpointError(f"{path}: could not be written ({failure!r}); the checkpoint before it is as it was")
+    return CheckpointError(f"{path}: could not be written ({failure!r}); the checkpoint before it is unchanged")

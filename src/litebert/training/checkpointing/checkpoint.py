@@ -1,4 +1,4 @@
-"""Checkpoints on disk. Before: a step is done. After: a killed run goes on from the newest that is whole.
+"""Checkpoints on disk; a run resumes from the newest valid one.
 
     checkpoints/step-00001000/{model.safetensors, optimizer.safetensors, trainer_state.json, SHA256SUMS}
     checkpoints/LATEST        name of the newest one
@@ -39,11 +39,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """All that a run needs in order to go on: tensors and plain values, nothing that depends on the number of ranks."""
+    """The state of a run: tensors and plain values, independent of the number of ranks."""
 
     step: int
     state: dict[str, Any]
-    """Counters and fingerprint, ready for JSON."""
+    """Progress, state of the callbacks and fingerprint, ready for JSON."""
     model: Mapping[str, Tensor]
     optimizer: Mapping[str, Tensor]
 
@@ -59,11 +59,11 @@ class Checkpoints:
 
     directory: Path
     keep: int
-    """How many of the newest stay."""
+    """Number of checkpoints to keep, the newest ones."""
 
     def save(self, checkpoint: Checkpoint) -> Path:
-        """Write `checkpoint`, whole or not at all, then remove those that are too old."""
-        self._remove_remains()
+        """Write `checkpoint` atomically, then remove those that are too old."""
+        self._remove_temporary_files()
         path = self.path(checkpoint.step)
         require_space(path, checkpoint.size)
         with atomic_directory(path) as temporary, translate_os_errors(path, needed=checkpoint.size):
@@ -75,13 +75,13 @@ class Checkpoints:
         return path
 
     def path(self, step: int) -> Path:
-        """Where the checkpoint of a step is or would be."""
+        """The path of the checkpoint of a step."""
         return self.directory / f"step-{step:08d}"
 
     def newest_valid(self, *, until: int | None = None) -> Path | None:
-        """The newest checkpoint, no later than step `until`, whose every byte is as it was written; None without any.
+        """The newest checkpoint up to step `until` whose SHA-256 sums match; None if there is no checkpoint.
 
-        Damaged ones are reported and passed over. If all are damaged that is a CheckpointError, not a fresh start.
+        Damaged ones are skipped with a warning. A CheckpointError if all are damaged: the run does not start again.
         """
         steps = {step: path for step, path in self.steps().items() if until is None or step <= until}
         for step in reversed(steps):
@@ -91,34 +91,34 @@ class Checkpoints:
                 logger.warning("%s; trying the checkpoint before it", error)
         if steps:
             raise CheckpointError(
-                f"{self.directory}: none of the {len(steps)} checkpoints is whole; "
+                f"{self.directory}: none of the {len(steps)} checkpoints is valid; "
                 f"restore one from a copy, or remove the directory to start again"
             )
         return None
 
     def steps(self) -> dict[int, Path]:
-        """Step → checkpoint, oldest first; they may be damaged."""
+        """Paths by step, oldest first; the checkpoints may be damaged."""
         found = self.directory.glob("step-*") if self.directory.is_dir() else ()
         matches = [(match, path) for path in found if (match := _NAME.fullmatch(path.name))]
         return dict(sorted((int(match[1]), path) for match, path in matches))
 
     def _retain(self, newest: int) -> None:
-        """Keep the newest, just written, and those before it; later ones are damaged, or the run had not gone back."""
+        """Keep `newest`, just written, and those before it; later ones are damaged, or from before a rollback."""
         steps = self.steps()
         kept = [step for step in steps if step <= newest][-self.keep :]
         for step, path in steps.items():
             if step not in kept:
                 shutil.rmtree(path, ignore_errors=True)
 
-    def _remove_remains(self) -> None:
-        """Remove what a process that was killed while saving left behind."""
+    def _remove_temporary_files(self) -> None:
+        """Remove the temporary files of a process that was killed during a save."""
         for pattern in (".step-*.tmp", ".step-*.old", f".{LATEST}.*.tmp"):
             for path in self.directory.glob(pattern):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def verified(path: Path) -> Path:
-    """`path`, once every file of that checkpoint is there with its SHA-256."""
+    """`path`, if every file of the checkpoint has its SHA-256; else a CheckpointError."""
     try:
         verify_manifest(path)
         listed = read_manifest(path)
@@ -130,7 +130,7 @@ def verified(path: Path) -> Path:
 
 
 def read_state(path: Path) -> dict[str, Any]:
-    """The counters and the fingerprint of a checkpoint."""
+    """The plain values of a checkpoint."""
     state = json.loads((path / _STATE).read_text(encoding="utf-8"))
     if state["format"] != _FORMAT:
         raise CheckpointError(

@@ -1,4 +1,4 @@
-"""One run at a time in a directory. Before: `trainer.py` begins. After: another that would write there is refused."""
+"""A lock on a run directory, so that only one process trains in it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,9 +14,9 @@ _NAME = ".lock"
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Hold `directory` until the block ends; a CheckpointError if another process holds it.
+    """Lock `directory` until the block ends; a CheckpointError if another process has locked it.
 
-    The operating system holds the lock for the process, so that of a dead one is free at once, even after `kill -9`.
+    The operating system releases the lock of a process that ends, even after `kill -9`.
     """
     lock = FileLock(directory / _NAME)
     with translate_os_errors(directory):

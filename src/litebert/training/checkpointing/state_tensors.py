@@ -1,4 +1,4 @@
-"""A model and its optimizer as named tensors, the same for every number of ranks. After: `checkpoint.py` keeps them."""
+"""Model and optimizer as named full tensors, independent of the number of ranks."""
 
 from collections.abc import Mapping
 
@@ -10,12 +10,12 @@ from litebert.training.distributed.context import gather_full, shard_like
 
 
 def model_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """Parameters and persistent buffers, each once, whole and on the CPU; every rank must call."""
+    """Parameters and persistent buffers, each once, as full tensors on the CPU; every rank must call."""
     return {name: gather_full(tensor) for name, tensor in _stored(model).items()}
 
 
 def optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """`<parameter>/<key>` for every tensor of the optimizer's state, whole and on the CPU; every rank must call."""
+    """`<parameter>/<key>` for every tensor of the optimizer state, as full tensors on the CPU; every rank must call."""
     return {
         f"{name}/{key}": gather_full(tensor)
         for name, parameter in model.named_parameters()
@@ -25,7 +25,7 @@ def optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dic
 
 @torch.no_grad()
 def restore_model(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Put back what `model_tensors` gave."""
+    """Load what `model_tensors` returned."""
     stored = _stored(model)
     if missing := stored.keys() ^ tensors.keys():
         raise CheckpointError(
@@ -37,7 +37,7 @@ def restore_model(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
 
 
 def restore_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Put back what `optimizer_tensors` gave."""
+    """Load what `optimizer_tensors` returned."""
     parameters = dict(model.named_parameters())
     optimizer.state.clear()
     for path, value in tensors.items():
@@ -46,6 +46,6 @@ def restore_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, tensor
 
 
 def _stored(model: nn.Module) -> dict[str, Tensor]:
-    """Parameters and persistent buffers; one that is shared under two names only under the first."""
+    """Parameters and persistent buffers; a tensor shared under two names only under the first."""
     persistent = model.state_dict(keep_vars=True).keys()
     return {name: tensor for name, tensor in [*model.named_parameters(), *model.named_buffers()] if name in persistent}

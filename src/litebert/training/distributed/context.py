@@ -1,4 +1,4 @@
-"""Several processes as one. Before: `torchrun`, or nothing. After: `trainer.py` asks a `World` for every sum.
+"""The processes of a run: their collectives, and the distribution of a model over them.
 
 Only `litebert.training` imports `torch.distributed`. Gradients are summed after the backward rather than by
 DistributedDataParallel: docs/decisions/0003-gradients-are-reduced-after-the-backward.md.
@@ -27,55 +27,53 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-_ARRIVALS = Heartbeat()
-"""One for the process, as torch's process group is."""
+_HEARTBEAT = Heartbeat()
+"""One for the process, like the process group of torch."""
 _SAFE_RESTARTS = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
 
 
 @dataclass(frozen=True, slots=True)
 class DistributedContext:
-    """This process's place among the processes of a run."""
+    """Rank and device of this process, and collectives over all processes of the run."""
 
     rank: int
     size: int
     device: torch.device
-    arrivals: Heartbeat = field(default=_ARRIVALS, repr=False, compare=False)
-    """Counts what this process has done together with the others."""
+    heartbeat: Heartbeat = field(default=_HEARTBEAT, repr=False, compare=False)
+    """Counts the collectives and forwards of this process."""
 
     @classmethod
     def current(cls, device: DeviceName = "auto") -> "DistributedContext":
-        """The world that `distributed_context` joined; outside it, this process alone."""
-        together = dist.is_initialized()
-        distribute_model = _device(device)
-        return (
-            cls(dist.get_rank(), dist.get_world_size(), distribute_model) if together else cls(0, 1, distribute_model)
-        )
+        """The context inside `distributed_context`; outside it, that of a single process."""
+        if dist.is_initialized():
+            return cls(dist.get_rank(), dist.get_world_size(), _device(device))
+        return cls(0, 1, _device(device))
 
     def sum(self, counts: Mapping[str, int]) -> dict[str, int]:
-        """Sums over all ranks; every rank gives the same names."""
+        """Sums over all ranks; every rank passes the same names."""
         return self._reduced(counts, dist.ReduceOp.SUM)
 
     def max(self, values: Mapping[str, int]) -> dict[str, int]:
-        """Largest values over all ranks; every rank gives the same names."""
+        """Maxima over all ranks; every rank passes the same names."""
         return self._reduced(values, dist.ReduceOp.MAX)
 
     def sum_tensors(self, tensors: list[Tensor]) -> None:
         """Replace each tensor by its sum over all ranks."""
         if self.size > 1:
-            self.arrivals.add()
+            self.heartbeat.add()
             for work in [dist.all_reduce(tensor, async_op=True) for tensor in tensors]:
                 work.wait()
 
     def gather(self, value: Any) -> list[Any]:
-        """The `value` of every rank, in the order of ranks."""
+        """The `value` of every rank, by rank."""
         values = [value] * self.size
         if self.size > 1:
-            self.arrivals.add()
+            self.heartbeat.add()
             dist.all_gather_object(values, value)
         return values
 
     def on_rank_zero(self, action: Callable[[], T]) -> T:
-        """What `action` gives on rank 0, where alone it runs; a LitebertError there is raised on every rank."""
+        """Run `action` on rank 0 only; its result, or its LitebertError, reaches every rank."""
         outcome: list[Any] = [None, None]
         if self.rank == 0:
             try:
@@ -83,27 +81,27 @@ class DistributedContext:
             except LitebertError as error:
                 outcome = [None, error]
         if self.size > 1:
-            self.arrivals.add()
+            self.heartbeat.add()
             dist.broadcast_object_list(outcome, src=0, device=torch.device("cpu"))
         if outcome[1] is not None:
             raise outcome[1]
         return outcome[0]
 
     @contextmanager
-    def rank_zero_context(self, hold: AbstractContextManager[None]) -> Iterator[None]:
-        """A block during which rank 0 holds something for all; every rank learns where it cannot."""
-        self.on_rank_zero(hold.__enter__)
+    def rank_zero_context(self, context: AbstractContextManager[None]) -> Iterator[None]:
+        """Enter `context` on rank 0 only; a LitebertError on entry is raised on every rank."""
+        self.on_rank_zero(context.__enter__)
         try:
             yield
         finally:
             if self.rank == 0:
-                hold.__exit__(None, None, None)
+                context.__exit__(None, None, None)
 
     def _reduced(self, values: Mapping[str, int], operation: dist.ReduceOp.RedOpType) -> dict[str, int]:
         if self.size == 1:
             return dict(values)
-        self.arrivals.add()
-        # On the CPU, through gloo: integers for the host need not wait for the accelerator.
+        self.heartbeat.add()
+        # On the CPU, with gloo: integers for the host do not wait for the accelerator.
         tensor = torch.tensor([values[name] for name in sorted(values)], dtype=torch.int64)
         dist.all_reduce(tensor, operation)
         return dict(zip(sorted(values), tensor.tolist()))
@@ -111,9 +109,9 @@ class DistributedContext:
 
 @contextmanager
 def distributed_context(settings: TrainSettings) -> Iterator[DistributedContext]:
-    """The world of the processes that `torchrun` started; this process alone where it did not.
+    """Join the processes that `torchrun` started; without torchrun, the context of a single process.
 
-    Left on a clean end only: taking the group down after an error would wait for ranks that are gone.
+    The process group is destroyed only without an error: after one, it would wait for ranks that have ended.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield DistributedContext.current(settings.device)
@@ -121,46 +119,48 @@ def distributed_context(settings: TrainSettings) -> Iterator[DistributedContext]
     device = _device(settings.device)
     if device.type == "cuda":
         torch.cuda.set_device(device)
-    _warn_of_unsafe_restarts()
+    _warn_about_unsafe_restarts()
     timeout = timedelta(seconds=settings.timeout_seconds)
     store, rank, size = next(rendezvous("env://", timeout=timeout))
     backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
     dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=timeout)
-    with Watchdog(_ARRIVALS, store, rank=rank, size=size, timeout_seconds=settings.timeout_seconds):
+    with Watchdog(_HEARTBEAT, store, rank=rank, size=size, timeout_seconds=settings.timeout_seconds):
         yield DistributedContext.current(settings.device)
     dist.barrier()
     dist.destroy_process_group()
 
 
-def _warn_of_unsafe_restarts() -> None:
-    """The variable is read by torchrun itself, so all that its processes can do is to ask for it."""
+def _warn_about_unsafe_restarts() -> None:
+    """Warn if torchrun was started without the variable; only torchrun itself reads it."""
     if int(os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0")) and os.environ.get(_SAFE_RESTARTS) != "1":
         logger.warning("a restart by torchrun may hang; start it with %s=1 in its environment", _SAFE_RESTARTS)
 
 
-def distribute_model(model: nn.Module, world: DistributedContext, *, sharded: bool) -> nn.Module:
-    """`model`, changed in place: on the world's device, with rank 0's weights on every rank, sharded if asked."""
+def distribute_model(model: nn.Module, world: DistributedContext, *, fsdp: bool) -> nn.Module:
+    """Move `model`, in place, to the device of `world`, with the weights of rank 0, sharded if `fsdp`."""
     model.to(world.device)
     if world.size > 1:
         for tensor in [*model.parameters(), *model.buffers()]:
             dist.broadcast(tensor.detach(), src=0)
-    if sharded:
+    if fsdp:
         if world.size == 1:
-            raise ConfigError("sharded: there is one process, nothing to shard over; start with torchrun or unset it")
-        # One unit, gathered once: a shared block would be gathered anew for each of its layers.
+            raise ConfigError(
+                "fsdp: there is only one process, so nothing to shard over; use torchrun, or fsdp=false"
+            )
+        # One unit, gathered once: with a unit per block, a shared block would be gathered again for each layer.
         fully_shard(model, reshard_after_forward=False)
     return model
 
 
 def is_sharded(model: nn.Module) -> bool:
-    """Whether `place` sharded `model`."""
+    """Whether `distribute_model` sharded `model`."""
     return isinstance(model, FSDPModule)
 
 
 def reduce_gradients(model: nn.Module, world: DistributedContext) -> None:
-    """Replace the gradients of a repeated model by their sums over all ranks.
+    """Replace the gradients of a replicated model by their sums over all ranks.
 
-    A parameter that no rank used keeps no gradient; one that only some used has zeros elsewhere.
+    A parameter that no rank used has no gradient; one that only some ranks used has zeros on the others.
     """
     if world.size == 1 or is_sharded(model):
         return
@@ -173,19 +173,19 @@ def reduce_gradients(model: nn.Module, world: DistributedContext) -> None:
 
 
 def synchronise_gradients(model: nn.Module, *, enabled: bool) -> None:
-    """Whether the next backward of a sharded model sums gradients over ranks: only a step's last one need."""
+    """Set whether the next backward of a sharded model reduces gradients; only the last one of a step needs to."""
     if isinstance(model, FSDPModule):
         model.set_requires_gradient_sync(enabled)
 
 
 def gather_full(tensor: Tensor) -> Tensor:
-    """A copy of the full tensor on the CPU, whatever shard of it this process holds; every rank must call."""
+    """A copy of the full tensor on the CPU, gathered from its shards; every rank must call."""
     full = tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
     return full.detach().to("cpu", copy=True, memory_format=torch.contiguous_format)
 
 
 def shard_like(value: Tensor, target: Tensor) -> Tensor:
-    """`value`, a full tensor, on the device of `target` and sharded as it is if their shapes agree."""
+    """The full tensor `value` on the device of `target`, sharded like it if their shapes are equal."""
     if isinstance(target, DTensor) and value.shape == target.shape:
         return distribute_tensor(value.to(target.device), target.device_mesh, target.placements)
     return value.to(target.device)

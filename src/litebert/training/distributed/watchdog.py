@@ -1,4 +1,4 @@
-"""A process that hangs is named and ended. Before: `parallel.py` joins processes. After: torchrun restarts them all."""
+"""Watchdog: ends all processes of a run if some of them hang, and names these, so that torchrun restarts all."""
 
 import logging
 import os
@@ -12,40 +12,40 @@ import torch.distributed as dist
 
 logger = logging.getLogger(__name__)
 
-_VERDICT = "behind"
+_STRAGGLERS = "stragglers"
 
 
 class Heartbeat:
-    """How often this process has come to a point that all processes of its world come to."""
+    """Counts the points of a run that all its processes pass: collectives and forwards."""
 
     def __init__(self) -> None:
         self.count = 0
 
     def add(self) -> None:
-        """Called before each collective and after each forward."""
+        """Count one more; called before each collective and after each forward."""
         self.count += 1
 
 
 class Watchdog:
-    """Ends this process once some ranks have waited `timeout_seconds` for others, which it names.
+    """Ends this process if some ranks have waited `timeout_seconds` for others, which the log names.
 
-    Ranks that all do the same long work, such as an evaluation, are left alone. A thread, because a rank that waits
-    does so outside of Python, where nothing reaches it.
+    Ranks that are all equally far, such as in a long evaluation, do not time out. It is a thread because a rank in a
+    collective waits outside of Python.
     """
 
     def __init__(
         self,
-        arrivals: Heartbeat,
+        heartbeat: Heartbeat,
         store: dist.Store,
         *,
         rank: int,
         size: int,
         timeout_seconds: float,
-        leave: Callable[[int], object] = os._exit,
+        exit_process: Callable[[int], object] = os._exit,
     ) -> None:
-        self._arrivals, self._rank, self._size, self._leave = arrivals, rank, size, leave
-        # A connection of its own: the main thread may wait inside the other one.
-        self._store = dist.PrefixStore("litebert/arrivals", store.clone())  # pyrefly: ignore[missing-attribute]
+        self._heartbeat, self._rank, self._size, self._exit_process = heartbeat, rank, size, exit_process
+        # A connection of its own, as the main thread may block the other one.
+        self._store = dist.PrefixStore("litebert/heartbeat", store.clone())  # pyrefly: ignore[missing-attribute]
         self._timeout = timeout_seconds
         self._tick = min(1.0, timeout_seconds / 20)
         self._stop = threading.Event()
@@ -62,31 +62,31 @@ class Watchdog:
         self._thread.join()
 
     def _watch(self) -> None:
-        # Whoever keeps the store may leave first; then there is nobody to wait for.
+        # The process that holds the store may end first; then there is nothing to watch.
         with suppress(RuntimeError):
             seen, since = -1, time.monotonic()
             while not self._stop.wait(self._tick):
-                if self._arrivals.count != seen:
-                    seen, since = self._arrivals.count, time.monotonic()
+                if self._heartbeat.count != seen:
+                    seen, since = self._heartbeat.count, time.monotonic()
                     self._store.set(str(self._rank), str(seen))
-                elif time.monotonic() - since >= self._timeout - 4 * self._tick and (behind := self._behind()):
-                    self._store.set(_VERDICT, behind)
-                if self._store.check([_VERDICT]):
-                    self._say(self._store.get(_VERDICT).decode())
-                    # Two looks at the store: until then every other rank has said it, and so leaves for this reason.
+                elif time.monotonic() - since >= self._timeout - 4 * self._tick and (stragglers := self._stragglers()):
+                    self._store.set(_STRAGGLERS, stragglers)
+                if self._store.check([_STRAGGLERS]):
+                    self._log(self._store.get(_STRAGGLERS).decode())
+                    # Two intervals: by then every other rank has read the store, and ends for the same reason.
                     time.sleep(2 * self._tick)
-                    self._leave(1)
+                    self._exit_process(1)
                     return
 
-    def _behind(self) -> str:
-        """The ranks that others wait for; empty where all have come equally far."""
+    def _stragglers(self) -> str:
+        """The ranks that others wait for; empty if all are equally far."""
         ranks = [str(rank) for rank in range(self._size)]
-        # A rank that has told nothing yet has never arrived.
+        # A rank without a value has not passed any point yet.
         counts = [int(self._store.get(rank)) if self._store.check([rank]) else -1 for rank in ranks]
         return ", ".join(rank for rank, count in zip(ranks, counts, strict=True) if count < max(counts))
 
-    def _say(self, behind: str) -> None:
+    def _log(self, stragglers: str) -> None:
         logger.error(
-            "rank %s kept the others waiting for timeout_seconds=%g; rank %d leaves, so that all can be restarted",
-            *(behind, self._timeout, self._rank),
+            "straggler timeout: rank %s is behind for timeout_seconds=%g; rank %d exits, so that all can restart",
+            *(stragglers, self._timeout, self._rank),
         )

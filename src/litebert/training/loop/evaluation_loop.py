@@ -1,4 +1,4 @@
-"""Exact losses and accuracies over held-out batches. Before: a model, batches. After: reports."""
+"""Evaluation: exact losses and accuracies over batches, on all ranks."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -6,11 +6,11 @@ from collections.abc import Iterable
 import torch
 from torch import nn
 
+from litebert.settings import Precision
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.precision import autocast
 from litebert.training.loop.step import add_sums
 from litebert.training.protocols import Batch, LossSums, Number, Objective
-from litebert.training.train_settings import Precision
 
 
 def evaluate(
@@ -21,9 +21,9 @@ def evaluate(
     device: torch.device,
     precision: Precision = "fp32",
 ) -> dict[str, Number]:
-    """`loss`, and of each named loss `<name>_loss`, `<name>_accuracy` and `<name>_count`, over all ranks.
+    """Metrics over all ranks: `loss`, and `<name>_loss`, `<name>_accuracy` and `<name>_count` of each named loss.
 
-    Sums are divided by counts once, at the end, so neither batch size nor the number of ranks changes the result.
+    Sums are divided by counts once, at the end: neither batch size nor the number of ranks changes the result.
     """
     training = model.training
     model.eval()

@@ -1,4 +1,4 @@
-"""Memory: what a step needs at its peak, and too little of it in a sentence. Before: a step. After: what to set."""
+"""Memory: what is used and left, the peak of a block, and out-of-memory errors that say what to change."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -10,11 +10,11 @@ from litebert.errors import LitebertError
 from litebert.training.protocols import Batch
 
 _ALLOCATORS = ("can't allocate memory", "not enough memory", "out of memory")
-"""What torch's allocators say, of the CPU on Linux and Windows and of an accelerator."""
+"""Parts of the messages of torch's allocators: of the CPU on Linux and Windows, of an accelerator."""
 
 
 class OutOfMemoryError(LitebertError):
-    """A step that needs more memory than the device has; `examples` were in its largest microbatch."""
+    """A step needs more memory than the device has; `examples` is the size of its largest microbatch."""
 
     def __init__(self, message: str, *, examples: int) -> None:
         super().__init__(message)
@@ -22,8 +22,8 @@ class OutOfMemoryError(LitebertError):
 
 
 @contextmanager
-def explained_memory(microbatches: Sequence[Batch], device: torch.device) -> Iterator[None]:
-    """Turn a failed allocation into an OutOfMemoryError that says what to set."""
+def translate_memory_errors(microbatches: Sequence[Batch], device: torch.device) -> Iterator[None]:
+    """Raise an OutOfMemoryError for a failed allocation inside the block."""
     try:
         yield
     except (RuntimeError, MemoryError) as error:
@@ -31,7 +31,7 @@ def explained_memory(microbatches: Sequence[Batch], device: torch.device) -> Ite
             raise
         examples = max(batch.num_examples for batch in microbatches)
         raise OutOfMemoryError(
-            f"out of memory: a microbatch of {examples} examples needs more than {device} has; {_advice(examples)}",
+            f"out of memory: a microbatch of {examples} examples does not fit on {device}; {_advice(examples)}",
             examples=examples,
         ) from error
 
@@ -39,13 +39,15 @@ def explained_memory(microbatches: Sequence[Batch], device: torch.device) -> Ite
 def _advice(examples: int) -> str:
     if examples > 1:
         return "halve microbatch_size, which gives the same gradient, and start the same command again"
-    return "keep fewer activations (compute.activation_checkpoint_interval=1), shorten the examples, or take a smaller model"
+    return (
+        "recompute activations (compute.activation_checkpoint_interval=1), shorten the examples, or use a smaller model"
+    )
 
 
 class PeakMemory:
-    """The most memory used inside its block beyond what was used before it, in bytes.
+    """The peak of memory inside a block, beyond what was used before it, in bytes.
 
-    Of a CUDA device what torch has allocated there, of the CPU what the process holds; 0 where the system does not say.
+    On a CUDA device, what torch has allocated; on the CPU, the resident set of the process; 0 if not available.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -59,7 +61,7 @@ class PeakMemory:
             self._before = torch.cuda.memory_allocated(self._device)
         else:
             with suppress(OSError):
-                Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+                Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM, the peak
             self._before = _process_status("VmRSS")
         return self
 
@@ -72,12 +74,12 @@ class PeakMemory:
 
 
 def memory_used(device: torch.device) -> int:
-    """Bytes: on a CUDA device the most that torch has had, on the CPU what the process holds; 0 where nobody says."""
+    """Bytes: on a CUDA device the peak of torch's allocations, on the CPU the resident set; 0 if not available."""
     return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else _process_status("VmRSS")
 
 
 def memory_left(device: torch.device) -> int | None:
-    """Bytes that `device` has left for this process; None where the system does not say."""
+    """Bytes of `device` that are free; None if not available."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     return _kilobytes(Path("/proc/meminfo"), "MemAvailable")
@@ -88,7 +90,7 @@ def _process_status(field: str) -> int:
 
 
 def _kilobytes(file: Path, field: str) -> int | None:
-    """Bytes of a line such as `MemAvailable:  123 kB`."""
+    """Bytes from a line such as `MemAvailable:  123 kB`."""
     with suppress(OSError):
         for line in file.read_text(encoding="utf-8").splitlines():
             name, _, rest = line.partition(":")

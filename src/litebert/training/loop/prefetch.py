@@ -1,4 +1,4 @@
-"""The next batch while the device is busy with this one. Before: a `BatchSource`. After: `trainer.py`."""
+"""Prefetching: the microbatches of the next step are made while the device computes this one."""
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -8,7 +8,7 @@ from litebert.training.protocols import Batch, BatchSource
 
 
 class Prefetcher:
-    """Makes microbatches one step ahead, in a thread; a batch is a function of its step, so none is ever lost."""
+    """Makes microbatches one step ahead, in a thread."""
 
     def __init__(self, batches: BatchSource) -> None:
         self._batches = batches
@@ -24,7 +24,7 @@ class Prefetcher:
         self._thread.shutdown(wait=True, cancel_futures=True)
 
     def microbatches(self, step: int) -> Sequence[Batch]:
-        """This rank's part of global batch `step`; begins the next one."""
+        """Microbatches of global batch `step` on this rank; those of the next one are begun."""
         ready = self._ahead[1] if self._ahead and self._ahead[0] == step else self._begin(step)
         batches = ready.result()
         self._ahead = (step + 1, self._begin(step + 1))

@@ -1,4 +1,4 @@
-"""A step or two that leave nothing behind. Before: what a run is made of. After: what one of its steps costs."""
+"""Profiling: the cost of one training step, measured on a few microbatches."""
 
 import time
 from dataclasses import dataclass
@@ -6,40 +6,43 @@ from dataclasses import dataclass
 from torch import nn
 
 from litebert.training.distributed.context import DistributedContext, distribute_model
-from litebert.training.loop.memory import explained_memory
+from litebert.training.loop.memory import translate_memory_errors
 from litebert.training.loop.precision import gradient_scaler
+from litebert.training.loop.progress import TrainingProgress
+from litebert.training.loop.run_schedule import RunSchedule
 from litebert.training.loop.step import StepCounts, TrainStep
 from litebert.training.optim.optimizers import build_optimizer
 from litebert.training.protocols import BatchSource, Objective
 from litebert.training.train_settings import TrainSettings
 
 _MICROBATCHES = 2
-"""With the second the gradients of the first are there already: the peak of a step of any number of them."""
+"""The second one runs with the gradients of the first in memory, which is the peak of a step of any length."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepProfile:
-    """What a step costs on this rank."""
+    """The cost of one step on this rank."""
 
     microbatches: int
-    """In one step of this rank."""
+    """Number of microbatches in one step of this rank."""
     tokens: int
     """Real tokens in one step, over all ranks."""
     batch_seconds: float
-    """To make a step's batches, which a run does while it computes."""
+    """Time to make the microbatches of a step; a run does it during the step before."""
     step_seconds: float
-    """To compute one step, from a few of its microbatches."""
+    """Time of one step, extrapolated from a few of its microbatches."""
     loss: float
-    """Of the first of them, over all ranks."""
+    """Loss of the first step, over all ranks."""
 
 
 def profile_step(
     model: nn.Module, *, objective: Objective, batches: BatchSource, settings: TrainSettings, world: DistributedContext
 ) -> StepProfile:
-    """Train `model`, which it changes, on a few microbatches twice; the second time is measured."""
-    distribute_model(model, world, sharded=settings.sharded)
+    """Do two steps on a few microbatches, which changes `model`; the second one is measured."""
+    distribute_model(model, world, fsdp=settings.fsdp)
     scaler, optimizer = gradient_scaler(settings.precision, world.device), build_optimizer(model, settings)
-    updater = TrainStep(model, objective, optimizer, scaler, settings, world)
+    train_step = TrainStep(model, objective, optimizer, scaler, settings, world)
+    learning_rate = RunSchedule.of(settings, batches).learning_rate(TrainingProgress())
     began = time.perf_counter()
     microbatches = batches.microbatches(0)
     batch_seconds = time.perf_counter() - began
@@ -47,8 +50,8 @@ def profile_step(
     labels, losses = StepCounts.of(few, objective, world).labels, []
     for _ in range(2):
         began = time.perf_counter()
-        with explained_memory(few, world.device):
-            losses.append(updater.update(few, labels, learning_rate=settings.learning_rate, seed=0).loss)
+        with translate_memory_errors(few, world.device):
+            losses.append(train_step.update(few, labels, learning_rate=learning_rate, seed=0).loss)
         seconds = time.perf_counter() - began
     tokens = StepCounts.of(microbatches, objective, world).tokens
     return StepProfile(len(microbatches), tokens, batch_seconds, seconds * len(microbatches) / len(few), losses[0])

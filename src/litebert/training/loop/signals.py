@@ -1,4 +1,4 @@
-"""Signals that ask a run to save and leave. Before: a terminal or a scheduler sends one. After: `trainer.py` looks."""
+"""Signals of a terminal or a scheduler that ask a run to save its state and stop."""
 
 import signal
 import threading
@@ -9,15 +9,15 @@ WATCHED = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGUSR1
 
 
 class StopSignals:
-    """Remembers the first signal; from then on signals do what they do by default, so a second Ctrl-C ends at once."""
+    """Remembers the first signal; after it signals have their default effect, so a second Ctrl-C ends the process."""
 
     def __init__(self) -> None:
         self.number = 0
-        """The signal that came, 0 before one does."""
+        """Number of the signal that was received; 0 without one."""
         self._before: dict[signal.Signals, object] = {}
 
     def __enter__(self) -> "StopSignals":
-        # Python delivers signals to the main thread alone; elsewhere the run just cannot be asked to stop.
+        # Python delivers signals to the main thread only; a run in another thread cannot be stopped by one.
         if threading.current_thread() is threading.main_thread():
             self._before = {watched: signal.signal(watched, self._remember) for watched in WATCHED}
         return self

@@ -1,5 +1,6 @@
-"""One update of the weights. Before: microbatches and the step's counts. After: new weights, numbers."""
+"""One training step: gradients of all microbatches and ranks, and the update of the weights."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,6 @@ from litebert.training.distributed.context import (
     synchronise_gradients,
 )
 from litebert.training.loop.precision import autocast
-from litebert.training.monitoring.spike_detector import NO_LIMITS, Limits
 from litebert.training.optim.optimizers import set_learning_rate
 from litebert.training.protocols import Batch, LossSums, Number, Objective
 from litebert.training.train_settings import TrainSettings
@@ -27,16 +27,16 @@ _TOKENS, _EXAMPLES = "batch/tokens", "batch/examples"
 
 @dataclass(frozen=True, slots=True)
 class StepCounts:
-    """What a step works on, over all ranks."""
+    """Labels, tokens and examples of a step, over all ranks."""
 
     labels: dict[str, int]
-    """Of each loss."""
+    """Number of labels of each loss."""
     tokens: int
     examples: int
 
     @classmethod
     def of(cls, microbatches: Sequence[Batch], objective: Objective, world: DistributedContext) -> "StepCounts":
-        """The counts of a step of which `microbatches` are this rank's part; every rank must call."""
+        """Counts of a step; `microbatches` are those of this rank, and every rank must call."""
         own: Counter[str] = Counter()
         for batch in microbatches:
             own.update(objective.counts(batch))
@@ -47,35 +47,45 @@ class StepCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class UpdateLimits:
+    """The largest loss and gradient norm with which a step updates the weights."""
+
+    loss: float = math.inf
+    grad_norm: float = math.inf
+
+
+NO_LIMITS = UpdateLimits()
+
+
+@dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """What one step gave, over all microbatches and ranks."""
+    """Losses and gradient norm of a step, over all microbatches and ranks."""
 
     losses: dict[str, float]
     """Mean of each named loss."""
     accuracies: dict[str, float]
-    """Share of right answers, for the losses that have them."""
+    """Accuracy of each named loss that has one."""
     grad_norm: float
     """Global norm of the gradient before clipping."""
-    limits: Limits = NO_LIMITS
-    """What loss and norm might not exceed."""
+    limits: UpdateLimits = NO_LIMITS
 
     @property
     def loss(self) -> float:
-        """What was minimised: the sum of the named losses."""
+        """The sum of the named losses, which is minimized."""
         return sum(self.losses.values())
 
     @property
     def finite(self) -> bool:
-        """Whether loss and gradient are numbers at all."""
-        return all(abs(value) < float("inf") for value in (self.loss, self.grad_norm))
+        """Whether loss and gradient norm are finite."""
+        return math.isfinite(self.loss) and math.isfinite(self.grad_norm)
 
     @property
     def applied(self) -> bool:
-        """Whether the weights were updated; if not, they are untouched on every rank."""
+        """Whether the weights were updated; if not, they are unchanged on every rank."""
         return self.finite and self.loss <= self.limits.loss and self.grad_norm <= self.limits.grad_norm
 
-    def numbers(self) -> dict[str, Number]:
-        """The outcome as a record has it."""
+    def metrics(self) -> dict[str, Number]:
+        """Losses, accuracies and gradient norm by the names of `metrics.jsonl`."""
         return {
             "loss": self.loss,
             **{f"{name}_loss": value for name, value in self.losses.items()},
@@ -86,7 +96,7 @@ class StepOutcome:
 
 @dataclass(frozen=True, slots=True)
 class TrainStep:
-    """Turns microbatches into an update of `model`, the same whatever their size and the number of ranks."""
+    """Updates `model` with microbatches; their size and the number of ranks do not change the update."""
 
     model: nn.Module
     objective: Objective
@@ -102,12 +112,12 @@ class TrainStep:
         *,
         learning_rate: float,
         seed: int,
-        limits: Limits = NO_LIMITS,
+        limits: UpdateLimits = NO_LIMITS,
     ) -> StepOutcome:
-        """One step with `counts`, the labels of each loss over all microbatches and ranks.
+        """Do one step; `counts` are the labels of each loss over all microbatches and ranks, `seed` is that of dropout.
 
-        Dropout is keyed by `seed`. One transfer from the device: whether the outcome is finite and within `limits` is
-        known before the weights change.
+        One transfer from the device, before the update: an outcome that is not finite, or beyond `limits`, leaves the
+        weights as they are.
         """
         torch.manual_seed(seed)
         self.model.train()
@@ -127,15 +137,15 @@ class TrainStep:
         return outcome
 
     def _accumulate(self, microbatches: Sequence[Batch], counts: Mapping[str, int]) -> LossSums:
-        """Gradients of sums ÷ counts in the parameters; the sums themselves, detached."""
-        # FSDP averages over ranks; multiplying by their number undoes it.
+        """Add the gradients of Σ sum ÷ count to the parameters; returns the sums, detached."""
+        # FSDP averages gradients over ranks; the factor makes that a sum.
         factor = self.world.size if is_sharded(self.model) else 1
         total = LossSums(losses={}, correct={})
         for index, batch in enumerate(microbatches):
             synchronise_gradients(self.model, enabled=index == len(microbatches) - 1)
             with autocast(self.settings.precision, self.world.device):
                 sums = self.objective(self.model, batch.to(self.world.device))
-            self.world.arrivals.add()
+            self.world.heartbeat.add()
             terms = [value.float() / max(counts[name], 1) for name, value in sums.losses.items()]
             self.scaler.scale(torch.stack(terms).sum() * factor).backward()
             add_sums(total, sums)
@@ -143,7 +153,7 @@ class TrainStep:
 
 
 def add_sums(total: LossSums, sums: LossSums) -> None:
-    """Add the values of `sums` to `total`, in fp64, detached and without waiting for the device."""
+    """Add `sums` to `total` in fp64, detached and without waiting for the device."""
     for target, values in ((total.losses, sums.losses), (total.correct, sums.correct)):
         for name, value in values.items():
             target[name] = target.get(name, 0) + value.detach().double()
@@ -157,8 +167,8 @@ def _global_norm(gradients: list[Tensor]) -> Float[Tensor, ""]:
 def _outcome(
     sums: LossSums, norm: Float[Tensor, ""], counts: Mapping[str, int], world: DistributedContext
 ) -> StepOutcome:
-    """The step's numbers over all ranks, fetched from the device in one go."""
-    # The norm as a sum of equal shares: every rank sees the same digits and so decides alike.
+    """The outcome over all ranks, with one transfer from the device."""
+    # The norm is a sum of equal shares, so that every rank gets the same digits and decides alike.
     stacked = torch.stack([*sums.losses.values(), *sums.correct.values(), norm.double() / world.size])
     world.sum_tensors([stacked])
     *values, grad_norm = stacked.tolist()

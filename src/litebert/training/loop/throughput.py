@@ -1,10 +1,10 @@
-"""How fast a run is, and how much of the device it uses. Before: a step's time and tokens. After: the step's record."""
+"""Throughput of a step, and model FLOPs utilization (MFU; PaLM, Chowdhery et al., 2022, appendix B)."""
 
 import torch
 
 from litebert.training.distributed.context import DistributedContext
 
-# Dense bf16 peak in FLOP/s. Source: the vendor's data sheets, without sparsity.
+# Peak FLOP/s in bf16 without sparsity. Source: data sheets of the vendor.
 _PEAK_FLOPS = {
     "H200": 989e12,
     "H100 PCIe": 756e12,
@@ -19,21 +19,21 @@ _PEAK_FLOPS = {
 
 
 def peak_flops(world: DistributedContext) -> float | None:
-    """Peak FLOP/s of all accelerators of `world`, taken to be alike; None where they are not in the table."""
+    """Peak FLOP/s of all accelerators of `world`, which are assumed equal; None if not in the table."""
     name = torch.cuda.get_device_name(world.device) if world.device.type == "cuda" else ""
     peak = peak_flops_of(name)
     return None if peak is None else peak * world.size
 
 
 def peak_flops_of(device_name: str) -> float | None:
-    """Peak FLOP/s of the accelerator that calls itself `device_name`, None where it is not in the table."""
+    """Peak FLOP/s of the accelerator with this name; None if it is not in the table."""
     return next((peak for part, peak in _PEAK_FLOPS.items() if part in device_name), None)
 
 
 def throughput(
     *, tokens: int, examples: int, seconds: float, flops_per_token: float | None, peak: float | None
 ) -> dict[str, float]:
-    """Rates over all ranks; `flops_per_second` and `mfu` where they can be known. `peak` is that of all devices."""
+    """Tokens, examples and, where known, FLOPs per second and MFU, over all ranks; `peak` is that of all devices."""
     rates = {"tokens_per_second": tokens / seconds, "examples_per_second": examples / seconds}
     if flops_per_token is not None:
         rates["flops_per_second"] = flops_per_token * tokens / seconds

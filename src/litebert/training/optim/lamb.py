@@ -1,4 +1,4 @@
-"""LAMB as the original code has it, and its relatives. Before: gradients, clipped. After: new weights."""
+"""LAMB, with and without bias correction and layer adaptation."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -12,10 +12,10 @@ from torch.distributed.tensor import DTensor
 
 
 class Lamb(torch.optim.Optimizer):
-    """Layer-wise adapted Adam; each parameter tensor is a layer of its own.
+    """Adam with layer-wise adaptation of the learning rate; each parameter tensor is a layer.
 
-    `adapted=False` leaves the trust ratio out, which makes it AdamW. `bias_correction=False` is what ALBERT was
-    trained with. All three can differ from group to group. Under FSDP2 the norms are those of whole parameters.
+    `layer_adaptation=False` leaves out the trust ratio, which makes it AdamW. `bias_correction=False` is what ALBERT
+    was trained with. Both can differ between parameter groups. Under FSDP2 the norms are those of full parameters.
     Source: `LAMBOptimizer` in google-research/albert, lamb_optimizer.py; with bias correction, algorithm 2 of
     arXiv 1904.00962v5 (its φ the identity).
     """
@@ -28,20 +28,20 @@ class Lamb(torch.optim.Optimizer):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-6,
         weight_decay: float = 0.01,
-        adapted: bool = True,
+        layer_adaptation: bool = True,
         bias_correction: bool = False,
     ) -> None:
         defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
-        super().__init__(params, {**defaults, "adapted": adapted, "bias_correction": bias_correction})
+        super().__init__(params, {**defaults, "layer_adaptation": layer_adaptation, "bias_correction": bias_correction})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; gives what `closure` gives."""
+        """Update every parameter that has a gradient; returns what `closure` returns."""
         loss = None if closure is None else torch.enable_grad()(closure)()
         for group in self.param_groups:
             parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
-            for together in _together(parameters):
-                self._update(together, group)
+            for batch in _batches(parameters):
+                self._update(batch, group)
         return loss
 
     def _update(self, parameters: list[Tensor], group: dict[str, Any]) -> None:
@@ -49,33 +49,33 @@ class Lamb(torch.optim.Optimizer):
         updates = self._directions(parameters, group)
         if group["weight_decay"]:
             torch._foreach_add_(updates, weights, alpha=group["weight_decay"])
-        if group["adapted"]:
+        if group["layer_adaptation"]:
             ratios = _trust_ratios(_norms(weights, parameters), _norms(updates, parameters))
             torch._foreach_mul_(updates, list(ratios.unbind()))
         torch._foreach_add_(weights, updates, alpha=-group["lr"])
 
     def _directions(self, parameters: list[Tensor], group: dict[str, Any]) -> list[Tensor]:
-        """Mean gradient ÷ root of the mean square, one fresh tensor a parameter."""
+        """M ÷ (√v + eps), one new tensor for each parameter."""
         beta1, beta2 = group["betas"]
         states = [self._state_of(parameter) for parameter in parameters]
         gradients = [_local(parameter.grad) for parameter in parameters if parameter.grad is not None]
-        means = [_local(state["exp_avg"]) for state in states]
-        squares = [_local(state["exp_avg_sq"]) for state in states]
-        torch._foreach_lerp_(means, gradients, 1 - beta1)
-        torch._foreach_mul_(squares, beta2)
-        torch._foreach_addcmul_(squares, gradients, gradients, 1 - beta2)
-        roots = torch._foreach_sqrt(squares)
+        m = [_local(state["exp_avg"]) for state in states]
+        v = [_local(state["exp_avg_sq"]) for state in states]
+        torch._foreach_lerp_(m, gradients, 1 - beta1)
+        torch._foreach_mul_(v, beta2)
+        torch._foreach_addcmul_(v, gradients, gradients, 1 - beta2)
+        denom = torch._foreach_sqrt(v)
         steps = [state["step"] for state in states]
         torch._foreach_add_(steps, 1)
         if group["bias_correction"]:
-            torch._foreach_div_(roots, [_correction(beta2, step).sqrt() for step in steps])
-        torch._foreach_add_(roots, group["eps"])
+            torch._foreach_div_(denom, [_correction(beta2, step).sqrt() for step in steps])
+        torch._foreach_add_(denom, group["eps"])
         if group["bias_correction"]:
-            torch._foreach_mul_(roots, [_correction(beta1, step) for step in steps])
-        # In place, m * (1 / root) rather than m / root: fresh memory would cost more than the arithmetic.
-        torch._foreach_reciprocal_(roots)
-        torch._foreach_mul_(roots, means)
-        return list(roots)
+            torch._foreach_mul_(denom, [_correction(beta1, step) for step in steps])
+        # In place, m · (1 ÷ denom) instead of m ÷ denom: new memory would cost more than the arithmetic.
+        torch._foreach_reciprocal_(denom)
+        torch._foreach_mul_(denom, m)
+        return list(denom)
 
     def _state_of(self, parameter: Tensor) -> dict[str, Tensor]:
         state = self.state[parameter]
@@ -86,8 +86,8 @@ class Lamb(torch.optim.Optimizer):
         return state
 
 
-def _together(parameters: list[Tensor]) -> list[list[Tensor]]:
-    """Which parameters to update in one go: few launches on an accelerator, little memory on a CPU."""
+def _batches(parameters: list[Tensor]) -> list[list[Tensor]]:
+    """Parameters to update at once: all on an accelerator, for few launches; one on a CPU, for little memory."""
     if parameters and parameters[0].device.type != "cpu":
         return [parameters]
     return [[parameter] for parameter in parameters]
@@ -99,14 +99,14 @@ def _correction(beta: float, step: Float[Tensor, ""]) -> Float[Tensor, ""]:
 
 
 def _trust_ratios(weight_norms: Float[Tensor, " N"], update_norms: Float[Tensor, " N"]) -> Float[Tensor, " N"]:
-    """How much to stretch each update: to the norm of its weight, or not at all where either norm is zero."""
+    """‖weight‖ ÷ ‖update‖, and 1 where either norm is zero."""
     both = (weight_norms > 0) & (update_norms > 0)
     return torch.where(both, weight_norms / update_norms, 1.0)
 
 
-def _norms(locals_: list[Tensor], parameters: list[Tensor]) -> Float[Tensor, " N"]:
-    """Euclidean norms of whole tensors of which `locals_` are this process's shards."""
-    norms = torch.stack(torch._foreach_norm(locals_))
+def _norms(shards: list[Tensor], parameters: list[Tensor]) -> Float[Tensor, " N"]:
+    """Euclidean norms of full tensors, of which `shards` are the parts of this process."""
+    norms = torch.stack(torch._foreach_norm(shards))
     first = parameters[0]
     if not isinstance(first, DTensor):
         return norms
@@ -116,5 +116,5 @@ def _norms(locals_: list[Tensor], parameters: list[Tensor]) -> Float[Tensor, " N
 
 
 def _local(tensor: Tensor) -> Tensor:
-    """This process's shard of `tensor`, sharing its memory."""
+    """The shard of `tensor` that this process holds, sharing its memory."""
     return tensor.to_local() if isinstance(tensor, DTensor) else tensor

@@ -1,8 +1,7 @@
-"""Optimizers by name. Before: a placed model, settings. After: `step.py`, `checkpoint.py`."""
+"""Optimizers by name, with parameter groups for weight decay, layer adaptation and learning rate multipliers."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -10,48 +9,54 @@ import torch
 from torch import nn
 
 from litebert.training.optim.lamb import Lamb
-from litebert.training.train_settings import OptimizerName, TrainSettings
-
-_OPTIMIZERS: dict[OptimizerName, Callable[..., torch.optim.Optimizer]] = {
-    "lamb": Lamb,
-    "lamb_bias_corrected": partial(Lamb, bias_correction=True),
-    "adamw": lambda groups, **settings: torch.optim.AdamW(_without_adapted(groups), fused=True, **settings),
-    "adamw_uncorrected": lambda groups, **settings: Lamb(_without_adapted(groups), adapted=False, **settings),
-}
+from litebert.training.train_settings import TrainSettings
 
 
 def build_optimizer(
     model: nn.Module, settings: TrainSettings, *, lr_multipliers: Mapping[str, float] = MappingProxyType({})
 ) -> torch.optim.Optimizer:
-    """The optimizer of `settings` over the trainable parameters of `model`.
+    """The optimizer of `settings` over the trainable parameters of `model`; `set_learning_rate` sets its learning rate.
 
-    Excluded names are in groups of their own, and so are those with another factor of the learning rate than 1.
+    `lr_multipliers` maps names of parameters to factors of the learning rate, 1 by default.
     """
-    excluded = re.compile("|".join(f"(?:{pattern})" for pattern in settings.exclude) or r"(?!)")
-    together: dict[tuple[float, bool], list[nn.Parameter]] = {}
+    groups = _parameter_groups(model, settings, lr_multipliers)
+    adamw = settings.optimizer == "adamw"
+    corrected = adamw if settings.bias_correction is None else settings.bias_correction
+    if adamw and corrected:
+        for group in groups:
+            del group["layer_adaptation"]
+        return torch.optim.AdamW(groups, lr=0.0, betas=settings.betas, eps=settings.eps, fused=True)
+    for group in groups:
+        group["layer_adaptation"] &= not adamw
+    return Lamb(groups, lr=0.0, betas=settings.betas, eps=settings.eps, bias_correction=corrected)
+
+
+def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) -> None:
+    """Set the learning rate of the next update, times the multiplier of each group."""
+    for group in optimizer.param_groups:
+        group["lr"] = learning_rate * group.get("lr_multiplier", 1.0)
+
+
+def _parameter_groups(
+    model: nn.Module, settings: TrainSettings, lr_multipliers: Mapping[str, float]
+) -> list[dict[str, Any]]:
+    not_decayed, not_adapted = settings.exclude_from_weight_decay, settings.exclude_from_layer_adaptation
+    not_adapted = not_decayed if not_adapted is None else not_adapted
+    groups: dict[tuple[float, bool, bool], list[nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
-            key = (-lr_multipliers.get(name, 1.0), excluded.search(name) is not None)
-            together.setdefault(key, []).append(parameter)
-    groups = [
-        {"params": together[key], "adapted": not key[1], "lr_multiplier": -key[0]}
-        | ({"weight_decay": 0.0} if key[1] else {})
-        for key in sorted(together)
+            decayed, adapted = not _matches(name, not_decayed), not _matches(name, not_adapted)
+            groups.setdefault((lr_multipliers.get(name, 1.0), decayed, adapted), []).append(parameter)
+    return [
+        {
+            "params": groups[multiplier, decayed, adapted],
+            "lr_multiplier": multiplier,
+            "weight_decay": settings.weight_decay if decayed else 0.0,
+            "layer_adaptation": adapted,
+        }
+        for multiplier, decayed, adapted in sorted(groups, reverse=True)
     ]
-    return _OPTIMIZERS[settings.optimizer](
-        groups,
-        lr=settings.learning_rate,
-        betas=settings.betas,
-        eps=settings.eps,
-        weight_decay=settings.weight_decay,
-    )
 
 
-def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """Use `rate`, times the factor of each group, for the next update."""
-    for group in optimizer.param_groups:
-        group["lr"] = rate * group.get("lr_multiplier", 1.0)
-
-
-def _without_adapted(groups: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{key: value for key, value in group.items() if key != "adapted"} for group in groups]
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(re.search(pattern, name) for pattern in patterns)

@@ -1,7 +1,4 @@
-"""Where numbers go: `metrics.jsonl` always; tensorboard, wandb and trackio if asked.
-
-Before: `trainer.py` logs. After: curves.
-"""
+"""Places for metrics: `metrics.jsonl`, TensorBoard, Weights & Biases, Trackio."""
 
 import contextlib
 import json
@@ -23,9 +20,9 @@ logger = logging.getLogger(__name__)
 
 
 class MetricsFile:
-    """One JSON object a line: the step and its values, with every digit (a value that is not finite is null).
+    """One JSON object a line: the step and its values with all digits; a value that is not finite is null.
 
-    Opened at step s it first drops the lines after s, which a killed run wrote after its last checkpoint.
+    Opened at step s, it first removes the lines after s, which a killed run wrote after its last checkpoint.
     """
 
     def __init__(self, path: Path, *, step: int) -> None:
@@ -44,14 +41,14 @@ class MetricsFile:
                 line = line[self._file.write(line) :]
 
     def rewind(self, step: int) -> None:
-        """Take back the lines after `step`."""
+        """Remove the lines after `step`."""
         self._file.close()
         with translate_os_errors(self._path):
             _drop_after(self._path, step)
             self._file = self._path.open("ab", buffering=0)
 
     def flush(self) -> None:
-        """Make the lines so far durable; before a checkpoint, so that none before it can be missing."""
+        """Make the lines so far durable."""
         with translate_os_errors(self._path):
             os.fsync(self._file.fileno())
 
@@ -61,7 +58,7 @@ class MetricsFile:
 
 
 class TensorBoard:
-    """Event files for tensorboard, below `tensorboard/` in the run directory."""
+    """TensorBoard event files in `tensorboard/` of the run directory."""
 
     def __init__(self, directory: Path, *, step: int) -> None:
         from torch.utils.tensorboard import SummaryWriter
@@ -69,17 +66,17 @@ class TensorBoard:
         self._writer = SummaryWriter(str(directory / "tensorboard"), purge_step=step + 1)
 
     def log(self, step: int, values: Mapping[str, Number]) -> None:
-        """One scalar a value."""
+        """One scalar for each value."""
         for name, value in values.items():
             self._writer.add_scalar(name, value, step)
 
     def finish(self) -> None:
-        """Write what is left."""
+        """Write the remaining events."""
         self._writer.close()
 
 
 class WeightsAndBiases:
-    """A wandb run that a resumed run goes on with; its project and login come from wandb's environment variables."""
+    """A wandb run, continued when the run is resumed; wandb's environment variables set project and login."""
 
     def __init__(self, directory: Path, *, step: int) -> None:
         import wandb  # pyrefly: ignore[missing-import]
@@ -88,16 +85,16 @@ class WeightsAndBiases:
         self._run = wandb.init(dir=directory, id=name, name=name, resume="allow" if step else None)
 
     def log(self, step: int, values: Mapping[str, Number]) -> None:
-        """One point of every curve."""
+        """One point for each value."""
         self._run.log(dict(values), step=step)
 
     def finish(self) -> None:
-        """Wait until the numbers are sent."""
+        """Wait until the metrics are sent."""
         self._run.finish()
 
 
 class Trackio:
-    """A trackio run, kept on this machine; a resumed run goes on with it. Its project comes from TRACKIO_PROJECT."""
+    """A trackio run on this machine, continued when the run is resumed; TRACKIO_PROJECT names the project."""
 
     def __init__(self, directory: Path, *, step: int) -> None:
         import trackio  # pyrefly: ignore[missing-import]
@@ -108,16 +105,16 @@ class Trackio:
         self._run = trackio.init(project=project, name=name, resume="allow" if step else "never", **quiet)
 
     def log(self, step: int, values: Mapping[str, Number]) -> None:
-        """One point of every curve."""
+        """One point for each value."""
         self._run.log(dict(values), step=step)
 
     def finish(self) -> None:
-        """Wait until the numbers are kept."""
+        """Wait until the metrics are stored."""
         self._run.finish()
 
 
 class FailSafeTracker:
-    """A tracker whose failures are warned of once and never stop the run."""
+    """A tracker whose first failure is a warning and its end; it never stops the run."""
 
     def __init__(self, name: str, make: Callable[[], Tracker]) -> None:
         self._name = name
@@ -125,13 +122,13 @@ class FailSafeTracker:
         self._attempt(lambda: setattr(self, "_tracker", make()))
 
     def log(self, step: int, values: Mapping[str, Number]) -> None:
-        """Pass on, unless the tracker has failed."""
+        """Call the tracker, unless it has failed."""
         tracker = self._tracker
         if tracker is not None:
             self._attempt(lambda: tracker.log(step, values))
 
     def finish(self) -> None:
-        """Pass on, unless the tracker has failed."""
+        """Call the tracker, unless it has failed."""
         tracker = self._tracker
         if tracker is not None:
             self._attempt(tracker.finish)
@@ -140,8 +137,8 @@ class FailSafeTracker:
         try:
             with contextlib.redirect_stdout(sys.stderr):  # stdout is for results
                 action()
-        except Exception as error:  # its library may raise anything, and no curve is worth a run
-            logger.warning("%s failed and gets no more numbers: %s", self._name, error)
+        except Exception as error:  # its library may raise anything, and the run must not fail for it
+            logger.warning("%s failed and gets no more metrics: %s", self._name, error)
             self._tracker = None
 
 
@@ -169,7 +166,7 @@ def require_trackers(names: Iterable[TrackerName]) -> None:
 
 
 def open_tracker(name: TrackerName, directory: Path, *, step: int) -> Tracker:
-    """The named tracker for a run in `directory` that stands at `step`; its failures stop nothing."""
+    """The named tracker for a run in `directory` at `step`; its failures do not stop the run."""
     return FailSafeTracker(name, lambda: _TRACKERS[name](directory, step=step))
 
 
@@ -181,7 +178,7 @@ def _drop_after(path: Path, step: int) -> None:
 
 
 def _step_of(line: bytes) -> Number:
-    """The step of a line; infinity for what a process had only begun to write when it was killed."""
+    """The step of a line; infinity for a line that a killed process wrote in part."""
     try:
         return json.loads(line)["step"] if line.endswith(b"\n") else math.inf
     except (ValueError, TypeError, KeyError):

@@ -1,8 +1,9 @@
-"""What a person sees: a bar on a terminal, lines elsewhere."""
+"""Progress displays: a bar on a terminal, log lines elsewhere."""
 
 import io
 import math
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,52 +12,66 @@ from rich.console import Console
 
 from litebert.tasks.benchmarks.benchmarks import TASKS
 from litebert.tasks.types.registry import KINDS
-from litebert.training.loop.duration import TrainingProgress
-from litebert.training.monitoring.events import Evaluated, StepDone
-from litebert.training.monitoring.progress_display import (
+from litebert.training.callbacks.callback import RunState, StepRecord
+from litebert.training.callbacks.progress_display import (
     LiveDisplay,
     LogDisplay,
     RunningMeans,
     describe,
     progress_display,
 )
-from support.toy import held_out, train
+from litebert.training.distributed.context import DistributedContext
+from litebert.training.loop.progress import TrainingProgress
+from litebert.training.loop.run_schedule import RunSchedule
+from litebert.training.loop.step import StepOutcome
+from support.toy import ToyBatches, ToyModel, held_out, settings, train
 
 
-def test_log_lines_tell_the_run(tmp_path, caplog):
+def state(step: int) -> RunState:
+    schedule = RunSchedule.of(settings(duration="10 steps"), ToyBatches())
+    world = DistributedContext.current("cpu")
+    return RunState(ToyModel(), Path(), world, schedule, TrainingProgress(step=step))
+
+
+def record(step: int) -> StepRecord:
+    outcome = StepOutcome({"a": 1.0}, {}, grad_norm=1.0)
+    return StepRecord(step, step - 1, 0.1, outcome, {"progress": step / 10, "loss": 1.0})
+
+
+def test_log_display_logs_start_steps_evaluations_and_checkpoints(tmp_path, caplog):
     caplog.set_level("INFO")
-    train(tmp_path, duration="2 steps", evaluate=held_out, listeners=[LogDisplay(seconds=0.0)])
+    train(tmp_path, duration="2 steps", evaluate=held_out, callbacks=[LogDisplay(seconds=0.0)])
     messages = [record.message for record in caplog.records if record.name.endswith("progress_display")]
     assert messages[0] == "training from step 0 for 2 steps"
-    assert messages[1].startswith("step 1 (50.0 %) class ")
-    assert messages[3].startswith("held-out at step 2: class ")
+    assert messages[1].startswith("step 1 (50.0 %) class accuracy ")
+    assert messages[3].startswith("evaluation at step 2: class accuracy ")
     assert messages[4].startswith("saved ")
 
 
-def test_log_lines_are_rare(tmp_path, caplog):
+def test_log_display_logs_one_line_in_its_interval(tmp_path, caplog):
     caplog.set_level("INFO")
-    train(tmp_path, listeners=[LogDisplay(seconds=3600.0)])
+    train(tmp_path, callbacks=[LogDisplay(seconds=3600.0)])
     assert len([record for record in caplog.records if record.message.startswith("step ")]) == 1
 
 
-def test_the_bar_shows_the_newest_step(tmp_path):
+def test_live_display_shows_the_newest_step(tmp_path):
     console = Console(file=io.StringIO(), force_terminal=True, width=200)
-    train(tmp_path, evaluate=held_out, listeners=[LiveDisplay(console)])
+    train(tmp_path, evaluate=held_out, callbacks=[LiveDisplay(console)])
     shown = console.file.getvalue()
     assert "step 6 of 6" in shown
     assert "100.0 %" in shown
-    assert "held-out at step 6: class " in shown
+    assert "evaluation at step 6: class accuracy " in shown
     assert "tokens/s" in shown
     assert "saved " in shown
 
 
 @pytest.mark.parametrize(("terminal", "display"), [(True, LiveDisplay), (False, LogDisplay)])
-def test_the_display_suits_the_place(monkeypatch, terminal, display):
+def test_progress_display_is_live_only_on_a_terminal(monkeypatch, terminal, display):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
     assert isinstance(progress_display(), display)
 
 
-def test_a_description_is_short():
+def test_description_shows_losses_accuracies_and_throughput():
     values = {
         "loss": 6.3,
         "mlm_loss": 5.66123,
@@ -71,7 +86,7 @@ def test_a_description_is_short():
         "memory_bytes": 3 * 2**30,
     }
     assert describe(values) == (
-        "MLM 13.2% (loss 5.661) · SOP 57.4% (loss 0.6821) · size loss 2 · 12,346 tokens/s · MFU 41.1% · 3.0 GiB"
+        "MLM accuracy 13.2% (loss 5.661) · SOP accuracy 57.4% (loss 0.6821) · size loss 2 · 12,346 tokens/s · MFU 41.1% · 3.0 GiB"
     )
 
 
@@ -79,7 +94,7 @@ def test_a_description_is_short():
     ("values", "text"),
     [({"loss": 2.5}, "loss 2.5"), ({"accuracy": 0.75, "f1": 0.5}, "accuracy 0.75 · f1 0.5"), ({}, "")],
 )
-def test_what_has_no_task_is_told_as_it_is_called(values, text):
+def test_description_without_named_losses_shows_the_metrics(values, text):
     assert describe(values) == text
 
 
@@ -92,12 +107,12 @@ def usual_metrics() -> dict[str, tuple[str, ...]]:
 
 
 @pytest.mark.parametrize(("kind", "names"), usual_metrics().items(), ids=usual_metrics())
-def test_scores_of_every_kind_are_shown_with_the_selecting_one_first(caplog, kind, names):
+def test_log_display_shows_the_selecting_metric_of_every_task_first(caplog, kind, names):
     caplog.set_level("INFO")
     scores = {name: 0.81239 - index / 10 for index, name in enumerate(names)}
-    LogDisplay()(Evaluated(TrainingProgress(step=7), scores))
+    LogDisplay().on_evaluate(state(step=7), scores)
     (message,) = [record.message for record in caplog.records]
-    assert message.startswith(f"held-out at step 7: {names[0].replace('_', ' ')} 0.8124")
+    assert message.startswith(f"evaluation at step 7: {names[0].replace('_', ' ')} 0.8124")
     assert message.count(" · ") == min(len(names), 4) - 1
 
 
@@ -110,22 +125,35 @@ def test_running_means_stay_between_the_extremes(accuracies):
     assert shown[-1]["progress"] == 0.5
 
 
-def test_what_is_not_finite_is_shown_and_forgotten():
+def test_running_means_ignore_values_that_are_not_finite():
     means = RunningMeans()
     means.add({"loss": 2.0})
     assert math.isnan(means.add({"loss": math.nan})["loss"])
     assert means.add({"loss": 2.0})["loss"] == 2.0
 
 
-@pytest.mark.parametrize(("seconds", "left"), [(10, "1:20 left"), (450, "1 h 0 min left"), (9000, "20 h 0 min left")])
-def test_log_lines_tell_the_time_left_once_there_is_a_rate(monkeypatch, caplog, seconds, left):
+@pytest.mark.parametrize(("seconds", "left"), [(10, "1 min 20 s left"), (450, "1 h left"), (9000, "20 h left")])
+def test_log_display_estimates_the_time_left_from_the_second_step(monkeypatch, caplog, seconds, left):
     caplog.set_level("INFO")
-    clock = iter([100.0, 100.0, 100.0 + seconds, 100.0 + seconds])
-    monkeypatch.setattr("litebert.training.monitoring.progress_display.time.monotonic", lambda: next(clock))
+    clock = iter([100.0, 100.0 + seconds])
+    monkeypatch.setattr("litebert.training.callbacks.progress_display.time.monotonic", lambda: next(clock))
     display = LogDisplay(seconds=0.0)
-    display(StepDone(TrainingProgress(step=1), {"progress": 0.1, "loss": 1.0}))
-    display(StepDone(TrainingProgress(step=2), {"progress": 0.2, "loss": 1.0}))
+    for step in (1, 2):
+        display.on_step(state(step), record(step))
     assert [record.message for record in caplog.records] == [
         "step 1 (10.0 %) loss 1",
         f"step 2 (20.0 %, {left}) loss 1",
     ]
+
+
+def test_log_display_estimates_the_time_left_anew_in_a_second_run(monkeypatch, caplog):
+    """Steps 1 and 2 of the second run are 10 s apart, a week after the first run."""
+    caplog.set_level("INFO")
+    clock = iter([0.0, 1.0, 604_800.0, 604_810.0])
+    monkeypatch.setattr("litebert.training.callbacks.progress_display.time.monotonic", lambda: next(clock))
+    display = LogDisplay(seconds=0.0)
+    for _ in range(2):
+        display.on_train_begin(state(step=0))
+        for step in (1, 2):
+            display.on_step(state(step), record(step))
+    assert caplog.records[-1].message == "step 2 (20.0 %, 1 min 20 s left) loss 1"

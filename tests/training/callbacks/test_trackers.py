@@ -1,4 +1,4 @@
-"""Numbers go to `metrics.jsonl`, exact and once; other trackers may fail without harm."""
+"""Metrics go to `metrics.jsonl`, exact and once; other trackers may fail without harm."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from litebert.errors import MissingExtraError
-from litebert.training.monitoring.trackers import MetricsFile, open_tracker
+from litebert.training.callbacks.trackers import MetricsFile, open_tracker
 from litebert.training.train_settings import TrackerName
 from support.toy import rows, train
 
@@ -25,13 +25,13 @@ def steps_of(path) -> list[int]:
     return [json.loads(line)["step"] for line in path.read_text().splitlines()]
 
 
-def test_numbers_keep_every_digit(tmp_path):
+def test_metrics_file_keeps_all_digits(tmp_path):
     path = tmp_path / "metrics.jsonl"
     written(path, 1, 2).finish()
     assert [row["train/loss"] for row in rows(tmp_path)] == [1 / 3, 2 / 3]
 
 
-def test_a_line_is_there_as_soon_as_it_is_logged(tmp_path):
+def test_metrics_file_has_a_line_as_soon_as_it_is_logged(tmp_path):
     path = tmp_path / "metrics.jsonl"
     metrics = written(path, 1)
     assert steps_of(path) == [1]
@@ -40,7 +40,7 @@ def test_a_line_is_there_as_soon_as_it_is_logged(tmp_path):
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
-def test_what_is_not_finite_is_null(tmp_path, value):
+def test_metrics_file_writes_null_for_values_that_are_not_finite(tmp_path, value):
     metrics = MetricsFile(tmp_path / "metrics.jsonl", step=0)
     metrics.log(1, {"train/loss": value})
     metrics.finish()
@@ -48,7 +48,7 @@ def test_what_is_not_finite_is_null(tmp_path, value):
 
 
 @pytest.mark.parametrize("step", [0, 1, 2, 3, 9])
-def test_lines_after_the_resumed_step_are_dropped(tmp_path, step):
+def test_metrics_file_drops_lines_after_the_resumed_step(tmp_path, step):
     path = tmp_path / "metrics.jsonl"
     written(path, 1, 2, 2, 3).finish()
     MetricsFile(path, step=step).finish()
@@ -56,7 +56,7 @@ def test_lines_after_the_resumed_step_are_dropped(tmp_path, step):
 
 
 @pytest.mark.parametrize("rest", [b'{"step": 1, "train', b'{"step": 1}', b"\0\0\0\n", b"[]\n", b'{"loss": 1}\n'])
-def test_a_line_that_was_cut_off_is_dropped(tmp_path, rest):
+def test_metrics_file_drops_an_incomplete_line(tmp_path, rest):
     path = tmp_path / "metrics.jsonl"
     written(path, 1).finish()
     path.write_bytes(path.read_bytes() + rest)
@@ -106,34 +106,34 @@ def libraries(monkeypatch) -> Recording:
 
 
 @pytest.mark.parametrize("name", get_args(TrackerName))
-def test_a_tracker_of_the_settings_gets_every_number(tmp_path, libraries, name):
+def test_tracker_gets_all_metrics(tmp_path, libraries, name):
     train(tmp_path, duration="2 steps", trackers=[name])
     logged = [(key, value, row["step"]) for row in rows(tmp_path) for key, value in row.items() if key != "step"]
     assert libraries.values == logged
     assert libraries.finished
 
 
-def test_tensorboard_forgets_what_is_done_again(tmp_path, libraries):
+def test_tensorboard_purges_steps_after_the_resumed_one(tmp_path, libraries):
     open_tracker("tensorboard", tmp_path, step=4)
     assert libraries.opened == {"arguments": (str(tmp_path / "tensorboard"),), "purge_step": 5}
 
 
 @pytest.mark.parametrize(("step", "resume"), [(0, "never"), (4, "allow")])
-def test_trackio_goes_on_with_the_run_of_the_directory(tmp_path, libraries, monkeypatch, step, resume):
+def test_trackio_continues_the_run_of_the_directory(tmp_path, libraries, monkeypatch, step, resume):
     monkeypatch.setenv("TRACKIO_PROJECT", "films")
     open_tracker("trackio", tmp_path, step=step)
     expected = {"arguments": (), "project": "films", "name": tmp_path.name, "resume": resume}
     assert libraries.opened.items() >= expected.items()
 
 
-def test_wandb_goes_on_with_the_run_of_the_directory(tmp_path, libraries):
+def test_wandb_continues_the_run_of_the_directory(tmp_path, libraries):
     open_tracker("wandb", tmp_path, step=4)
     assert libraries.opened["id"] == tmp_path.name
     assert libraries.opened["resume"] == "allow"
 
 
 @pytest.mark.parametrize(("name", "module"), MODULES.items())
-def test_a_tracker_that_is_not_installed_is_an_error(tmp_path, monkeypatch, name, module):
+def test_tracker_that_is_not_installed_is_an_error(tmp_path, monkeypatch, name, module):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtraError, match=name):
         train(tmp_path / "run", trackers=[name])
@@ -142,7 +142,7 @@ def test_a_tracker_that_is_not_installed_is_an_error(tmp_path, monkeypatch, name
 
 @pytest.mark.parametrize("name", get_args(TrackerName))
 @pytest.mark.parametrize("failing", ["open", "log", "finish"])
-def test_a_tracker_that_fails_warns_once_and_training_goes_on(tmp_path, libraries, monkeypatch, caplog, failing, name):
+def test_tracker_failure_warns_once_and_training_continues(tmp_path, libraries, monkeypatch, caplog, failing, name):
     def fail(*arguments, **options):
         raise OSError("no route to host")
 
@@ -154,21 +154,21 @@ def test_a_tracker_that_fails_warns_once_and_training_goes_on(tmp_path, librarie
     monkeypatch.setattr(sys.modules["torch.utils.tensorboard"], "SummaryWriter", libraries.open)
     _, result = train(tmp_path, trackers=[name])
     assert result.steps == 6
-    assert caplog.text.count(f"{name} failed and gets no more numbers: no route to host") == 1
+    assert caplog.text.count(f"{name} failed and gets no more metrics: no route to host") == 1
 
 
-def test_what_a_library_prints_does_not_mix_with_results(tmp_path, libraries, monkeypatch, capsys):
+def test_tracker_output_goes_to_stderr(tmp_path, libraries, monkeypatch, capsys):
     monkeypatch.setattr(sys.modules["wandb"], "init", lambda **options: sys.stdout.write("Hello!\n"))
     open_tracker("wandb", tmp_path, step=0)
     shown = capsys.readouterr()
     assert (shown.out, shown.err) == ("", "Hello!\n")
 
 
-def test_the_real_tensorboard_takes_the_numbers(tmp_path):
+def test_tensorboard_reads_back_the_metrics(tmp_path):
     """Run where the extra is installed: pip install 'litebert[tensorboard]'."""
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator", reason="not installed")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # those of its own dependencies are not ours to judge
+        warnings.simplefilter("ignore")  # warnings of its dependencies
         train(tmp_path, duration="3 steps", trackers=["tensorboard"])
         events = accumulator.EventAccumulator(str(tmp_path / "tensorboard"))
         events.Reload()
@@ -176,7 +176,7 @@ def test_the_real_tensorboard_takes_the_numbers(tmp_path):
     assert found == [(row["step"], pytest.approx(row["train/loss"])) for row in rows(tmp_path)]
 
 
-def test_the_real_trackio_takes_the_numbers(tmp_path, monkeypatch):
+def test_trackio_reads_back_the_metrics(tmp_path, monkeypatch):
     """Run where the extra is installed: pip install 'litebert[trackio]'."""
     monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))
     with warnings.catch_warnings():

@@ -1,0 +1,1 @@
+"""Callbacks: early stopping, detectors, metric logging, progress. Before: the trainer. After: metrics and logs."""

@@ -1,0 +1,124 @@
+"""Spike detection: skips updates whose loss or gradient norm is far above those before, and rolls the run back."""
+
+import logging
+import math
+from collections import deque
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from litebert.files import write_json
+from litebert.training.callbacks.callback import Callback, RunState, StepRecord
+from litebert.training.loop.step import NO_LIMITS, UpdateLimits
+from litebert.training.result import diverged_error
+from litebert.training.train_settings import TrainSettings
+
+logger = logging.getLogger(__name__)
+
+_MIN_DEVIATION = 0.01
+"""Smallest standard deviation, as a share of the mean: with a constant loss, a small change is not a spike."""
+
+
+class SpikeDetector(Callback):
+    """Limits each update by the recent losses and gradient norms; ends or rolls back a run of too many skipped steps.
+
+    Source of the limits: `SkipStepOptimizer` of OLMo-core.
+    """
+
+    every_rank = True
+
+    def __init__(self, settings: TrainSettings) -> None:
+        self._settings = settings.spikes
+        self._max_consecutive = settings.max_consecutive_skipped_steps
+        window = settings.spikes.window
+        self._losses: deque[float] = deque(maxlen=window)
+        self._norms: deque[float] = deque(maxlen=window)
+        self._records: deque[StepRecord] = deque(maxlen=window)
+
+    def limits(self) -> UpdateLimits:
+        """Mean + `sigma_factor` standard deviations; infinite before half a window."""
+        if self._settings.policy == "none":
+            return NO_LIMITS
+        return UpdateLimits(self._limit(self._losses), self._limit(self._norms))
+
+    def on_step(self, run: RunState, record: StepRecord) -> None:
+        """Ask for a rollback, or end the run, if too many steps in a row were skipped."""
+        self.update(record)
+        if run.world.rank == 0 and not record.outcome.applied:
+            logger.warning("%s", _describe(record))
+        if not self._too_many(run, record):
+            return
+        path = run.directory / f"spikes-at-step-{record.step:08d}.json"
+        run.world.on_rank_zero(lambda: self.dump(path))
+        error = diverged_error(run.directory, run.progress, path)
+        if self._settings.policy != "rollback" or run.progress.rollbacks >= self._settings.max_rollbacks:
+            raise error
+        run.request_rollback(until=record.step - run.progress.consecutive_skipped_steps, error=error)
+
+    def update(self, record: StepRecord) -> None:
+        """Add a step to the window.
+
+        A spike counts as the limit that it exceeded, so that the limits follow a lasting change but not an explosion.
+        """
+        self._records.append(record)
+        outcome = record.outcome
+        if outcome.finite:
+            self._losses.append(min(outcome.loss, outcome.limits.loss))
+            self._norms.append(min(outcome.grad_norm, outcome.limits.grad_norm))
+
+    def dump(self, path: Path) -> None:
+        """Write the steps of the window, newest last, to `path`."""
+        steps = [_to_dict(record) for record in self._records]
+        write_json(path, {"spikes": self._settings.to_dict(), "steps": steps})
+
+    def state_dict(self) -> dict[str, list[float]]:
+        """The losses and gradient norms of the window."""
+        return {"losses": list(self._losses), "grad_norms": list(self._norms)}
+
+    def load_state_dict(self, state: Mapping[str, Iterable[float]]) -> None:
+        """Restore what `state_dict` returned."""
+        self._losses = deque(state["losses"], maxlen=self._settings.window)
+        self._norms = deque(state["grad_norms"], maxlen=self._settings.window)
+
+    def _too_many(self, run: RunState, record: StepRecord) -> bool:
+        skipped = run.progress.consecutive_skipped_steps
+        stop_at_once = self._settings.policy == "stop" and skipped > 0 and record.outcome.finite
+        return stop_at_once or skipped > self._max_consecutive
+
+    def _limit(self, window: deque[float]) -> float:
+        count = len(window)
+        if count < max(2, self._settings.window // 2):
+            return math.inf
+        mean = math.fsum(window) / count
+        deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in window) / count)
+        return mean + self._settings.sigma_factor * max(deviation, _MIN_DEVIATION * abs(mean))
+
+
+def _describe(record: StepRecord) -> str:
+    outcome, limits = record.outcome, record.outcome.limits
+    return (
+        f"step {record.step} skipped: loss {outcome.loss:.4g} (limit {limits.loss:.4g}), "
+        f"grad norm {outcome.grad_norm:.4g} (limit {limits.grad_norm:.4g}), batch {record.batch}"
+    )
+
+
+def _to_dict(record: StepRecord) -> dict[str, Any]:
+    """Plain values for JSON, which has no infinity."""
+    outcome = record.outcome
+    return {
+        "step": record.step,
+        "batch": record.batch,
+        "applied": outcome.applied,
+        "loss": _finite_or_text(outcome.loss),
+        "losses": {name: _finite_or_text(value) for name, value in outcome.losses.items()},
+        "grad_norm": _finite_or_text(outcome.grad_norm),
+        "learning_rate": record.learning_rate,
+        "limits": {
+            "loss": _finite_or_text(outcome.limits.loss),
+            "grad_norm": _finite_or_text(outcome.limits.grad_norm),
+        },
+    }
+
+
+def _finite_or_text(value: float) -> float | str:
+    return value if math.isfinite(value) else str(value)

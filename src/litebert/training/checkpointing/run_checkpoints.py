@@ -1,0 +1,129 @@
+"""Saving, resuming and rolling back a run: model, optimizer, scaler, progress and callbacks as one checkpoint."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+
+import torch
+
+from litebert.errors import CheckpointError
+from litebert.training.callbacks.callback import Callback, Rollback, RunState
+from litebert.training.checkpointing.async_checkpointer import AsyncCheckpointer
+from litebert.training.checkpointing.checkpoint import Checkpoint, read_state, read_tensors
+from litebert.training.checkpointing.fingerprint import Fingerprint
+from litebert.training.checkpointing.state_tensors import (
+    model_tensors,
+    optimizer_tensors,
+    restore_model,
+    restore_optimizer,
+)
+from litebert.training.distributed.context import is_sharded
+from litebert.training.loop.progress import TrainingProgress
+
+logger = logging.getLogger(__name__)
+
+
+class RunCheckpoints:
+    """The checkpoints of one run in `checkpoints/` of its directory; every rank must call each method."""
+
+    def __init__(
+        self,
+        run: RunState,
+        *,
+        optimizer: torch.optim.Optimizer,
+        scaler: torch.amp.GradScaler,
+        fingerprint: Fingerprint,
+        callbacks: Sequence[Callback],
+        checkpointer: AsyncCheckpointer,
+    ) -> None:
+        self._run, self._optimizer, self._scaler = run, optimizer, scaler
+        self._fingerprint, self._callbacks, self._checkpointer = fingerprint, callbacks, checkpointer
+
+    def __enter__(self) -> "RunCheckpoints":
+        self._checkpointer.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._checkpointer.__exit__(kind, error, trace)
+
+    @property
+    def written(self) -> bool:
+        """Whether this rank has finished writing a checkpoint since the last call of `finish`."""
+        return self._checkpointer.ended
+
+    def resume(self) -> None:
+        """Load the newest valid checkpoint, if there is one; a CheckpointError if it is of another run."""
+        path = self._newest_valid()
+        if path is None:
+            return
+        if not path.is_dir():
+            rank = self._run.world.rank
+            raise CheckpointError(f"{path}: not seen by rank {rank}; all machines must share the directory")
+        allowed = self._run.schedule.settings.allow_config_changes
+        self._fingerprint.validate_unchanged(read_state(path)["fingerprint"], where=path, allowed=allowed)
+        self._load(path)
+        logger.info("resuming from %s", path)
+
+    def roll_back(self, request: Rollback) -> None:
+        """Load the newest valid checkpoint up to `request.until`; the batches since then are not drawn again."""
+        self.finish()
+        path = self._newest_valid(until=request.until)
+        if path is None:
+            raise request.error
+        before = self._run.progress
+        self._load(path)
+        self._run.progress = before.rolled_back_to(self._run.progress)
+        if self._run.world.rank == 0:
+            skipped, batches = before.consecutive_skipped_steps, before.step - self._run.progress.step
+            logger.warning(
+                "rollback: %d steps in a row were skipped; from step %d back to %s, past %d batches",
+                *(skipped, before.step, path, batches),
+            )
+
+    def save(self) -> None:
+        """Copy the state and begin to write it."""
+        self.finish()
+        run = self._run
+        if run.world.rank > 0 and not is_sharded(run.model):
+            return
+        tensors = model_tensors(run.model), optimizer_tensors(run.model, self._optimizer)
+        if run.world.rank == 0:
+            states = {callback.name: callback.state_dict() for callback in self._callbacks}
+            plain = {
+                "progress": asdict(run.progress),
+                "scaler": self._scaler.state_dict(),
+                "callbacks": {name: state for name, state in states.items() if state},
+                "fingerprint": self._fingerprint.values,
+            }
+            self._checkpointer.start(Checkpoint(run.progress.step, plain, *tensors))
+
+    def finish(self) -> None:
+        """Wait for the checkpoint that is being written, if there is one; its failure is raised on every rank."""
+
+        def finish() -> None:
+            if saved := self._checkpointer.finish():
+                for callback in self._callbacks:
+                    callback.on_checkpoint(self._run, saved.path, saved.step)
+
+        self._run.world.on_rank_zero(finish)
+
+    def _newest_valid(self, *, until: int | None = None) -> Path | None:
+        checkpoints = self._checkpointer.checkpoints
+        return self._run.world.on_rank_zero(lambda: checkpoints.newest_valid(until=until))
+
+    def _load(self, path: Path) -> None:
+        """Load everything that `save` saved."""
+        state = read_state(path)
+        model, optimizer = read_tensors(path)
+        restore_model(self._run.model, model)
+        restore_optimizer(self._run.model, self._optimizer, optimizer)
+        self._run.progress = TrainingProgress(**state["progress"])
+        for callback in self._callbacks:
+            if callback.name in state["callbacks"]:
+                callback.load_state_dict(state["callbacks"][callback.name])
+        if state["scaler"]:
+            self._scaler.load_state_dict(state["scaler"])

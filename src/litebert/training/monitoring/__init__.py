@@ -1,1 +1,0 @@
-"""What watches a run: detectors, metric logging, progress. Before: the trainer. After: a person."""

@@ -1,0 +1,194 @@
+"""A spike is skipped; after too many the run rolls back, then fails with what is needed to find the cause."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from litebert.errors import DivergedError
+from litebert.training.callbacks.callback import StepRecord
+from litebert.training.callbacks.spike_detector import SpikeDetector
+from litebert.training.loop.step import NO_LIMITS, StepOutcome, UpdateLimits
+from support.callbacks import KilledError, killer
+from support.toy import ToyBatches, losses, rows, settings, train, weights
+
+SPIKES = {"window": 4, "sigma_factor": 6.0}
+LOUD = tuple((batch, 0) for batch in (9, 10, 11))
+
+
+def record(loss: float, norm: float, limits: UpdateLimits = NO_LIMITS) -> StepRecord:
+    outcome = StepOutcome({"a": loss}, {}, grad_norm=norm, limits=limits)
+    return StepRecord(step=1, batch=0, learning_rate=0.1, outcome=outcome, metrics={})
+
+
+def detector_after(values, **changes) -> SpikeDetector:
+    detector = SpikeDetector(settings(spikes={"window": 8} | changes))
+    for value in values:
+        detector.update(record(value, 2 * value, detector.limits()))
+    return detector
+
+
+def test_spike_limits_begin_after_half_a_window():
+    assert detector_after([1.0, 2.0, 3.0]).limits() == NO_LIMITS
+    assert detector_after([1.0, 2.0, 3.0, 4.0]).limits() != NO_LIMITS
+
+
+def test_spike_limit_is_six_deviations_above_the_mean():
+    limits = detector_after([1.0, 2.0, 3.0, 4.0]).limits()
+    assert limits.loss == pytest.approx(2.5 + 6 * math.sqrt(1.25))
+    assert limits.grad_norm == pytest.approx(2 * limits.loss)
+
+
+def test_spike_limits_depend_only_on_the_window():
+    assert detector_after([50.0, *[1.0, 2.0] * 4]).limits() == detector_after([1.0, 2.0] * 4).limits()
+
+
+@given(st.floats(0.1, 100))
+def test_spike_limit_of_constant_losses_is_above_them(value):
+    assert detector_after([value] * 8).limits().loss == pytest.approx(1.06 * value)
+
+
+def test_spike_limits_ignore_values_that_are_not_finite():
+    assert detector_after([1.0, 2.0, math.nan, 3.0, math.inf, 4.0]).limits() == detector_after([1.0, 2.0, 3.0, 4.0]).limits()
+
+
+@given(st.floats(1.5, 4))
+def test_spike_limits_follow_a_lasting_change_within_a_window(level):
+    detector = detector_after([1.0, 1.1] * 4)
+    for _ in range(8):
+        detector.update(record(level, 1.0, detector.limits()))
+    assert detector.limits().loss > level
+
+
+def test_spike_limits_do_not_follow_an_explosion():
+    assert detector_after([1.0, 1.1] * 4 + [1000.0] * 4).limits().loss < 100
+
+
+def test_spike_policy_none_has_no_limits():
+    assert detector_after([1.0] * 8, policy="none").limits() == NO_LIMITS
+
+
+def test_spike_detector_state_survives_json_to_the_last_digit():
+    detector = detector_after([0.1, 0.2, 0.3, 0.4 / 3])
+    other = detector_after([])
+    other.load_state_dict(json.loads(json.dumps(detector.state_dict())))
+    assert other.limits() == detector.limits()
+
+
+def spiky(directory: Path, *, policy: str, broken=(), **changes):
+    """Three spikes in a row from batch 9 on, none of which may change the weights."""
+    fixed = {
+        "duration": "16 steps",
+        "checkpoint_every": "4 steps",
+        "keep_checkpoints": 9,
+        "max_consecutive_skipped_steps": 2,
+    }
+    spikes = SPIKES | {"policy": policy} | changes.pop("spikes", {})
+    return train(directory, batches=ToyBatches(loud=LOUD, broken=broken), **(fixed | {"spikes": spikes} | changes))
+
+
+def test_spike_policy_skip_counts_spikes_and_continues(tmp_path, caplog):
+    _, result = spiky(tmp_path, policy="skip", max_consecutive_skipped_steps=3)
+    assert (result.steps, result.skipped_steps) == (16, 3)
+    assert [row["train/skipped_steps"] for row in rows(tmp_path)] == [0] * 9 + [1, 2, 3] + [3] * 4
+    assert caplog.text.count("skipped: loss") == 3
+
+
+def test_spike_policy_none_applies_spikes(tmp_path):
+    _, result = spiky(tmp_path, policy="none")
+    assert result.skipped_steps == 0
+
+
+def test_rollback_returns_to_the_checkpoint_before_the_spikes_and_skips_batches(tmp_path, caplog):
+    _, result = spiky(tmp_path, policy="rollback")
+    assert result.steps == 16
+    assert "rollback: 3 steps in a row were skipped; from step 12 back to" in caplog.text
+    seen = rows(tmp_path)
+    assert [row["step"] for row in seen] == list(range(1, 17))
+    assert [row["train/rollbacks"] for row in seen] == [0] * 8 + [1] * 8
+    state = json.loads((tmp_path / "checkpoints" / "step-00000016" / "trainer_state.json").read_text())
+    assert state["progress"]["skipped_batches"] == 4
+    assert state["progress"]["skipped_steps"] == 3
+
+
+def test_rollback_gives_the_weights_of_a_run_without_the_skipped_batches(tmp_path):
+    """Same weights as a run whose batches 8 to 11 are taken out of the row."""
+
+    class Without(ToyBatches):
+        def microbatches(self, step):
+            return super().microbatches(step if step < 8 else step + 4)
+
+    model, _ = spiky(tmp_path / "rollback", policy="rollback")
+    other, _ = train(tmp_path / "without", batches=Without(), duration="16 steps")
+    assert torch.equal(weights(model), weights(other))
+
+
+@pytest.mark.parametrize(
+    ("hook", "step"), [("step", 10), ("step", 11), ("checkpoint", 8), ("step", 9), ("step", 14), ("checkpoint", 12)]
+)
+def test_resume_around_a_rollback_is_bit_exact(tmp_path, hook, step):
+    model, _ = spiky(tmp_path / "whole", policy="rollback")
+    with pytest.raises(KilledError):
+        spiky(tmp_path / "cut", policy="rollback", callbacks=[killer(hook, step)])
+    again, _ = spiky(tmp_path / "cut", policy="rollback")
+    assert losses(tmp_path / "cut") == losses(tmp_path / "whole")
+    assert torch.equal(weights(model), weights(again))
+
+
+@pytest.mark.parametrize(
+    ("policy", "changes", "step"),
+    [
+        ("skip", {}, 12),
+        ("stop", {}, 10),
+        ("rollback", {"spikes": {"max_rollbacks": 0}}, 12),
+        ("rollback", {"checkpoint_every": "100 steps"}, 12),
+    ],
+)
+def test_diverged_run_raises_diverged_error_with_a_dump(tmp_path, policy, changes, step):
+    with pytest.raises(DivergedError, match=rf"at (step|3 steps in a row up to step) {step}\. None of these") as stopped:
+        spiky(tmp_path, policy=policy, **changes)
+    path = Path(re.search(r"(\S+\.json)", str(stopped.value))[1])
+    steps = json.loads(path.read_text())["steps"]
+    assert [(row["step"], row["batch"], row["applied"]) for row in steps[-3:]] == [
+        (number, number - 1, number < 10) for number in range(step - 2, step + 1)
+    ]
+    assert steps[-1]["grad_norm"] > steps[-1]["limits"]["grad_norm"]
+    assert steps[-1]["losses"].keys() == {"class", "size"}
+
+
+def test_rollbacks_are_limited_by_max_rollbacks(tmp_path):
+    everywhere = tuple((batch, 0) for batch in range(9, 99))
+    with pytest.raises(DivergedError, match="after 2 rollbacks"):
+        train(
+            tmp_path,
+            batches=ToyBatches(broken=everywhere),
+            duration="30 steps",
+            checkpoint_every="4 steps",
+            max_consecutive_skipped_steps=1,
+        )
+
+
+def test_spike_policy_stop_skips_steps_that_are_not_finite(tmp_path):
+    batches = ToyBatches(broken=((3, 0),))
+    _, result = train(tmp_path, batches=batches, spikes={"policy": "stop"}, duration="6 steps")
+    assert result.skipped_steps == 1
+
+
+def test_spike_dump_writes_nan_as_text(tmp_path):
+    detector = detector_after([math.nan])
+    path = tmp_path / "dump.json"
+    detector.dump(path)
+    assert json.loads(path.read_text())["steps"][0]["loss"] == "nan"
+
+
+def test_spike_changes_no_weight(tmp_path):
+    """The run with one loud batch, skipped, ends with the weights it has when that step is not done at all."""
+    saved = {"duration": "10 steps", "checkpoint_every": "1 step", "keep_checkpoints": 20, "spikes": SPIKES}
+    train(tmp_path, batches=ToyBatches(loud=((9, 0),)), **saved)
+    nine, ten = (tmp_path / "checkpoints" / f"step-{step:08d}" / "model.safetensors" for step in (9, 10))
+    assert nine.read_bytes() == ten.read_bytes()
