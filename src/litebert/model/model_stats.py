@@ -25,11 +25,15 @@ class ParameterCounts:
     sentence_pair: int
     adapters: int = 0
     """LoRA parameters that are not merged."""
+    recursion_lora: int = 0
+    """Low-rank updates of the shared layers."""
+    final_norm: int = 0
 
     @property
     def encoder(self) -> int:
         """Without pooler and heads."""
-        return self.embeddings + self.projection + self.attention + self.feed_forward + self.adapters
+        blocks = self.attention + self.feed_forward + self.adapters + self.recursion_lora + self.final_norm
+        return self.embeddings + self.projection + blocks
 
     @property
     def encoder_and_pooler(self) -> int:
@@ -46,15 +50,20 @@ def parameter_counts(config: ModelConfig, adapters: LoRASettings | None = None) 
     """Parameters of each part."""
     V, E, H, inner = config.vocab_size, config.embedding_size, config.hidden_size, config.intermediate_size
     attentions, feed_forwards = stored_blocks(config)
+    positions = config.max_position_embeddings if config.position_embedding == "absolute" else 0
+    ups, bias = 2 if config.gated_feed_forward else 1, config.use_bias
     return ParameterCounts(
-        embeddings=(V + config.max_position_embeddings + config.type_vocab_size) * E + _norm(E),
+        embeddings=(V + positions + config.type_vocab_size) * E + _norm(E),
         projection=_linear(E, H) if config.has_projection else 0,
-        attention=attentions * (4 * _linear(H, H) + _norm(H)),
-        feed_forward=feed_forwards * (_linear(H, inner) + _linear(inner, H) + _norm(H)),
+        attention=attentions * (4 * _linear(H, H, bias=bias) + _norm(H)),
+        feed_forward=feed_forwards
+        * (ups * _linear(H, inner, bias=bias) + _linear(inner, H, bias=bias) + _norm(H)),
         pooler=_linear(H, H),
         mlm=_linear(H, E) + _norm(E) + V,
         sentence_pair=_linear(H, 2),
         adapters=_adapter_parameters(config, adapters) if adapters else 0,
+        recursion_lora=len(sharing_schedule(config)) * config.recursion_lora_rank * (8 * H + (ups + 1) * (H + inner)),
+        final_norm=_norm(H) if config.norm_first else 0,
     )
 
 
@@ -64,7 +73,8 @@ def _adapter_parameters(config: ModelConfig, adapters: LoRASettings) -> int:
     attentions, feed_forwards = (blocks, blocks) if adapters.per_layer else stored_blocks(config)
     attention_width = attentions * 2 * config.hidden_size
     feed_forward_width = feed_forwards * (config.hidden_size + config.intermediate_size)
-    widths = [feed_forward_width if name in ("up", "down") else attention_width for name in adapters.projections]
+    inner = ("up", "gate", "down")
+    widths = [feed_forward_width if name in inner else attention_width for name in adapters.projections]
     return adapters.rank * sum(widths)
 
 
@@ -82,9 +92,11 @@ def flops_per_token(config: ModelConfig, *, length: int, predicted: float = 0.0)
 
     Sharing saves parameters, not operations: every block that runs is counted. In pretraining the last block computes
     only the masked positions and the first one after its attention; with `predicted` 0 it computes all positions.
+    The products B A of `recursion_lora_rank` are left out: their cost does not depend on the tokens.
     """
     V, E, H, inner = config.vocab_size, config.embedding_size, config.hidden_size, config.intermediate_size
-    attention, feed_forward = 6 * H * H + 4 * length * H, 2 * H * H + 4 * H * inner
+    matrices = 3 if config.gated_feed_forward else 2
+    attention, feed_forward = 6 * H * H + 4 * length * H, 2 * H * H + 2 * matrices * H * inner
     blocks = (
         len(sharing_schedule(config)) * (attention + feed_forward) - _skipped_share(length, predicted) * feed_forward
     )
@@ -166,8 +178,8 @@ def _end_bytes(config: ModelConfig, precision: Precision, predicted: float) -> f
     return embeddings + predicted * head
 
 
-def _linear(inputs: int, outputs: int) -> int:
-    return inputs * outputs + outputs
+def _linear(inputs: int, outputs: int, *, bias: bool = True) -> int:
+    return inputs * outputs + bias * outputs
 
 
 def _norm(width: int) -> int:

@@ -14,7 +14,7 @@ from litebert.model.layers.lora_settings import Adaptable, LoRASettings
 from litebert.model.model_stats import parameter_counts
 from litebert.model.models import ForSequenceClassification
 
-ALL = get_args(Adaptable)
+ALL = tuple(name for name in get_args(Adaptable) if name != "gate")
 VARIANTS = [{}, {"sharing": "none"}, {"sharing": "attention"}, {"num_hidden_groups": 2}, {"inner_group_num": 2}]
 
 

@@ -109,6 +109,8 @@ def transformers_incompatibility(spec: ModelSpec) -> str | None:
         return f"transformers has no class with the head of {spec.model}"
     if spec.adapters:
         return "transformers has no per-layer adapters for a shared block"
+    if spec.config.non_albert_fields:
+        return f"transformers' ALBERT has no {', '.join(spec.config.non_albert_fields)}"
     if groups_in(spec.config, "transformers") is None:
         return f"transformers cannot share parameters as {_sharing(spec.config)} does"
     return None

@@ -1,0 +1,60 @@
+"""Pretraining of the modern block: it learns, resumes bit by bit and saves a model that loads."""
+
+import pytest
+import torch
+
+from litebert.commands.pretrain.pretrain import pretrain
+from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.errors import ConfigError
+from litebert.inference.predictor import Predictor
+from litebert.model.io.model_directory import load_model
+from support.pretrain_runs import SIZES, losses
+
+MODERN = (
+    *(f"model.{name}={value}" for name, value in SIZES.items()),
+    "model.num_hidden_layers=2",
+    "model.recursion_lora_rank=2",
+    "examples.max_length=32",
+    "batch_size=8",
+    "microbatch_size=4",
+    "max_eval_examples=64",
+    "train.device=cpu",
+    "train.duration=6 steps",
+    "train.checkpoint_every=2 steps",
+    "train.log_every=1",
+)
+
+
+def modern_run(corpus, *more):
+    return load_pretrain_config("modern-tiny", [*MODERN, *more], corpus=corpus)
+
+
+@pytest.mark.parametrize("packed", ["true", "false"])
+def test_modern_block_pretrains_and_saves_a_model_that_loads(corpus_directory, tmp_path, packed):
+    result = pretrain(modern_run(corpus_directory, f"examples.packed={packed}"), tmp_path / "run")
+    config = load_model(result.model).config
+    assert (config.position_embedding, config.recursion_lora_rank) == ("rotary", 2)
+    assert Predictor.load(result.model).fill_mask("The baker finds the [MASK].")[0]
+
+
+def test_modern_block_resumes_bit_by_bit(corpus_directory, tmp_path):
+    pretrain(modern_run(corpus_directory), tmp_path / "whole")
+    first = modern_run(corpus_directory, "train.duration=4 steps", "train.schedule=constant", "train.warmup=0")
+    again = modern_run(
+        corpus_directory,
+        "train.schedule=constant",
+        "train.warmup=0",
+        "train.allow_config_changes=[train.duration]",
+    )
+    pretrain(first, tmp_path / "resumed")
+    pretrain(again, tmp_path / "resumed")
+    pretrain(again.replace(train=again.train.replace(allow_config_changes=()).to_dict()), tmp_path / "constant")
+    assert losses(tmp_path / "resumed")[-2:] == losses(tmp_path / "constant")[-2:]
+    models = [load_model(tmp_path / name / "model") for name in ("resumed", "constant")]
+    for ours, expected in zip(*(model.parameters() for model in models), strict=True):
+        assert torch.equal(ours, expected)
+
+
+def test_structured_initialization_with_rotary_positions_is_refused(corpus_directory):
+    with pytest.raises(ConfigError, match="structured initialization writes the position embeddings"):
+        modern_run(corpus_directory, "init=structured")
