@@ -11,7 +11,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -111,19 +111,33 @@ def read_manifest(directory: Path) -> dict[str, str]:
         raise CheckpointError(f"{path}: damaged: not UTF-8 text; take a fresh copy") from None
 
 
-def verify_manifest(directory: Path, *, error: type[LitebertError] = CheckpointError) -> None:
-    """Raise `error`, naming the file, unless every file of the manifest is there with its sum."""
+def update_manifest(directory: Path, names: Collection[str]) -> None:
+    """Set the sums of these files in the manifest of `directory`, and keep those of its other files."""
+    sums = read_manifest(directory) if (directory / MANIFEST).is_file() else {}
+    sums |= {name: sha256(directory / name) for name in names}
+    write_text(directory / MANIFEST, "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)))
+
+
+def verify_manifest(
+    directory: Path, *, only: Collection[str] | None = None, error: type[LitebertError] = CheckpointError
+) -> None:
+    """Raise `error` unless every file of the manifest, or those in `only`, exists and has its sum."""
     try:
         manifest = read_manifest(directory)
     except CheckpointError as problem:
         raise error(str(problem)) from None
     for name, expected in manifest.items():
+        if only is not None and name not in only:
+            continue
         path = directory / name
         if ".." in Path(name).parts or Path(name).is_absolute():
             raise error(f"{directory / MANIFEST}: names {name!r}, which lies outside the directory; take a fresh copy")
         if not path.is_file():
             raise error(f"{path}: missing, but {MANIFEST} lists it; take a fresh copy")
-        found = sha256(path)
+        try:
+            found = sha256(path)
+        except OSError as problem:
+            raise error(f"{path}: cannot be read ({problem.strerror}); check its permissions") from None
         if found != expected:
             raise error(
                 f"{path}: damaged: SHA-256 is {found[:12]}…, {MANIFEST} says {expected[:12]}…; take a fresh copy"

@@ -67,7 +67,7 @@ def test_what_is_there_is_not_replaced(tmp_path):
 
 def test_files_without_text_are_refused_and_nothing_left(tmp_path):
     (tmp_path / "a.txt").write_text("\n\n")
-    with pytest.raises(DataError, match="hold no words"):
+    with pytest.raises(DataError, match="have no words"):
         train([tmp_path / "a.txt"], SMALL, tmp_path / "tokenizer")
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 

@@ -16,7 +16,7 @@ WAYS = ({}, {"keep_accents": True}, {"lowercase": False, "keep_accents": True}, 
 
 def defined_offsets(tokenizer: Tokenizer, text: str) -> list[Span]:
     """Piece by piece: each takes its characters from the front of what is left of the visible ones."""
-    visible = tokenizer.model.visible.defined_spans(text)
+    visible = tokenizer.model.aligner.exact_spans(text)
     starts, ends = visible.starts.tolist(), visible.ends.tolist()
     offsets: list[Span] = []
     taken = 0
@@ -49,13 +49,13 @@ def test_a_batch_gives_what_each_text_gives(numbers, texts):
 )
 def test_usual_texts_go_the_quick_way(numbers, monkeypatch, text):
     expected = defined_offsets(numbers, text)
-    monkeypatch.setattr(type(numbers.model.visible), "defined_spans", None)
+    monkeypatch.setattr(type(numbers.model.aligner), "exact_spans", None)
     assert numbers.encode_with_offsets(text)[1] == expected
 
 
 @pytest.mark.parametrize("text", ["a\u200bb", "a▁b", "´", "\u1112\u1161\u11ab", "a\x01"])
 def test_a_text_that_is_no_sum_of_its_characters_is_left_to_the_definition(numbers, monkeypatch, text):
-    monkeypatch.setattr(type(numbers.model.visible), "defined_spans", None)
+    monkeypatch.setattr(type(numbers.model.aligner), "exact_spans", None)
     with pytest.raises(TypeError, match="not callable"):
         numbers.encode_with_offsets(text)
 

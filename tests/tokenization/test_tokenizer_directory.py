@@ -112,10 +112,13 @@ def test_a_wrong_config_is_refused_by_name(directory, config, problem):
         Tokenizer.load(directory)
 
 
-def test_what_the_system_refuses_to_read_is_refused_by_name(directory, monkeypatch):
-    def refuse(path):
+@pytest.mark.parametrize(
+    ("method", "file"), [("read_bytes", r"tokenizer_config\.json"), ("open", r"spiece\.model|tokenizer.*\.json")]
+)
+def test_tokenizer_files_that_cannot_be_read_are_named(directory, monkeypatch, method, file):
+    def refuse(path, *mode):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
-    with pytest.raises(DataError, match=r"spiece\.model: cannot be read \(Permission denied\)"):
+    monkeypatch.setattr(f"pathlib.Path.{method}", refuse)
+    with pytest.raises(DataError, match=rf"{file}: cannot be read \(Permission denied\)"):
         Tokenizer.load(directory)

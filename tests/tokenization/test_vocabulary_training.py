@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from litebert.errors import ConfigError, DataError
 from litebert.randomness import rng_for
 from litebert.tokenization.tokenizer import Tokenizer
-from litebert.tokenization.vocabulary_training import TokenizerSettings, draw, train_tokenizer
+from litebert.tokenization.vocabulary_training import TokenizerSettings, sample_lines, train_tokenizer
 from support.tokenizer_material import number_texts
 
 SMALL = TokenizerSettings(vocab_size=60, character_coverage=1.0)
@@ -40,14 +40,14 @@ def test_another_seed_draws_other_lines(tmp_path):
 @given(st.integers(0, 30), st.integers(1, 10))
 def test_a_draw_keeps_so_many_different_lines(count, most):
     lines = [str(number) for number in range(count)]
-    drawn = draw(iter(lines), most, rng=rng_for(0))
+    drawn = sample_lines(iter(lines), most, rng=rng_for(0))
     assert len(drawn) == min(count, most)
     assert set(drawn) <= set(lines)
     assert len(set(drawn)) == len(drawn)
 
 
 def test_every_line_is_as_likely_to_be_drawn():
-    counts = Counter(line for seed in range(600) for line in draw("abcdef", 2, rng=rng_for(seed)))
+    counts = Counter(line for seed in range(600) for line in sample_lines("abcdef", 2, rng=rng_for(seed)))
     assert all(150 < counts[line] < 250 for line in "abcdef")
 
 
@@ -79,7 +79,7 @@ def test_coverage_leaves_the_rarest_characters_unknown(tmp_path):
 
 
 def test_too_little_text_says_the_largest_vocabulary(tmp_path):
-    with pytest.raises(DataError, match=r"400 pieces were asked for, .* at most (\d+); give vocab_size=\1 or less"):
+    with pytest.raises(DataError, match=r"400 pieces requested, .* at most (\d+); give vocab_size=\1 or less"):
         train_tokenizer(number_texts(), SMALL.replace(vocab_size=400), tmp_path)
 
 
@@ -108,7 +108,7 @@ def test_other_complaints_of_sentencepiece_are_passed_on(tmp_path, monkeypatch):
         raise RuntimeError("something new")
 
     monkeypatch.setattr("sentencepiece.SentencePieceTrainer.train", refuse)
-    with pytest.raises(DataError, match="SentencePiece refused the texts or settings: something new"):
+    with pytest.raises(DataError, match="SentencePiece failed: something new"):
         train_tokenizer(number_texts(), SMALL, tmp_path)
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from litebert.tokenization.word_starts import original_word_start, word_start
+from litebert.tokenization.word_starts import google_word_start, word_start
 
 
 @pytest.mark.parametrize(
@@ -30,12 +30,12 @@ from litebert.tokenization.word_starts import original_word_start, word_start
     ],
 )
 def test_both_rules(piece, original, any_script):
-    assert original_word_start(piece) is original
+    assert google_word_start(piece) is original
     assert word_start(piece) is any_script
 
 
 def test_a_tokenizer_holds_both_as_arrays_that_cannot_be_changed(numbers):
-    for starts in (numbers.word_starts, numbers.original_word_starts):
+    for starts in (numbers.word_starts, numbers.google_word_starts):
         assert starts.dtype == np.bool_
         assert starts.shape == (numbers.vocab_size,)
         assert not starts.flags.writeable

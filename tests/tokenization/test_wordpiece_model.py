@@ -61,7 +61,7 @@ def test_decode_joins_pieces_and_leaves_out_special_tokens(chinese):
 def test_words_start_where_no_sign_says_otherwise(chinese):
     continuations = [piece for piece, starts in zip(PIECES, chinese.word_starts) if not starts]
     assert continuations == ["##s", "##able"]
-    assert (chinese.word_starts == chinese.original_word_starts).all()
+    assert (chinese.word_starts == chinese.google_word_starts).all()
 
 
 def test_settings_are_those_of_bert():

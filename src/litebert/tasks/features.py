@@ -64,7 +64,7 @@ def encode(texts: Sequence[tuple[str, str | None]], tokenizer: Tokenizer, *, max
     seconds = iter(tokenizer.encode_batch([second for _, second in texts if second is not None]))
     features = []
     for (_, second), first_ids in zip(texts, firsts, strict=True):
-        encoding = tokenizer.join(first_ids, None if second is None else next(seconds), max_length=max_length)
+        encoding = tokenizer.build_inputs(first_ids, None if second is None else next(seconds), max_length=max_length)
         features.append(Feature(np.asarray(encoding.input_ids, np.int32), np.asarray(encoding.token_type_ids, np.int8)))
     return features
 

@@ -1,6 +1,6 @@
-"""The original's text normaliser, with and without a way back. Before: raw text. After: `sentencepiece_model.py`.
+"""Text normalization of google-research/albert, with or without the alignment to the original text.
 
-Source: `preprocess_text` in the original's tokenization.py: collapse white space, NFKD, drop combining marks, lower.
+Source: `preprocess_text` in tokenization.py: collapse white space, NFKD, drop combining marks, lower-case.
 """
 
 import re
@@ -15,18 +15,18 @@ _WORD = re.compile(r"\S+")
 
 @dataclass(frozen=True)
 class NormalizedText:
-    """A normalised text whose character `i` comes from `original[starts[i]:ends[i]]`."""
+    """A normalized text whose character `i` comes from `original[starts[i]:ends[i]]`."""
 
     text: str
     starts: np.ndarray
     """Int64 [N], never decreasing."""
     ends: np.ndarray
-    """Int64 [N], never decreasing; includes the combining marks that were dropped after the character."""
+    """Int64 [N], never decreasing; includes combining marks that were dropped after the character."""
 
 
 def normalize(text: str, *, lowercase: bool, keep_accents: bool) -> str:
-    """The text as the vocabulary sees it; a lone surrogate, which no encoding can express, becomes U+FFFD."""
-    # In most text two looks tell that spaces are single already, which is faster than to split it.
+    """The normalized text; a lone surrogate, which UTF-8 cannot encode, becomes U+FFFD."""
+    # Most texts have single spaces only; checking that is faster than splitting.
     is_collapsed = text.isascii() and text.isprintable() and "  " not in text
     collapsed = text.strip() if is_collapsed else " ".join(text.split())
     if not collapsed.isascii():
@@ -37,7 +37,7 @@ def normalize(text: str, *, lowercase: bool, keep_accents: bool) -> str:
 
 
 def normalize_with_alignment(text: str, *, lowercase: bool, keep_accents: bool) -> NormalizedText:
-    """What `normalize` gives, and where each of its characters comes from."""
+    """`normalize`, with the origin of each character."""
     characters: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -55,7 +55,7 @@ def normalize_with_alignment(text: str, *, lowercase: bool, keep_accents: bool) 
         else:
             _append(word, characters, starts, ends, keep_accents=keep_accents)
     if lowercase:
-        return _lowered(characters, starts, ends)
+        return _lowercase(characters, starts, ends)
     return NormalizedText("".join(characters), np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64))
 
 
@@ -67,7 +67,7 @@ def without_surrogates(text: str) -> str:
 def _append(
     word: re.Match[str], characters: list[str], starts: list[int], ends: list[int], *, keep_accents: bool
 ) -> None:
-    """Append what becomes of each character of a word; a mark that is dropped widens the character before it."""
+    """Append the normalized characters of a word; a dropped mark extends the span of the character before it."""
     for position, character in enumerate(word.group(), start=word.start()):
         kept = normalize(character, lowercase=False, keep_accents=keep_accents)
         characters += kept
@@ -78,15 +78,15 @@ def _append(
 
 
 def _without_accents(text: str) -> str:
-    """NFKD without combining marks; a text has few different characters, so those are asked, not each one."""
+    """NFKD without combining marks; tests each distinct character once."""
     decomposed = unicodedata.normalize("NFKD", text)
     for mark in filter(unicodedata.combining, set(decomposed)):
         decomposed = decomposed.replace(mark, "")
     return decomposed
 
 
-def _lowered(characters: list[str], starts: list[int], ends: list[int]) -> NormalizedText:
-    """Lower-case in context (a final sigma is another letter); only the dotted capital I becomes two characters."""
+def _lowercase(characters: list[str], starts: list[int], ends: list[int]) -> NormalizedText:
+    """Lower-case in context (final sigma); only the dotted capital I becomes two characters."""
     text = "".join(characters)
     lengths = [len(character.lower()) for character in characters] if "\u0130" in text else 1
     return NormalizedText(text.lower(), np.repeat(starts, lengths), np.repeat(ends, lengths))

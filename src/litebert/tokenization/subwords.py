@@ -1,4 +1,4 @@
-"""What a vocabulary must be able to do for `tokenizer.py`. After: `sentencepiece_model.py`, `wordpiece_model.py`."""
+"""`SubwordModel`: the interface of a vocabulary, implemented for SentencePiece and WordPiece."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
@@ -9,11 +9,11 @@ Span = tuple[int, int]
 """Half-open span of characters."""
 
 SPACE = "\u2581"
-"""SentencePiece's sign for the space before a word."""
+"""SentencePiece's symbol for the space before a word."""
 
 
 class SubwordModel(Protocol):
-    """A vocabulary with its way to split text; special tokens are never produced from text."""
+    """A vocabulary and its segmentation; special tokens are never produced from text."""
 
     file_name: ClassVar[str]
     """Name of the vocabulary file in a tokenizer directory."""
@@ -33,11 +33,11 @@ class SubwordModel(Protocol):
         ...
 
     def pieces(self, text: str) -> list[str]:
-        """Pieces of a text, one for each id; an unknown piece is shown as it stands in the text."""
+        """Pieces of a text, one for each id; an unknown piece is the string of the text."""
         ...
 
     def encode_batch_with_offsets(self, texts: Sequence[str]) -> list[tuple[list[int], list[Span]]]:
-        """For each text its ids, and for each id the characters of the original text it stands for."""
+        """For each text its ids and their character spans in the original text."""
         ...
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -45,13 +45,13 @@ class SubwordModel(Protocol):
         ...
 
     def word_starts(self) -> list[bool]:
-        """For each id: does the piece begin a word, in any script?"""
+        """For each id whether the piece begins a word, in any script."""
         ...
 
-    def original_word_starts(self) -> list[bool]:
-        """For each id: does the piece begin a word by the original's rule?"""
+    def google_word_starts(self) -> list[bool]:
+        """For each id whether the piece begins a word by the rule of google-research/albert."""
         ...
 
     def transformers_tokenizer(self) -> dict[str, Any]:
-        """Content of the `tokenizer.json` that gives transformers the same ids."""
+        """Content of the `tokenizer.json` with which transformers produces the same ids."""
         ...

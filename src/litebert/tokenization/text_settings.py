@@ -1,16 +1,16 @@
-"""What a tokenizer must remember besides its vocabulary. Before: nothing. After: `tokenizer.py`, `training.py`."""
+"""Settings of a tokenizer besides its vocabulary."""
 
 from litebert.settings import Settings
 
 
 class TextSettings(Settings):
-    """How raw text becomes what the vocabulary sees; stored in `tokenizer_config.json`."""
+    """Text normalization and segmentation; stored in `tokenizer_config.json`."""
 
     lowercase: bool = True
-    """Lower-case the text. Source: `do_lower_case` of the original."""
+    """Lower-case the text. Source: `do_lower_case` of google-research/albert."""
 
     keep_accents: bool = False
-    """Leave combining marks and compatibility characters as they are instead of decomposing and dropping them."""
+    """Keep combining marks and compatibility characters instead of decomposing (NFKD) and dropping them."""
 
     digit_comma: bool = True
-    """Re-split a piece that ends in a digit and a comma, as the original does; false gives plain SentencePiece."""
+    """Re-split a piece that ends in a digit and a comma, as google-research/albert; false: plain SentencePiece."""

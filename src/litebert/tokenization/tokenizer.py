@@ -1,4 +1,4 @@
-"""The tokenizer every room uses. Before: a tokenizer directory. After: corpus, tasks and inference."""
+"""`Tokenizer`: text to ids and back, with special tokens and pairs."""
 
 import hashlib
 import json
@@ -37,23 +37,23 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """From a tokenizer directory, a model directory (transformers' or the original's too) or a vocabulary file.
+        """From a tokenizer directory, a model directory (also of transformers or google-research/albert) or a vocabulary.
 
-        What a `tokenizer_config.json` does not say is as in the original: lower-cased, no accents, digit-comma rule.
+        Defaults where `tokenizer_config.json` lacks a key: lower-cased, no accents, digit-comma rule.
         """
         return cls(read_model(Path(path)))
 
     def save(self, directory: Path | str) -> None:
-        """Write the tokenizer files into a directory, which may hold other files, and their sums into its manifest."""
+        """Write the tokenizer files into a directory, which may hold other files, and add them to its manifest."""
         write_files(self.files(), Path(directory))
 
     def files(self) -> Mapping[str, bytes]:
-        """Name → content of the files of a tokenizer directory; transformers' `AutoTokenizer` reads them as well."""
+        """Name → content of the files of a tokenizer directory; `AutoTokenizer` of transformers reads them too."""
         return tokenizer_files(self.model)
 
     @property
     def settings(self) -> TextSettings:
-        """How text is normalised and split."""
+        """Text normalization and segmentation."""
         return self.model.settings
 
     @property
@@ -63,17 +63,17 @@ class Tokenizer:
 
     @cached_property
     def word_starts(self) -> np.ndarray:
-        """Bool [V]: the piece begins a word, in any script; see `word_starts.py`."""
+        """Bool [V]: whether the piece begins a word, in any script; see `word_starts.py`."""
         return _read_only(self.model.word_starts())
 
     @cached_property
-    def original_word_starts(self) -> np.ndarray:
-        """Bool [V]: the piece begins a word by the original's rule, which knows English letters only."""
-        return _read_only(self.model.original_word_starts())
+    def google_word_starts(self) -> np.ndarray:
+        """Bool [V]: whether the piece begins a word by the rule of google-research/albert, made for English."""
+        return _read_only(self.model.google_word_starts())
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hexadecimal digest of everything that decides the ids: vocabulary file and settings."""
+        """Hexadecimal SHA-256 of the vocabulary file and the settings, which together determine the ids."""
         settings = json.dumps(self.settings.to_dict(), sort_keys=True).encode()
         return hashlib.sha256(self.model.file_name.encode() + b"\0" + settings + b"\0" + self.model.content).hexdigest()
 
@@ -86,15 +86,17 @@ class Tokenizer:
         return self.model.encode_batch(texts)
 
     def encode_pair(self, first: str, second: str | None = None, *, max_length: int = 512) -> Encoding:
-        """Ids and segment ids of one text or two, with special tokens, cut to `max_length` tokens."""
+        """Ids and token types of one text or a pair, with special tokens, truncated to `max_length` tokens."""
         texts = [first] if second is None else [first, second]
-        return self.join(*self.encode_batch(texts), max_length=max_length)
+        return self.build_inputs(*self.encode_batch(texts), max_length=max_length)
 
-    def join(self, first: Sequence[int], second: Sequence[int] | None = None, *, max_length: int = 512) -> Encoding:
-        """What `encode_pair` gives, from ids that are there already."""
+    def build_inputs(
+        self, first: Sequence[int], second: Sequence[int] | None = None, *, max_length: int = 512
+    ) -> Encoding:
+        """`encode_pair` of texts that are already encoded."""
         specials = 2 if second is None else 3
         if max_length < specials:
-            raise ConfigError(f"max_length: {max_length} leaves no room for {specials} special tokens; give more")
+            raise ConfigError(f"max_length: {max_length} is less than the {specials} special tokens; give more")
         kept, kept_second = truncated_lengths(len(first), len(second or ()), budget=max_length - specials)
         input_ids = [self.cls_id, *first[:kept], self.sep_id]
         token_type_ids = [0] * len(input_ids)
@@ -104,7 +106,7 @@ class Tokenizer:
         return Encoding(input_ids, token_type_ids)
 
     def encode_with_offsets(self, text: str) -> tuple[list[int], list[Span]]:
-        """Ids of a text, and for each the half-open span of characters in the text as given that it stands for."""
+        """Ids of a text and their half-open character spans in it."""
         return self.model.encode_batch_with_offsets([text])[0]
 
     def encode_batch_with_offsets(self, texts: Sequence[str]) -> list[tuple[list[int], list[Span]]]:
@@ -112,7 +114,7 @@ class Tokenizer:
         return self.model.encode_batch_with_offsets(texts)
 
     def pieces(self, text: str) -> list[str]:
-        """The pieces behind `encode(text)`; an unknown piece is shown as it stands in the normalised text."""
+        """The pieces of `encode(text)`; an unknown piece is the string of the normalized text."""
         return self.model.pieces(text)
 
     def id_to_piece(self, index: int) -> str:
@@ -120,19 +122,19 @@ class Tokenizer:
         return self.model.vocabulary[self._checked(index)]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Normalised text of ids, without special tokens."""
+        """Normalized text of ids, without special tokens."""
         return self.model.decode([self._checked(index) for index in ids])
 
     def _checked(self, index: int) -> int:
         if not 0 <= index < self.vocab_size:
-            raise DataError(f"id {index}: outside the vocabulary, whose ids are 0 to {self.vocab_size - 1}")
+            raise DataError(f"id {index}: outside the vocabulary; expected 0 to {self.vocab_size - 1}")
         return int(index)
 
 
 def truncated_lengths(first: int, second: int, *, budget: int) -> tuple[int, int]:
-    """How many tokens of each segment stay if the longer one, on a tie the second, loses its last token until all fit.
+    """Lengths after truncation: the longer segment, on a tie the second, loses its last token until both fit.
 
-    Source: `_truncate_seq_pair` of the original's fine-tuning code.
+    Source: `_truncate_seq_pair` in classifier_utils.py of google-research/albert.
     """
     kept_second = min(second, max(budget // 2, budget - first))
     return min(first, budget - kept_second), kept_second

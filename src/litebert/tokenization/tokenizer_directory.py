@@ -1,16 +1,12 @@
-"""A tokenizer directory on disk. Before: bytes from anywhere. After: `tokenizer.py`.
+"""Tokenizer directories: `spiece.model` (or `vocab.txt`), `tokenizer.json`, `tokenizer_config.json`, `SHA256SUMS`."""
 
-`spiece.model` (or `vocab.txt`), `tokenizer.json`, `tokenizer_config.json`, and their sums in `SHA256SUMS`.
-"""
-
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from litebert.errors import CheckpointError, DataError, LitebertError
-from litebert.files import MANIFEST, read_manifest, write_bytes, write_text
+from litebert.errors import DataError, LitebertError
+from litebert.files import MANIFEST, update_manifest, verify_manifest, write_bytes
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.subwords import SubwordModel
 from litebert.tokenization.text_settings import TextSettings
@@ -19,11 +15,12 @@ from litebert.tokenization.wordpiece_model import WordPieceModel
 
 
 def read_model(path: Path) -> SubwordModel:
-    """The vocabulary in a directory, with the settings beside it, or in a bare file, with the original's settings."""
+    """The vocabulary and settings of a directory, or a vocabulary file with the default settings."""
     if path.is_file():
         return _build(path, _content(path), TextSettings())
     vocabulary = _vocabulary_file(path)
-    _verify(path, vocabulary.name, CONFIG_FILE, TOKENIZER_FILE)
+    if (path / MANIFEST).is_file():
+        verify_manifest(path, only=(vocabulary.name, CONFIG_FILE, TOKENIZER_FILE), error=DataError)
     config = path / CONFIG_FILE
     settings = _settings(config) if config.is_file() else TextSettings()
     return _build(vocabulary, _content(vocabulary), settings)
@@ -39,16 +36,14 @@ def tokenizer_files(model: SubwordModel) -> dict[str, bytes]:
 
 
 def write_files(files: Mapping[str, bytes], directory: Path) -> None:
-    """Write files into a directory, and their sums into its manifest, beside what it says of others."""
+    """Write files into a directory and add them to its manifest."""
     for name, content in files.items():
         write_bytes(directory / name, content)
-    sums = read_manifest(directory) if (directory / MANIFEST).is_file() else {}
-    sums |= {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    write_text(directory / MANIFEST, "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)))
+    update_manifest(directory, files)
 
 
 def _vocabulary_file(directory: Path) -> Path:
-    """The vocabulary of a directory; the original's releases name theirs `30k-clean.model`."""
+    """The vocabulary of a directory; releases of google-research/albert name it `30k-clean.model`."""
     if not directory.is_dir():
         raise DataError(f"{directory}: no such file or directory; give a tokenizer directory or a vocabulary file")
     models = sorted(directory.glob("*.model"))
@@ -67,9 +62,10 @@ def _build(path: Path, content: bytes, settings: TextSettings) -> SubwordModel:
 
 
 def _settings(path: Path) -> TextSettings:
-    """Settings in a `tokenizer_config.json`."""
+    """The settings in a `tokenizer_config.json`."""
+    content = _content(path)
     try:
-        config = json.loads(_content(path))
+        config = json.loads(content)
     except ValueError:
         raise DataError(f"{path}: not a JSON file; take a fresh copy") from None
     if not isinstance(config, dict):
@@ -78,23 +74,6 @@ def _settings(path: Path) -> TextSettings:
         return text_settings(config, where=str(path))
     except LitebertError as error:
         raise DataError(str(error)) from None
-
-
-def _verify(directory: Path, *names: str) -> None:
-    """Check the tokenizer's files against the manifest, if the directory has one that lists them."""
-    if not (directory / MANIFEST).is_file():
-        return
-    try:
-        sums = read_manifest(directory)
-    except CheckpointError as error:
-        raise DataError(str(error)) from None
-    for name in names:
-        if name not in sums:
-            continue
-        if not (directory / name).is_file():
-            raise DataError(f"{directory / name}: missing, but {MANIFEST} lists it; take a fresh copy")
-        if hashlib.sha256(_content(directory / name)).hexdigest() != sums[name]:
-            raise DataError(f"{directory / name}: damaged: its SHA-256 is not that of {MANIFEST}; take a fresh copy")
 
 
 def _content(path: Path) -> bytes:

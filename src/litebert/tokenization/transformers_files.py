@@ -1,8 +1,8 @@
-"""The files with which transformers gives the same ids. Before: a vocabulary. After: `directory.py` writes them.
+"""Content of the files with which transformers produces the same ids.
 
-The normaliser is spelt out as patterns made from Python's own Unicode tables, so that it drops exactly what
-`normalize.py` drops. The digit-comma rule is there as scores so low that no piece is chosen that it would split; where
-this is not the same, see docs/tokenizer.md.
+The normalizer consists of patterns from Python's Unicode tables, so that it drops exactly what `normalize.py` drops.
+The digit-comma rule is expressed by scores so low that a piece that it would split is never chosen; docs/tokenizer.md
+lists the differences.
 """
 
 import base64
@@ -22,11 +22,11 @@ TOKENIZER_FILE = "tokenizer.json"
 CONFIG_FILE = "tokenizer_config.json"
 
 _SETTING_NAMES = {"lowercase": "do_lower_case", "keep_accents": "keep_accents", "digit_comma": "digit_comma_rule"}
-"""Our setting → its name in `tokenizer_config.json`: transformers' where it has one."""
+"""Setting → key of `tokenizer_config.json`; transformers' key where it has one."""
 
 
 def tokenizer_config(settings: TextSettings, specials: Mapping[str, str]) -> dict[str, Any]:
-    """Content of `tokenizer_config.json`: our settings, and what transformers needs beside `tokenizer.json`."""
+    """Content of `tokenizer_config.json`: the settings, and what transformers needs beside `tokenizer.json`."""
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
@@ -38,7 +38,7 @@ def tokenizer_config(settings: TextSettings, specials: Mapping[str, str]) -> dic
 
 
 def text_settings(config: Mapping[str, Any], *, where: str) -> TextSettings:
-    """Our settings from a `tokenizer_config.json`, ours or another's; the original's where it says nothing."""
+    """The settings in a `tokenizer_config.json`; defaults for missing keys."""
     given = {field: config[name] for field, name in _SETTING_NAMES.items() if name in config}
     return TextSettings.parse(given, where=where)
 
@@ -63,7 +63,7 @@ def unigram_tokenizer(
 
 
 def pipeline(ids: Mapping[str, int], specials: Mapping[str, str], **steps: dict[str, Any]) -> dict[str, Any]:
-    """Content of `tokenizer.json`: the steps, with ALBERT's special tokens and pairs around them."""
+    """Content of `tokenizer.json`: the given steps, with ALBERT's special tokens and pairs."""
     return {
         "version": "1.0",
         "truncation": None,
@@ -75,9 +75,9 @@ def pipeline(ids: Mapping[str, int], specials: Mapping[str, str], **steps: dict[
 
 
 def _scores(model: ModelFile, never: Collection[str]) -> list[float]:
-    """Scores as SentencePiece's search uses them: a user-defined piece beats any other way to split its characters.
+    """Scores as in SentencePiece's Viterbi search: a user-defined piece scores above any other split of its characters.
 
-    A piece that must never be used is beaten by its characters one by one.
+    A piece in `never` scores below the split into its single characters.
     """
     normal = {piece.piece: piece.score for piece in model.pieces if piece.is_normal}
     best, worst = max(normal.values()), min(normal.values())
@@ -91,7 +91,7 @@ def _scores(model: ModelFile, never: Collection[str]) -> list[float]:
 
 
 def _normalizers(settings: TextSettings, charsmap: bytes) -> list[dict[str, Any]]:
-    """`normalize`, then SentencePiece's own normaliser."""
+    """`normalize`, then SentencePiece's normalizer."""
     steps: list[dict[str, Any]] = [_replace(_class_of(str.isspace) + "+", " "), _STRIP]
     if not settings.keep_accents:
         steps += [{"type": "NFKD"}, _replace(_class_of(_combines), "")]
@@ -107,7 +107,7 @@ def _normalizers(settings: TextSettings, charsmap: bytes) -> list[dict[str, Any]
 _STRIP = {"type": "Strip", "strip_left": True, "strip_right": True}
 
 _FINAL_SIGMA = r"(?<=\p{L})Σ(?!\p{L})"
-"""Python lower-cases in context, transformers character by character; this letter is the only one where it matters."""
+"""Python lower-cases in context, transformers character by character; this is the only letter with a difference."""
 
 
 def _replace(pattern: str, content: str) -> dict[str, Any]:
@@ -119,9 +119,9 @@ def _combines(character: str) -> bool:
 
 
 @functools.cache
-def _class_of(belongs: Callable[[str], bool]) -> str:
-    """A pattern that matches one character of those that belong."""
-    codes = [code for code in range(sys.maxunicode + 1) if belongs(chr(code))]
+def _class_of(predicate: Callable[[str], bool]) -> str:
+    """A regular expression for one character that satisfies a predicate."""
+    codes = [code for code in range(sys.maxunicode + 1) if predicate(chr(code))]
     runs = itertools.groupby(enumerate(codes), key=lambda item: item[1] - item[0])
     return "[" + "".join(_range([code for _, code in run]) for _, run in runs) + "]"
 
@@ -136,7 +136,7 @@ def _added_token(index: int, piece: str) -> dict[str, Any]:
 
 
 def _template(cls: str, sep: str, ids: Mapping[str, int]) -> dict[str, Any]:
-    """`[CLS] A [SEP] B [SEP]` with segment ids 0 up to the first `[SEP]` and 1 after it."""
+    """`[CLS] A [SEP] B [SEP]` with token types 0 up to the first `[SEP]` and 1 after it."""
     first = [_special(cls, 0), _sequence("A", 0), _special(sep, 0)]
     return {
         "type": "TemplateProcessing",

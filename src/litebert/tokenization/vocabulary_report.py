@@ -1,4 +1,4 @@
-"""How well a vocabulary fits texts. Before: a tokenizer and texts it was not trained on. After: `cli` shows it."""
+"""Statistics of a vocabulary on held-out texts: coverage, unknown rate, fertility."""
 
 import re
 from collections import Counter
@@ -9,31 +9,31 @@ import numpy as np
 
 from litebert.tokenization.tokenizer import Tokenizer
 
-EXTRACT = 10
-"""How many unknown characters and split words are named."""
-LONGEST_SHOWN = 40
-"""Characters; a longer "word" is a line of a script without spaces, and says nothing about the vocabulary."""
+MOST_LISTED = 10
+"""How many unknown strings and split words are listed."""
+MAX_LISTED_CHARS = 40
+"""A longer "word" is a line of a script without spaces and is not listed."""
 _LETTERS = re.compile(r"[^\W\d_](?:.*[^\W\d_])?")
 """From the first letter of a word to the last."""
 
 
 @dataclass(frozen=True)
 class SplitWord:
-    """A word of the texts and what becomes of it."""
+    """A word of the texts and its pieces."""
 
     word: str
-    """Without digits or signs around it."""
+    """Without leading and trailing digits or signs."""
     occurrences: int
     pieces: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class VocabularyReport:
-    """Counts over some texts; a word is what stands between white space."""
+    """Counts over texts; words are separated by white space."""
 
     words: int
     characters: int
-    """White space not counted."""
+    """Without white space."""
     pieces: int
     whole_words: int
     """Words that are one piece."""
@@ -41,15 +41,15 @@ class VocabularyReport:
     unknown_characters: int
     """Characters inside unknown pieces."""
     used_pieces: int
-    """Different pieces that occur."""
+    """Number of distinct pieces that occur."""
     vocab_size: int
     unknown: tuple[tuple[str, int], ...]
     """The most frequent strings that are unknown, and how often each occurs."""
     most_split: tuple[SplitWord, ...]
-    """The words that cost the most pieces beyond their first, over all their occurrences."""
+    """The words with the most pieces beyond their first, summed over their occurrences."""
 
     def figures(self) -> dict[str, float]:
-        """The shares and means below."""
+        """The ratios below by name."""
         names = (
             "coverage",
             "unknown_rate",
@@ -62,7 +62,7 @@ class VocabularyReport:
 
     @property
     def coverage(self) -> float:
-        """Share of the characters that the vocabulary can spell; 1 for no text."""
+        """Share of the characters in known pieces; 1 for no text."""
         return 1 - self.unknown_characters / max(self.characters, 1)
 
     @property
@@ -72,12 +72,12 @@ class VocabularyReport:
 
     @property
     def pieces_per_word(self) -> float:
-        """Also called fertility; 1 would be a vocabulary of whole words."""
+        """Fertility; 1 means that every word is one piece."""
         return self.pieces / max(self.words, 1)
 
     @property
     def characters_per_piece(self) -> float:
-        """The longer pieces are, the shorter the sequences a model has to read."""
+        """Mean length of a piece; longer pieces mean shorter sequences."""
         return self.characters / max(self.pieces, 1)
 
     @property
@@ -91,7 +91,7 @@ class VocabularyReport:
         return self.used_pieces / self.vocab_size
 
     def to_text(self) -> str:
-        """Lines for a person."""
+        """The report as text."""
         lines = [
             f"words: {self.words:,}, of {self.pieces_per_word:.2f} pieces each; "
             f"{self.whole_word_share:.1%} are one piece",
@@ -102,18 +102,18 @@ class VocabularyReport:
         if self.unknown:
             lines.append("unknown: " + ", ".join(f"{text!r} {count:,}×" for text, count in self.unknown))
         if self.most_split:
-            lines.append("costliest words: " + ", ".join(_shown(word) for word in self.most_split))
+            lines.append("most split words: " + ", ".join(_with_pieces(word) for word in self.most_split))
         return "\n".join(lines)
 
 
 def report_on(tokenizer: Tokenizer, texts: Iterable[str]) -> VocabularyReport:
-    """Count words, pieces and unknown characters of held-out texts."""
+    """Count words, pieces and unknown characters of texts."""
     words = Counter(word for text in texts for word in text.split())
-    spellings = dict(zip(words, tokenizer.encode_batch(list(words)), strict=True))
+    encoded = dict(zip(words, tokenizer.encode_batch(list(words)), strict=True))
     used = np.zeros(tokenizer.vocab_size, dtype=bool)
     unknown: Counter[str] = Counter()
     unknown_pieces = 0
-    for word, ids in spellings.items():
+    for word, ids in encoded.items():
         used[ids] = True
         if tokenizer.unk_id in ids:
             unknown_pieces += words[word] * ids.count(tokenizer.unk_id)
@@ -121,19 +121,19 @@ def report_on(tokenizer: Tokenizer, texts: Iterable[str]) -> VocabularyReport:
     return VocabularyReport(
         words=words.total(),
         characters=sum(len(word) * count for word, count in words.items()),
-        pieces=sum(len(ids) * words[word] for word, ids in spellings.items()),
-        whole_words=sum(words[word] for word, ids in spellings.items() if len(ids) == 1),
+        pieces=sum(len(ids) * words[word] for word, ids in encoded.items()),
+        whole_words=sum(words[word] for word, ids in encoded.items() if len(ids) == 1),
         unknown_pieces=unknown_pieces,
         unknown_characters=sum(len(text) * count for text, count in unknown.items()),
         used_pieces=int(used.sum()),
         vocab_size=tokenizer.vocab_size,
-        unknown=tuple(unknown.most_common(EXTRACT)),
+        unknown=tuple(unknown.most_common(MOST_LISTED)),
         most_split=_most_split(tokenizer, words),
     )
 
 
 def _unknown(tokenizer: Tokenizer, word: str) -> Counter[str]:
-    """The parts of a word that are unknown."""
+    """The unknown strings of a word."""
     ids, offsets = tokenizer.encode_with_offsets(word)
     return Counter(word[start:end] for index, (start, end) in zip(ids, offsets) if index == tokenizer.unk_id)
 
@@ -141,13 +141,13 @@ def _unknown(tokenizer: Tokenizer, word: str) -> Counter[str]:
 def _most_split(tokenizer: Tokenizer, words: Counter[str]) -> tuple[SplitWord, ...]:
     bare: Counter[str] = Counter()
     for word, count in words.items():
-        if len(word) <= LONGEST_SHOWN and (found := _LETTERS.search(word)):
+        if len(word) <= MAX_LISTED_CHARS and (found := _LETTERS.search(word)):
             bare[found.group()] += count
-    spellings = zip(bare, tokenizer.encode_batch(list(bare)), strict=True)
-    costs = {word: bare[word] * (len(ids) - 1) for word, ids in spellings if len(ids) > 1}
-    costliest = sorted(costs, key=lambda word: (-costs[word], word))[:EXTRACT]
+    encoded = zip(bare, tokenizer.encode_batch(list(bare)), strict=True)
+    costs = {word: bare[word] * (len(ids) - 1) for word, ids in encoded if len(ids) > 1}
+    costliest = sorted(costs, key=lambda word: (-costs[word], word))[:MOST_LISTED]
     return tuple(SplitWord(word, bare[word], tuple(tokenizer.pieces(word))) for word in costliest)
 
 
-def _shown(word: SplitWord) -> str:
+def _with_pieces(word: SplitWord) -> str:
     return f"{word.word} ({' '.join(word.pieces)}) {word.occurrences:,}×"

@@ -1,7 +1,4 @@
-"""Trains a vocabulary by the original's recipe. Before: texts. After: a tokenizer directory for `Tokenizer.load`.
-
-Source: the `spm_train` command in the original's README.
-"""
+"""Trains a SentencePiece vocabulary. Source: the `spm_train` command in the README of google-research/albert."""
 
 import io
 import logging
@@ -23,52 +20,50 @@ from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
 
-_LARGEST_SENTENCE_BYTES = 2**30
-"""SentencePiece would skip longer ones without a word; its own default is 4192."""
+_MAX_SENTENCE_BYTES = 2**30
+"""SentencePiece silently skips longer lines; its default is 4192."""
 
 
 class VocabularyTooLargeError(DataError):
-    """More pieces were asked for than the texts yield; `largest` is what they do yield."""
+    """The texts yield fewer than `vocab_size` pieces: at most `largest`."""
 
-    def __init__(self, asked: int, *, largest: int) -> None:
+    def __init__(self, vocab_size: int, *, largest: int) -> None:
         self.largest = largest
         super().__init__(
-            f"vocab_size: {asked} pieces were asked for, but the texts yield at most {largest}; "
+            f"vocab_size: {vocab_size} pieces requested, but the texts yield at most {largest}; "
             f"give vocab_size={largest} or less, or more text"
         )
 
 
 class TokenizerSettings(TextSettings):
-    """A vocabulary to train. The defaults are the original's."""
+    """Settings of a vocabulary to train. Defaults: google-research/albert."""
 
     vocab_size: int = Field(default=30_000, gt=5)
-    """Number of pieces, the five special ones and the user symbols included."""
+    """Number of pieces, including the five special tokens and `user_defined_symbols`."""
 
     character_coverage: float = Field(default=0.99995, ge=0.98, le=1.0)
-    """Share of the characters of the texts that the vocabulary must be able to spell; the rarest become unknown."""
+    """Share of the characters of the texts that the vocabulary covers; the rarest become unknown."""
 
     input_sentence_size: int = Field(default=10_000_000, gt=0)
-    """Most lines to train on; of more, so many are drawn by chance."""
+    """Maximum number of lines to train on; a random sample if there are more."""
 
     user_defined_symbols: tuple[str, ...] = ("(", ")", '"', "-", ".", "–", "£", "€")
-    """Strings that are always a piece of their own; they follow the special pieces, from id 5."""
+    """Strings that are always single pieces; their ids follow the special tokens, from 5."""
 
     seed: int = Field(default=0, ge=0)
-    """Seed of the draw of lines."""
+    """Seed of the sample of lines."""
 
     @model_validator(mode="after")
-    def _user_symbols_can_occur(self) -> Self:
-        """A symbol must be new, and stay as it is when a text is normalised; otherwise it would wait in vain."""
-        if (
-            len({*self.user_defined_symbols, *SentencePieceModel.specials.values()})
-            < len(self.user_defined_symbols) + 5
-        ):
-            raise ValueError("user_defined_symbols: a symbol stands there twice, or is one of the special pieces")
+    def _validate_user_defined_symbols(self) -> Self:
+        """A symbol must be unique and unchanged by normalization; otherwise it would never occur."""
+        symbols = {*self.user_defined_symbols, *SentencePieceModel.specials.values()}
+        if len(symbols) < len(self.user_defined_symbols) + 5:
+            raise ValueError("user_defined_symbols: a symbol is listed twice, or is a special token")
         for symbol in self.user_defined_symbols:
-            seen = normalize(symbol, lowercase=self.lowercase, keep_accents=self.keep_accents)
-            if not symbol or symbol != seen or " " in symbol:
+            normalized = normalize(symbol, lowercase=self.lowercase, keep_accents=self.keep_accents)
+            if not symbol or symbol != normalized or " " in symbol:
                 raise ValueError(
-                    f"user_defined_symbols: no normalised text holds {symbol!r}; leave it out or give {seen!r}"
+                    f"user_defined_symbols: {symbol!r} occurs in no normalized text; leave it out or give {normalized!r}"
                 )
         return self
 
@@ -80,32 +75,32 @@ def train_tokenizer(texts: Iterable[str], settings: TokenizerSettings, out: Path
         for text in texts
         for line in text.splitlines()
     )
-    drawn = draw(filter(None, lines), settings.input_sentence_size, rng=rng_for(settings.seed, "tokenizer lines"))
-    if not drawn:
-        raise DataError("tokenizer training: the texts hold no words; give files with some text")
-    logger.info("training a vocabulary of %d pieces on %d lines", settings.vocab_size, len(drawn))
+    sample = sample_lines(filter(None, lines), settings.input_sentence_size, rng=rng_for(settings.seed, "tokenizer lines"))
+    if not sample:
+        raise DataError("tokenizer training: the texts have no words; give files with text")
+    logger.info("training a vocabulary of %d pieces on %d lines", settings.vocab_size, len(sample))
     text_settings = TextSettings(**{name: getattr(settings, name) for name in TextSettings.model_fields})
-    tokenizer = Tokenizer(SentencePieceModel(_train(drawn, settings), text_settings, where="the trained model"))
+    tokenizer = Tokenizer(SentencePieceModel(_train(sample, settings), text_settings, where="the trained model"))
     tokenizer.save(out)
     return tokenizer
 
 
-def draw(lines: Iterable[str], most: int, *, rng: np.random.Generator) -> list[str]:
-    """All lines, or `most` of them, each as likely as any other.
+def sample_lines(lines: Iterable[str], size: int, *, rng: np.random.Generator) -> list[str]:
+    """A uniform random sample of `size` lines, or all if there are fewer (reservoir sampling).
 
-    SentencePiece could do this, but its generator belongs to the process: the first seed ever set would decide.
+    SentencePiece's own sampling uses one generator per process, whose seed can be set only once.
     """
-    drawn: list[str] = []
+    sample: list[str] = []
     for index, line in enumerate(lines):
-        if index < most:
-            drawn.append(line)
-        elif (place := int(rng.integers(index + 1))) < most:
-            drawn[place] = line
-    return drawn
+        if index < size:
+            sample.append(line)
+        elif (slot := int(rng.integers(index + 1))) < size:
+            sample[slot] = line
+    return sample
 
 
 def _train(lines: list[str], settings: TokenizerSettings) -> bytes:
-    """Serialized SentencePiece model of normalised lines."""
+    """Serialized SentencePiece model of normalized lines."""
     model = io.BytesIO()
     specials = SentencePieceModel.specials
     try:
@@ -115,7 +110,7 @@ def _train(lines: list[str], settings: TokenizerSettings) -> bytes:
             model_type="unigram",
             vocab_size=settings.vocab_size,
             character_coverage=settings.character_coverage,
-            max_sentence_length=_LARGEST_SENTENCE_BYTES,
+            max_sentence_length=_MAX_SENTENCE_BYTES,
             pad_id=0,
             pad_piece=specials["pad"],
             unk_id=1,
@@ -124,16 +119,16 @@ def _train(lines: list[str], settings: TokenizerSettings) -> bytes:
             eos_id=-1,
             control_symbols=[specials[role] for role in ("cls", "sep", "mask")],
             user_defined_symbols=list(settings.user_defined_symbols),
-            num_threads=1,  # sums of floats depend on the number of threads, and so would the vocabulary
+            num_threads=1,  # float sums, and so the vocabulary, depend on the number of threads
             minloglevel=2,
         )
     except RuntimeError as error:
-        raise _explained(error, settings) from None
+        raise _translated(error, settings) from None
     return model.getvalue()
 
 
-def _explained(error: RuntimeError, settings: TokenizerSettings) -> ConfigError | DataError:
-    """SentencePiece's two complaints about the size of the vocabulary, in our words."""
+def _translated(error: RuntimeError, settings: TokenizerSettings) -> ConfigError | DataError:
+    """SentencePiece's errors about the size of the vocabulary as errors that name the setting."""
     message = str(error)
     if too_high := re.search(r"value <= (\d+)", message):
         return VocabularyTooLargeError(settings.vocab_size, largest=int(too_high[1]))
@@ -142,4 +137,4 @@ def _explained(error: RuntimeError, settings: TokenizerSettings) -> ConfigError 
             f"vocab_size: {settings.vocab_size} pieces cannot hold the special pieces and the {too_low[1]} characters "
             "that character_coverage asks for; give a larger vocab_size or a smaller character_coverage"
         )
-    return DataError(f"tokenizer training: SentencePiece refused the texts or settings: {message}")
+    return DataError(f"tokenizer training: SentencePiece failed: {message}")

@@ -1,6 +1,6 @@
-"""Which pieces begin a word, for whole-word masking. Before: a vocabulary. After: `corpus` masks whole words.
+"""Which pieces begin a word, for whole-word masking: by the rule of google-research/albert, and for any script.
 
-A word is a start piece and the pieces after it that are none. Two rules: the original's, and one for any script.
+A word is a start piece and the following pieces that are not start pieces.
 """
 
 import string
@@ -8,8 +8,8 @@ import unicodedata
 
 from litebert.tokenization.subwords import SPACE
 
-_ORIGINAL_PUNCTUATION = frozenset(string.punctuation) - frozenset("'<=>")
-_ORIGINAL_CONTINUATION = _ORIGINAL_PUNCTUATION | frozenset(string.ascii_lowercase)
+_GOOGLE_PUNCTUATION = frozenset(string.punctuation) - frozenset("'<=>")
+_GOOGLE_CONTINUATION = _GOOGLE_PUNCTUATION | frozenset(string.ascii_lowercase)
 
 _UNSPACED_SCRIPTS = (
     "CJK ",
@@ -24,24 +24,24 @@ _UNSPACED_SCRIPTS = (
     "MYANMAR ",
     "TIBETAN ",
 )
-"""How the Unicode names of characters begin in scripts that put no space between words."""
+"""Prefixes of the Unicode character names of scripts without spaces between words."""
 
 
-def original_word_start(piece: str) -> bool:
-    """The original's rule: of the pieces without "▁", only lower-case English letters and punctuation go on a word.
+def google_word_start(piece: str) -> bool:
+    """The rule of google-research/albert: a piece without "▁" continues a word only if it has English letters or signs.
 
-    Digits, apostrophes and letters with accents or of other scripts always begin one; several signs in a row do not.
-    Source: `is_start_piece_sp` in the original's create_pretraining_data.py.
+    Digits, apostrophes and letters with accents or of other scripts begin a word; several punctuation signs do not.
+    Source: `is_start_piece_sp` in create_pretraining_data.py.
     """
-    if piece.startswith((SPACE, "<")) or piece in _ORIGINAL_PUNCTUATION:
+    if piece.startswith((SPACE, "<")) or piece in _GOOGLE_PUNCTUATION:
         return True
-    return not _ORIGINAL_CONTINUATION.issuperset(piece)
+    return not _GOOGLE_CONTINUATION.issuperset(piece)
 
 
 def word_start(piece: str) -> bool:
-    """The rule for any script: a piece goes on a word only if it begins with a letter or mark of a spaced script.
+    """The rule for any script: a piece continues a word only if it begins with a letter or mark of a spaced script.
 
-    So "▁…", digits, signs, and every piece in a script that puts no space between words begin one.
+    "▁…", digits, signs, and every piece in a script without spaces between words begin a word.
     """
     first = piece[0]
     if unicodedata.category(first)[0] not in "LM":

@@ -1,6 +1,6 @@
-"""A WordPiece vocabulary (`vocab.txt`), as the Chinese ALBERT models have. After: `tokenizer.py`.
+"""A WordPiece vocabulary (`vocab.txt`), as the Chinese ALBERT models have.
 
-Splitting is BERT's, by the `tokenizers` library; the pipeline it runs is the one that is written for transformers.
+Text is split as in BERT by the `tokenizers` library, with the pipeline that is written for transformers.
 """
 
 import json
@@ -14,14 +14,14 @@ from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.transformers_files import pipeline
 
 CONTINUATION = "##"
-"""How a piece begins that goes on a word."""
+"""Prefix of a piece that continues a word."""
 
 _LONGEST_WORD = 200
-"""Characters; a longer word is unknown. Source: `WordpieceTokenizer` of the original."""
+"""Characters; a longer word is unknown. Source: `WordpieceTokenizer` of google-research/albert."""
 
 
 class WordPieceModel:
-    """Splits text into words and signs, Chinese characters one by one, and words into the longest pieces that fit."""
+    """Splits text into words, signs and single Chinese characters, and words greedily into the longest pieces."""
 
     file_name: ClassVar[str] = "vocab.txt"
     specials: ClassVar[dict[str, str]] = {
@@ -33,7 +33,7 @@ class WordPieceModel:
     }
 
     def __init__(self, content: bytes, settings: TextSettings, *, where: str) -> None:
-        """Read a vocabulary, one piece a line; `where` begins the message of the DataError if it is none."""
+        """Read a vocabulary, one piece a line; raises DataError, which begins with `where`."""
         try:
             import tokenizers
         except ImportError:
@@ -50,7 +50,7 @@ class WordPieceModel:
         return [encoding.ids for encoding in encoded]
 
     def pieces(self, text: str) -> list[str]:
-        """Pieces of a text, one for each id; an unknown one is shown as it stands in the text."""
+        """Pieces of a text, one for each id; an unknown piece is the string of the text."""
         encoding = self._tokenizer.encode(without_surrogates(text))
         unknown = self.specials["unk"]
         return [
@@ -59,25 +59,25 @@ class WordPieceModel:
         ]
 
     def encode_batch_with_offsets(self, texts: Sequence[str]) -> list[tuple[list[int], list[Span]]]:
-        """For each text its ids, and for each id the characters of the original text it stands for."""
+        """For each text its ids and their character spans in the original text."""
         encoded = self._tokenizer.encode_batch([without_surrogates(text) for text in texts])
         return [(encoding.ids, encoding.offsets) for encoding in encoded]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Words joined by spaces, without special tokens."""
-        hidden = set(self.specials.values()) - {self.specials["unk"]}
-        return self._tokenizer.decode([index for index in ids if self.vocabulary[index] not in hidden])
+        """Words separated by spaces, without special tokens."""
+        skipped = set(self.specials.values()) - {self.specials["unk"]}
+        return self._tokenizer.decode([index for index in ids if self.vocabulary[index] not in skipped])
 
     def word_starts(self) -> list[bool]:
-        """Every piece but those marked as going on a word."""
+        """True for every piece that does not begin with "##"."""
         return [not piece.startswith(CONTINUATION) for piece in self.vocabulary]
 
-    def original_word_starts(self) -> list[bool]:
-        """The same: for WordPiece the original knows no other rule."""
+    def google_word_starts(self) -> list[bool]:
+        """The same as `word_starts`."""
         return self.word_starts()
 
     def transformers_tokenizer(self) -> dict[str, Any]:
-        """Content of the `tokenizer.json` that gives transformers the same ids."""
+        """Content of the `tokenizer.json` with which transformers produces the same ids."""
         ids = {piece: index for index, piece in enumerate(self.vocabulary)}
         strip_accents = self.settings.lowercase and not self.settings.keep_accents
         return pipeline(
@@ -106,9 +106,9 @@ def _vocabulary(content: bytes, *, where: str, specials: dict[str, str]) -> tupl
     try:
         pieces = tuple(line.rstrip("\r") for line in content.decode("utf-8").removesuffix("\n").split("\n"))
     except UnicodeDecodeError:
-        raise DataError(f"{where}: not UTF-8 text, so no WordPiece vocabulary; take a fresh copy") from None
+        raise DataError(f"{where}: not UTF-8 text, so not a WordPiece vocabulary; take a fresh copy") from None
     if missing := [piece for piece in specials.values() if piece not in pieces]:
-        raise DataError(f"{where}: has no piece {missing[0]!r}, so it is no WordPiece vocabulary; give a vocab.txt")
+        raise DataError(f"{where}: has no piece {missing[0]!r}, so it is not a WordPiece vocabulary; give a vocab.txt")
     if len(set(pieces)) < len(pieces):
         twice = next(piece for index, piece in enumerate(pieces) if piece in pieces[:index])
         raise DataError(f"{where}: holds the piece {twice!r} twice; take a fresh copy")

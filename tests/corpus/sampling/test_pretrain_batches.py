@@ -208,7 +208,7 @@ def test_a_batch_moves_to_a_device(corpus, packed):
 def test_the_originals_rule_for_words_comes_from_the_tokenizer_of_the_corpus(corpus_directory, tokenizer):
     real = Corpus.open(corpus_directory)
     original = vocabulary_for(real, SamplingSettings(mask_unit="whole_word_google"))
-    assert np.array_equal(original.word_starts, tokenizer.original_word_starts)
+    assert np.array_equal(original.word_starts, tokenizer.google_word_starts)
     assert vocabulary_for(real, SamplingSettings()) is real.vocabulary
 
 

@@ -20,7 +20,7 @@ def test_a_window_is_cls_question_sep_part_sep(tiny_tokenizer):
     examples = encoded(tiny_tokenizer, max_length=96)
     (window,) = windows_of(examples, 1)
     query, document = tiny_tokenizer.encode(QUESTIONS[1].text), tiny_tokenizer.encode(CONTEXT)
-    expected = tiny_tokenizer.join(query, document, max_length=96)
+    expected = tiny_tokenizer.build_inputs(query, document, max_length=96)
     assert window.feature.input_ids.tolist() == expected.input_ids
     assert window.feature.token_type_ids.tolist() == expected.token_type_ids
 

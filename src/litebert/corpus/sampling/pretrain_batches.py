@@ -151,4 +151,4 @@ def vocabulary_for(corpus: Corpus, settings: SamplingSettings) -> Vocabulary:
     if settings.mask_unit != "whole_word_google":
         return corpus.vocabulary
     tokenizer = Tokenizer.load(corpus.tokenizer_directory)
-    return replace(corpus.vocabulary, word_starts=np.asarray(tokenizer.original_word_starts, dtype=bool))
+    return replace(corpus.vocabulary, word_starts=np.asarray(tokenizer.google_word_starts, dtype=bool))

@@ -85,5 +85,5 @@ def _joined(text: Sequence[int], answer: Sequence[int], tokenizer: Tokenizer, ma
     """The last pieces of the answer, and as many of the text's first as fit."""
     answer = answer[-min(LONGEST_ANSWER, max_length - 3) :]
     text = text[: max_length - 3 - len(answer)]
-    encoding = tokenizer.join(text, answer, max_length=max_length)
+    encoding = tokenizer.build_inputs(text, answer, max_length=max_length)
     return Feature(np.asarray(encoding.input_ids, np.int32), np.asarray(encoding.token_type_ids, np.int8))
