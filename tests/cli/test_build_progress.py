@@ -21,7 +21,7 @@ def test_a_terminal_shows_share_rate_and_time_left(monkeypatch):
     monkeypatch.setattr("litebert.cli.corpus.progress_bar.sys.stderr.isatty", lambda: True, raising=False)
     with build_display() as listener:
         listener(NOW)
-    assert "25.0%, 3 shards, 40 documents, 5,000 tokens, 8.1 MB/s, 1:05 left" in screen.getvalue()
+    assert "25.0%, 3 shards, 40 documents, 5,000 tokens, 8.1 MB/s, 1 min 5 s left" in screen.getvalue()
 
 
 def test_without_a_known_size_the_line_still_moves():

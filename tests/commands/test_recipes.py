@@ -65,7 +65,7 @@ def pretraining(name, *overrides, vocab_size=30_000):
 def plan_of(run):
     """The engine's plan for a corpus of some million examples."""
     measure = DurationConverter(run.batch_size, examples_per_epoch=5_000_000)
-    return RunSchedule(run.train, measure, measure.warmup_share(run.train.warmup, run.train.duration))
+    return RunSchedule(run.train, measure, measure.warmup_fraction(run.train.warmup, run.train.duration))
 
 
 @pytest.mark.parametrize("name", recipe_names("pretrain"))
@@ -106,7 +106,7 @@ def test_the_papers_recipes_bend_to_another_batch(batch, steps, peak):
 def test_the_papers_recipes_train_for_wall_clock_time_too(name):
     """Source: table 6."""
     plan = plan_of(pretraining(name, "train.duration=32 hours", "train.warmup=0.025"))
-    assert plan.progress(TrainingProgress(step=1, seconds=8 * 3600.0)) == 0.25
+    assert plan.fraction(TrainingProgress(step=1, seconds=8 * 3600.0)) == 0.25
 
 
 def test_a_file_of_the_users_is_a_recipe_too(tmp_path):

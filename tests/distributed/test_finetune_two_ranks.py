@@ -45,23 +45,24 @@ from pathlib import Path
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.settings import read_yaml
+from litebert.training.callbacks.callback import Callback
 
 directory, life = Path(sys.argv[1]), os.environ["TORCHELASTIC_RESTART_COUNT"]
 run = FinetuneRun.parse(read_yaml(directory / "killed.yaml"), where="killed")
 
 
-def listener(event):
-    if isinstance(event, StepDone):
+class KillOnce(Callback):
+    def on_step(self, run, record):
         with (directory / f"steps-{life}").open("a") as steps:
-            print(event.position.step, file=steps)
-        if life == "0" and event.position.step == 7:
+            print(record.step, file=steps)
+        if life == "0" and record.step == 7:
             while not (directory / "cut" / "checkpoints" / "LATEST").exists():
                 time.sleep(0.01)
             os.kill(os.getpid(), signal.SIGKILL)
 
 
 finetune(run, directory / "whole")
-finetune(run, directory / "cut", callbacks=[listener])
+finetune(run, directory / "cut", callbacks=[KillOnce()])
 """
 
 
@@ -108,7 +109,7 @@ def runs(planned):
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_two_processes_leave_the_model_of_one(runs, name):
+def test_finetuning_on_two_ranks_gives_the_model_of_one_process(runs, name):
     directory, planned = runs
     alone = finetune(planned[name], directory / "one" / name)
     together = FinetuneResult.read(directory / "two" / name / "result.json")
@@ -120,8 +121,8 @@ def test_two_processes_leave_the_model_of_one(runs, name):
         torch.testing.assert_close(weights[key], expected, atol=2e-5, rtol=1e-4, msg=key)
 
 
-def test_a_run_that_is_killed_after_a_checkpoint_goes_on_under_torchrun_to_the_same_bytes(planned):
-    """Rank 0, which writes, gets SIGKILL behind step 7; torchrun starts both again, and they go on behind step 4."""
+def test_finetuning_killed_under_torchrun_resumes_to_the_same_bytes(planned):
+    """Rank 0 gets SIGKILL after step 7; torchrun restarts both ranks, and they resume after step 4."""
     directory, _ = planned
     (directory / "killed.py").write_text(KILLED)
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--max-restarts=1"]

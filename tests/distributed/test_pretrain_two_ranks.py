@@ -1,4 +1,4 @@
-"""Pretraining on two processes, weights repeated or sharded: the model directories that one process leaves."""
+"""Pretraining on two processes, replicated or with FSDP: the model directories of one process."""
 
 import json
 import os
@@ -28,7 +28,7 @@ SMALL = (
     *("train.duration=6 steps", "train.evaluate_every=2 steps", "train.checkpoint_every=3 steps"),
     *("train.optimizer=adamw", "train.learning_rate=0.01", "train.precision=fp32", "train.device=cpu"),
 )
-PLACED = {"repeated": "train.sharded=false", "sharded": "train.sharded=true"}
+LAYOUTS = {"replicated": "train.fsdp=false", "fsdp": "train.fsdp=true"}
 PROGRAM = """
 import sys
 from pathlib import Path
@@ -49,15 +49,15 @@ def runs(tiny_tokenizer, tmp_path_factory):
     build_corpus([text], tiny_tokenizer, CorpusSettings(validation_fraction=0.2), directory / "corpus")
     plans = {
         name: load_pretrain_config("quickstart", [*SMALL, how], corpus=directory / "corpus")
-        for name, how in PLACED.items()
+        for name, how in LAYOUTS.items()
     }
     for name, run in plans.items():
         (directory / f"{name}.yaml").write_text(json.dumps(run.to_dict()))
     together = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", PROGRAM, str(directory), *PLACED]
+    command = [sys.executable, "-c", PROGRAM, str(directory), *LAYOUTS]
     ranks = [subprocess.Popen(command, env=os.environ | together | {"RANK": str(rank)}) for rank in range(2)]
     assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
-    pretrain(plans["repeated"], directory / "alone")
+    pretrain(plans["replicated"], directory / "alone")
     return directory
 
 
@@ -65,11 +65,11 @@ def files(directory) -> set[str]:
     return {path.name for path in directory.iterdir()}
 
 
-@pytest.mark.parametrize("placed", PLACED)
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("exported", ["model", "last"])
-def test_the_model_directory_is_that_of_one_process(runs, placed, exported):
+def test_pretraining_on_two_ranks_gives_the_model_directory_of_one_process(runs, layout, exported):
     """The best model of the run, and the last."""
-    ours, theirs = (runs / name / exported for name in (placed, "alone"))
+    ours, theirs = (runs / name / exported for name in (layout, "alone"))
     assert files(ours) == files(theirs)
     for name in ("config.json", "spiece.model", "tokenizer.json", "tokenizer_config.json"):
         assert (ours / name).read_bytes() == (theirs / name).read_bytes()
@@ -79,9 +79,9 @@ def test_the_model_directory_is_that_of_one_process(runs, placed, exported):
         torch.testing.assert_close(weights[name], expected[name], atol=2e-5, rtol=1e-4, msg=name)
 
 
-@pytest.mark.parametrize("placed", PLACED)
-def test_it_scores_as_that_of_one_process(runs, placed):
-    ours, theirs = (PretrainResult.read(runs / name / "result.json") for name in (placed, "alone"))
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_pretraining_on_two_ranks_has_the_metrics_of_one_process(runs, layout):
+    ours, theirs = (PretrainResult.read(runs / name / "result.json") for name in (layout, "alone"))
     assert (ours.steps, ours.tokens) == (theirs.steps, theirs.tokens)
     for name in ("start", "end"):
         scores, expected = getattr(ours, name), getattr(theirs, name)
@@ -89,9 +89,9 @@ def test_it_scores_as_that_of_one_process(runs, placed):
         assert scores.mlm_count == expected.mlm_count
 
 
-def test_what_is_left_of_a_sharded_run_has_no_shards(runs):
-    """Its files have the names of those of a run whose weights were repeated, at whatever depth."""
-    sharded, repeated = (runs / name for name in ("sharded", "repeated"))
+def test_pretraining_with_fsdp_leaves_files_without_shards(runs):
+    """Its files have the names of those of a replicated run."""
+    sharded, replicated = (runs / name for name in ("fsdp", "replicated"))
     assert {path.relative_to(sharded) for path in sharded.rglob("*")} == {
-        path.relative_to(repeated) for path in repeated.rglob("*")
+        path.relative_to(replicated) for path in replicated.rglob("*")
     }

@@ -1,4 +1,4 @@
-"""Two processes are as one."""
+"""Two processes give the results of one."""
 
 import pytest
 import torch
@@ -27,14 +27,16 @@ def single() -> tuple[dict, float, dict]:
     """Weights after one step of plain descent by one process, the norm of its gradient, its losses."""
     model, world = ToyModel(dropout=0.0), DistributedContext.current("cpu")
     sgd = torch.optim.SGD(model.parameters(), lr=1.0)
-    updater = TrainStep(model, ToyObjective(), sgd, gradient_scaler("fp32", CPU), settings(max_grad_norm=None), world)
-    outcome = updater.update(ToyBatches().microbatches(0), {"class": 5, "size": 8}, learning_rate=1.0, seed=0)
+    train_step = TrainStep(
+        model, ToyObjective(), sgd, gradient_scaler("fp32", CPU), settings(max_grad_norm=None), world
+    )
+    outcome = train_step.update(ToyBatches().microbatches(0), {"class": 5, "size": 8}, learning_rate=1.0, seed=0)
     return model_tensors(model), outcome.grad_norm, outcome.losses
 
 
 @BOTH
 @pytest.mark.parametrize("scenario", GRADIENTS)
-def test_the_gradient_is_that_of_one_process(ranks, single, rank, scenario):
+def test_gradient_of_two_ranks_is_that_of_one_process(ranks, single, rank, scenario):
     weights, norm, means = single
     seen = ranks[rank][scenario]
     assert_same(seen["weights"], weights)
@@ -44,21 +46,21 @@ def test_the_gradient_is_that_of_one_process(ranks, single, rank, scenario):
 
 @BOTH
 @pytest.mark.parametrize("optimizer", ["lamb", "adamw"])
-@pytest.mark.parametrize("placed", ["", "_sharded"])
-def test_training_gives_the_weights_of_one_process(tmp_path, ranks, rank, optimizer, placed):
+@pytest.mark.parametrize("layout", ["", "_fsdp"])
+def test_training_on_two_ranks_gives_the_weights_of_one_process(tmp_path, ranks, rank, optimizer, layout):
     model = ToyModel(dropout=0.0)
     train(tmp_path, model=model, **(TRAINED | {"optimizer": optimizer}))
-    assert_same(ranks[rank][optimizer + placed]["weights"], model_tensors(model), atol=1e-5)
+    assert_same(ranks[rank][optimizer + layout]["weights"], model_tensors(model), atol=1e-5)
 
 
 @pytest.mark.parametrize("optimizer", ["lamb", "adamw"])
-def test_a_sharded_run_is_resumed_by_one_process(tmp_path, ranks, directory, optimizer):
+def test_fsdp_run_is_resumed_by_one_process(tmp_path, ranks, directory, optimizer):
     model = ToyModel(dropout=0.0)
-    train(directory / f"{optimizer}_sharded", model=model, **(TRAINED | {"optimizer": optimizer}))
-    assert_same(ranks[0][f"{optimizer}_sharded"]["weights"], model_tensors(model), atol=0)
+    train(directory / f"{optimizer}_fsdp", model=model, **(TRAINED | {"optimizer": optimizer}))
+    assert_same(ranks[0][f"{optimizer}_fsdp"]["weights"], model_tensors(model), atol=0)
 
 
-def test_what_is_not_finite_on_one_rank_reaches_the_weights_of_none(ranks, directory):
+def test_step_not_finite_on_one_rank_is_skipped_on_all(ranks, directory):
     first, second = (seen["not_finite"] for seen in ranks)
     assert first["skipped"] == second["skipped"] == 1
     assert_same(first["weights"], second["weights"], atol=0)
@@ -67,46 +69,46 @@ def test_what_is_not_finite_on_one_rank_reaches_the_weights_of_none(ranks, direc
 
 
 @BOTH
-@pytest.mark.parametrize("placed", ["original_lamb", "original_lamb_sharded"])
-def test_twenty_steps_of_lamb_match_the_original(ranks, rank, placed):
-    for step, values in enumerate(ranks[rank][placed]["values"]):
+@pytest.mark.parametrize("layout", ["original_lamb", "original_lamb_fsdp"])
+def test_lamb_on_two_ranks_matches_the_tensorflow_reference(ranks, rank, layout):
+    for step, values in enumerate(ranks[rank][layout]["values"]):
         assert_same(values, {name: golden_lamb.after(name, step) for name in golden_lamb.NAMES})
 
 
-def test_no_weight_changes_at_a_step_that_is_not_finite_on_one_rank(directory):
-    """0 changed parameters: the checkpoints before and after that step hold the same bytes."""
+def test_checkpoint_is_unchanged_by_a_step_not_finite_on_one_rank(directory):
+    """The checkpoints before and after that step hold the same bytes."""
     before, after = (directory / "not_finite" / "checkpoints" / f"step-{step:08d}" for step in (2, 3))
     for name in ("model.safetensors", "optimizer.safetensors"):
         assert (before / name).read_bytes() == (after / name).read_bytes()
 
 
-def test_spikes_on_one_rank_send_both_back_past_the_same_batches(ranks):
+def test_rollback_after_spikes_on_one_rank_is_the_same_on_both(ranks):
     first, second = (seen["rolled_back"] for seen in ranks)
     assert first["position"] == second["position"]
-    expected = {"step": 16, "rollbacks": 1, "skipped_batches": 4, "skipped": 3}
+    expected = {"step": 16, "rollbacks": 1, "skipped_batches": 4, "skipped_steps": 3}
     assert {name: first["position"][name] for name in expected} == expected
     assert_same(first["weights"], second["weights"], atol=0)
 
 
-def test_a_checkpoint_that_cannot_be_written_ends_both_ranks_with_the_reason(ranks):
+def test_checkpoint_failure_ends_both_ranks_with_the_reason(ranks):
     for seen in ranks:
         assert "step-00000004" in seen["not_written"]["error"]
         assert "could not be written" in seen["not_written"]["error"]
 
 
 @pytest.mark.parametrize("optimizer", ["lamb", "adamw"])
-def test_a_run_goes_from_repeated_to_sharded_weights_and_back(ranks, optimizer):
-    """Begun by one process, continued sharded over two, ended unsharded: as if one process had done it all."""
+def test_run_resumes_from_replicated_to_fsdp_and_back(ranks, optimizer):
+    """Steps 1–2 replicated, 3–4 with FSDP, 5–6 replicated give the weights of a replicated run."""
     alone, changing = ranks[0][f"resharded_{optimizer}"]["alone"], ranks[0][f"resharded_{optimizer}"]["changing"]
     assert_same(changing, alone)
 
 
-def test_a_signal_to_one_rank_stops_both_with_the_state_saved(ranks):
+def test_signal_to_one_rank_stops_both_with_the_state_saved(ranks):
     for seen in ranks:
-        assert "stopped by SIGTERM after step 4, with everything saved" in seen["elastic"]["stopped"]
+        assert "stopped by SIGTERM after step 4; the state is saved" in seen["elastic"]["stopped"]
 
 
-def test_a_run_goes_from_one_process_to_two_and_back(tmp_path, ranks, directory):
+def test_run_resumes_from_one_process_to_two_and_back(tmp_path, ranks, directory):
     train(directory / "elastic", model=ToyModel(0.0), **ELASTIC)
     train(tmp_path, model=ToyModel(0.0), **ELASTIC)
     changing, whole = losses(directory / "elastic"), losses(tmp_path)
@@ -123,7 +125,7 @@ def test_evaluation_is_exact_over_ranks(ranks, rank, share):
 
 
 @BOTH
-def test_reductions_reach_every_rank(ranks, rank):
+def test_collectives_reach_every_rank(ranks, rank):
     assert ranks[rank]["reductions"] == {
         "sum": {"a": 1, "b": 2},
         "max": {"a": 1, "b": -1},
@@ -135,19 +137,19 @@ def test_reductions_reach_every_rank(ranks, rank):
 
 
 @BOTH
-def test_every_rank_begins_with_the_weights_of_the_first(ranks, rank):
+def test_distribute_model_gives_every_rank_the_weights_of_rank_0(ranks, rank):
     assert_same(ranks[rank]["placement"]["weights"], model_tensors(ToyModel(seed=0)), atol=0)
 
 
 @BOTH
-def test_a_gradient_that_one_rank_lacks_counts_as_zero_and_an_unused_one_stays_unused(ranks, rank):
+def test_reduce_gradients_takes_a_missing_gradient_as_zero(ranks, rank):
     placement = ranks[rank]["placement"]
     assert torch.equal(placement["gradient"], torch.ones_like(placement["gradient"]))
     assert "up.weight" not in placement["unused"]
     assert "unused.weight" in placement["unused"]
 
 
-def test_shards_are_put_together_again(ranks):
+def test_gather_full_joins_the_shards(ranks):
     first, second = (seen["sharded_tensor"] for seen in ranks)
     assert torch.equal(first["whole"], second["whole"])
     assert (first["rows"], second["rows"]) == (2, 1)

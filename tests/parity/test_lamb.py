@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from litebert.training.optim.optimizers import build_optimizer
+from litebert.training.optim.optimizers import build_optimizer, set_learning_rate
 from support.golden_lamb import NAMES, STEPS, after, gradient, model, settings
 
 
@@ -14,6 +14,7 @@ def trajectory() -> list[dict[str, Tensor]]:
     """Values of every variable after each step of our LAMB."""
     variables = model()
     optimizer = build_optimizer(variables, settings())
+    set_learning_rate(optimizer, settings().learning_rate)
     values = []
     for step in range(STEPS):
         for name in NAMES:

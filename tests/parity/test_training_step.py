@@ -9,7 +9,7 @@ from litebert.model.io.tensor_names import tensor_names
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.precision import gradient_scaler
 from litebert.training.loop.step import TrainStep
-from litebert.training.optim.optimizers import build_optimizer
+from litebert.training.optim.optimizers import build_optimizer, set_learning_rate
 from litebert.training.train_settings import TrainSettings
 from support.golden import MODELS, Golden
 
@@ -44,7 +44,9 @@ def moved_by_the_originals_gradients(name: str) -> dict[str, torch.Tensor]:
         if row.litebert in parameters:
             gradient = golden.expected[f"grad/{row.tensorflow}"]
             parameters[row.litebert].grad = (gradient.T if row.transposed else gradient).contiguous()
-    build_optimizer(golden.model, settings()).step()
+    optimizer = build_optimizer(golden.model, settings())
+    set_learning_rate(optimizer, settings().learning_rate)
+    optimizer.step()
     return {key: parameter.detach() for key, parameter in parameters.items()}
 
 
@@ -55,10 +57,10 @@ def test_a_training_step_moves_the_weights_as_lamb_on_the_originals_gradients(na
     before = {key: parameter.detach().clone() for key, parameter in golden.model.named_parameters()}
     objective, world, whole = PretrainingObjective(), DistributedContext.current("cpu"), batch(golden)
     scaler, optimizer = gradient_scaler("fp32", world.device), build_optimizer(golden.model, settings())
-    updater = TrainStep(golden.model, objective, optimizer, scaler, settings(), world)
+    train_step = TrainStep(golden.model, objective, optimizer, scaler, settings(), world)
     # Every microbatch is the whole batch: twice the sums over twice the counts.
     counts = {key: microbatches * count for key, count in objective.counts(whole).items()}
-    updater.update([whole] * microbatches, counts, learning_rate=RATE, seed=0)
+    train_step.update([whole] * microbatches, counts, learning_rate=RATE, seed=0)
     expected = moved_by_the_originals_gradients(name)
     for key, parameter in golden.model.named_parameters():
         step = (expected[key] - before[key]).norm()

@@ -1,4 +1,4 @@
-"""One rank of two: runs every scenario in one process group and writes what it saw. Started by `conftest.py`."""
+"""One rank of two: runs every scenario in one process group and writes its results. Started by `conftest.py`."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ from litebert.training.distributed.context import (
 from litebert.training.loop.evaluation_loop import evaluate
 from litebert.training.loop.precision import gradient_scaler
 from litebert.training.loop.step import TrainStep
-from litebert.training.optim.optimizers import build_optimizer
+from litebert.training.optim.optimizers import build_optimizer, set_learning_rate
 from support import golden_lamb
 from support.limits import files_no_larger_than
 from support.toy import ToyBatches, ToyModel, ToyObjective, held_out, settings, train, trainer
@@ -38,23 +38,24 @@ def batches(world: DistributedContext, **changes) -> ToyBatches:
     return ToyBatches(rank=world.rank, world_size=world.size, **changes)
 
 
-def gradient(world: DistributedContext, directory: Path, *, sharded: bool, microbatch_size: int) -> dict[str, Any]:
+def gradient(world: DistributedContext, directory: Path, *, fsdp: bool, microbatch_size: int) -> dict[str, Any]:
     """Weights after one step of plain descent at rate 1."""
     chosen = settings(max_grad_norm=None)
-    model = distribute_model(ToyModel(dropout=0.0), world, sharded=sharded)
+    model = distribute_model(ToyModel(dropout=0.0), world, fsdp=fsdp)
     sgd = torch.optim.SGD(model.parameters(), lr=1.0)
-    updater = TrainStep(model, ToyObjective(), sgd, gradient_scaler("fp32", world.device), chosen, world)
+    train_step = TrainStep(model, ToyObjective(), sgd, gradient_scaler("fp32", world.device), chosen, world)
     microbatches = batches(world, microbatch_size=microbatch_size).microbatches(0)
-    outcome = updater.update(microbatches, {"class": 5, "size": 8}, learning_rate=1.0, seed=0)
-    assert is_sharded(model) is sharded
+    outcome = train_step.update(microbatches, {"class": 5, "size": 8}, learning_rate=1.0, seed=0)
+    assert is_sharded(model) is fsdp
     return {"weights": model_tensors(model), "norm": outcome.grad_norm, "losses": outcome.losses}
 
 
-def original_lamb(world: DistributedContext, directory: Path, *, sharded: bool) -> dict[str, Any]:
-    """Twenty steps with the original's gradients, each rank given its share of each."""
-    model = distribute_model(golden_lamb.model(), world, sharded=sharded)
+def original_lamb(world: DistributedContext, directory: Path, *, fsdp: bool) -> dict[str, Any]:
+    """Twenty steps with the gradients of the TensorFlow reference, a share of each on each rank."""
+    model = distribute_model(golden_lamb.model(), world, fsdp=fsdp)
     optimizer = build_optimizer(model, golden_lamb.settings())
     values = []
+    set_learning_rate(optimizer, golden_lamb.settings().learning_rate)
     for step in range(golden_lamb.STEPS):
         for name, parameter in model.named_parameters():
             parameter.grad = shard_like(golden_lamb.gradient(name, step), parameter)
@@ -63,22 +64,22 @@ def original_lamb(world: DistributedContext, directory: Path, *, sharded: bool) 
     return {"values": values}
 
 
-def trained(world: DistributedContext, directory: Path, *, optimizer: str, sharded: bool) -> dict[str, Any]:
+def trained(world: DistributedContext, directory: Path, *, optimizer: str, fsdp: bool) -> dict[str, Any]:
     """Four steps, without dropout."""
     model = ToyModel(dropout=0.0)
-    train(directory, model=model, batches=batches(world), **(TRAINED | {"optimizer": optimizer, "sharded": sharded}))
+    train(directory, model=model, batches=batches(world), **(TRAINED | {"optimizer": optimizer, "fsdp": fsdp}))
     return {"weights": model_tensors(model)}
 
 
 def not_finite(world: DistributedContext, directory: Path) -> dict[str, Any]:
-    """Rank 1 alone gets inputs that are not finite, at one step."""
+    """Only rank 1 gets inputs that are not finite, at one step."""
     changes = {"checkpoint_every": "1 step", "keep_checkpoints": 9}
     model, result = train(directory, batches=batches(world, broken=((2, 1),)), **changes)
     return {"weights": model_tensors(model), "skipped": result.skipped_steps}
 
 
 def rolled_back(world: DistributedContext, directory: Path) -> dict[str, Any]:
-    """Rank 1 alone gets spikes; both go back and leave the same batches out."""
+    """Only rank 1 gets spikes; both ranks roll back and skip the same batches."""
     spikes = {"window": 8, "sigma_factor": 50.0, "policy": "rollback"}
     loud = tuple((batch, 1) for batch in (9, 10, 11))
     changes = {
@@ -89,23 +90,23 @@ def rolled_back(world: DistributedContext, directory: Path) -> dict[str, Any]:
     }
     run = trainer(directory, model=ToyModel(0.0), batches=batches(world, loud=loud), **changes)
     result = run.fit()
-    return {"weights": model_tensors(run.model), "position": asdict(run.position), "skipped": result.skipped_steps}
+    return {"weights": model_tensors(run.model), "position": asdict(run.progress), "skipped": result.skipped_steps}
 
 
 def resharded(world: DistributedContext, directory: Path, *, optimizer: str) -> dict[str, Any]:
-    """Two steps repeated, two sharded, two repeated again; beside six in one go."""
+    """Two steps replicated, two with FSDP, two replicated; beside six replicated."""
     model = ToyModel(0.0)
     fixed = {"schedule": "constant", "optimizer": optimizer, "allow_config_changes": ["train.duration"]}
-    for duration, sharded in (("2 steps", False), ("4 steps", True), ("6 steps", False)):
+    for duration, fsdp in (("2 steps", False), ("4 steps", True), ("6 steps", False)):
         model = ToyModel(0.0)
-        train(directory / "x", model=model, batches=batches(world), duration=duration, sharded=sharded, **fixed)
+        train(directory / "x", model=model, batches=batches(world), duration=duration, fsdp=fsdp, **fixed)
     alone = ToyModel(0.0)
     train(directory / "y", model=alone, batches=batches(world), duration="6 steps", **fixed)
     return {"changing": model_tensors(model), "alone": model_tensors(alone)}
 
 
 def not_written(world: DistributedContext, directory: Path) -> dict[str, Any]:
-    """The disk of rank 0 takes no checkpoint."""
+    """The disk of rank 0 is full."""
     with files_no_larger_than(1000):
         try:
             train(directory, batches=batches(world), log_every=100, duration="4 steps")
@@ -115,7 +116,7 @@ def not_written(world: DistributedContext, directory: Path) -> dict[str, Any]:
 
 
 def elastic(world: DistributedContext, directory: Path) -> dict[str, Any]:
-    """Go on with the run that one process began, until rank 1 gets a signal at step 4."""
+    """Resume the run that one process began, until rank 1 gets a signal at step 4."""
     done = []
 
     def before() -> None:
@@ -142,7 +143,7 @@ def evaluation(world: DistributedContext, directory: Path) -> dict[str, Any]:
 
 
 def reductions(world: DistributedContext, directory: Path) -> dict[str, Any]:
-    """What the world gives, and an error on the first rank."""
+    """The collectives, and an error on rank 0."""
     tensor = torch.tensor([float(world.rank + 1)])
     world.sum_tensors([tensor])
 
@@ -165,8 +166,8 @@ def reductions(world: DistributedContext, directory: Path) -> dict[str, Any]:
 
 
 def placement(world: DistributedContext, directory: Path) -> dict[str, Any]:
-    """Models that begin differently, and gradients that only one rank has."""
-    model = distribute_model(ToyModel(seed=world.rank), world, sharded=False)
+    """Models with different initial weights, and gradients on only one rank."""
+    model = distribute_model(ToyModel(seed=world.rank), world, fsdp=False)
     if world.rank == 1:
         model.up.weight.grad = torch.ones_like(model.up.weight)
     reduce_gradients(model, world)
@@ -179,29 +180,27 @@ def placement(world: DistributedContext, directory: Path) -> dict[str, Any]:
 
 def sharded_tensor(world: DistributedContext, directory: Path) -> dict[str, Any]:
     """A parameter with fewer rows than would fill both ranks evenly."""
-    model = distribute_model(nn.Linear(2, 3), world, sharded=True)
+    model = distribute_model(nn.Linear(2, 3), world, fsdp=True)
     return {"whole": gather_full(model.weight), "rows": len(model.weight.to_local())}
 
 
 GRADIENTS = {
-    f"gradient{'_sharded' * sharded}_{accumulation}": partial(
-        gradient, sharded=sharded, microbatch_size=4 // accumulation
-    )
-    for sharded in (False, True)
+    f"gradient{'_fsdp' * fsdp}_{accumulation}": partial(gradient, fsdp=fsdp, microbatch_size=4 // accumulation)
+    for fsdp in (False, True)
     for accumulation in (1, 2, 4)
 }
 SCENARIOS = {
     **GRADIENTS,
-    "original_lamb": partial(original_lamb, sharded=False),
-    "original_lamb_sharded": partial(original_lamb, sharded=True),
+    "original_lamb": partial(original_lamb, fsdp=False),
+    "original_lamb_fsdp": partial(original_lamb, fsdp=True),
     "resharded_lamb": partial(resharded, optimizer="lamb"),
     "resharded_adamw": partial(resharded, optimizer="adamw"),
     "rolled_back": rolled_back,
     "not_written": not_written,
-    "lamb": lambda world, at: trained(world, at, optimizer="lamb", sharded=False),
-    "lamb_sharded": lambda world, at: trained(world, at, optimizer="lamb", sharded=True),
-    "adamw": lambda world, at: trained(world, at, optimizer="adamw", sharded=False),
-    "adamw_sharded": lambda world, at: trained(world, at, optimizer="adamw", sharded=True),
+    "lamb": lambda world, at: trained(world, at, optimizer="lamb", fsdp=False),
+    "lamb_fsdp": lambda world, at: trained(world, at, optimizer="lamb", fsdp=True),
+    "adamw": lambda world, at: trained(world, at, optimizer="adamw", fsdp=False),
+    "adamw_fsdp": lambda world, at: trained(world, at, optimizer="adamw", fsdp=True),
     "not_finite": not_finite,
     "elastic": elastic,
     "evaluation": evaluation,

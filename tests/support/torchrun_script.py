@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 
+from litebert.training.callbacks.callback import Callback
 from litebert.training.distributed.context import DistributedContext, distributed_context
 from support.toy import ToyBatches, ToyModel, ToyObjective, settings, train
 
@@ -34,13 +35,14 @@ def killed(world: DistributedContext, directory: Path, step: str) -> None:
         (directory / "killed").write_text(str(time.time()))
         os.kill(os.getpid(), signal.SIGKILL)
 
-    def listener(event) -> None:
-        if isinstance(event, StepDone) and (directory / "killed").exists() and not (directory / "again").exists():
-            (directory / "again").write_text(str(time.time()))
+    class NoteResume(Callback):
+        def on_step(self, run, record) -> None:
+            if (directory / "killed").exists() and not (directory / "again").exists():
+                (directory / "again").write_text(str(time.time()))
 
     objective = at_forward(int(step), kill) if world.rank == 1 else ToyObjective()
     batches = ToyBatches(rank=world.rank, world_size=world.size)
-    train(directory / "run", model=ToyModel(0.0), batches=batches, objective=objective, callbacks=[listener], **RUN)
+    train(directory / "run", model=ToyModel(0.0), batches=batches, objective=objective, callbacks=[NoteResume()], **RUN)
 
 
 def asleep(world: DistributedContext, directory: Path, step: str) -> None:

@@ -1,11 +1,11 @@
-"""Every setting is read: changing it changes something that can be seen. Ranges are checked at the door."""
+"""Every training setting has an effect; values out of range are refused."""
 
 import json
 
 import pytest
 import torch
 
-from litebert.errors import ConfigError, LitebertError
+from litebert.errors import ConfigError, DivergedError
 from litebert.training.loop.duration import Duration
 from litebert.training.train_settings import TrainSettings
 from support.toy import ToyBatches, held_out, losses, rows, settings, train
@@ -19,12 +19,13 @@ CHANGES_WEIGHTS = {
     "betas": [0.8, 0.99],
     "eps": 0.1,
     "weight_decay": 0.5,
-    "exclude": ["up"],
+    "bias_correction": True,
+    "exclude_from_weight_decay": ["up"],
+    "exclude_from_layer_adaptation": ["up"],
     "schedule": "cosine",
     "warmup": 0.5,
     "max_grad_norm": 0.1,
     "precision": "bf16",
-    "seed": 1,
     "spikes": {"policy": "skip", "sigma_factor": 0.01, "window": 2},
 }
 # Settings whose effect is elsewhere, each with a test below or in the file named.
@@ -36,15 +37,15 @@ OTHERS = {
     "max_consecutive_skipped_steps",
     "trackers",  # test_trackers.py
     "allow_config_changes",  # test_trainer.py
-    "device",  # test_parallel.py
-    "sharded",  # test_parallel.py
-    "timeout_seconds",  # test_parallel.py
+    "device",  # distributed/test_context.py
+    "fsdp",  # tests/distributed
+    "timeout_seconds",  # distributed/test_context.py
 }
 
 
-def test_every_setting_has_its_test():
+def test_train_settings_all_have_a_test():
     assert CHANGES_WEIGHTS.keys() | OTHERS == TrainSettings.model_fields.keys()
-    assert settings().numbers().keys() == CHANGES_WEIGHTS.keys()
+    assert settings().numeric_settings().keys() == CHANGES_WEIGHTS.keys()
 
 
 @pytest.fixture(scope="module")
@@ -53,33 +54,37 @@ def weight(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", CHANGES_WEIGHTS)
-def test_changing_a_number_changes_the_weights(tmp_path, weight, name):
+def test_numeric_setting_changes_the_weights(tmp_path, weight, name):
     model, _ = train(tmp_path, **{name: CHANGES_WEIGHTS[name]})
     assert not torch.equal(model.up.weight, weight)
 
 
-def test_evaluate_every_says_how_often_to_evaluate(tmp_path):
+def test_seed_changes_the_weights(tmp_path, weight):
+    assert not torch.equal(train(tmp_path, seed=1)[0].up.weight, weight)
+
+
+def test_evaluate_every_sets_the_interval(tmp_path):
     train(tmp_path, evaluate=held_out, evaluate_every="2 steps")
     assert [row["step"] for row in rows(tmp_path) if "evaluation/loss" in row] == [2, 4, 6]
 
 
-def test_without_evaluate_every_only_the_end_is_evaluated(tmp_path):
+def test_evaluate_every_null_evaluates_at_the_end(tmp_path):
     train(tmp_path, evaluate=held_out)
     assert [row["step"] for row in rows(tmp_path) if "evaluation/loss" in row] == [6]
 
 
-def test_checkpoint_every_and_keep_checkpoints_say_what_stays(tmp_path):
+def test_checkpoint_every_and_keep_checkpoints_set_which_stay(tmp_path):
     train(tmp_path, checkpoint_every="2 steps", keep_checkpoints=2)
     assert sorted(path.name for path in (tmp_path / "checkpoints").glob("step-*")) == ["step-00000004", "step-00000006"]
 
 
-def test_log_every_says_which_steps_are_recorded_and_the_last_always_is(tmp_path):
+def test_log_every_sets_the_steps_that_are_logged(tmp_path):
     train(tmp_path, log_every=4)
     assert list(losses(tmp_path)) == [4, 6]
 
 
-def test_max_skipped_steps_says_when_to_give_up(tmp_path):
-    with pytest.raises(LitebertError, match=r"at 2 steps in a row, the last of them 3.*Likely causes"):
+def test_max_consecutive_skipped_steps_ends_a_diverged_run(tmp_path):
+    with pytest.raises(DivergedError, match=r"at 2 steps in a row up to step 3.*Likely causes"):
         train(tmp_path, batches=ToyBatches(broken=((1, 0), (2, 0))), max_consecutive_skipped_steps=1)
 
 
@@ -90,14 +95,14 @@ def test_max_skipped_steps_says_when_to_give_up(tmp_path):
         ("betas", [1.0, 0.9]),
         ("eps", 0),
         ("weight_decay", -1),
-        ("exclude", ["("]),
+        ("exclude_from_weight_decay", ["("]),
+        ("exclude_from_layer_adaptation", ["("]),
         ("warmup", 1.0),
         ("warmup", -0.1),
         ("warmup", "soon"),
         ("max_grad_norm", 0),
         ("precision", "fp8"),
         ("optimizer", "sgd"),
-        ("seed", -1),
         ("evaluate_every", "0 steps"),
         ("keep_checkpoints", 0),
         ("log_every", 0),
@@ -112,22 +117,22 @@ def test_max_skipped_steps_says_when_to_give_up(tmp_path):
         ("momentum", 0.9),
     ],
 )
-def test_impossible_values_are_refused_by_name(name, value):
+def test_train_settings_refuse_invalid_values_by_name(name, value):
     with pytest.raises(ConfigError, match=name):
         settings(**{name: value})
 
 
-def test_fp16_does_not_go_with_sharding():
-    with pytest.raises(ConfigError, match="fp16 cannot be sharded; use bf16"):
-        settings(precision="fp16", sharded=True)
+def test_fp16_with_fsdp_is_refused():
+    with pytest.raises(ConfigError, match="fp16 does not work with fsdp; use bf16"):
+        settings(precision="fp16", fsdp=True)
 
 
 @pytest.mark.parametrize("warmup", [0, 0.1, "0.1", "100 steps"])
-def test_warm_up_is_a_fraction_or_a_duration(warmup):
+def test_warmup_is_a_fraction_or_a_duration(warmup):
     expected = Duration.parse(warmup) if warmup == "100 steps" else float(warmup)
     assert settings(warmup=warmup).warmup == expected
 
 
-def test_settings_survive_a_file():
-    chosen = settings(warmup="2 steps", evaluate_every="1 minute", schedule={"shape": "polynomial", "power": 3})
+def test_train_settings_survive_json():
+    chosen = settings(warmup="2 steps", evaluate_every="1 minute", schedule={"type": "polynomial", "power": 3})
     assert settings(**json.loads(json.dumps(chosen.to_dict()))) == chosen

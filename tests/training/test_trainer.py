@@ -1,4 +1,4 @@
-"""A run from start to finish: what it tells, how it stops, what it refuses."""
+"""A run from start to finish: its metrics, how it stops, what it refuses."""
 
 import os
 import signal
@@ -7,17 +7,8 @@ import pytest
 import torch
 
 from litebert.errors import CheckpointError, ConfigError, StoppedBySignalError
+from support.callbacks import At
 from support.toy import ToyBatches, ToyModel, held_out, losses, rows, train, trainer
-
-
-def at_step(step: int, action):
-    """A listener that acts once the step is done."""
-
-    def listener(event) -> None:
-        if isinstance(event, StepDone) and event.position.step == step:
-            action()
-
-    return listener
 
 
 def test_training_lowers_the_loss(tmp_path):
@@ -27,13 +18,13 @@ def test_training_lowers_the_loss(tmp_path):
     assert result.evaluation == held_out(model)
 
 
-def test_the_result_counts_what_was_done(tmp_path):
+def test_train_result_counts_steps_and_tokens(tmp_path):
     _, result = train(tmp_path)
     assert (result.steps, result.tokens, result.skipped_steps, result.evaluation) == (6, 6 * 48, 0, {})
     assert result.elapsed_seconds > 0
 
 
-def test_a_record_says_everything_about_its_step(tmp_path):
+def test_metrics_of_a_step_are_complete(tmp_path):
     train(tmp_path, flops_per_token=100.0)
     first = rows(tmp_path)[0]
     assert first["step"] == 1
@@ -46,36 +37,28 @@ def test_a_record_says_everything_about_its_step(tmp_path):
     }
 
 
-def test_a_listener_hears_events_in_order(tmp_path):
-    heard = []
-    train(tmp_path, duration="2 steps", evaluate=held_out, callbacks=[heard.append])
-    assert [type(event) for event in heard] == [Started, StepDone, StepDone, Evaluated, Saved, Finished]
-    assert heard[0].total_steps == 2
-    assert heard[-1].position.step == 2
-
-
 @pytest.mark.parametrize(
     ("duration", "steps"), [("4 steps", 4), ("30 examples", 4), ("0.4 epochs", 4), ("150 tokens", 4)]
 )
-def test_every_unit_ends_a_run(tmp_path, duration, steps):
+def test_duration_of_every_unit_ends_a_run(tmp_path, duration, steps):
     _, result = train(tmp_path, duration=duration, warmup=0.5)
     assert result.steps == steps
 
 
-def test_a_run_for_some_time_ends_and_its_budget_is_resumed(tmp_path):
+def test_duration_in_seconds_includes_the_time_before_a_resume(tmp_path):
     _, result = train(tmp_path, duration="0.2 seconds", schedule="constant")
     assert result.elapsed_seconds >= 0.2
     _, again = train(tmp_path, duration="0.2 seconds", schedule="constant")
     assert again == result
 
 
-def test_warm_up_may_be_a_duration(tmp_path):
+def test_warmup_may_be_a_duration(tmp_path):
     train(tmp_path, warmup="2 steps", learning_rate=0.5)
     rates = [row["train/learning_rate"] for row in rows(tmp_path)]
     assert rates[:4] == pytest.approx([0.25, 0.5, 0.5, 0.375])
 
 
-def test_a_finished_run_says_so_and_does_nothing(tmp_path, caplog):
+def test_finished_run_does_nothing(tmp_path, caplog):
     caplog.set_level("INFO")
     first_model, first = train(tmp_path)
     log = (tmp_path / "metrics.jsonl").read_bytes()
@@ -87,10 +70,10 @@ def test_a_finished_run_says_so_and_does_nothing(tmp_path, caplog):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
-def test_a_signal_saves_leaves_and_the_run_goes_on_as_if_nothing_had_been(tmp_path, number):
+def test_signal_saves_the_state_and_the_resumed_run_is_bit_exact(tmp_path, number):
     whole, _ = train(tmp_path / "whole")
-    with pytest.raises(StoppedBySignalError, match=f"stopped by {number.name} after step 3, with") as stopped:
-        train(tmp_path / "cut", callbacks=[at_step(2, lambda: os.kill(os.getpid(), number))])
+    with pytest.raises(StoppedBySignalError, match=f"by {number.name} after step 3; the state is saved") as stopped:
+        train(tmp_path / "cut", callbacks=[At("step", 2, lambda: os.kill(os.getpid(), number))])
     assert stopped.value.exit_code == 128 + number
     assert (tmp_path / "cut" / "checkpoints" / "step-00000003").is_dir()
     model, _ = train(tmp_path / "cut")
@@ -98,8 +81,8 @@ def test_a_signal_saves_leaves_and_the_run_goes_on_as_if_nothing_had_been(tmp_pa
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), whole.parameters(), strict=True))
 
 
-def test_a_signal_at_the_last_step_is_no_interruption(tmp_path):
-    _, result = train(tmp_path, callbacks=[at_step(5, lambda: os.kill(os.getpid(), signal.SIGTERM))])
+def test_signal_at_the_last_step_does_not_interrupt(tmp_path):
+    _, result = train(tmp_path, callbacks=[At("step", 5, lambda: os.kill(os.getpid(), signal.SIGTERM))])
     assert result.steps == 6
 
 
@@ -120,28 +103,28 @@ def test_fp16_skips_steps_until_its_scale_fits(tmp_path):
     ("changes", "message"),
     [
         ({"learning_rate": 0.02}, "train.learning_rate was 0.01, is 0.02"),
-        ({"duration": "9 steps", "seed": 1}, "train.duration was '4 steps', is '9 steps'; train.seed was 0, is 1"),
+        ({"duration": "9 steps", "seed": 1}, "seed was 0, is 1; train.duration was '4 steps', is '9 steps'"),
         ({"batches": ToyBatches(fingerprint="other")}, "batches was 'toy', is 'other'"),
         ({"batches": ToyBatches(batch_size=4)}, "batch_size was 8, is 4"),
         ({"fingerprint": {"model": {"layers": 2}}}, "model.layers was 1, is 2"),
     ],
 )
-def test_another_run_is_refused_by_the_fields_that_differ(tmp_path, changes, message):
+def test_checkpoint_of_another_run_is_refused_by_the_fields_that_differ(tmp_path, changes, message):
     first = {"duration": "4 steps", "fingerprint": {"model": {"layers": 1}}}
     train(tmp_path, **first)
     with pytest.raises(CheckpointError) as refused:
         train(tmp_path, **(first | changes))
-    assert f"saved by another run: {message}. Restore" in str(refused.value)
+    assert f"the checkpoint is of another run: {message}. Restore" in str(refused.value)
 
 
-def test_a_change_may_be_allowed(tmp_path):
+def test_config_change_may_be_allowed(tmp_path):
     train(tmp_path, duration="4 steps", schedule="constant")
     _, result = train(tmp_path, duration="6 steps", schedule="constant", allow_config_changes=["train.duration"])
     assert result.steps == 6
     assert list(losses(tmp_path)) == [1, 2, 3, 4, 5, 6]
 
 
-def test_another_model_is_refused_even_where_it_is_allowed(tmp_path):
+def test_checkpoint_of_another_model_is_refused_even_if_allowed(tmp_path):
     train(tmp_path)
     other = ToyModel()
     other.extra = torch.nn.Linear(1, 1)
@@ -149,16 +132,17 @@ def test_another_model_is_refused_even_where_it_is_allowed(tmp_path):
         train(tmp_path, model=other, allow_config_changes=["parameters"])
 
 
-def test_a_checkpoint_this_machine_does_not_see_is_an_error(tmp_path, monkeypatch):
+def test_checkpoint_that_a_rank_does_not_see_is_an_error(tmp_path, monkeypatch):
     run = trainer(tmp_path)
     monkeypatch.setattr(
-        "litebert.training.checkpointing.checkpoint.Checkpoints.newest_valid", lambda self: tmp_path / "elsewhere"
+        "litebert.training.checkpointing.checkpoint.Checkpoints.newest_valid",
+        lambda self, until=None: tmp_path / "elsewhere",
     )
     with pytest.raises(CheckpointError, match="not seen by rank 0; all machines must share the directory"):
         run.fit()
 
 
-def test_an_error_while_making_batches_ends_the_run(tmp_path):
+def test_error_in_a_batch_source_ends_the_run(tmp_path):
     class Failing(ToyBatches):
         def microbatches(self, step):
             raise ConfigError("no such step")

@@ -15,6 +15,7 @@ from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.tasks.metrics.evaluation import Evaluation
+from support.callbacks import At
 from support.labelled_files import write_opinions
 
 TRAIN = {
@@ -125,12 +126,11 @@ def test_a_stopped_run_resumes_to_the_same_weights(settings, tmp_path):
     run = parsed(settings)
     whole = finetune(run, tmp_path / "whole")
 
-    def stop(event):
-        if isinstance(event, StepDone) and event.position.step == 25:
-            raise StoppedBySignalError("stopped by the test", signal_number=15)
+    def stop():
+        raise StoppedBySignalError("stopped by the test", signal_number=15)
 
     with pytest.raises(StoppedBySignalError):
-        finetune(run, tmp_path / "stopped", callbacks=[stop])
+        finetune(run, tmp_path / "stopped", callbacks=[At("step", 25, stop)])
     resumed = finetune(run, tmp_path / "stopped")
     assert resumed.best == whole.best
     expected = load_model(whole.model).state_dict()
@@ -149,8 +149,8 @@ def test_a_finished_run_is_given_back_untouched(settings, tmp_path, caplog):
     assert "this run is finished" in caplog.text
     assert (first.model / "model.safetensors").stat().st_mtime_ns == written
     assert "best at step" in again.to_text()
-    assert " steps in 9 seconds, " in replace(again, elapsed_seconds=9.4).to_text()
-    assert " steps in 1.5 minutes, " in replace(again, elapsed_seconds=90).to_text()
+    assert " steps in 9.4 s, " in replace(again, elapsed_seconds=9.4).to_text()
+    assert " steps in 1 min 30 s, " in replace(again, elapsed_seconds=90).to_text()
 
 
 def test_a_finished_run_with_other_settings_is_refused(settings, tmp_path):
@@ -247,8 +247,8 @@ def test_a_misspelt_setting_is_refused():
 
 
 def test_sharding_is_refused(settings):
-    with pytest.raises(ConfigError, match="sharded: fine-tuning keeps a whole model"):
-        parsed(settings, train={**TRAIN, "sharded": True})
+    with pytest.raises(ConfigError, match="fsdp: fine-tuning replicates the model"):
+        parsed(settings, train={**TRAIN, "fsdp": True})
 
 
 @pytest.mark.parametrize(

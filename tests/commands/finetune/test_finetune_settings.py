@@ -132,7 +132,7 @@ def test_a_run_out_of_patience_says_how_far_its_schedule_was(planned_run, tmp_pa
     result = finetune(run, tmp_path / "run")
     assert (result.steps, result.best["step"]) == (8, 4)
     assert result.stopped_early_at == pytest.approx(0.01 * 12 / 20)
-    assert "stopped early, out of patience; the learning rate, planned for the whole duration, was still 0.006" in (
+    assert "early stopping; the learning rate, whose schedule is that of the whole duration, was still 0.006" in (
         result.to_text()
     )
     assert finetune(run, tmp_path / "run").to_dict() == json.loads(json.dumps(result.to_dict()))

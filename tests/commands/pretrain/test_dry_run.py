@@ -41,13 +41,13 @@ def test_it_counts_what_the_run_is_made_of(report, corpus_directory):
 def test_a_person_reads_it_on_six_lines(report):
     text = report.to_text()
     assert len(text.splitlines()) == 6
-    assert "learning rate: 0.0015; warm-up to step 12, then straight down to 0 at step 120" in text
+    assert "learning rate: 0.0015; warm-up to step 12, then linear decay to 0 at step 120" in text
     assert "batch of 8: 1 process(es) x 2 microbatch(es) of 4" in text
     assert "120 steps in" in text
     assert "NOT ENOUGH" not in text
 
 
-@pytest.mark.parametrize(("duration", "check"), [("7200 seconds", "2.0 hours"), ("1M tokens", "steps in")])
+@pytest.mark.parametrize(("duration", "check"), [("7200 seconds", "2 h, evaluations"), ("1M tokens", "steps in")])
 def test_every_length_is_told_in_steps_and_time(corpus_directory, tmp_path, duration, check):
     report = dry_run(plan(corpus_directory, f"train.duration={duration}"), tmp_path)
     assert check in report.to_text()
@@ -87,7 +87,7 @@ def test_an_epoch_of_a_mixture_is_as_long_as_in_the_run(corpus_directory, second
         ("data_mixture={/no/such/corpus: 1}", LitebertError, "/no/such/corpus"),
         ("examples.max_length=1024", ConfigError, "max_position_embeddings"),
         ("train.warmup='500 steps'", ConfigError, "warmup: 500 steps leaves nothing"),
-        ("train.sharded=true", ConfigError, "sharded: there is one process"),
+        ("train.fsdp=true", ConfigError, "fsdp: there is only one process"),
     ],
 )
 @pytest.mark.parametrize("verb", [pretrain, dry_run])

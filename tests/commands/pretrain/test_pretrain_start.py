@@ -86,7 +86,8 @@ FROZEN = (STRUCTURED, "freeze_duplicate_token_heads=true", "model.num_attention_
 
 
 def test_frozen_heads_keep_their_weights_while_others_learn(corpus_directory, tmp_path):
-    run = plan(corpus_directory, *FROZEN, "train.exclude_from_weight_decay=[norm,bias,query,key]", "train.duration=3 steps")
+    exclude = "train.exclude_from_weight_decay=[norm,bias,query,key]"
+    run = plan(corpus_directory, *FROZEN, exclude, "train.duration=3 steps")
     begun = PretrainStart.of(run).model(RunDirectory(tmp_path / "begun"), DistributedContext.current("cpu"))
     pretrain(run, tmp_path / "run")
     learnt, half = load_model(tmp_path / "run" / "model"), run.model.hidden_size // 2

@@ -9,6 +9,7 @@ from litebert.commands.quickstart.quickstart import QuickstartResult, Quickstart
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.tokenization.tokenizer import Tokenizer
+from support.callbacks import At
 from support.texts import write_documents
 
 STAGES = ("text", "tokenizer", "corpus", "pretrain", "finetune", "from-scratch")
@@ -71,23 +72,14 @@ def test_own_files_become_a_model_with_its_figures(text, tmp_path):
         quickstart(plan(text, seed=1), out)
 
 
-def stopping_at(kind, *, count):
-    """A listener that ends the run at an event of a kind."""
-    seen = []
-
-    def listen(event):
-        if isinstance(event, kind):
-            seen.append(event)
-            if len(seen) == count:
-                raise StoppedError
-
-    return listen
+def stop():
+    raise StoppedError
 
 
 def test_stopped_in_the_middle_of_pretraining_it_goes_on(text, tmp_path):
     out = tmp_path / "out"
     with pytest.raises(StoppedError):
-        quickstart(plan(text), out, callbacks=[stopping_at(StepDone, count=3)])
+        quickstart(plan(text), out, callbacks=[At("step", 3, stop)])
     assert "pretrain" in stages(out)
     assert "result.json" not in stages(out)
     kept = {

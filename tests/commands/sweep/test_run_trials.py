@@ -14,7 +14,6 @@ from litebert.commands.sweep.trial_results import SweepPaths, result_of
 from litebert.commands.sweep.trials import trials_of
 from litebert.commands.sweep.worker import LeaveWithParent, main
 from litebert.errors import StoppedBySignalError
-from litebert.training.loop.progress import TrainingProgress
 from support.sweeps import table
 
 
@@ -64,11 +63,10 @@ def test_a_run_leaves_with_the_process_that_started_it(monkeypatch):
     received = []
     monkeypatch.setattr("litebert.commands.sweep.worker.os.kill", lambda process, number: received.append(number))
     leave = LeaveWithParent()
-    event = StepDone(TrainingProgress(), {})
-    leave(event)
+    leave.on_step(None, None)
     assert received == []
     monkeypatch.setattr("litebert.commands.sweep.worker.os.getppid", lambda: 1)
-    leave(event)
+    leave.on_step(None, None)
     assert received == [signal.SIGTERM]
 
 

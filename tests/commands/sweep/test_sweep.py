@@ -7,8 +7,9 @@ import pytest
 
 from litebert.cli.main import main
 from litebert.commands.sweep.sweep import sweep
-from litebert.errors import CheckpointError, ConfigError, LitebertError, StoppedBySignalError
+from litebert.errors import CheckpointError, ConfigError, DivergedError, StoppedBySignalError
 from litebert.training.checkpointing.run_lock import locked
+from support.callbacks import HookRecorder
 from support.sweeps import table
 
 
@@ -42,6 +43,10 @@ def test_the_order_of_execution_leaves_no_trace(planned, tmp_path, monkeypatch):
     assert table(tmp_path / "forth") == table(tmp_path / "back")
 
 
+def steps_of(recorder):
+    return sum(hook == "step" for hook, _ in recorder.calls)
+
+
 def backwards(cells, places, **options):
     from litebert.commands.sweep.run_trials import train_all
 
@@ -52,32 +57,31 @@ def backwards(cells, places, **options):
 def test_a_stopped_sweep_goes_on_and_trains_no_finished_run_again(planned, tmp_path):
     run = planned({"seed": [0, 1, 2]}, checkpoint_every="4 steps")
     whole = sweep(run, tmp_path / "whole")
-    steps = []
 
-    def stop(event):
-        if isinstance(event, StepDone):
-            steps.append(event)
-            if len(steps) == 40:
+    class Stop(HookRecorder):
+        def on_step(self, run, record):
+            super().on_step(run, record)
+            if steps_of(self) == 40:
                 raise StoppedBySignalError("stopped by the test", signal_number=15)
 
     with pytest.raises(StoppedBySignalError):
-        sweep(run, tmp_path / "stopped", callbacks=[stop])
+        sweep(run, tmp_path / "stopped", callbacks=[Stop()])
     first = tmp_path / "stopped" / "runs" / "seed=0" / "model" / "model.safetensors"
     written = first.stat().st_mtime_ns
-    seen = []
-    resumed = sweep(run, tmp_path / "stopped", callbacks=[seen.append])
+    seen = HookRecorder()
+    resumed = sweep(run, tmp_path / "stopped", callbacks=[seen])
     assert first.stat().st_mtime_ns == written
     # Of 30 + 30 steps of the two others 10 were done and 8 of them saved; the first run's steps are not repeated.
-    assert sum(isinstance(event, StepDone) for event in seen) == 60 - 8
+    assert steps_of(seen) == 60 - 8
     assert [each.metrics for each in resumed.runs] == [each.metrics for each in whole.runs]
     assert table(tmp_path / "stopped") == table(tmp_path / "whole")
 
 
 def test_a_grid_may_grow_and_other_settings_may_not(planned, tmp_path):
     sweep(planned({"seed": [0]}), tmp_path / "out")
-    seen = []
-    grown = sweep(planned({"seed": [0, 1]}), tmp_path / "out", callbacks=[seen.append])
-    assert sum(isinstance(event, StepDone) for event in seen) == 30
+    seen = HookRecorder()
+    grown = sweep(planned({"seed": [0, 1]}), tmp_path / "out", callbacks=[seen])
+    assert steps_of(seen) == 30
     assert grown.configurations[0].statistics["accuracy"].runs == 2
     with pytest.raises(ConfigError, match=r"other settings \(base.train.learning_rate\)"):
         sweep(planned({"seed": [0]}, learning_rate=0.5), tmp_path / "out")
@@ -127,7 +131,7 @@ def test_a_diverged_run_is_restarted_but_not_repeated(planned, tmp_path, monkeyp
     def finetune(run, out, **options):
         calls.append(run.seed)
         if run.seed == 0:
-            raise LitebertError("the loss was not finite")
+            raise DivergedError("the loss was not finite")
         return real(run, out, **options)
 
     from litebert.commands.finetune.finetune import finetune as real

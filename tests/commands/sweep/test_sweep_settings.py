@@ -9,7 +9,12 @@ GIVEN = {"model": "m", "data": {"train": "t.csv"}}
 
 
 def test_values_are_written_as_in_a_recipe():
-    words = ["batch_size=16,32", "seed=0..3,7", "train.duration=2 epochs,5 epochs", "train.exclude_from_weight_decay=[norm],[norm, bias]"]
+    words = [
+        "batch_size=16,32",
+        "seed=0..3,7",
+        "train.duration=2 epochs,5 epochs",
+        "train.exclude_from_weight_decay=[norm],[norm, bias]",
+    ]
     assert parse_grid(words) == {
         "batch_size": [16, 32],
         "seed": [0, 1, 2, 3, 7],

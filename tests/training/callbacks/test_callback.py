@@ -102,7 +102,7 @@ def test_stateful_callbacks_of_one_name_are_refused(tmp_path):
         train(tmp_path, callbacks=[CountSteps(), CountSteps()])
 
 
-def test_metrics_file_is_rewound_on_a_rollback_and_flushed_before_checkpoints(tmp_path):
+def test_metric_logger_removes_lines_after_the_checkpoint_on_a_rollback(tmp_path):
     train(
         tmp_path,
         batches=ToyBatches(broken=((5, 0), (6, 0))),

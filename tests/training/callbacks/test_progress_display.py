@@ -86,7 +86,8 @@ def test_description_shows_losses_accuracies_and_throughput():
         "memory_bytes": 3 * 2**30,
     }
     assert describe(values) == (
-        "MLM accuracy 13.2% (loss 5.661) · SOP accuracy 57.4% (loss 0.6821) · size loss 2 · 12,346 tokens/s · MFU 41.1% · 3.0 GiB"
+        "MLM accuracy 13.2% (loss 5.661) · SOP accuracy 57.4% (loss 0.6821) · size loss 2 · 12,346 tokens/s · "
+        "MFU 41.1% · 3.0 GiB"
     )
 
 

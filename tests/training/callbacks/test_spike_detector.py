@@ -54,7 +54,10 @@ def test_spike_limit_of_constant_losses_is_above_them(value):
 
 
 def test_spike_limits_ignore_values_that_are_not_finite():
-    assert detector_after([1.0, 2.0, math.nan, 3.0, math.inf, 4.0]).limits() == detector_after([1.0, 2.0, 3.0, 4.0]).limits()
+    assert (
+        detector_after([1.0, 2.0, math.nan, 3.0, math.inf, 4.0]).limits()
+        == detector_after([1.0, 2.0, 3.0, 4.0]).limits()
+    )
 
 
 @given(st.floats(1.5, 4))
@@ -150,7 +153,7 @@ def test_resume_around_a_rollback_is_bit_exact(tmp_path, hook, step):
     ],
 )
 def test_diverged_run_raises_diverged_error_with_a_dump(tmp_path, policy, changes, step):
-    with pytest.raises(DivergedError, match=rf"at (step|3 steps in a row up to step) {step}\. None of these") as stopped:
+    with pytest.raises(DivergedError, match=rf"at (3 steps in a row up to )?step {step}\. None") as stopped:
         spiky(tmp_path, policy=policy, **changes)
     path = Path(re.search(r"(\S+\.json)", str(stopped.value))[1])
     steps = json.loads(path.read_text())["steps"]

@@ -1,4 +1,4 @@
-"""A checkpoint written while training goes on is the one that a save which stops the run would write."""
+"""Asynchronous checkpoints equal synchronous ones; their failures end the run."""
 
 import threading
 from pathlib import Path
@@ -9,7 +9,7 @@ import torch
 from litebert.errors import CheckpointError
 from litebert.training.checkpointing.async_checkpointer import AsyncCheckpointer
 from litebert.training.checkpointing.checkpoint import Checkpoint, Checkpoints
-from litebert.training.loop.progress import TrainingProgress
+from support.callbacks import At, HookRecorder
 from support.limits import files_no_larger_than
 from support.toy import rows, train, trainer
 
@@ -40,14 +40,14 @@ def held(monkeypatch):
     Held.go.set()
 
 
-def test_what_is_written_meanwhile_is_what_a_save_that_stops_would_write(tmp_path, monkeypatch):
+def test_async_checkpoint_equals_a_synchronous_one(tmp_path, monkeypatch):
     changes = {"checkpoint_every": "2 steps", "keep_checkpoints": 3, "optimizer": "lamb"}
     monkeypatch.setattr("litebert.training.trainer.time.perf_counter", lambda: 0.0)  # checkpoints hold the time
     monkeypatch.setattr("litebert.training.trainer.throughput", lambda **rates: {})
     train(tmp_path / "meanwhile", **changes)
 
-    def start_and_wait(self, checkpoint, position):
-        original(self, checkpoint, position)
+    def start_and_wait(self, checkpoint):
+        original(self, checkpoint)
         self._in_flight.written.exception()
 
     original = AsyncCheckpointer.start
@@ -58,50 +58,45 @@ def test_what_is_written_meanwhile_is_what_a_save_that_stops_would_write(tmp_pat
     assert len(written[0]) == 3 * 4 + 1
 
 
-def test_training_goes_on_while_a_checkpoint_is_written_and_only_one_is(tmp_path, held):
+def test_async_checkpointer_writes_one_checkpoint_while_training_continues(tmp_path, held):
     """Step 3 is done before the checkpoint of step 2 is, and that of step 4 waits for it."""
-    seen = []
+    recorder = HookRecorder()
 
-    def listener(event):
-        seen.append((type(event), event.position.step))
-        if isinstance(event, StepDone) and event.position.step == 3:
-            assert not (tmp_path / "checkpoints").exists()
-            held.set()
+    def let_go():
+        assert not (tmp_path / "checkpoints").exists()
+        held.set()
 
-    train(tmp_path, duration="4 steps", checkpoint_every="2 steps", callbacks=[listener])
+    train(tmp_path, duration="4 steps", checkpoint_every="2 steps", callbacks=[recorder, At("step", 3, let_go)])
+    seen = recorder.calls
     assert seen.index(("step", 3)) < seen.index(("checkpoint", 2)) < seen.index(("checkpoint", 4))
 
 
-def test_the_end_of_a_run_waits_for_its_checkpoint(tmp_path, held):
+def test_end_of_a_run_waits_for_its_checkpoint(tmp_path, held):
     threading.Timer(0.2, held.set).start()
     train(tmp_path, duration="2 steps")
     assert (tmp_path / "checkpoints" / "LATEST").read_text() == "step-00000002\n"
 
 
-def test_a_failure_reaches_the_next_step_and_the_checkpoint_before_stays(tmp_path):
-    failed = []
-
-    def listener(event):
-        if isinstance(event, Saved):
-            monkey.setattr(Checkpoints, "save", fail)
-        if isinstance(event, StepDone):
-            failed.append(event.position.step)
+def test_checkpoint_failure_ends_the_run_and_leaves_the_one_before(tmp_path):
+    recorder = HookRecorder()
 
     def fail(self, checkpoint):
         raise RuntimeError("cosmic ray")
 
     with pytest.MonkeyPatch.context() as monkey:
-        run = trainer(tmp_path, duration="2000 steps", checkpoint_every="5 steps", callbacks=[listener])
-        with pytest.raises(CheckpointError, match=r"step-000000\d\d: could not be written .*cosmic ray.*as it was"):
+        break_saving = At("checkpoint", 5, lambda: monkey.setattr(Checkpoints, "save", fail))
+        callbacks = [recorder, break_saving]
+        run = trainer(tmp_path, duration="2000 steps", checkpoint_every="5 steps", callbacks=callbacks)
+        with pytest.raises(CheckpointError, match=r"step-000000\d\d: could not be written .*cosmic ray.*is unchanged"):
             run.fit()
-    assert failed[-1] < 30
+    assert recorder.calls[-1][1] < 30
     assert (tmp_path / "checkpoints" / "LATEST").read_text() == "step-00000005\n"
 
 
-def test_a_failure_after_another_error_is_told_and_hides_nothing(tmp_path, caplog):
+def test_checkpoint_failure_after_another_error_is_only_logged(tmp_path, caplog):
     def interrupted() -> None:
         with AsyncCheckpointer(Checkpoints(tmp_path, keep=1), before=lambda: 1 / 0) as saver:
-            saver.start(checkpoint(1), TrainingProgress(step=1))
+            saver.start(checkpoint(1))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -109,18 +104,14 @@ def test_a_failure_after_another_error_is_told_and_hides_nothing(tmp_path, caplo
     assert "could not be written" in caplog.text
 
 
-def test_nothing_in_flight_is_nothing_to_wait_for(tmp_path):
+def test_async_checkpointer_without_a_write_has_nothing_to_finish(tmp_path):
     with AsyncCheckpointer(Checkpoints(tmp_path, keep=1), before=lambda: None) as saver:
         assert not saver.ended
         assert saver.finish() is None
 
 
-def test_a_full_disk_ends_the_run_in_a_sentence_with_the_checkpoint_before_whole(tmp_path):
+def test_full_disk_at_a_checkpoint_is_a_checkpoint_error(tmp_path):
     """The file system refuses the second checkpoint; the run ends, and goes on once there is room."""
-
-    def listener(event):
-        if isinstance(event, Saved) and event.position.step == 2:
-            limit.__enter__()
 
     limit = files_no_larger_than(1000)
     changes = {"checkpoint_every": "2 steps", "log_every": 100}
@@ -128,7 +119,7 @@ def test_a_full_disk_ends_the_run_in_a_sentence_with_the_checkpoint_before_whole
         with pytest.raises(
             CheckpointError, match=r"step-00000004 \(.* kB\): could not be written: the file is larger"
         ) as error:
-            train(tmp_path, **changes, callbacks=[listener])
+            train(tmp_path, **changes, callbacks=[At("checkpoint", 2, limit.__enter__)])
     finally:
         limit.__exit__(None, None, None)
     assert error.value.exit_code == 4
@@ -137,7 +128,7 @@ def test_a_full_disk_ends_the_run_in_a_sentence_with_the_checkpoint_before_whole
     assert result.steps == 6
 
 
-def test_a_full_disk_at_a_metrics_line_ends_the_run_in_a_sentence_and_the_line_is_mended(tmp_path):
+def test_full_disk_at_a_metrics_line_is_a_checkpoint_error(tmp_path):
     train(tmp_path / "whole")
     with (
         files_no_larger_than(700),

@@ -1,4 +1,4 @@
-"""Checkpoints are whole or not there; a valid one always stays; damage is found and passed over."""
+"""Checkpoints are written atomically; a valid one always stays; damaged ones are found and skipped."""
 
 import json
 import sys
@@ -49,7 +49,7 @@ def newest_step(store: Checkpoints) -> int:
     return step
 
 
-def test_what_is_saved_is_read_back(store):
+def test_checkpoint_is_read_back_as_saved(store):
     path = store.newest_valid()
     assert path == store.directory / "step-00000002"
     assert read_state(path) == {"format": 1, "step": 2, "note": 2}
@@ -58,11 +58,11 @@ def test_what_is_saved_is_read_back(store):
     assert torch.equal(optimizer["weight/step"], torch.tensor(2.0))
 
 
-def test_latest_names_the_newest(store):
+def test_latest_names_the_newest_checkpoint(store):
     assert (store.directory / "LATEST").read_text() == "step-00000002\n"
 
 
-def test_there_is_none_before_the_first(tmp_path):
+def test_newest_valid_checkpoint_is_none_before_the_first(tmp_path):
     assert Checkpoints(tmp_path / "checkpoints", keep=1).newest_valid() is None
 
 
@@ -71,7 +71,7 @@ def test_there_is_none_before_the_first(tmp_path):
     suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=trials(40, 200), deadline=None
 )
 @given(data=st.data())
-def test_no_flipped_bit_changes_what_is_loaded(store, name, data):
+def test_checkpoint_with_a_flipped_bit_is_not_loaded(store, name, data):
     path = store.directory / "step-00000002" / name
     content = path.read_bytes()
     position = data.draw(st.integers(0, 8 * len(content) - 1))
@@ -85,7 +85,7 @@ def test_no_flipped_bit_changes_what_is_loaded(store, name, data):
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("damage", ["truncated", "deleted", "emptied"])
-def test_damaged_files_are_reported_and_the_checkpoint_before_is_used(store, caplog, name, damage):
+def test_damaged_checkpoint_is_reported_and_the_one_before_is_used(store, caplog, name, damage):
     path = store.directory / "step-00000002" / name
     content = path.read_bytes()
     if damage == "deleted":
@@ -97,21 +97,21 @@ def test_damaged_files_are_reported_and_the_checkpoint_before_is_used(store, cap
     assert "trying the checkpoint before it" in caplog.text
 
 
-def test_a_manifest_that_lost_a_line_is_damage(store):
+def test_checkpoint_with_an_incomplete_manifest_is_damaged(store):
     path = store.directory / "step-00000002" / "SHA256SUMS"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
     with pytest.raises(CheckpointError, match=r"does not list trainer_state\.json"):
         verified(path.parent)
 
 
-def test_no_fresh_start_where_every_checkpoint_is_damaged(store):
+def test_newest_valid_checkpoint_is_an_error_if_all_are_damaged(store):
     for path in store.steps().values():
         (path / "SHA256SUMS").unlink()
-    with pytest.raises(CheckpointError, match="none of the 2 checkpoints is whole"):
+    with pytest.raises(CheckpointError, match="none of the 2 checkpoints is valid"):
         store.newest_valid()
 
 
-def test_another_format_is_refused(store):
+def test_checkpoint_of_another_format_is_refused(store):
     path = store.directory / "step-00000002"
     state = json.loads((path / "trainer_state.json").read_text())
     (path / "trainer_state.json").write_text(json.dumps(state | {"format": 99}))
@@ -119,7 +119,7 @@ def test_another_format_is_refused(store):
         read_state(path)
 
 
-def test_remains_of_a_killed_process_are_removed(store):
+def test_temporary_files_of_a_killed_process_are_removed(store):
     for name in (".step-00000003.77.tmp", ".step-00000002.77.old"):
         (store.directory / name).mkdir()
     (store.directory / ".LATEST.77.tmp").touch()
@@ -127,7 +127,7 @@ def test_remains_of_a_killed_process_are_removed(store):
     assert sorted(path.name for path in store.directory.iterdir()) == ["LATEST", "step-00000002", "step-00000003"]
 
 
-def test_a_disk_that_is_full_leaves_the_checkpoint_before(store):
+def test_full_disk_leaves_the_checkpoint_before(store):
     with (
         mock.patch(
             "litebert.training.checkpointing.checkpoint.save_file", side_effect=OSError(28, "No space left on device")
@@ -178,7 +178,7 @@ def saved_until_killed(store: Checkpoints, step: int, *, operations: int) -> boo
     return True
 
 
-def test_a_kill_at_any_operation_of_a_save_leaves_a_valid_checkpoint(tmp_path):
+def test_kill_at_any_operation_of_a_save_leaves_a_valid_checkpoint(tmp_path):
     operations = finished = 0
     while not finished:
         store = Checkpoints(tmp_path / str(operations), keep=2)
@@ -195,7 +195,7 @@ def test_a_kill_at_any_operation_of_a_save_leaves_a_valid_checkpoint(tmp_path):
     assert operations > 20
 
 
-def test_a_kill_while_a_damaged_checkpoint_is_replaced_leaves_a_valid_one(tmp_path):
+def test_kill_while_a_damaged_checkpoint_is_replaced_leaves_a_valid_one(tmp_path):
     operations = finished = 0
     while not finished:
         store = Checkpoints(tmp_path / str(operations), keep=2)
@@ -214,7 +214,7 @@ def test_a_kill_while_a_damaged_checkpoint_is_replaced_leaves_a_valid_one(tmp_pa
     keep=st.integers(1, 3),
     actions=st.lists(st.sampled_from(["save", "save", "damage newest", "damage oldest", "resume"]), max_size=10),
 )
-def test_retention_keeps_the_last_ones_and_never_removes_the_only_valid_one(tmp_path_factory, keep, actions):
+def test_retention_keeps_the_newest_and_never_removes_the_only_valid_one(tmp_path_factory, keep, actions):
     store = Checkpoints(tmp_path_factory.mktemp("store"), keep=keep)
     step, valid = 0, set()
     for action in actions:

@@ -1,4 +1,4 @@
-"""Two runs never write in one directory; a dead one holds nothing."""
+"""Only one run trains in a directory; one that ended does not hold the lock."""
 
 import signal
 import subprocess
@@ -8,6 +8,7 @@ import pytest
 
 from litebert.errors import CheckpointError
 from litebert.training.checkpointing.run_lock import locked
+from support.callbacks import At
 from support.toy import train
 
 HOLDER = """
@@ -19,20 +20,19 @@ time.sleep(60)
 """
 
 
-def test_a_second_run_is_refused_and_the_first_is_not_disturbed(tmp_path):
+def test_run_lock_refuses_a_second_run(tmp_path):
     refused = []
 
-    def listener(event):
-        if isinstance(event, StepDone) and event.position.step == 2:
-            with pytest.raises(CheckpointError, match="another process is training in this directory"):
-                train(tmp_path)
-            refused.append(True)
+    def train_again():
+        with pytest.raises(CheckpointError, match="another process is training in this directory"):
+            train(tmp_path)
+        refused.append(True)
 
-    _, result = train(tmp_path, callbacks=[listener])
+    _, result = train(tmp_path, callbacks=[At("step", 2, train_again)])
     assert (refused, result.steps) == ([True], 6)
 
 
-def test_a_lock_is_held_against_other_processes_and_that_of_a_dead_one_is_free(tmp_path):
+def test_run_lock_holds_against_other_processes_until_they_end(tmp_path):
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path / ".lock")], stdout=subprocess.PIPE)
     assert holder.stdout.readline() == b"held\n"
     with pytest.raises(CheckpointError, match="another process"), locked(tmp_path):
@@ -44,14 +44,14 @@ def test_a_lock_is_held_against_other_processes_and_that_of_a_dead_one_is_free(t
         pass
 
 
-def test_it_is_free_after_an_error(tmp_path):
+def test_run_lock_is_released_after_an_error(tmp_path):
     with pytest.raises(ZeroDivisionError), locked(tmp_path):
         raise ZeroDivisionError
     with locked(tmp_path):
         pass
 
 
-def test_a_directory_that_cannot_be_made_is_told(tmp_path):
+def test_run_lock_in_a_directory_that_cannot_be_made_is_an_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(CheckpointError, match="file/run: could not be written"), locked(tmp_path / "file" / "run"):
         pass

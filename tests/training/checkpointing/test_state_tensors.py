@@ -24,12 +24,12 @@ def stepped(optimizer_name: str) -> tuple[ToyModel, torch.optim.Optimizer]:
     return model, optimizer
 
 
-def test_parameters_and_buffers_are_stored():
+def test_model_tensors_have_parameters_and_buffers():
     model = ToyModel()
     assert model_tensors(model).keys() == model.state_dict().keys()
 
 
-def test_a_model_is_restored():
+def test_restore_model_loads_model_tensors():
     model = ToyModel(seed=1)
     model.offset.fill_(3)
     other = ToyModel(seed=2)
@@ -38,7 +38,7 @@ def test_a_model_is_restored():
 
 
 @pytest.mark.parametrize("name", ["lamb", "adamw"])
-def test_an_optimizer_is_restored(name):
+def test_restore_optimizer_loads_optimizer_tensors(name):
     model, optimizer = stepped(name)
     tensors = optimizer_tensors(model, optimizer)
     assert {path.partition("/")[0] for path in tensors} == {"up.weight", "norm.bias"}
@@ -50,18 +50,18 @@ def test_an_optimizer_is_restored(name):
     assert all(torch.equal(tensors[path], again[path]) for path in tensors)
 
 
-def test_shared_parameters_are_stored_once():
+def test_model_tensors_have_shared_parameters_once():
     model = nn.ModuleDict({"a": nn.Linear(2, 2), "b": nn.Linear(2, 2)})
     model["b"].weight = model["a"].weight
     assert model_tensors(model).keys() == {"a.weight", "a.bias", "b.bias"}
 
 
-def test_buffers_that_are_not_persistent_are_left_out():
+def test_model_tensors_leave_out_buffers_that_are_not_persistent():
     model = nn.Linear(1, 1)
     model.register_buffer("positions", torch.arange(3), persistent=False)
     assert model_tensors(model).keys() == {"weight", "bias"}
 
 
-def test_a_model_with_other_names_is_refused():
+def test_restore_model_refuses_other_names():
     with pytest.raises(CheckpointError, match=r"such as 'bias'; resume with the model that the run began with"):
         restore_model(nn.Linear(1, 1), {"weight": torch.ones(1, 1)})

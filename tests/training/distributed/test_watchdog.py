@@ -1,4 +1,4 @@
-"""Who hangs is named; who works, or waits with everybody, is left alone."""
+"""The watchdog ends ranks that wait for a straggler, and no others."""
 
 import threading
 
@@ -22,7 +22,7 @@ class World:
         store, self.left, self.gone = Store(), [], threading.Event()
         self.arrivals = [Heartbeat(), Heartbeat()]
         self.dogs = [
-            Watchdog(arrivals, store, rank=rank, size=2, timeout_seconds=0.5, leave=self._leave)
+            Watchdog(arrivals, store, rank=rank, size=2, timeout_seconds=0.5, exit_process=self._leave)
             for rank, arrivals in enumerate(self.arrivals)
         ]
 
@@ -42,22 +42,22 @@ class World:
 
 
 @pytest.mark.parametrize("behind", [0, 1])
-def test_the_rank_that_others_wait_for_is_named_and_all_leave(caplog, behind):
+def test_watchdog_names_the_straggler_and_ends_all_ranks(caplog, behind):
     with World() as world:
         world.arrivals[1 - behind].add()
         assert world.gone.wait(10)
     assert world.left == [1, 1]
-    assert f"rank {behind} kept the others waiting" in caplog.text
-    assert f"rank {1 - behind} kept" not in caplog.text
+    assert f"straggler timeout: rank {behind} is behind" in caplog.text
+    assert f"rank {1 - behind} is behind" not in caplog.text
 
 
-def test_ranks_that_are_equally_far_are_left_alone():
+def test_watchdog_does_not_end_ranks_that_are_equally_far():
     with World() as world:
         assert not world.gone.wait(1.5)
     assert world.left == []
 
 
-def test_ranks_that_go_on_are_left_alone():
+def test_watchdog_does_not_end_ranks_that_continue():
     with World() as world:
         for _ in range(15):
             world.arrivals[0].add()
@@ -66,7 +66,7 @@ def test_ranks_that_go_on_are_left_alone():
     assert world.left == []
 
 
-def test_a_store_that_is_gone_ends_the_watch_and_nothing_else(monkeypatch):
+def test_watchdog_ends_with_its_store(monkeypatch):
     class Gone:
         def __init__(self, prefix, store) -> None: ...
 
@@ -75,7 +75,7 @@ def test_a_store_that_is_gone_ends_the_watch_and_nothing_else(monkeypatch):
 
     monkeypatch.setattr(dist, "PrefixStore", Gone)
     left = []
-    dog = Watchdog(Heartbeat(), Store(), rank=0, size=2, timeout_seconds=0.5, leave=left.append)
+    dog = Watchdog(Heartbeat(), Store(), rank=0, size=2, timeout_seconds=0.5, exit_process=left.append)
     with dog:
         dog._thread.join(5)
         assert not dog._thread.is_alive()

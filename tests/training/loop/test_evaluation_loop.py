@@ -1,4 +1,4 @@
-"""Evaluation is exact whatever the batches, and leaves the model as it was."""
+"""Evaluation is exact for any batch size, and leaves the model as it was."""
 
 import pytest
 import torch
@@ -15,11 +15,11 @@ def evaluated(microbatch_size: int, precision: str = "fp32") -> dict[str, float]
 
 
 @pytest.mark.parametrize("microbatch_size", [1, 5, 12])
-def test_neither_batch_size_nor_dropout_changes_the_result(microbatch_size):
+def test_evaluation_does_not_depend_on_batch_size_or_dropout(microbatch_size):
     assert evaluated(microbatch_size) == pytest.approx(evaluated(4), rel=1e-6)
 
 
-def test_means_are_sums_over_counts():
+def test_evaluation_means_are_sums_over_counts():
     result = evaluated(12)
     batch = ToyBatches(batch_size=12, microbatch_size=12).microbatches(0)[0]
     sums = ToyObjective()(ToyModel().eval(), batch)
@@ -32,16 +32,16 @@ def test_means_are_sums_over_counts():
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
-def test_low_precision_is_close(precision):
+def test_evaluation_in_low_precision_is_close(precision):
     assert evaluated(4, precision) == pytest.approx(evaluated(4), rel=0.05)
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_the_mode_of_the_model_is_put_back(training):
+def test_evaluation_restores_the_mode_of_the_model(training):
     model = ToyModel().train(training)
     evaluate(model, ToyObjective(), ToyBatches().microbatches(0), device=CPU)
     assert model.training is training
 
 
-def test_no_batches_give_a_loss_of_zero():
+def test_evaluation_of_no_batches_gives_a_loss_of_zero():
     assert evaluate(ToyModel(), ToyObjective(), [], device=CPU) == {"loss": 0}

@@ -1,9 +1,9 @@
-"""A step without enough memory is answered by the setting that needs less."""
+"""Memory that is used, left, and missing."""
 
 import pytest
 import torch
 
-from litebert.training.loop.memory import OutOfMemoryError, PeakMemory, explained_memory, memory_left
+from litebert.training.loop.memory import OutOfMemoryError, PeakMemory, memory_left, translate_memory_errors
 from support.toy import ToyBatches, ToyObjective, train
 
 CPU = torch.device("cpu")
@@ -18,32 +18,32 @@ CPU = torch.device("cpu")
         MemoryError(),
     ],
 )
-def test_every_kind_of_exhaustion_names_the_setting(error):
+def test_out_of_memory_error_names_the_setting(error):
     batches = ToyBatches(microbatch_size=5).microbatches(0)
-    expected = "5 examples needs more than cpu has; halve microbatch_size,"
-    with pytest.raises(OutOfMemoryError, match=expected) as told, explained_memory(batches, CPU):
+    expected = "5 examples does not fit on cpu; halve microbatch_size,"
+    with pytest.raises(OutOfMemoryError, match=expected) as told, translate_memory_errors(batches, CPU):
         raise error
     assert told.value.examples == 5
     assert told.value.exit_code == 1
 
 
-def test_a_real_allocation_that_fails_is_told(tmp_path):
+def test_out_of_memory_error_of_a_failed_allocation(tmp_path):
     with pytest.raises(OutOfMemoryError, match=r"a microbatch of 8 examples .*; halve microbatch_size"):
         train(tmp_path, objective=ToyObjective(lambda: torch.empty(10**15)))
 
 
-def test_where_a_single_example_is_too_much_other_ways_are_named():
+def test_out_of_memory_error_of_one_example_names_other_settings():
     batches = ToyBatches(microbatch_size=1).microbatches(0)
-    with pytest.raises(OutOfMemoryError, match="shorten the examples"), explained_memory(batches, CPU):
+    with pytest.raises(OutOfMemoryError, match="shorten the examples"), translate_memory_errors(batches, CPU):
         raise MemoryError
 
 
-def test_other_errors_pass():
-    with pytest.raises(RuntimeError, match="shapes"), explained_memory([], CPU):
+def test_translate_memory_errors_passes_other_errors():
+    with pytest.raises(RuntimeError, match="shapes"), translate_memory_errors([], CPU):
         raise RuntimeError("shapes differ")
 
 
-def test_the_peak_is_what_was_used_at_most_beyond_what_was_there():
+def test_peak_memory_is_that_of_the_block():
     with PeakMemory(CPU) as first:
         torch.ones(25_000_000).sum()
     with PeakMemory(CPU) as second:
@@ -52,7 +52,7 @@ def test_the_peak_is_what_was_used_at_most_beyond_what_was_there():
     assert second.bytes < 10e6
 
 
-def test_of_an_accelerator_the_allocator_is_asked(monkeypatch):
+def test_peak_memory_of_an_accelerator_is_that_of_the_allocator(monkeypatch):
     cuda = torch.device("cuda")
     for name, value in {"reset_peak_memory_stats": None, "memory_allocated": 5, "max_memory_allocated": 12}.items():
         monkeypatch.setattr(torch.cuda, name, lambda device, value=value: value)
@@ -62,7 +62,7 @@ def test_of_an_accelerator_the_allocator_is_asked(monkeypatch):
     assert (peak.bytes, memory_left(cuda)) == (7, 7)
 
 
-def test_where_the_system_does_not_say_nothing_is_claimed(monkeypatch):
+def test_memory_is_zero_or_none_if_not_available(monkeypatch):
     assert memory_left(CPU) > 0
 
     def refuse(*args, **kwargs):

@@ -11,7 +11,7 @@ CPU = torch.device("cpu")
 @pytest.mark.parametrize(
     ("precision", "dtype"), [("fp32", torch.float32), ("bf16", torch.bfloat16), ("fp16", torch.float16)]
 )
-def test_matrix_products_have_the_precision(precision, dtype):
+def test_autocast_sets_the_precision_of_matrix_products(precision, dtype):
     layer = torch.nn.Linear(2, 2)
     with autocast(precision, CPU):
         assert layer(torch.ones(1, 2)).dtype == dtype
@@ -19,5 +19,5 @@ def test_matrix_products_have_the_precision(precision, dtype):
 
 
 @pytest.mark.parametrize(("precision", "scales"), [("fp32", False), ("bf16", False), ("fp16", True)])
-def test_only_fp16_scales_its_gradients(precision, scales):
+def test_gradient_scaler_is_enabled_only_for_fp16(precision, scales):
     assert gradient_scaler(precision, CPU).is_enabled() is scales

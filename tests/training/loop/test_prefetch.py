@@ -28,12 +28,12 @@ def prefetcher():
 
 
 @pytest.mark.parametrize("steps", [[0, 1, 2], [5, 6], [3, 3], [7, 2]])
-def test_every_step_gives_its_own_batch(prefetcher, steps):
+def test_prefetcher_gives_each_step_its_own_batch(prefetcher, steps):
     for step in steps:
         assert torch.equal(prefetcher.microbatches(step)[0].inputs, ToyBatches().microbatches(step)[0].inputs)
 
 
-def test_one_step_ahead_is_made_and_none_twice(prefetcher):
+def test_prefetcher_makes_one_step_ahead_and_none_twice(prefetcher):
     for step in range(3):
         prefetcher.microbatches(step)
     prefetcher.__exit__(None, None, None)

@@ -1,4 +1,4 @@
-"""A rehearsal costs what a step costs and tells the numbers of the first."""
+"""Profiling a step measures its cost and its first loss."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from litebert.training.loop.profile_step import profile_step
 from support.toy import ToyBatches, ToyModel, ToyObjective, losses, settings, train
 
 
-def test_it_does_the_first_step_and_counts_a_whole_one(tmp_path):
+def test_profile_step_measures_the_first_step(tmp_path):
     batches = ToyBatches(microbatch_size=4)
     cost = profile_step(
         ToyModel(),
@@ -22,7 +22,7 @@ def test_it_does_the_first_step_and_counts_a_whole_one(tmp_path):
     assert min(cost.batch_seconds, cost.step_seconds) > 0
 
 
-def test_of_many_microbatches_a_few_are_enough():
+def test_profile_step_runs_only_a_few_microbatches():
     calls = []
     cost = profile_step(
         ToyModel(),

@@ -1,4 +1,4 @@
-"""What is due where, as a function of the position."""
+"""What is due at each step, as a function of the progress."""
 
 from dataclasses import replace
 
@@ -13,39 +13,40 @@ from litebert.training.loop.run_schedule import RunSchedule
 from support.toy import ToyBatches, settings
 
 
-def plan(**changes) -> RunSchedule:
+def schedule(**changes) -> RunSchedule:
     return RunSchedule.of(settings(**changes), ToyBatches())
 
 
-@pytest.mark.parametrize(("step", "progress", "done"), [(0, 0, False), (3, 0.5, False), (6, 1, True), (9, 1, True)])
-def test_progress_goes_from_nothing_to_everything(step, progress, done):
-    assert plan().progress(TrainingProgress(step)) == progress
-    assert plan().done(TrainingProgress(step)) is done
+@pytest.mark.parametrize(("step", "fraction", "done"), [(0, 0, False), (3, 0.5, False), (6, 1, True), (9, 1, True)])
+def test_run_schedule_fraction_goes_from_zero_to_one(step, fraction, done):
+    assert schedule().fraction(TrainingProgress(step)) == fraction
+    assert schedule().done(TrainingProgress(step)) is done
 
 
-def test_the_rate_is_a_function_of_the_step():
-    rates = [plan(warmup="2 steps", learning_rate=0.5).learning_rate(TrainingProgress(step)) for step in range(6)]
+def test_learning_rate_is_a_function_of_the_step():
+    rates = [schedule(warmup="2 steps", learning_rate=0.5).learning_rate(TrainingProgress(step)) for step in range(6)]
     assert rates == pytest.approx([0.25, 0.5, 0.5, 0.375, 0.25, 0.125])
 
 
 @pytest.mark.parametrize(("meant_for", "peak"), [(None, 0.5), (ToyBatches().batch_size, 0.5)])
-def test_without_another_batch_size_the_peak_is_the_learning_rate(meant_for, peak):
-    assert plan(learning_rate=0.5, lr_reference_batch_size=meant_for).peak == peak
+def test_peak_learning_rate_without_another_batch_size(meant_for, peak):
+    assert schedule(learning_rate=0.5, lr_reference_batch_size=meant_for).peak == peak
 
 
 @given(scale=st.integers(1, 4096))
-def test_the_rate_grows_with_the_root_of_the_batch(scale):
+def test_peak_learning_rate_scales_with_the_root_of_the_batch_size(scale):
     """A rate meant for a batch, applied to one that is `scale` times as large, grows by the root of `scale`."""
-    measure = replace(plan().measure, batch_size=8 * scale)
-    scaled = replace(plan(learning_rate=0.01, lr_reference_batch_size=8), measure=measure)
+    converter = replace(schedule().converter, batch_size=8 * scale)
+    scaled = replace(schedule(learning_rate=0.01, lr_reference_batch_size=8), converter=converter)
     assert scaled.peak == pytest.approx(0.01 * scale**0.5)
 
 
-def test_the_papers_rate_at_other_batches():
+def test_peak_learning_rate_equals_the_table_of_the_lamb_paper():
     """Source: table 4 of LAMB's paper; ALBERT's 0.00176 is its rate for 4,096, 5 / (2^1.5 · 1000), cut short."""
     peaks = {
         batch: replace(
-            plan(learning_rate=5 / (2**1.5 * 1000), lr_reference_batch_size=4096), measure=DurationConverter(batch, 1)
+            schedule(learning_rate=5 / (2**1.5 * 1000), lr_reference_batch_size=4096),
+            converter=DurationConverter(batch, 1),
         ).peak
         for batch in (512, 1024, 2048, 4096, 8192, 16384, 32768)
     }
@@ -53,61 +54,60 @@ def test_the_papers_rate_at_other_batches():
     assert list(peaks.values()) == pytest.approx([5 / (2**exponent * 1000) for exponent in exponents])
 
 
-def test_the_rate_of_a_run_for_some_time_is_a_function_of_time():
-    timed = plan(duration="10 seconds", warmup="2 seconds", learning_rate=1.0)
+def test_learning_rate_of_a_timed_run_is_a_function_of_time():
+    timed = schedule(duration="10 seconds", warmup="2 seconds", learning_rate=1.0)
     assert timed.total_steps is None
     assert timed.learning_rate(TrainingProgress(step=7, seconds=1.0)) == pytest.approx(0.5)
     assert timed.learning_rate(TrainingProgress(step=7, seconds=6.0)) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "expected"),
     [
         (
             {"duration": "512M examples", "warmup": "12.8M examples", "lr_reference_batch_size": 4096},
-            "0.00176 scaled by sqrt(256/4096) to 0.00044; warm-up to step 50,000, then straight down to 0 at step "
+            "0.00176 scaled by sqrt(256/4096) to 0.00044; warm-up to step 50,000, then linear decay to 0 at step "
             "2,000,000",
         ),
         ({"schedule": "constant"}, "0.00176; no warm-up, then constant to step 1,000"),
         (
             {"schedule": "cosine", "warmup": 0.1},
-            "0.00176; warm-up to step 100, then down to 0 at step 1,000 along half a cosine",
+            "0.00176; warm-up to step 100, then cosine decay to 0 at step 1,000",
         ),
         (
-            {"schedule": {"shape": "polynomial", "power": 3}},
-            "0.00176; no warm-up, then down to 0 at step 1,000 along a power of 3",
+            {"schedule": {"type": "polynomial", "power": 3}},
+            "0.00176; no warm-up, then polynomial decay to 0 at step 1,000 with power 3",
         ),
         (
-            {"schedule": {"shape": "warmup_stable_decay", "decay_fraction": 0.5}, "warmup": "200 steps"},
-            "0.00176; warm-up to step 200, then constant to step 600, then straight down to 0 at step 1,000",
+            {"schedule": {"type": "warmup_stable_decay", "decay_fraction": 0.5}, "warmup": "200 steps"},
+            "0.00176; warm-up to step 200, then constant to step 600, then linear decay to 0 at step 1,000",
         ),
         (
-            {"schedule": "original", "warmup": 0.1},
-            "0.00176; warm-up to step 100, then straight down to 0 at step 1,000 on the line from the first step, "
-            "to which it jumps",
+            {"schedule": "linear_tf", "warmup": 0.1},
+            "0.00176; warm-up to step 100, then a jump to the linear decay from the first step to 0 at step 1,000",
         ),
         (
             {"duration": "45 minutes", "warmup": 0.025},
-            "0.00176; warm-up to 2.5 % of the run, then straight down to 0 at the end",
+            "0.00176; warm-up to 2.5 % of the run, then linear decay to 0 at the end",
         ),
     ],
 )
-def test_the_rate_is_told_in_words(changes, told):
-    usual = plan(**{"duration": "1000 steps", "learning_rate": 0.00176, **changes})
+def test_run_schedule_describes_the_learning_rate(changes, expected):
+    usual = schedule(**{"duration": "1000 steps", "learning_rate": 0.00176, **changes})
     batches = ToyBatches(batch_size=256)
-    assert RunSchedule.of(usual.settings, batches).told() == told
+    assert RunSchedule.of(usual.settings, batches).to_text() == expected
 
 
-def test_the_last_step_is_logged_evaluated_and_saved():
+def test_run_schedule_logs_evaluates_and_saves_the_last_step():
     last = TrainingProgress(5), TrainingProgress(6)
-    rare = plan(log_every=4, checkpoint_every="4 steps")
+    rare = schedule(log_every=4, checkpoint_every="4 steps")
     assert rare.logs(last[1])
     assert rare.evaluates(*last)
     assert rare.saves(*last)
 
 
-def test_nothing_is_due_between():
-    rare = plan(log_every=4, checkpoint_every="4 steps", evaluate_every="4 steps")
+def test_run_schedule_has_nothing_due_between_intervals():
+    rare = schedule(log_every=4, checkpoint_every="4 steps", evaluate_every="4 steps")
     assert not rare.logs(TrainingProgress(3))
     assert not rare.evaluates(TrainingProgress(2), TrainingProgress(3))
     assert not rare.saves(TrainingProgress(2), TrainingProgress(3))
@@ -115,6 +115,6 @@ def test_nothing_is_due_between():
     assert rare.saves(TrainingProgress(3), TrainingProgress(4))
 
 
-def test_a_warm_up_that_does_not_fit_is_refused():
+def test_run_schedule_refuses_a_warmup_longer_than_the_run():
     with pytest.raises(ConfigError, match="warmup"):
-        plan(warmup="5 minutes")
+        schedule(warmup="5 minutes")

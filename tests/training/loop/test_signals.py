@@ -1,4 +1,4 @@
-"""The first signal is remembered; the second does what it does by default."""
+"""The first signal is remembered; the second has its default effect."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from litebert.training.loop.signals import WATCHED, StopSignals
 
 
 @pytest.mark.parametrize("number", WATCHED)
-def test_the_first_signal_is_remembered_and_the_second_is_not_held_back(number):
+def test_stop_signals_remember_the_first_and_do_not_catch_the_second(number):
     with StopSignals() as signals:
         assert signals.number == 0
         os.kill(os.getpid(), number)
@@ -33,24 +33,24 @@ with StopSignals() as signals:
 """
 
 
-def test_a_second_ctrl_c_ends_a_process_that_is_busy_saving():
+def test_stop_signals_let_a_second_ctrl_c_end_the_process():
     process = subprocess.Popen([sys.executable, "-c", STUBBORN], stdout=subprocess.PIPE, text=True)
-    with process.stdout as told:
-        assert told.readline() == "ready\n"
+    with process.stdout as lines:
+        assert lines.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
-        assert told.readline() == "saving\n"
+        assert lines.readline() == "saving\n"
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=30) == -signal.SIGINT
 
 
-def test_handlers_are_put_back():
+def test_stop_signals_restore_the_handlers():
     before = [signal.getsignal(watched) for watched in WATCHED]
     with StopSignals():
         assert [signal.getsignal(watched) for watched in WATCHED] != before
     assert [signal.getsignal(watched) for watched in WATCHED] == before
 
 
-def test_outside_the_main_thread_nothing_is_watched():
+def test_stop_signals_do_nothing_outside_the_main_thread():
     before = [signal.getsignal(watched) for watched in WATCHED]
 
     def watch() -> None:

@@ -1,4 +1,4 @@
-"""One update: the same gradient however it is cut, clipped as a whole, and never anything that is not finite."""
+"""One step: the same gradient for any microbatch size, clipped as a whole, skipped if not finite."""
 
 import pytest
 import torch
@@ -11,15 +11,15 @@ from support.toy import ToyBatches, ToyModel, ToyObjective, settings
 COUNTS = {"class": 5, "size": 8}
 
 
-def test_a_step_counts_its_labels_tokens_and_examples():
+def test_step_counts_labels_tokens_and_examples():
     microbatches = ToyBatches(microbatch_size=3).microbatches(0)
     counts = StepCounts.of(microbatches, ToyObjective(), DistributedContext.current("cpu"))
     assert counts == StepCounts(labels=COUNTS, tokens=48, examples=8)
 
 
-def test_an_outcome_has_its_numbers_by_name():
-    numbers = StepOutcome({"a": 1.0, "b": 2.0}, {"a": 0.5}, 4.0).numbers()
-    assert numbers == {"loss": 3.0, "a_loss": 1.0, "b_loss": 2.0, "a_accuracy": 0.5, "grad_norm": 4.0}
+def test_step_outcome_has_metrics_by_name():
+    metrics = StepOutcome({"a": 1.0, "b": 2.0}, {"a": 0.5}, 4.0).metrics()
+    assert metrics == {"loss": 3.0, "a_loss": 1.0, "b_loss": 2.0, "a_accuracy": 0.5, "grad_norm": 4.0}
 
 
 def updated(batches: ToyBatches, *, precision: str = "fp32", **changes) -> tuple[ToyModel, StepOutcome]:
@@ -31,8 +31,8 @@ def updated(batches: ToyBatches, *, precision: str = "fp32", **changes) -> tuple
     )
     scaler = gradient_scaler(chosen.precision, world.device)
     sgd = torch.optim.SGD(model.parameters(), lr=1.0)
-    updater = TrainStep(model, ToyObjective(), sgd, scaler, chosen, world)
-    return model, updater.update(batches.microbatches(0), COUNTS, learning_rate=1.0, seed=0)
+    train_step = TrainStep(model, ToyObjective(), sgd, scaler, chosen, world)
+    return model, train_step.update(batches.microbatches(0), COUNTS, learning_rate=1.0, seed=0)
 
 
 def movement(model: ToyModel) -> torch.Tensor:
@@ -41,7 +41,7 @@ def movement(model: ToyModel) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("microbatch_size", [1, 2, 3, 4, 5])
-def test_accumulation_gives_the_gradient_of_the_whole_batch(microbatch_size):
+def test_gradient_accumulation_gives_the_gradient_of_the_whole_batch(microbatch_size):
     whole, whole_outcome = updated(ToyBatches())
     parts, parts_outcome = updated(ToyBatches(microbatch_size=microbatch_size))
     torch.testing.assert_close(movement(parts), movement(whole), atol=1e-6, rtol=0)
@@ -59,32 +59,32 @@ def test_each_loss_is_divided_by_its_own_count():
     assert outcome.accuracies.keys() == {"class"}
 
 
-def test_the_norm_is_that_of_the_whole_gradient():
+def test_grad_norm_is_that_of_the_whole_gradient():
     model, outcome = updated(ToyBatches())
     assert outcome.grad_norm == pytest.approx(movement(model).norm().item(), rel=1e-5)
 
 
-def test_clipping_shortens_the_whole_gradient():
+def test_clipping_scales_the_whole_gradient():
     free, _ = updated(ToyBatches())
     clipped, outcome = updated(ToyBatches(microbatch_size=2), max_grad_norm=0.5)
     assert movement(clipped).norm().item() == pytest.approx(0.5, rel=1e-4)
     torch.testing.assert_close(movement(clipped), movement(free) * 0.5 / outcome.grad_norm, atol=1e-6, rtol=1e-4)
 
 
-def test_a_gradient_shorter_than_the_limit_is_left_alone():
+def test_clipping_leaves_a_smaller_gradient():
     free, _ = updated(ToyBatches())
     clipped, _ = updated(ToyBatches(), max_grad_norm=1e6)
     assert torch.equal(movement(clipped), movement(free))
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
-def test_what_is_not_finite_never_reaches_the_weights(precision):
+def test_step_that_is_not_finite_does_not_update_the_weights(precision):
     model, outcome = updated(ToyBatches(broken=((0, 0),)), precision=precision)
     assert not outcome.finite
     assert not movement(model).any()
 
 
-def test_bf16_is_close_to_fp32_and_keeps_fp32_weights():
+def test_bf16_step_is_close_to_fp32_and_keeps_fp32_weights():
     exact, _ = updated(ToyBatches())
     rough, _ = updated(ToyBatches(), precision="bf16")
     assert {parameter.dtype for parameter in rough.parameters()} == {torch.float32}
@@ -92,19 +92,19 @@ def test_bf16_is_close_to_fp32_and_keeps_fp32_weights():
     assert not torch.equal(movement(rough), movement(exact))
 
 
-def test_a_loss_without_labels_counts_for_nothing():
+def test_loss_without_labels_is_zero():
     model = ToyModel(dropout=0.0)
     world, chosen = DistributedContext.current("cpu"), settings()
     sgd = torch.optim.SGD(model.parameters(), lr=1.0)
-    updater = TrainStep(model, ToyObjective(), sgd, gradient_scaler("fp32", world.device), chosen, world)
+    train_step = TrainStep(model, ToyObjective(), sgd, gradient_scaler("fp32", world.device), chosen, world)
     batch = ToyBatches().microbatches(0)[0]
     batch.labels.fill_(-100)
-    outcome = updater.update([batch], {"class": 0, "size": 8}, learning_rate=1.0, seed=0)
+    outcome = train_step.update([batch], {"class": 0, "size": 8}, learning_rate=1.0, seed=0)
     assert outcome.losses["class"] == 0
     assert outcome.finite
 
 
 @pytest.mark.parametrize(("loss", "norm"), [(float("nan"), 1.0), (float("inf"), 1.0), (1.0, float("nan"))])
-def test_an_outcome_is_finite_only_if_all_of_it_is(loss, norm):
+def test_step_outcome_is_finite_only_if_all_its_values_are(loss, norm):
     assert not StepOutcome({"a": loss, "b": 1.0}, {}, norm).finite
     assert StepOutcome({"a": 1.0}, {}, 1.0).finite

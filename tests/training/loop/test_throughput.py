@@ -1,4 +1,4 @@
-"""Rates, and the share of the device's peak where both are known."""
+"""Throughput, and model FLOPs utilization where it is known."""
 
 import pytest
 import torch
@@ -7,7 +7,7 @@ from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.throughput import peak_flops, peak_flops_of, throughput
 
 
-def test_rates_are_per_second():
+def test_throughput_is_per_second():
     rates = throughput(tokens=100, examples=10, seconds=2.0, flops_per_token=None, peak=1e12)
     assert rates == {"tokens_per_second": 50, "examples_per_second": 5}
 
@@ -18,21 +18,21 @@ def test_mfu_is_the_share_of_the_peak():
     assert rates["mfu"] == pytest.approx(0.05)
 
 
-def test_without_a_known_peak_there_is_no_mfu():
+def test_mfu_is_absent_without_a_known_peak():
     assert "mfu" not in throughput(tokens=1, examples=1, seconds=1.0, flops_per_token=1.0, peak=None)
 
 
 @pytest.mark.parametrize(
     ("name", "peak"), [("NVIDIA H200", 989e12), ("NVIDIA H100 PCIe", 756e12), ("NVIDIA L40S", 362e12), ("", None)]
 )
-def test_peaks_are_those_of_the_data_sheets(name, peak):
+def test_peak_flops_are_those_of_the_data_sheets(name, peak):
     assert peak_flops_of(name) == peak
 
 
-def test_the_cpu_has_no_known_peak():
+def test_peak_flops_of_the_cpu_are_unknown():
     assert peak_flops(DistributedContext.current("cpu")) is None
 
 
-def test_the_peak_is_that_of_all_devices(monkeypatch):
+def test_peak_flops_are_those_of_all_devices(monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA H200")
     assert peak_flops(DistributedContext(rank=0, size=4, device=torch.device("cuda", 0))) == 4 * 989e12

@@ -144,9 +144,7 @@ def distribute_model(model: nn.Module, world: DistributedContext, *, fsdp: bool)
             dist.broadcast(tensor.detach(), src=0)
     if fsdp:
         if world.size == 1:
-            raise ConfigError(
-                "fsdp: there is only one process, so nothing to shard over; use torchrun, or fsdp=false"
-            )
+            raise ConfigError("fsdp: there is only one process, so nothing to shard over; use torchrun, or fsdp=false")
         # One unit, gathered once: with a unit per block, a shared block would be gathered again for each layer.
         fully_shard(model, reshard_after_forward=False)
     return model
