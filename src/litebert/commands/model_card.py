@@ -10,7 +10,7 @@ from huggingface_hub import ModelCardData
 from torch import nn
 
 from litebert import __version__
-from litebert.model.io.model_directory import describe
+from litebert.model.io.model_directory import spec_of
 from litebert.model.io.model_spec import transformers_incompatibility
 
 
@@ -49,7 +49,7 @@ def model_card(
 
 
 def _transformers_note(model: nn.Module) -> str:
-    reason = transformers_incompatibility(describe(model))
+    reason = transformers_incompatibility(spec_of(model))
     if reason is None:
         return "transformers loads this directory as well (`AutoModel.from_pretrained`)."
     return f"Only litebert loads this directory: {reason}."

@@ -56,8 +56,7 @@ def parameter_counts(config: ModelConfig, adapters: LoRASettings | None = None) 
         embeddings=(V + positions + config.type_vocab_size) * E + _norm(E),
         projection=_linear(E, H) if config.has_projection else 0,
         attention=attentions * (4 * _linear(H, H, bias=bias) + _norm(H)),
-        feed_forward=feed_forwards
-        * (ups * _linear(H, inner, bias=bias) + _linear(inner, H, bias=bias) + _norm(H)),
+        feed_forward=feed_forwards * (ups * _linear(H, inner, bias=bias) + _linear(inner, H, bias=bias) + _norm(H)),
         pooler=_linear(H, H),
         mlm=_linear(H, E) + _norm(E) + V,
         sentence_pair=_linear(H, 2),

@@ -31,26 +31,21 @@ def modern_run(corpus, *more):
 
 @pytest.mark.parametrize("packed", ["true", "false"])
 def test_modern_block_pretrains_and_saves_a_model_that_loads(corpus_directory, tmp_path, packed):
-    result = pretrain(modern_run(corpus_directory, f"examples.packed={packed}"), tmp_path / "run")
+    result = pretrain(modern_run(corpus_directory, f"examples.pack={packed}"), tmp_path / "run")
     config = load_model(result.model).config
     assert (config.position_embedding, config.recursion_lora_rank) == ("rotary", 2)
     assert Predictor.load(result.model).fill_mask("The baker finds the [MASK].")[0]
 
 
 def test_modern_block_resumes_bit_by_bit(corpus_directory, tmp_path):
-    pretrain(modern_run(corpus_directory), tmp_path / "whole")
-    first = modern_run(corpus_directory, "train.duration=4 steps", "train.schedule=constant", "train.warmup=0")
-    again = modern_run(
-        corpus_directory,
-        "train.schedule=constant",
-        "train.warmup=0",
-        "train.allow_config_changes=[train.duration]",
-    )
-    pretrain(first, tmp_path / "resumed")
-    pretrain(again, tmp_path / "resumed")
-    pretrain(again.replace(train=again.train.replace(allow_config_changes=()).to_dict()), tmp_path / "constant")
-    assert losses(tmp_path / "resumed")[-2:] == losses(tmp_path / "constant")[-2:]
-    models = [load_model(tmp_path / name / "model") for name in ("resumed", "constant")]
+    constant = ("train.schedule=constant", "train.warmup=0", "train.allow_config_changes=[train.duration]")
+    run = modern_run(corpus_directory, *constant)
+    pretrain(run, tmp_path / "whole")
+    pretrain(modern_run(corpus_directory, *constant, "train.duration=3 steps"), tmp_path / "resumed")
+    (tmp_path / "resumed" / "result.json").unlink()
+    pretrain(run, tmp_path / "resumed")
+    assert losses(tmp_path / "resumed")[-2:] == losses(tmp_path / "whole")[-2:]
+    models = [load_model(tmp_path / name / "model") for name in ("resumed", "whole")]
     for ours, expected in zip(*(model.parameters() for model in models), strict=True):
         assert torch.equal(ours, expected)
 

@@ -1,9 +1,11 @@
 """Dense layers of a block: their shapes, their product with low-rank updates, and the dtype of that product."""
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from litebert.model.config import ModelConfig
 
@@ -17,9 +19,9 @@ def dense_shapes(config: ModelConfig) -> dict[str, tuple[int, int]]:
 
 
 def apply_dense(
-    dense: nn.Module, x: Float[Tensor, "*rows inputs"], update: Float[Tensor, "outputs inputs"] | None
+    dense: Any, x: Float[Tensor, "*rows inputs"], update: Float[Tensor, "outputs inputs"] | None
 ) -> Float[Tensor, "*rows outputs"]:
-    """Outputs of a dense layer, with or without a LoRA adapter, after `update` is added to its weight."""
+    """Outputs of `nn.Linear` or of a dense layer with a LoRA adapter, after `update` is added to its weight."""
     return dense(x) if update is None else F.linear(x, dense.weight + update, dense.bias)
 
 

@@ -38,9 +38,7 @@ class RecursionLoRA(nn.ModuleDict):
 
     def __init__(self, config: ModelConfig) -> None:
         shapes = dense_shapes(config).items()
-        super().__init__(
-            {name: LowRankUpdate(*shape, rank=config.recursion_lora_rank) for name, shape in shapes}
-        )
+        super().__init__({name: LowRankUpdate(*shape, rank=config.recursion_lora_rank) for name, shape in shapes})
 
     def forward(self) -> WeightUpdates:
         """The matrices to add."""
