@@ -58,7 +58,7 @@ def test_model_with_an_unknown_group_field_is_refused_by_name(numbers):
 
 
 def test_model_with_a_group_field_in_a_piece_is_refused_by_name(numbers):
-    piece = bytes_field(1, b"a new piece") + GROUP
+    piece = bytes_field(1, "a new piece".encode()) + GROUP
     model = SentencePieceModel(numbers.model.content + bytes_field(1, piece), TextSettings(), where="x.model")
     with pytest.raises(DataError, match=r"^x\.model: a damaged SentencePiece model"):
         model.transformers_tokenizer()

@@ -75,9 +75,7 @@ def train_tokenizer(texts: Iterable[str], settings: TokenizerSettings, out: Path
         for text in texts
         for line in text.splitlines()
     )
-    sample = sample_lines(
-        filter(None, lines), settings.input_sentence_size, rng=rng_for(settings.seed, "tokenizer lines")
-    )
+    sample = sample_lines(filter(None, lines), settings.input_sentence_size, rng=rng_for(settings.seed, "tokenizer lines"))
     if not sample:
         raise DataError("tokenizer training: the texts have no words; give files with text")
     logger.info("training a vocabulary of %d pieces on %d lines", settings.vocab_size, len(sample))

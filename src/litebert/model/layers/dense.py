@@ -1,4 +1,4 @@
-"""Dense layers of a block: their shapes, their product with low-rank updates, and the dtype of that product."""
+"""Products with the dense layers of a block: low-rank updates of the weight, and the dtype."""
 
 from typing import Any
 
@@ -6,16 +6,6 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
-
-from litebert.model.config import ModelConfig
-
-
-def dense_shapes(config: ModelConfig) -> dict[str, tuple[int, int]]:
-    """(inputs, outputs) of each dense layer of a block, by name."""
-    H, inner = config.hidden_size, config.intermediate_size
-    attention = dict.fromkeys(("query", "key", "value", "output"), (H, H))
-    gate = {"gate": (H, inner)} if config.gated_feed_forward else {}
-    return {**attention, "up": (H, inner), **gate, "down": (inner, H)}
 
 
 def apply_dense(

@@ -40,8 +40,8 @@ class LoRALinear(nn.Module):
             return torch.addmm(self.dense.weight, self.lora_b, self.lora_a, alpha=self.scale)
 
     @property
-    def bias(self) -> Float[Tensor, " outputs"]:
-        """B of the dense layer."""
+    def bias(self) -> Float[Tensor, " outputs"] | None:
+        """B of the dense layer, None without biases."""
         return self.dense.bias
 
     def forward(self, x: Float[Tensor, "*rows inputs"]) -> Float[Tensor, "*rows outputs"]:

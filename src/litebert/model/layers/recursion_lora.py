@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from litebert.model.config import ModelConfig
-from litebert.model.layers.dense import dense_shapes
+from litebert.model.dense_shapes import attention_shapes, feed_forward_shapes
 
 WeightUpdates = Mapping[str, Float[Tensor, "outputs inputs"]]
 """Name of a dense layer of the block → matrix to add to its weight."""
@@ -37,7 +37,7 @@ class RecursionLoRA(nn.ModuleDict):
     """The updates of every dense layer of one block that runs."""
 
     def __init__(self, config: ModelConfig) -> None:
-        shapes = dense_shapes(config).items()
+        shapes = {**attention_shapes(config), **feed_forward_shapes(config)}.items()
         super().__init__({name: LowRankUpdate(*shape, rank=config.recursion_lora_rank) for name, shape in shapes})
 
     def forward(self) -> WeightUpdates:
