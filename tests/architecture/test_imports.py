@@ -20,7 +20,7 @@ ALLOWED: dict[str, set[str]] = {
 ONLY_IN = {
     "torch.distributed": ("training/",),
     "matplotlib": ("analysis/plots.py",),
-    "transformers": (),
+    "transformers": ("model/io/remote_code/",),
     "tyro": ("cli/",),
     "datasets": ("corpus/readers/hub_text.py", "tasks/readers/hub_tables.py"),
     "datatrove": ("corpus/build/executors.py",),

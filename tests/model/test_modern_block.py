@@ -60,7 +60,9 @@ def plain_block(p: dict[str, torch.Tensor], config: ModelConfig, x: torch.Tensor
         return torch.cat([turned.real, turned.imag], -1).to(vectors)
 
     def attention(value):
-        q, k, v = (dense("attentions", n, value).view(-1, heads, size).transpose(0, 1) for n in ("query", "key", "value"))
+        q, k, v = (
+            dense("attentions", n, value).view(-1, heads, size).transpose(0, 1) for n in ("query", "key", "value")
+        )
         weights = (turn(q) @ turn(k).mT / size**0.5).softmax(-1)
         return dense("attentions", "output", (weights @ v).transpose(0, 1).flatten(1))
 

@@ -165,7 +165,7 @@ _BYTES: Final[dict[Precision, int]] = {"fp32": 4, "bf16": 2, "fp16": 2}
 
 def _block_bytes(config: ModelConfig, precision: Precision) -> int:
     """Bytes per token that one block saves for the backward pass."""
-    # Input of q, k and v; q, k, v; the context; with rotation also q and k before it, because v is a part of their tensor.
+    # Input of q, k and v; q, k, v; the context. With rotation also q and k before it: v is a part of their tensor.
     vectors = 7 if config.position_embedding == "rotary" else 5
     attention = _BYTES[precision] * vectors * config.hidden_size
     softmax = 4 * config.num_attention_heads

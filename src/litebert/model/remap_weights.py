@@ -65,7 +65,8 @@ def _validate_same_architecture(source: ModelConfig, target: ModelConfig) -> Non
         old, new = getattr(source, field), getattr(target, field)
         if old != new:
             raise ConfigError(
-                f"{field}: the trained model has {old}, the new one {new}; weights cannot be remapped to that, keep {old}"
+                f"{field}: the trained model has {old}, the new one {new}; weights cannot be remapped to that; keep "
+                f"{old}"
             )
     old, new = source.embedding_size, target.embedding_size
     if old != new and not (new < old == source.hidden_size):
@@ -93,9 +94,7 @@ def _source_blocks(source: ModelConfig, target: ModelConfig, part: int) -> dict[
     return sources
 
 
-def _recursion_lora(
-    parameters: Mapping[str, Tensor], source: ModelConfig, target: ModelConfig
-) -> dict[str, Tensor]:
+def _recursion_lora(parameters: Mapping[str, Tensor], source: ModelConfig, target: ModelConfig) -> dict[str, Tensor]:
     """The low-rank updates of each block of the target that runs: those of the source at the same relative depth."""
     old, new = len(sharing_schedule(source)), len(sharing_schedule(target))
     result = {}

@@ -51,5 +51,5 @@ def test_modern_block_resumes_bit_by_bit(corpus_directory, tmp_path):
 
 
 def test_structured_initialization_with_rotary_positions_is_refused(corpus_directory):
-    with pytest.raises(ConfigError, match="structured initialization writes the position embeddings"):
+    with pytest.raises(ConfigError, match="structured initialization writes the table"):
         modern_run(corpus_directory, "init=structured")

@@ -66,8 +66,8 @@ class PretrainRun(Settings):
     def _validate_structured_init(self) -> "PretrainRun":
         if self.init == "structured" and self.model.position_embedding == "rotary":
             raise ValueError(
-                "init: structured initialization writes the position embeddings, which model.position_embedding 'rotary' "
-                "does not have; set init=random"
+                "init: structured initialization writes the table of position embeddings, which "
+                "model.position_embedding 'rotary' does not have; set init=random"
             )
         return self
 

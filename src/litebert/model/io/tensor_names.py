@@ -188,8 +188,8 @@ def _modules(config: ModelConfig) -> Iterator[_Module]:
             yield from (module.at(block=block, group=group, inner=inner) for module in modules)
     if config.recursion_lora_rank:
         layers = (*attention_shapes(config), *feed_forward_shapes(config))
-        names = product(range(len(sharing_schedule(config))), layers, ("a", "b"))
-        yield from (_Module(_UPDATE.format(step=s, layer=l, factor=f), "plain", None, None) for s, l, f in names)
+        for step, layer, factor in product(range(len(sharing_schedule(config))), layers, ("a", "b")):
+            yield _Module(_UPDATE.format(step=step, layer=layer, factor=factor), "plain", None, None)
     if config.norm_first:
         yield _FINAL_NORM
     yield from _HEADS

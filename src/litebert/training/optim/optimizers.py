@@ -31,8 +31,8 @@ def build_optimizer(
     }
     if not matrices or not trained:
         raise ConfigError(
-            f"muon_parameters: {len(matrices)} matrices match {list(settings.muon_parameters)} and {len(trained)} trained "
-            "parameters do not, expected some of each; name the matrices of the blocks, or use adamw"
+            f"muon_parameters: {len(matrices)} matrices match {list(settings.muon_parameters)} and {len(trained)} "
+            "trained parameters do not, expected some of each; name the matrices of the blocks, or use adamw"
         )
     muon = _muon(_parameter_groups(matrices, settings, lr_multipliers), settings)
     return MuonWith(muon, _adam_family(_parameter_groups(trained, settings, lr_multipliers), settings))
