@@ -22,7 +22,7 @@ PAPER = {
 }
 """Recipes of table 1, with the parameters of the models with their pretraining heads."""
 KINDS = {
-    "pretrain": {"quickstart", "tiny", "small", "base", "gpu-hour", "gpu-day", *PAPER},
+    "pretrain": {"quickstart", "tiny", "modern-tiny", "small", "base", "gpu-hour", "gpu-day", *PAPER},
     "finetune": {
         *("quickstart", "classification", "cola", "sst-2", "mrpc", "sts-b", "qqp", "mnli", "qnli", "rte", "wnli"),
         *("squad-v1.1", "squad-v2.0", "race", "race-v2"),
@@ -72,7 +72,7 @@ def plan_of(run):
 def test_every_recipe_has_a_plan_and_a_rate_at_its_peak(name):
     plan = plan_of(pretraining(name))
     assert 0 < plan.warmup < 0.2
-    assert 1e-4 < plan.peak < 2e-3
+    assert 1e-4 < plan.peak <= 2e-3
 
 
 @pytest.mark.parametrize("name", recipe_names("pretrain"))
