@@ -14,6 +14,8 @@ from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.model.io.model_directory import load_model
+from support.model_builders import MODERN
+from support.pretrain_runs import losses
 from support.processes import free_port
 from support.texts import write_documents
 
@@ -51,14 +53,19 @@ def runs(tiny_tokenizer, tmp_path_factory):
         name: load_pretrain_config("quickstart", [*SMALL, how], corpus=directory / "corpus")
         for name, how in LAYOUTS.items()
     }
+    pretrain_on_two_ranks(directory, plans)
+    pretrain(plans["replicated"], directory / "alone")
+    return directory
+
+
+def pretrain_on_two_ranks(directory, plans) -> None:
+    """Do the runs of `plans` by two processes, in `directory`, one after another."""
     for name, run in plans.items():
         (directory / f"{name}.yaml").write_text(json.dumps(run.to_dict()))
     together = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", PROGRAM, str(directory), *LAYOUTS]
+    command = [sys.executable, "-c", PROGRAM, str(directory), *plans]
     ranks = [subprocess.Popen(command, env=os.environ | together | {"RANK": str(rank)}) for rank in range(2)]
     assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
-    pretrain(plans["replicated"], directory / "alone")
-    return directory
 
 
 def files(directory) -> set[str]:
@@ -95,3 +102,27 @@ def test_pretraining_with_fsdp_leaves_files_without_shards(runs):
     assert {path.relative_to(sharded) for path in sharded.rglob("*")} == {
         path.relative_to(replicated) for path in replicated.rglob("*")
     }
+
+
+@pytest.mark.parametrize(
+    ("layout", "tolerance"),
+    [
+        (["train.fsdp=true"], 2e-4),
+        # Muon gives every direction of a gradient the same length, also those that are nothing but rounding.
+        (["train.optimizer=muon", "train.muon_learning_rate=0.01"], 2e-2),
+    ],
+    ids=["fsdp", "muon"],
+)
+def test_modern_block_on_two_ranks_gives_the_weights_of_one_process(tiny_tokenizer, tmp_path, layout, tolerance):
+    text = write_documents(tmp_path / "text.txt", documents=40)
+    build_corpus([text], tiny_tokenizer, CorpusSettings(validation_fraction=0.2), tmp_path / "corpus")
+    modern = [f"model.{name}={str(value).lower()}" for name, value in MODERN.items()]
+    run = load_pretrain_config("quickstart", [*SMALL, *modern, *layout], corpus=tmp_path / "corpus")
+    pretrain_on_two_ranks(tmp_path, {"together": run})
+    pretrain(run.replace(train=run.train.replace(fsdp=False).to_dict()), tmp_path / "alone")
+    for step, other in zip(losses(tmp_path / "together"), losses(tmp_path / "alone"), strict=True):
+        assert step == pytest.approx(other, rel=1e-3)
+    weights, expected = (load_model(tmp_path / name / "last").state_dict() for name in ("together", "alone"))
+    assert weights.keys() == expected.keys()
+    for name in expected:
+        torch.testing.assert_close(weights[name], expected[name], atol=tolerance, rtol=1e-3, msg=name)

@@ -188,3 +188,10 @@ def test_token_embeddings_are_rotated_by_the_seed():
     tables = [structured(seed=seed).encoder.embeddings.word.weight for seed in (1, 1, 2)]
     assert torch.equal(tables[0], tables[1])
     assert not torch.equal(tables[0], tables[2])
+
+
+def test_structured_initialization_of_a_pre_norm_gated_block_is_finite():
+    model = structured(config_of(norm_first=True, gated_feed_forward=True, use_bias=False))
+    ids = torch.arange(20)[None]
+    output = model(ids, ids >= 0, ids % 2, torch.arange(5))
+    assert output.mlm_logits.isfinite().all()
