@@ -22,7 +22,7 @@ ALLOWED: dict[str, set[str]] = {
 ONLY_IN = {
     "torch.distributed": ("training/",),
     "matplotlib": ("analysis/plots.py",),
-    "transformers": (),
+    "transformers": ("model/io/remote_code/",),
     "tyro": ("cli/",),
     "datasets": ("hub_datasets.py",),
     "datatrove": ("corpus/build/executors.py",),

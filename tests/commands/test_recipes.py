@@ -22,7 +22,7 @@ PAPER = {
 }
 """Recipes of table 1, with the parameters of the models with their pretraining heads."""
 RECIPE_NAMES = {
-    "pretrain": {"quickstart", "tiny", "small", "base", "gpu-hour", "gpu-day", *PAPER},
+    "pretrain": {"quickstart", "tiny", "modern-tiny", "small", "base", "gpu-hour", "gpu-day", *PAPER},
     "finetune": {
         *("quickstart", "default", "cola", "sst-2", "mrpc", "sts-b", "qqp", "mnli", "qnli", "rte", "wnli"),
         *("squad-v1.1", "squad-v2.0", "race", "race-v2"),
@@ -72,7 +72,7 @@ def schedule_of(run):
 def test_pretrain_recipe_has_a_sensible_warmup_and_peak_learning_rate(name):
     schedule = schedule_of(pretraining(name))
     assert 0 < schedule.warmup < 0.2
-    assert 1e-4 < schedule.peak < 2e-3
+    assert 1e-4 < schedule.peak <= 2e-3
 
 
 @pytest.mark.parametrize("name", recipe_names("pretrain"))

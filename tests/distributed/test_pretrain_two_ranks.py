@@ -14,6 +14,8 @@ from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.model.io.model_directory import load_model
+from support.model_builders import MODERN
+from support.pretrain_runs import losses
 from support.processes import free_port
 from support.texts import write_documents
 
@@ -55,6 +57,14 @@ def runs(tiny_tokenizer, tmp_path_factory):
     }
     packed = load_pretrain_config("quickstart", [*SMALL, *PACKED], corpus=directory / "corpus")
     plans["packed"] = packed.replace(train=packed.train.replace(fsdp=True).to_dict())
+    pretrain_on_two_ranks(directory, plans)
+    pretrain(plans["replicated"], directory / "alone")
+    pretrain(packed, directory / "packed-alone")
+    return directory
+
+
+def pretrain_on_two_ranks(directory, plans) -> None:
+    """Do the runs of `plans` by two processes, in `directory`, one after another."""
     for name, run in plans.items():
         (directory / f"{name}.yaml").write_text(json.dumps(run.to_dict()))
     for name in plans:
@@ -64,9 +74,6 @@ def runs(tiny_tokenizer, tmp_path_factory):
         command = [sys.executable, "-c", PROGRAM, str(directory), name]
         ranks = [subprocess.Popen(command, env=environment | {"RANK": str(rank)}) for rank in range(2)]
         assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
-    pretrain(plans["replicated"], directory / "alone")
-    pretrain(packed, directory / "packed-alone")
-    return directory
 
 
 def files(directory) -> set[str]:
@@ -109,3 +116,27 @@ def test_pretraining_packed_rows_with_fsdp_gives_the_weights_of_one_process(runs
     weights, expected = (load_model(runs / name / "model").state_dict() for name in ("packed", "packed-alone"))
     for name in expected:
         torch.testing.assert_close(weights[name], expected[name], atol=2e-5, rtol=1e-4, msg=name)
+
+
+@pytest.mark.parametrize(
+    ("layout", "tolerance"),
+    [
+        (["train.fsdp=true"], 2e-4),
+        # Muon gives every direction of a gradient the same length, also those that are nothing but rounding.
+        (["train.optimizer=muon", "train.muon_learning_rate=0.01"], 2e-2),
+    ],
+    ids=["fsdp", "muon"],
+)
+def test_modern_block_on_two_ranks_gives_the_weights_of_one_process(tiny_tokenizer, tmp_path, layout, tolerance):
+    text = write_documents(tmp_path / "text.txt", documents=40)
+    build_corpus([text], tiny_tokenizer, CorpusSettings(validation_fraction=0.2), tmp_path / "corpus")
+    modern = [f"model.{name}={str(value).lower()}" for name, value in MODERN.items()]
+    run = load_pretrain_config("quickstart", [*SMALL, *modern, *layout], corpus=tmp_path / "corpus")
+    pretrain_on_two_ranks(tmp_path, {"together": run})
+    pretrain(run.replace(train=run.train.replace(fsdp=False).to_dict()), tmp_path / "alone")
+    for step, other in zip(losses(tmp_path / "together"), losses(tmp_path / "alone"), strict=True):
+        assert step == pytest.approx(other, rel=1e-3)
+    weights, expected = (load_model(tmp_path / name / "last").state_dict() for name in ("together", "alone"))
+    assert weights.keys() == expected.keys()
+    for name in expected:
+        torch.testing.assert_close(weights[name], expected[name], atol=tolerance, rtol=1e-3, msg=name)

@@ -6,6 +6,7 @@ from litebert.interop.convert_weights import convert
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build, load_model, save_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
+from support.model_builders import MODERN
 from support.tf_checkpoints import NAMES, checkpoint_prefix
 
 TINY = ModelConfig(
@@ -160,3 +161,15 @@ def test_convert_drops_an_identity_projection_only_if_the_target_has_none(tmp_pa
     projection = {f"albert.encoder.embedding_hidden_mapping_in.{part}" for part in ("weight", "bias")}
     assert (projection <= {name for name, _ in report.mapped}) == written_again
     assert (projection <= {name for name, _ in report.dropped}) != written_again
+
+
+def test_modern_block_is_converted_to_litebert_only(tmp_path):
+    modern = {name: MODERN[name] for name in ("norm_first", "gated_feed_forward", "recursion_lora_rank")}
+    model = saved(tmp_path / "m", "ForMaskedLM", **modern)
+    report = convert(tmp_path / "m", tmp_path / "c", to="litebert")
+    assert not report.missing
+    assert not report.dropped
+    assert same(load_model(tmp_path / "c"), model)
+    for other in ("transformers", "tensorflow"):
+        with pytest.raises(ConfigError, match="has no norm_first, gated_feed_forward, recursion_lora_rank"):
+            convert(tmp_path / "m", tmp_path / other, to=other)

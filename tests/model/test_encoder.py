@@ -207,6 +207,12 @@ CHANGES = {
     "type_vocab_size": 3,
     "initializer_range": 0.1,
     "layer_norm_eps": 0.5,
+    "position_embedding": "rotary",
+    "rope_theta": 100.0,
+    "norm_first": True,
+    "gated_feed_forward": True,
+    "use_bias": False,
+    "recursion_lora_rank": 2,
     "embedding_projection": "always",
 }
 
@@ -219,5 +225,6 @@ def test_model_config_fields_are_all_used(tiny_config, batch, field):
         shapes = [tuple(parameter.shape) for parameter in model.parameters()]
         return shapes, model(*batch.arguments).logits.tolist()
 
-    config = tiny_config.replace(embedding_size=32) if field == "embedding_projection" else tiny_config
+    needed = {"embedding_projection": {"embedding_size": 32}, "rope_theta": {"position_embedding": "rotary"}}
+    config = tiny_config.replace(**needed.get(field, {}))
     assert observe(config.replace(**{field: CHANGES[field]})) != observe(config)

@@ -10,7 +10,7 @@ from litebert.model.losses import classification_loss, masked_lm_loss
 from litebert.model.model_stats import flops_per_token, memory, parameter_counts
 from litebert.model.models import ForPretraining, ForQuestionAnsweringWithNoAnswer
 from litebert.model.presets import PRESETS, preset
-from support.model_builders import padded_mask, random_batch
+from support.model_builders import MODERN, padded_mask, random_batch
 
 BASE, LARGE, XLARGE, XXLARGE = (preset(f"albert-{size}-v2") for size in ("base", "large", "xlarge", "xxlarge"))
 WIDE = XXLARGE.replace(hidden_size=6144, num_attention_heads=96, intermediate_size=4 * 6144, num_hidden_layers=3)
@@ -48,6 +48,8 @@ TOTALS = {
     "3 groups": ({"num_hidden_groups": 3}, (25_268_736, 25_859_328, 25_989_554)),
     "4 groups": ({"num_hidden_groups": 4}, (32_356_608, 32_947_200, 33_077_426)),
     "6 groups": ({"num_hidden_groups": 6}, (46_532_352, 47_122_944, 47_253_170)),
+    "modern-tiny": (preset("modern-tiny"), (4_655_936, 4_721_728, 4_785_394)),
+    "modern block": (MODERN, (13_805_312, 14_395_904, 14_526_130)),
     "24 layers": ({"num_hidden_layers": 24}, (11_092_992, 11_683_584, 11_813_810)),
 }
 
@@ -64,7 +66,7 @@ def count(module: nn.Module) -> int:
 def test_parameter_counts_of_parts_equal_the_paper(name):
     config, expected = PARTS[name]
     counts = parameter_counts(config)
-    assert tuple(vars(counts).values()) == (*expected, 0)
+    assert tuple(vars(counts).values()) == (*expected, 0, 0, 0)
 
 
 @pytest.mark.parametrize("name", TOTALS)
@@ -97,7 +99,12 @@ def test_question_answering_head_has_the_parameters_of_the_reference(config, exp
     assert count(model) - parameter_counts(config).encoder == expected
 
 
-@pytest.mark.parametrize("changes", [{}, {"embedding_size": 32}, {"sharing": "none"}, {"inner_group_num": 2}])
+WITHOUT_UPDATES = {**MODERN, "recursion_lora_rank": 0}
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"embedding_size": 32}, {"sharing": "none"}, {"inner_group_num": 2}, WITHOUT_UPDATES]
+)
 def test_flops_equal_a_real_forward_and_backward(tiny_config, changes):
     config = tiny_config.replace(**changes)
     batch = random_batch(config, padded_mask([20, 20]))
@@ -145,6 +152,15 @@ def test_activation_memory_equals_a_real_step(tiny_config, precision, activation
     estimate = memory(config, batch_size=8, length=24, predicted=29 / 192, precision=precision)
     real = kept_for_backward(config, precision=precision, interval=None)
     assert estimate.activations == pytest.approx(real, rel=0.05)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("field", MODERN)
+def test_activation_memory_of_the_modern_block_is_that_of_a_real_step(tiny_config, precision, field):
+    config = tiny_config.replace(**{field: MODERN[field]})
+    estimate = memory(config, batch_size=8, length=24, predicted=29 / 192, precision=precision)
+    real = kept_for_backward(config, precision=precision, interval=None)
+    assert estimate.activations == pytest.approx(real, rel=0.07)
 
 
 def test_activation_memory_is_smaller_with_checkpointing(tiny_config):

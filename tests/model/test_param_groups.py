@@ -8,6 +8,7 @@ from litebert.model.layers.lora import attach, is_adapter
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
 from litebert.model.models import ForSequenceClassification
 from litebert.model.param_groups import count_parameters, freeze, layer_depths
+from support.model_builders import MODERN
 
 TRAINED = {
     "nothing": {"embeddings", "projection", "attentions", "feed_forwards", "pooler", "classifier"},
@@ -74,3 +75,18 @@ def test_layer_depths_differ_between_per_layer_adapters(tiny_config):
     attach(model, LoRASettings(rank=2, per_layer=True))
     found = {name: value for name, value in layer_depths(model).items() if name.endswith("query.lora_a")}
     assert list(found.values()) == [4, 3, 2, 1]
+
+
+def test_layer_depths_of_the_modern_block(tiny_config):
+    config = tiny_config.replace(**MODERN, num_hidden_groups=2)
+    depths = layer_depths(ForSequenceClassification(config, num_labels=2))
+    assert depths["encoder.final_norm.weight"] == 1
+    assert depths["encoder.attentions.0.query.weight"] == depths["encoder.recursion_lora.1.query.a"] == 2
+    assert depths["encoder.attentions.1.query.weight"] == depths["encoder.recursion_lora.2.query.a"] == 1
+
+
+def test_freezing_blocks_freezes_final_norm_and_recursion_lora(tiny_config):
+    model = ForSequenceClassification(tiny_config.replace(**MODERN), num_labels=2)
+    freeze(model, "all_but_pooler")
+    trained = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    assert trained == {f"{part}.{kind}" for part in ("encoder.pooler", "classifier") for kind in ("weight", "bias")}

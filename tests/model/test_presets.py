@@ -40,10 +40,25 @@ def test_presets_of_the_paper_have_heads_of_64():
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_presets_name_their_source_and_have_intermediate_size_4h(name):
+def test_every_preset_has_a_source_and_an_inner_width_of_four_hidden_sizes(name):
+    """A gated feed-forward has three matrices instead of two, so two thirds of that width."""
     row = PRESETS[name]
     assert row.source
-    assert row.config.intermediate_size == 4 * row.config.hidden_size
+    if row.config.gated_feed_forward:
+        assert row.config.intermediate_size == pytest.approx(4 * row.config.hidden_size * 2 / 3, rel=0.02)
+    else:
+        assert row.config.intermediate_size == 4 * row.config.hidden_size
+
+
+def test_modern_presets_have_the_modern_block():
+    for name in ("modern-tiny", "modern-small"):
+        assert preset(name).non_albert_fields == ("position_embedding", "norm_first", "gated_feed_forward")
+        assert "not the paper" in PRESETS[name].source
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if not name.startswith("modern")])
+def test_presets_of_the_paper_and_of_releases_have_the_block_of_albert(name):
+    assert preset(name).non_albert_fields == ()
 
 
 @pytest.mark.parametrize(

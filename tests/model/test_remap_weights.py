@@ -7,7 +7,7 @@ from litebert.errors import ConfigError
 from litebert.model.config import Projection, Sharing
 from litebert.model.models import ForPretraining
 from litebert.model.remap_weights import remap_weights
-from support.model_builders import TOLERANCES
+from support.model_builders import MODERN, TOLERANCES, perturbed
 
 POSITIONS = torch.arange(5)
 
@@ -144,3 +144,39 @@ def test_remap_to_the_same_architecture_returns_the_same_tensors(tiny_config):
     tensors = ForPretraining(tiny_config).state_dict()
     kept = remap_weights(tensors, source=tiny_config, target=tiny_config.replace(hidden_dropout_prob=0.5))
     assert all(kept[name] is tensor for name, tensor in tensors.items())
+
+
+def test_modern_block_keeps_its_function_when_weights_are_remapped_to_the_same_depth(tiny_config, batch):
+    config = tiny_config.replace(**MODERN)
+    model = perturbed(ForPretraining(config))
+    grouped, fresh = remapped(model, config.replace(num_hidden_groups=2))
+    assert not fresh
+    assert torch.equal(outputs(grouped, batch), outputs(model, batch))
+
+
+def test_recursion_lora_of_a_deeper_model_is_that_of_the_same_relative_depth(tiny_config):
+    config = tiny_config.replace(**MODERN)
+    model = perturbed(ForPretraining(config))
+    deeper, fresh = remapped(model, config.replace(num_hidden_layers=8))
+    assert not fresh
+    for step, updates in enumerate(deeper.encoder.recursion_lora):
+        assert torch.equal(updates["query"].a, model.encoder.recursion_lora[step // 2]["query"].a)
+
+
+def test_recursion_lora_cannot_be_unshared(tiny_config):
+    with pytest.raises(ConfigError, match="needs blocks that several layers share"):
+        tiny_config.replace(**MODERN).replace(sharing="none")
+
+
+@pytest.mark.parametrize("field", MODERN)
+def test_remapping_to_another_kind_of_block_is_refused(tiny_config, field):
+    model = ForPretraining(tiny_config)
+    with pytest.raises(ConfigError, match=f"{field}: the trained model has"):
+        remap_weights(model.state_dict(), source=tiny_config, target=tiny_config.replace(**{field: MODERN[field]}))
+
+
+def test_rotary_model_takes_longer_sequences(tiny_config, batch):
+    config = tiny_config.replace(position_embedding="rotary")
+    longer, fresh = remapped(ForPretraining(config), config.replace(max_position_embeddings=64))
+    assert not fresh
+    assert torch.equal(outputs(longer, batch), outputs(ForPretraining(config), batch))

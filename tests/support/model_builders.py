@@ -56,3 +56,22 @@ def fresh_encoder(config: ModelConfig, *, pooler: bool = True) -> Encoder:
     encoder = Encoder(config, pooler=pooler)
     initialize(encoder, scale=config.initializer_range, seed=0)
     return encoder
+
+
+MODERN = {
+    "position_embedding": "rotary",
+    "norm_first": True,
+    "gated_feed_forward": True,
+    "use_bias": False,
+    "recursion_lora_rank": 2,
+}
+"""Every field of the modern block."""
+
+
+def perturbed(model: torch.nn.Module) -> torch.nn.Module:
+    """`model`, changed in place: random values are added to parameters that are initialized to zeros or ones."""
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
+    return model

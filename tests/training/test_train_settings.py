@@ -8,7 +8,7 @@ import torch
 from litebert.errors import ConfigError, DivergedError
 from litebert.training.loop.duration import Duration
 from litebert.training.train_settings import TrainSettings
-from support.toy import ToyBatches, held_out, losses, rows, settings, train
+from support.toy import ToyBatches, held_out, losses, rows, settings, train, weights
 
 # Setting → a value that must change the weights.
 CHANGES_WEIGHTS = {
@@ -28,6 +28,9 @@ CHANGES_WEIGHTS = {
     "precision": "bf16",
     "spikes": {"policy": "skip", "sigma_factor": 0.01, "window": 2},
 }
+MUON = {"optimizer": "muon", "muon_parameters": ["up", "classifier"]}
+# Setting → a value that must change the weights that Muon trains.
+CHANGES_MUON = {"muon_learning_rate": 0.1, "muon_momentum": 0.5, "muon_parameters": ["up"]}
 # Settings whose effect is elsewhere, each with a test below or in the file named.
 OTHERS = {
     "evaluate_every",
@@ -44,8 +47,9 @@ OTHERS = {
 
 
 def test_train_settings_all_have_a_test():
-    assert CHANGES_WEIGHTS.keys() | OTHERS == TrainSettings.model_fields.keys()
-    assert settings().numeric_settings().keys() == CHANGES_WEIGHTS.keys()
+    numeric = CHANGES_WEIGHTS.keys() | CHANGES_MUON.keys()
+    assert numeric | OTHERS == TrainSettings.model_fields.keys()
+    assert settings().numeric_settings().keys() == numeric
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +61,13 @@ def weight(tmp_path_factory):
 def test_numeric_setting_changes_the_weights(tmp_path, weight, name):
     model, _ = train(tmp_path, **{name: CHANGES_WEIGHTS[name]})
     assert not torch.equal(model.up.weight, weight)
+
+
+@pytest.mark.parametrize("name", CHANGES_MUON)
+def test_muon_setting_changes_the_weights(tmp_path, name):
+    plain, _ = train(tmp_path / "plain", **MUON)
+    changed, _ = train(tmp_path / "changed", **{**MUON, name: CHANGES_MUON[name]})
+    assert not torch.equal(weights(changed), weights(plain))
 
 
 def test_seed_changes_the_weights(tmp_path, weight):

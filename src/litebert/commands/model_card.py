@@ -9,7 +9,7 @@ from torch import nn
 from litebert import __version__
 from litebert.commands.card_settings import CardSettings
 from litebert.model.io.model_directory import spec_of
-from litebert.model.io.model_spec import transformers_incompatibility
+from litebert.model.io.model_spec import has_remote_code, transformers_incompatibility
 
 
 def model_card(
@@ -55,9 +55,12 @@ def model_card(
 
 
 def _transformers_note(model: nn.Module) -> str:
-    reason = transformers_incompatibility(spec_of(model))
+    spec = spec_of(model)
+    reason = transformers_incompatibility(spec)
     if reason is None:
         return "transformers loads this directory too (`AutoModel.from_pretrained`)."
+    if has_remote_code(spec):
+        return f"transformers loads this directory with `trust_remote_code=True`: {reason}."
     return f"Only litebert loads this directory: {reason}."
 
 

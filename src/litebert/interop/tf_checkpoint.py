@@ -143,6 +143,7 @@ def tf_config(spec: ModelSpec) -> dict[str, Any]:
         "has no token classifier": spec.model == "ForTokenClassification",
         f"has no activation {config.hidden_act!r}": config.hidden_act not in activations,
         "has layer_norm_eps 1e-12": config.layer_norm_eps != 1e-12,
+        f"has no {', '.join(config.non_albert_fields)}": bool(config.non_albert_fields),
         "cannot share parameters so": groups is None,
         "has no projection at equal sizes": config.has_projection and config.embedding_size == config.hidden_size,
     }

@@ -1,6 +1,6 @@
 """`ModelConfig`: the settings of one architecture. Torch-free, so that the command line checks them at once."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -9,6 +9,14 @@ from litebert.settings import Settings
 Sharing = Literal["all", "attention", "feed_forward", "none"]
 Activation = Literal["gelu", "gelu_new", "relu", "silu"]
 Projection = Literal["if_needed", "always"]
+PositionEmbedding = Literal["absolute", "rotary"]
+_BLOCK_FIELDS: Final = (
+    "position_embedding",
+    "norm_first",
+    "gated_feed_forward",
+    "use_bias",
+    "recursion_lora_rank",
+)
 
 
 class ModelConfig(Settings):
@@ -51,6 +59,18 @@ class ModelConfig(Settings):
     """Standard deviation of the truncated normal of the initial weights."""
     layer_norm_eps: float = Field(default=1e-12, gt=0)
     """Added to the variance in every LayerNorm."""
+    position_embedding: PositionEmbedding = "absolute"
+    """`absolute`: a learned table, as ALBERT; `rotary`: queries and keys are rotated by position (RoFormer)."""
+    rope_theta: float = Field(default=10_000.0, gt=1)
+    """Base of the rotary frequencies."""
+    norm_first: bool = False
+    """Pre-norm blocks, x + f(LayerNorm(x)), and a LayerNorm after the last one; false: post-norm, as ALBERT."""
+    gated_feed_forward: bool = False
+    """Feed-forward act(gate x) · up x of width I each (GEGLU if `hidden_act` is GELU); false: act(up x), as ALBERT."""
+    use_bias: bool = True
+    """Whether the dense layers of the blocks have biases."""
+    recursion_lora_rank: int = Field(default=0, ge=0)
+    """Rank of a low-rank update of the shared dense layers, with its own weights in each layer; 0: none."""
 
     @property
     def head_size(self) -> int:
@@ -61,6 +81,11 @@ class ModelConfig(Settings):
     def has_projection(self) -> bool:
         """Whether a dense layer maps the embeddings from E to H."""
         return self.embedding_projection == "always" or self.embedding_size != self.hidden_size
+
+    @property
+    def non_albert_fields(self) -> tuple[str, ...]:
+        """Fields by which the block differs from ALBERT's, so that other implementations of ALBERT cannot run it."""
+        return tuple(name for name in _BLOCK_FIELDS if getattr(self, name) != type(self).model_fields[name].default)
 
     @model_validator(mode="after")
     def _check(self) -> "ModelConfig":
@@ -78,5 +103,15 @@ class ModelConfig(Settings):
             raise ValueError(
                 f"sharing 'none' gives every layer its own parameters, which num_hidden_groups "
                 f"{self.num_hidden_groups} contradicts; leave it 1 or use sharing 'all'"
+            )
+        if self.position_embedding == "rotary" and self.head_size % 2:
+            raise ValueError(
+                f"rotary position_embedding rotates pairs of dimensions, but heads have width {self.head_size}; "
+                f"choose an even hidden_size / num_attention_heads"
+            )
+        if self.recursion_lora_rank and (self.sharing != "all" or self.num_hidden_groups == self.num_hidden_layers):
+            raise ValueError(
+                f"recursion_lora_rank {self.recursion_lora_rank} needs blocks that several layers share; "
+                f"use sharing 'all' with fewer groups than layers, or rank 0"
             )
         return self

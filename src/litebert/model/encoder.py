@@ -19,6 +19,8 @@ from litebert.model.layers.attention import Attention, BlockInputs
 from litebert.model.layers.embeddings import Embeddings
 from litebert.model.layers.feed_forward import FeedForward
 from litebert.model.layers.lora_settings import LoRASettings
+from litebert.model.layers.recursion_lora import NO_UPDATES, RecursionLoRA, WeightUpdates
+from litebert.model.layers.rotary import rotation
 from litebert.model.outputs import EncoderOutput
 from litebert.model.shapes import Starts
 from litebert.model.sharing_schedule import Schedule, sharing_schedule, stored_blocks
@@ -48,6 +50,10 @@ class Encoder(nn.Module):
         self.projection = projection
         self.attentions = nn.ModuleList(Attention(config) for _ in range(attentions))
         self.feed_forwards = nn.ModuleList(FeedForward(config) for _ in range(feed_forwards))
+        updated = self.schedule if config.recursion_lora_rank else ()
+        self.recursion_lora = nn.ModuleList(RecursionLoRA(config) for _ in updated)
+        norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps) if config.norm_first else nn.Identity()
+        self.final_norm = norm
         self.pooler = nn.Linear(config.hidden_size, config.hidden_size) if pooler else None
         self.attention_kernel = None
         self.activation_checkpoint_interval = None
@@ -74,6 +80,7 @@ class Encoder(nn.Module):
         for x in outputs:
             if output_hidden_states:
                 states.append(x)
+        states[-1] = x = self.final_norm(x)
         last = layout.unpack(x)
         pooled = self.pool(last[:, 0] if sequence_starts is None else last.flatten(0, 1)[sequence_starts])
         if not output_hidden_states:
@@ -82,8 +89,8 @@ class Encoder(nn.Module):
 
     def _run_blocks(self, schedule: Schedule, x: Tensor, inputs: Sequence[BlockInputs]) -> Iterator[Tensor]:
         """The loop over the sharing schedule: the output of each block, `feed_forward(attention(x))`, in order."""
-        for attention, feed_forward in schedule:
-            x = self._run_block(self.attentions[attention], self.feed_forwards[feed_forward], x, inputs[attention])
+        for (attention, feed_forward), block_inputs in zip(schedule, inputs, strict=True):
+            x = self._run_block(self.attentions[attention], self.feed_forwards[feed_forward], x, block_inputs)
             yield x
 
     def at_positions(
@@ -96,12 +103,11 @@ class Encoder(nn.Module):
     ) -> Float[Tensor, "P H"]:
         """`last_hidden_state` of `forward` at the flat positions b·S + s; the last block computes no others."""
         layout, _, x = self._embed(input_ids, attention_mask, token_type_ids, sequence_starts)
-        inputs = self._block_inputs(layout)
-        at_positions = [block._replace(positions=positions) for block in inputs]
+        *inputs, last_inputs = self._block_inputs(layout)
         for output in self._block_outputs(self.schedule[:-1], x, inputs):
             x = output
-        (last,) = self._block_outputs(self.schedule[-1:], x, at_positions)
-        return last[0]
+        (last,) = self._block_outputs(self.schedule[-1:], x, [last_inputs._replace(positions=positions)])
+        return self.final_norm(last[0])
 
     def pooled(
         self,
@@ -120,9 +126,10 @@ class Encoder(nn.Module):
         self, output: EncoderOutput, attention_mask: Bool[Tensor, "B S"]
     ) -> tuple[Float[Tensor, "B A S S"], ...]:
         """Attention probabilities of every block that ran; `output` must hold its hidden states."""
-        blocks = (cast(Attention, self.attentions[attention]) for attention, _ in self.schedule)
-        inputs = output.hidden_states[:-1]
-        return tuple(block.probabilities(x, attention_mask) for block, x in zip(blocks, inputs, strict=True))
+        blocks = [cast(Attention, self.attentions[attention]) for attention, _ in self.schedule]
+        inputs = self._block_inputs(LAYOUTS["sdpa"](attention_mask), fuse=False)
+        read = zip(blocks, output.hidden_states[:-1], inputs, strict=True)
+        return tuple(block.probabilities(x, attention_mask, block_inputs) for block, x, block_inputs in read)
 
     def compile_blocks(
         self, *, backend: str = "inductor", mode: str | None = None, dynamic: bool | None = None
@@ -146,13 +153,24 @@ class Encoder(nn.Module):
         # Under autocast the residual stream stays in 32 bits.
         return layout, embedded, self.projection(embedded).to(embedded.dtype)
 
-    def _block_inputs(self, layout: Layout) -> list[BlockInputs]:
-        """The inputs of each stored attention; its fused weights are computed once for all layers that share it."""
-        fuse = torch.is_grad_enabled()
-        return [
-            BlockInputs(layout, cast(Attention, attention).fused_qkv() if fuse else None)
-            for attention in self.attentions
-        ]
+    def _block_inputs(self, layout: Layout, *, fuse: bool | None = None) -> list[BlockInputs]:
+        """The inputs of each block that runs; without recursion LoRA, layers that share an attention share them.
+
+        `fuse`: whether query, key and value become one product; None: if gradients are computed.
+        """
+        fuse = torch.is_grad_enabled() if fuse is None else fuse
+        config, angles = self.config, None
+        if config.position_embedding == "rotary":
+            angles = rotation(layout.positions, head_size=config.head_size, theta=config.rope_theta)
+
+        def inputs(index: int, updates: WeightUpdates = NO_UPDATES) -> BlockInputs:
+            fused_qkv = cast(Attention, self.attentions[index]).fused_qkv(updates) if fuse else None
+            return BlockInputs(layout, fused_qkv, rotation=angles, updates=updates)
+
+        if self.recursion_lora:
+            return [inputs(index, lora()) for (index, _), lora in zip(self.schedule, self.recursion_lora, strict=True)]
+        stored = [inputs(index) for index in range(len(self.attentions))]
+        return [stored[index] for index, _ in self.schedule]
 
     def _block_outputs(self, schedule: Schedule, x: Tensor, inputs: Sequence[BlockInputs]) -> Iterator[Tensor]:
         """`_run_blocks`, which recomputes its activations in the backward pass if checkpointing is on."""
@@ -160,8 +178,9 @@ class Encoder(nn.Module):
             yield from self._run_blocks(schedule, x, inputs)
             return
         for start in range(0, len(schedule), self.activation_checkpoint_interval):
-            chunk = schedule[start : start + self.activation_checkpoint_interval]
-            outputs = cast(list[Tensor], checkpoint(self._run_chunk, chunk, x, inputs, use_reentrant=False))
+            chunk = slice(start, start + self.activation_checkpoint_interval)
+            recomputed = checkpoint(self._run_chunk, schedule[chunk], x, inputs[chunk], use_reentrant=False)
+            outputs = cast(list[Tensor], recomputed)
             x = outputs[-1]
             yield from outputs
 
@@ -179,4 +198,4 @@ def run_block(
     attention: nn.Module, feed_forward: nn.Module, x: Float[Tensor, "B S H"], inputs: BlockInputs
 ) -> Float[Tensor, "B2 S2 H"]:
     """One block: attention, then feed-forward; a function of its own, so that it can be compiled."""
-    return feed_forward(attention(x, inputs))
+    return feed_forward(attention(x, inputs), inputs.updates)

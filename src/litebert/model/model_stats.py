@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from litebert.model.config import ModelConfig
+from litebert.model.dense_shapes import Shapes, attention_shapes, feed_forward_shapes
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.sharing_schedule import sharing_schedule, stored_blocks
 from litebert.settings import Precision
@@ -25,11 +26,15 @@ class ParameterCounts:
     sentence_pair: int
     adapters: int = 0
     """LoRA parameters that are not merged."""
+    recursion_lora: int = 0
+    """Low-rank updates of the shared layers."""
+    final_norm: int = 0
 
     @property
     def encoder(self) -> int:
         """Without pooler and heads."""
-        return self.embeddings + self.projection + self.attention + self.feed_forward + self.adapters
+        blocks = self.attention + self.feed_forward + self.adapters + self.recursion_lora + self.final_norm
+        return self.embeddings + self.projection + blocks
 
     @property
     def encoder_and_pooler(self) -> int:
@@ -44,18 +49,30 @@ class ParameterCounts:
 
 def parameter_counts(config: ModelConfig, adapters: LoRASettings | None = None) -> ParameterCounts:
     """Parameters of each part."""
-    V, E, H, inner = config.vocab_size, config.embedding_size, config.hidden_size, config.intermediate_size
+    V, E, H = config.vocab_size, config.embedding_size, config.hidden_size
     attentions, feed_forwards = stored_blocks(config)
+    positions = config.max_position_embeddings if config.position_embedding == "absolute" else 0
     return ParameterCounts(
-        embeddings=(V + config.max_position_embeddings + config.type_vocab_size) * E + _norm(E),
+        embeddings=(V + positions + config.type_vocab_size) * E + _norm(E),
         projection=_linear(E, H) if config.has_projection else 0,
-        attention=attentions * (4 * _linear(H, H) + _norm(H)),
-        feed_forward=feed_forwards * (_linear(H, inner) + _linear(inner, H) + _norm(H)),
+        attention=attentions * (_dense(attention_shapes(config), bias=config.use_bias) + _norm(H)),
+        feed_forward=feed_forwards * (_dense(feed_forward_shapes(config), bias=config.use_bias) + _norm(H)),
         pooler=_linear(H, H),
         mlm=_linear(H, E) + _norm(E) + V,
         sentence_pair=_linear(H, 2),
         adapters=_adapter_parameters(config, adapters) if adapters else 0,
+        recursion_lora=len(sharing_schedule(config)) * config.recursion_lora_rank * _widths(config),
+        final_norm=_norm(H) if config.norm_first else 0,
     )
+
+
+def _dense(shapes: Shapes, *, bias: bool) -> int:
+    return sum(inputs * outputs + bias * outputs for inputs, outputs in shapes.values())
+
+
+def _widths(config: ModelConfig) -> int:
+    """Sum of inputs and outputs over the dense layers of a block: the parameters of updates of rank 1."""
+    return sum(map(sum, (*attention_shapes(config).values(), *feed_forward_shapes(config).values())))
 
 
 def _adapter_parameters(config: ModelConfig, adapters: LoRASettings) -> int:
@@ -64,7 +81,8 @@ def _adapter_parameters(config: ModelConfig, adapters: LoRASettings) -> int:
     attentions, feed_forwards = (blocks, blocks) if adapters.per_layer else stored_blocks(config)
     attention_width = attentions * 2 * config.hidden_size
     feed_forward_width = feed_forwards * (config.hidden_size + config.intermediate_size)
-    widths = [feed_forward_width if name in ("up", "down") else attention_width for name in adapters.projections]
+    inner = ("up", "gate", "down")
+    widths = [feed_forward_width if name in inner else attention_width for name in adapters.projections]
     return adapters.rank * sum(widths)
 
 
@@ -82,9 +100,11 @@ def flops_per_token(config: ModelConfig, *, length: int, predicted: float = 0.0)
 
     Sharing saves parameters, not operations: every block that runs is counted. In pretraining the last block computes
     only the masked positions and the first one after its attention; with `predicted` 0 it computes all positions.
+    The products B A of `recursion_lora_rank` are left out: their cost does not depend on the tokens.
     """
-    V, E, H, inner = config.vocab_size, config.embedding_size, config.hidden_size, config.intermediate_size
-    attention, feed_forward = 6 * H * H + 4 * length * H, 2 * H * H + 4 * H * inner
+    V, E, H = config.vocab_size, config.embedding_size, config.hidden_size
+    attention = 6 * H * H + 4 * length * H
+    feed_forward = 2 * H * H + 2 * _dense(feed_forward_shapes(config), bias=False)
     blocks = (
         len(sharing_schedule(config)) * (attention + feed_forward) - _skipped_share(length, predicted) * feed_forward
     )
@@ -136,7 +156,8 @@ def memory(
         kept = chunk_inputs + activation_checkpoint_interval * _block_bytes(config, precision)
     kept -= _skipped_share(length, predicted) * _output_bytes(config, precision)
     ends = _end_bytes(config, precision, predicted)
-    return Memory(weights, weights, 2 * weights, activations=round(tokens * (kept + ends)))
+    updated = blocks * _updated_weight_bytes(config, precision) if config.recursion_lora_rank else 0
+    return Memory(weights, weights, 2 * weights, activations=round(tokens * (kept + ends)) + updated)
 
 
 _BYTES: Final[dict[Precision, int]] = {"fp32": 4, "bf16": 2, "fp16": 2}
@@ -144,7 +165,9 @@ _BYTES: Final[dict[Precision, int]] = {"fp32": 4, "bf16": 2, "fp16": 2}
 
 def _block_bytes(config: ModelConfig, precision: Precision) -> int:
     """Bytes per token that one block saves for the backward pass."""
-    attention = _BYTES[precision] * 5 * config.hidden_size  # input of q, k and v; q, k, v; the context
+    # Input of q, k and v; q, k, v; the context. With rotation also q and k before it: v is a part of their tensor.
+    vectors = 7 if config.position_embedding == "rotary" else 5
+    attention = _BYTES[precision] * vectors * config.hidden_size
     softmax = 4 * config.num_attention_heads
     return attention + softmax + _output_bytes(config, precision)
 
@@ -153,9 +176,15 @@ def _output_bytes(config: ModelConfig, precision: Precision) -> int:
     """Those of `_block_bytes` that are saved after the attention."""
     H, inner, width = config.hidden_size, config.intermediate_size, _BYTES[precision]
     activation = inner if config.hidden_act == "relu" else 2 * inner  # ReLU saves only its output
+    activation += 2 * inner if config.gated_feed_forward else 0  # the factors of the gate
     norms = 4 * 2 * (H + 2)  # input, mean and standard deviation
     dropout_masks = 2 * width * H if config.hidden_dropout_prob else 0
     return width * (H + activation) + norms + dropout_masks
+
+
+def _updated_weight_bytes(config: ModelConfig, precision: Precision) -> int:
+    """Bytes of the dense weights of one block after low-rank updates."""
+    return _BYTES[precision] * _dense({**attention_shapes(config), **feed_forward_shapes(config)}, bias=False)
 
 
 def _end_bytes(config: ModelConfig, precision: Precision, predicted: float) -> float:

@@ -10,10 +10,12 @@ from litebert.model.layers.lora_settings import Freeze
 
 _EMBEDDINGS: Final = ("encoder.embeddings.", "encoder.projection.")
 _BLOCKS: Final = ("encoder.attentions.", "encoder.feed_forwards.")
+_AFTER_BLOCKS: Final = "encoder.final_norm."
+_RECURSION: Final = "encoder.recursion_lora."
 _FROZEN: Final[dict[Freeze, tuple[str, ...]]] = {
     "nothing": (),
     "embeddings": _EMBEDDINGS,
-    "all_but_pooler": (*_EMBEDDINGS, *_BLOCKS),
+    "all_but_pooler": (*_EMBEDDINGS, *_BLOCKS, _AFTER_BLOCKS, _RECURSION),
     "encoder": ("encoder.",),
 }
 
@@ -33,9 +35,9 @@ def count_parameters(model: nn.Module) -> tuple[int, int]:
 def layer_depths(model: nn.Module) -> dict[str, int]:
     """Depth of each parameter below the head: 0 for head and pooler, largest for the embeddings.
 
-    A stored block has the depth of the last layer that runs it. Without sharing the layers have depths 1, 2, … from
-    the top down; a block that all layers share has depth 1; an attention shared by all layers has the depth of the top
-    feed-forward.
+    A stored block, with its low-rank updates, has the depth of the last layer that runs it. Without sharing the layers
+    have depths 1, 2, … from the top down; a block that all layers share has depth 1; an attention shared by all layers
+    has the depth of the top feed-forward.
     """
     encoder = cast(Encoder, model.encoder)
     inner = encoder.config.inner_group_num
@@ -45,7 +47,9 @@ def layer_depths(model: nn.Module) -> dict[str, int]:
             last[f"{prefix}{block}."] = step // inner
     layers = sorted(set(last.values()), reverse=True)
     depths = {prefix: 1 + layers.index(layer) for prefix, layer in last.items()}
-    depths |= dict.fromkeys(_EMBEDDINGS, 1 + len(layers))
+    attentions = [f"{_BLOCKS[0]}{attention}." for attention, _ in encoder.schedule]
+    depths |= {f"{_RECURSION}{step}.": depths[attention] for step, attention in enumerate(attentions)}
+    depths |= {_AFTER_BLOCKS: 1, **dict.fromkeys(_EMBEDDINGS, 1 + len(layers))}
     return {
         name: next((depth for prefix, depth in depths.items() if name.startswith(prefix)), 0)
         for name, _ in model.named_parameters()

@@ -25,12 +25,17 @@ def preset(name: str) -> ModelConfig:
 
 def _row(source: str, layers: int, hidden: int, heads: int, **others: Any) -> Preset:
     sizes = {"num_hidden_layers": layers, "hidden_size": hidden, "num_attention_heads": heads}
-    return Preset(source, ModelConfig(**sizes, intermediate_size=4 * hidden, **others))
+    values: dict[str, Any] = {"intermediate_size": 4 * hidden, **sizes, **others}
+    return Preset(source, ModelConfig(**values))
 
 
 _DROPOUT: Final = {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
 _BERT: Final = {**_DROPOUT, "sharing": "none"}
 _CHINESE: Final = {"vocab_size": 21_128, "hidden_act": "relu"}
+_MODERN: Final = {"position_embedding": "rotary", "norm_first": True, "gated_feed_forward": True}
+_MODERN_SOURCE = (
+    "litebert, not the paper: block of ModernBERT (arXiv 2412.13663), shared as in ModernALBERT (2512.12880)"
+)
 _V1 = "release v1; the paper's 125k-step models. Its code computes tanh GELU though its config says 'gelu'"
 _V2 = "release v2: no dropout (authors, google-research/albert#23; the first published configs said 0.1 by mistake)"
 _ZH = "release for Chinese"
@@ -62,4 +67,6 @@ PRESETS: Final[dict[str, Preset]] = {
     ),
     "tiny": _row("litebert: trains in minutes on one CPU", 4, 256, 4),
     "small": _row("litebert: trains in hours on one CPU", 6, 512, 8),
+    "modern-tiny": _row(_MODERN_SOURCE, 6, 256, 4, intermediate_size=672, **_MODERN),
+    "modern-small": _row(_MODERN_SOURCE, 8, 384, 6, intermediate_size=1024, **_MODERN),
 }

@@ -22,7 +22,13 @@ _FIXED: Final = (
     "vocab_size",
     "max_position_embeddings",
     "type_vocab_size",
+    "position_embedding",
+    "norm_first",
+    "gated_feed_forward",
+    "use_bias",
+    "recursion_lora_rank",
 )
+_RECURSION: Final = "encoder.recursion_lora."
 _NEW: Final = ("mlm.dense.", "mlm.norm.")
 
 
@@ -30,7 +36,8 @@ def remap_weights(parameters: Mapping[str, Tensor], *, source: ModelConfig, targ
     """A state dict for `target` from that of a model of `source`.
 
     Each stored block of the target becomes the mean of the source's blocks that ran at the same relative depth, so
-    unsharing, and deepening a shared model, keep the blocks exactly, and sharing averages them. Embeddings of width H
+    unsharing, and deepening a shared model, keep the blocks exactly, and sharing averages them. Low-rank updates come
+    from the block at the same relative depth. Embeddings of width H
     are factorized into width E and a projection by truncated SVD; the result then lacks the transform of the MLM
     head, which has width E and must be initialized anew.
 
@@ -42,6 +49,7 @@ def remap_weights(parameters: Mapping[str, Tensor], *, source: ModelConfig, targ
     if same_blocks and source.embedding_size == target.embedding_size:
         return dict(parameters)
     result = {name: tensor for name, tensor in parameters.items() if not _in_block(name)}
+    result |= _recursion_lora(parameters, source, target)
     for part, name in enumerate(("encoder.attentions", "encoder.feed_forwards")):
         for block, sources in _source_blocks(source, target, part).items():
             result |= _mean_block(parameters, name, block, sources)
@@ -52,7 +60,8 @@ def remap_weights(parameters: Mapping[str, Tensor], *, source: ModelConfig, targ
 
 
 def _validate_same_architecture(source: ModelConfig, target: ModelConfig) -> None:
-    for field in _FIXED:
+    rotary = source.position_embedding == "rotary"  # without a table of positions, any length will do
+    for field in (name for name in _FIXED if not (rotary and name == "max_position_embeddings")):
         old, new = getattr(source, field), getattr(target, field)
         if old != new:
             raise ConfigError(
@@ -69,7 +78,7 @@ def _validate_same_architecture(source: ModelConfig, target: ModelConfig) -> Non
 
 
 def _in_block(name: str) -> bool:
-    return name.startswith(("encoder.attentions.", "encoder.feed_forwards."))
+    return name.startswith(("encoder.attentions.", "encoder.feed_forwards.", _RECURSION))
 
 
 def _source_blocks(source: ModelConfig, target: ModelConfig, part: int) -> dict[int, Counter[int]]:
@@ -82,6 +91,17 @@ def _source_blocks(source: ModelConfig, target: ModelConfig, part: int) -> dict[
     for step, blocks in enumerate(new):
         sources.setdefault(blocks[part], Counter())[old[step * len(old) // len(new)][part]] += 1
     return sources
+
+
+def _recursion_lora(parameters: Mapping[str, Tensor], source: ModelConfig, target: ModelConfig) -> dict[str, Tensor]:
+    """The low-rank updates of each block of the target that runs: those of the source at the same relative depth."""
+    old, new = len(sharing_schedule(source)), len(sharing_schedule(target))
+    result = {}
+    for step in range(new):
+        prefix = f"{_RECURSION}{step * old // new}."
+        suffixes = [name.removeprefix(prefix) for name in parameters if name.startswith(prefix)]
+        result |= {f"{_RECURSION}{step}.{suffix}": parameters[prefix + suffix] for suffix in suffixes}
+    return result
 
 
 def _mean_block(parameters: Mapping[str, Tensor], name: str, block: int, sources: Counter[int]) -> dict[str, Tensor]:
@@ -105,7 +125,8 @@ def _factorized(parameters: Mapping[str, Tensor], source: ModelConfig, target: M
     LayerNorm of width E equals that of width H up to the scale √(H / E). Exact if the tables have rank E - 1 or less.
     """
     H, E = target.hidden_size, target.embedding_size
-    names = [f"encoder.embeddings.{table}.weight" for table in ("word", "token_type", "position")]
+    tables = ("word", "token_type", "position")
+    names = [name for table in tables if (name := f"encoder.embeddings.{table}.weight") in parameters]
     centred = [tensor - tensor.mean(1, keepdim=True) for tensor in (parameters[name].double() for name in names)]
     # Each token has one row of each table, so every table is weighted as a mean over its rows.
     balanced = torch.cat([table / len(table) ** 0.5 for table in centred])

@@ -10,7 +10,7 @@ from litebert.settings import Precision, Settings
 from litebert.training.loop.duration import Duration
 from litebert.training.optim.lr_schedules import Linear, Schedule
 
-OptimizerName = Literal["lamb", "adamw"]
+OptimizerName = Literal["lamb", "adamw", "muon"]
 DeviceName = Literal["auto", "cpu", "cuda"]
 TrackerName = Literal["tensorboard", "wandb", "trackio"]
 SpikePolicy = Literal["none", "skip", "rollback", "stop"]
@@ -71,14 +71,21 @@ class TrainSettings(Settings):
     duration: Duration
     """Length of the run: a number of steps, examples, tokens, epochs, seconds, minutes, hours or days."""
     optimizer: OptimizerName = "lamb"
-    """`lamb` (You et al., 2020) or `adamw` (Loshchilov and Hutter, 2019)."""
+    """`lamb` (You et al., 2020), `adamw` (Loshchilov and Hutter, 2019), or `muon` (Jordan et al., 2024) for the
+    matrices that `muon_parameters` names and AdamW for all other parameters."""
     bias_correction: bool | None = None
     """Whether the moments are corrected for their initialization at zero; null: no for `lamb`, as in
-    google-research/albert, yes for `adamw`, as in PyTorch."""
+    google-research/albert, yes for `adamw` and the AdamW beside `muon`, as in PyTorch."""
     learning_rate: float = Field(gt=0)
     """Peak of the schedule."""
+    muon_learning_rate: float = Field(default=0.02, gt=0)
+    """Peak of the schedule for the matrices of `muon`, whose updates are orthogonal."""
+    muon_momentum: Beta = 0.95
+    """Nesterov momentum of `muon`."""
+    muon_parameters: Patterns = ("attentions", "feed_forwards")
+    """Regular expressions; `muon` updates the matrices whose names they match: by default those of the blocks."""
     lr_reference_batch_size: int | None = Field(default=None, gt=0)
-    """Batch size that `learning_rate` is meant for: the peak becomes `learning_rate` · √(batch size ÷ this)."""
+    """Batch size that the learning rates are meant for: each peak is multiplied by √(batch size ÷ this)."""
     betas: tuple[Beta, Beta] = (0.9, 0.999)
     """Decay rates of the first and second moments."""
     eps: float = Field(default=1e-6, gt=0)
@@ -126,6 +133,9 @@ class TrainSettings(Settings):
         if self.precision == "fp16" and self.fsdp:
             # Every process would scale by the overflows of its own shard.
             raise ConfigError("precision: fp16 does not work with fsdp; use bf16")
+        if self.optimizer == "muon" and self.fsdp:
+            # Its update orthogonalizes whole matrices, of which every process has a shard.
+            raise ConfigError("optimizer: muon does not work with fsdp; use fsdp=false, or adamw or lamb")
         return self
 
     def numeric_settings(self) -> dict[str, Any]:

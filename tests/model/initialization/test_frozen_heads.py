@@ -86,3 +86,10 @@ def test_frozen_heads_stay_frozen_where_fsdp_replaces_the_parameters(tiny_config
     fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)), reshard_after_forward=False)
     found = gradients(model, batch, passes=2)
     assert_last_heads_frozen(found, gradients(ForPretraining(tiny_config), batch, passes=2), trained_rows=16)
+
+
+def test_frozen_heads_of_a_block_without_biases(tiny_config, batch):
+    config = tiny_config.replace(use_bias=False, norm_first=True)
+    frozen, plain = ForPretraining(config), ForPretraining(config)
+    freeze_heads(frozen, 1)
+    assert_last_heads_frozen(gradients(frozen, batch), gradients(plain, batch), trained_rows=24)

@@ -17,6 +17,8 @@ from litebert.model.initialization.embedding_subspaces import (
 )
 from litebert.model.initialization.head_patterns import num_duplicate_token_heads, relative_position_heads
 from litebert.model.initialization.structured_init import structured_init_
+from litebert.model.kernels.layout import LAYOUTS
+from litebert.model.layers.attention import BlockInputs
 from litebert.model.models import ForPretraining
 
 VOCAB = 50
@@ -53,7 +55,7 @@ def probabilities(model: ForPretraining, ids: torch.Tensor, segments: torch.Tens
     """Attention probabilities A S S of a block on the embeddings of one sequence."""
     encoder, mask = model.encoder, torch.ones_like(ids, dtype=torch.bool)
     x = encoder.projection(encoder.embeddings(ids, segments, torch.arange(ids.shape[1])[None]))
-    return encoder.attentions[block].probabilities(x, mask)[0]
+    return encoder.attentions[block].probabilities(x, mask, BlockInputs(LAYOUTS["sdpa"](mask)))[0]
 
 
 @pytest.mark.parametrize(
@@ -186,3 +188,10 @@ def test_token_embeddings_are_rotated_by_the_seed():
     tables = [structured(seed=seed).encoder.embeddings.word.weight for seed in (1, 1, 2)]
     assert torch.equal(tables[0], tables[1])
     assert not torch.equal(tables[0], tables[2])
+
+
+def test_structured_initialization_of_a_pre_norm_gated_block_is_finite():
+    model = structured(config_of(norm_first=True, gated_feed_forward=True, use_bias=False))
+    ids = torch.arange(20)[None]
+    output = model(ids, ids >= 0, ids % 2, torch.arange(5))
+    assert output.mlm_logits.isfinite().all()

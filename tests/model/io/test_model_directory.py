@@ -11,7 +11,13 @@ import torch
 from litebert.errors import CheckpointError, ConfigError
 from litebert.model.config import ModelConfig, Sharing
 from litebert.model.io.model_directory import MODELS, build, load_model, save_model
-from litebert.model.io.model_spec import LABELLED, ModelSpec, read_model_spec, transformers_incompatibility
+from litebert.model.io.model_spec import (
+    LABELLED,
+    ModelSpec,
+    has_remote_code,
+    read_model_spec,
+    transformers_incompatibility,
+)
 from litebert.model.io.weight_files import OWN, SAFETENSORS, read_safetensors, write_tensors
 
 TINY = ModelConfig(
@@ -51,9 +57,8 @@ def test_model_directory_is_loaded_as_it_was_saved(tmp_path, model, sharing):
     assert_same(weights, back)
     assert not back.training
     assert all(parameter.requires_grad for parameter in back.parameters())
-    own = (
-        transformers_incompatibility(ModelSpec(model=model, config=weights.config, labels=labels_of(model))) is not None
-    )
+    spec = ModelSpec(model=model, config=weights.config, labels=labels_of(model))
+    own = transformers_incompatibility(spec) is not None and not has_remote_code(spec)
     assert ((tmp_path / "m" / OWN).exists(), (tmp_path / "m" / SAFETENSORS).exists()) == (own, not own)
 
 

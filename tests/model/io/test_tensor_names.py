@@ -23,6 +23,18 @@ def test_tensor_names_cover_every_tensor_of_every_model(model, sharing):
     assert all(rows[name].tensorflow is not None for name in stored)
 
 
+def test_tensors_of_a_modern_block_have_names_in_litebert_only():
+    config = TINY.replace(
+        position_embedding="rotary", norm_first=True, gated_feed_forward=True, recursion_lora_rank=2, inner_group_num=2
+    )
+    stored = build(ModelSpec(model="ForMaskedLM", config=config), device="meta").state_dict()
+    rows = {row.litebert: row for row in tensor_names(config)}
+    assert set(stored) <= set(rows)
+    new = {name for name in stored if rows[name].transformers is None}
+    assert new == {name for name in stored if rows[name].tensorflow is None}
+    assert {name.split(".")[1] for name in new} == {"feed_forwards", "recursion_lora", "final_norm"}
+
+
 @given(st.integers(1, 12), st.integers(1, 3), st.data())
 def test_tensor_names_are_unique(layers, inner, data):
     groups = data.draw(st.integers(1, layers))

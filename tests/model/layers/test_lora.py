@@ -13,8 +13,9 @@ from litebert.model.layers.lora import LoRALinear, attach, can_be_merged, is_ada
 from litebert.model.layers.lora_settings import Adaptable, LoRASettings
 from litebert.model.model_stats import parameter_counts
 from litebert.model.models import ForSequenceClassification
+from support.model_builders import MODERN, perturbed
 
-ALL = get_args(Adaptable)
+ALL = tuple(name for name in get_args(Adaptable) if name != "gate")
 VARIANTS = [{}, {"sharing": "none"}, {"sharing": "attention"}, {"num_hidden_groups": 2}, {"inner_group_num": 2}]
 
 
@@ -175,3 +176,20 @@ def test_lora_per_layer_supports_every_sharing(tiny_config, batch, sharing):
     assert len(model.encoder.attentions) == len(model.encoder.feed_forwards) == 4
     assert can_be_merged(model) == (sharing == "none")
     assert logits(model, batch).isfinite().all()
+
+
+@pytest.mark.parametrize("per_layer", [False, True])
+def test_lora_adapters_of_the_modern_block_are_saved_and_loaded(tiny_config, batch, tmp_path, per_layer):
+    config = tiny_config.replace(**MODERN)
+    model = perturbed(adapted(config, per_layer=per_layer, projections=get_args(Adaptable)))
+    expected = logits(model, batch)
+    formula = parameter_counts(config, model.encoder.adapters).adapters
+    assert sum(p.numel() for name, p in model.named_parameters() if is_adapter(name)) == formula
+    loaded = load_model(save_model(model, tmp_path / "model"))
+    assert (loaded.encoder.adapters is None) == (not per_layer)
+    assert torch.equal(logits(loaded, batch), expected)
+
+
+def test_lora_adapter_of_a_gate_that_does_not_exist_is_refused(tiny_config):
+    with pytest.raises(ConfigError, match="'gate' is a layer of gated_feed_forward only"):
+        adapted(tiny_config, projections=("gate",))

@@ -72,6 +72,15 @@ class PretrainRun(Settings):
     """Licence and languages for the model card."""
 
     @model_validator(mode="after")
+    def _validate_structured_init(self) -> "PretrainRun":
+        if self.init == "structured" and self.model.position_embedding == "rotary":
+            raise ValueError(
+                "init: structured initialization writes the table of position embeddings, which "
+                "model.position_embedding 'rotary' does not have; set init=random"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _validate_frozen_heads(self) -> "PretrainRun":
         if not self.freeze_duplicate_token_heads:
             return self

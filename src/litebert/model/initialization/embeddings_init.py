@@ -42,6 +42,7 @@ def init_position_embeddings_(embeddings: Embeddings, subspaces: EmbeddingSubspa
     Position p has a·sin(ω p) and a·cos(ω p) in two columns for each frequency ω (Vaswani et al. 2017, section 3.5).
     Segments are spread evenly from b to -b.
     """
+    assert embeddings.position is not None, "rotary positions"
     positions, segments = embeddings.position.weight, embeddings.token_type.weight
     angles = torch.arange(len(positions))[:, None] * sinusoid_frequencies(subspaces.num_frequencies)
     sinusoids = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)

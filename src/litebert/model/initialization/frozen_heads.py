@@ -33,7 +33,7 @@ def _query_key_parameters(model: nn.Module, count: int) -> list[tuple[Tensor, in
     assert isinstance(encoder, Encoder)
     rows = count * encoder.config.head_size
     layers = (getattr(block, name) for block in encoder.attentions for name in ("query", "key"))
-    return [(parameter, rows) for layer in layers for parameter in (layer.weight, layer.bias)]
+    return [(parameter, rows) for layer in layers for parameter in (layer.weight, layer.bias) if parameter is not None]
 
 
 def _zero_last_rows(gradient: Float[Tensor, "*shape"], *, rows: int) -> Float[Tensor, "*shape"]:

@@ -9,6 +9,7 @@ from typing import Final
 import torch
 from torch import Tensor, nn
 
+from litebert.model.layers.recursion_lora import LowRankUpdate
 from litebert.randomness import torch_seed_for
 
 _STREAM_NAMES: Final = {"sentence_pair.weight": "sop.weight"}
@@ -18,13 +19,17 @@ _STREAM_NAMES: Final = {"sentence_pair.weight": "sop.weight"}
 def initialize(model: nn.Module, *, scale: float, seed: int) -> None:
     """Weights and tables: normal with standard deviation `scale`, truncated at 2 `scale`. Biases: 0. LayerNorm: 1, 0.
 
+    Of a low-rank update B A, B is 0.
+
     Parameters on the meta device are skipped. Source: `create_initializer` in modeling.py of google-research/albert.
     """
     for path, module in model.named_modules():
         for name, parameter in module.named_parameters(path, recurse=False):
             if parameter.is_meta:
                 continue
-            if parameter.ndim == 2:
+            if isinstance(module, LowRankUpdate) and name.endswith(".b"):
+                nn.init.zeros_(parameter)
+            elif parameter.ndim == 2:
                 key = torch_seed_for(seed, "init", _STREAM_NAMES.get(name, name))
                 fill_truncated_normal(parameter, scale=scale, seed=key)
             else:

@@ -1,12 +1,14 @@
 """Saves and loads model directories.
 
 `config.json` and `model.safetensors` have transformers' names, so that transformers loads the directory too. Variants
-that it cannot run are saved under litebert's names in `litebert.safetensors`. docs/checkpoints.md describes both.
+that it does not know are saved under litebert's names, with code that it can load, or, if that has no such model, in
+`litebert.safetensors`. docs/checkpoints.md describes all three.
 """
 
 import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -25,6 +27,7 @@ from litebert.model.io.model_spec import (
     ModelName,
     ModelSpec,
     ProblemType,
+    has_remote_code,
     read_model_spec,
     to_json,
     transformers_incompatibility,
@@ -35,6 +38,8 @@ from litebert.model.remap_weights import remap_weights
 from litebert.model.sharing_schedule import sharing_schedule
 
 HUB: Final = HubOptions()
+REMOTE_CODE: Final = ("configuration_litebert.py", "layers_litebert.py", "modeling_litebert.py")
+"""Files with which transformers loads a model that it does not know."""
 
 logger = logging.getLogger(__name__)
 
@@ -155,6 +160,8 @@ def read_directory(source: Path | str, *, hub: HubOptions = HUB) -> SavedModel:
     spec = read_model_spec(directory)
     tensors = read_tensors(directory)
     if transformers_incompatibility(spec):
+        if not any(name.startswith("encoder.") for name in tensors):  # saved by `AutoModel` of transformers
+            tensors = {f"encoder.{name}": tensor for name, tensor in tensors.items()}
         names = tuple((name, name) for name in tensors)
         return SavedModel(directory, spec, MappedWeights(tensors, spec.config, names))
     weights = from_transformers(tensors, spec.config, where=str(directory))
@@ -260,8 +267,13 @@ def _check_complete(
 def _write_weights(directory: Path, model: nn.Module, spec: ModelSpec) -> None:
     tensors = dict(model.named_parameters())
     reason = transformers_incompatibility(spec)
-    if reason:
-        logger.info("the model is saved in litebert's own format: %s", reason)
-        write_tensors(directory / OWN, tensors)
-    else:
+    if not reason:
         write_tensors(directory / SAFETENSORS, to_transformers(tensors, spec.config))
+        return
+    logger.info("the model is saved in litebert's own format: %s", reason)
+    if has_remote_code(spec):
+        write_tensors(directory / SAFETENSORS, tensors)
+        for name in REMOTE_CODE:
+            write_bytes(directory / name, (files("litebert.model.io") / "remote_code" / name).read_bytes())
+    else:
+        write_tensors(directory / OWN, tensors)

@@ -1,7 +1,8 @@
 """`ModelSpec`: a model without its weights, read from and written to `config.json`. Torch-free.
 
 A model that transformers can run has the keys of `AlbertConfig`. What these cannot express (such as sharing "none"
-with one group) is in a section `litebert`, which transformers ignores.
+with one group) is in a section `litebert`, which transformers ignores. Other models have `model_type` "litebert" and
+the code of `remote_code/`, which transformers runs with `trust_remote_code=True`, or else only the section.
 """
 
 import difflib
@@ -42,6 +43,10 @@ HF_CLASSES: Final[dict[ModelName, str]] = {
     "SentenceEmbedder": "AlbertModel",
 }
 """The equivalent class of transformers, which has none for `ForQuestionAnsweringWithNoAnswer`."""
+REMOTE_CODE_CLASSES: Final[dict[ModelName, str]] = {
+    model: name.replace("Albert", "Litebert") for model, name in HF_CLASSES.items()
+}
+"""The equivalent class of `remote_code/modeling_litebert.py`."""
 LABELLED: Final[tuple[ModelName, ...]] = ("ForSequenceClassification", "ForTokenClassification")
 LITEBERT_MODEL_TYPE: Final = "litebert"
 CONFIG: Final = "config.json"
@@ -109,17 +114,32 @@ def transformers_incompatibility(spec: ModelSpec) -> str | None:
         return f"transformers has no class with the head of {spec.model}"
     if spec.adapters:
         return "transformers has no per-layer adapters for a shared block"
+    if spec.config.non_albert_fields:
+        return f"transformers' ALBERT has no {', '.join(spec.config.non_albert_fields)}"
     if groups_in(spec.config, "transformers") is None:
         return f"transformers cannot share parameters as {_sharing(spec.config)} does"
     return None
 
 
+def has_remote_code(spec: ModelSpec) -> bool:
+    """Whether the model directory has code with which transformers can load a model that it does not know."""
+    known = spec.model in REMOTE_CODE_CLASSES and not spec.adapters
+    return known and transformers_incompatibility(spec) is not None
+
+
 def to_json(spec: ModelSpec) -> dict[str, Any]:
-    """Content of `config.json`: the keys of transformers if it can load the model, otherwise those of `ModelSpec`."""
-    if transformers_incompatibility(spec):
+    """Content of `config.json`: the keys of transformers or of its remote code, otherwise those of `ModelSpec`."""
+    remote = has_remote_code(spec)
+    if transformers_incompatibility(spec) and not remote:
         return {"model_type": LITEBERT_MODEL_TYPE, _SECTION: spec.to_dict()}
-    plain = to_transformers(spec.config) | _hf_labels(spec)
-    plain["architectures"] = [HF_CLASSES[spec.model]]
+    plain: dict[str, Any]
+    plain: dict[str, Any]
+    if remote:
+        plain = {"model_type": LITEBERT_MODEL_TYPE, "auto_map": _auto_map(), **spec.config.to_dict()}
+    else:
+        plain = to_transformers(spec.config)
+    plain |= _hf_labels(spec)
+    plain["architectures"] = [(REMOTE_CODE_CLASSES if remote else HF_CLASSES)[spec.model]]
     if spec.problem_type:
         plain["problem_type"] = spec.problem_type
     if spec.pooling != "mean":
@@ -132,12 +152,14 @@ def from_json(values: Mapping[str, Any], *, where: str) -> ModelSpec:
     section = values.get(_SECTION, {})
     if not isinstance(section, Mapping):
         raise ConfigError(f"{where}: {_SECTION!r} is {section!r}, expected a mapping; take a fresh copy")
-    if values.get("model_type") == LITEBERT_MODEL_TYPE:
+    remote = values.get("model_type") == LITEBERT_MODEL_TYPE
+    if remote and "architectures" not in values:
         return ModelSpec.parse(section, where=where)
     model = _model_name(values, where=where)
+    known = {name: values[name] for name in ModelConfig.model_fields if name in values}
     fields: dict[str, Any] = {
         "model": model,
-        "config": from_transformers(values, where=where).to_dict(),
+        "config": known if remote else from_transformers(values, where=where).to_dict(),
         "labels": _labels(values, where=where) if model in LABELLED else (),
         "problem_type": values.get("problem_type"),
         "pooling": section.get("pooling", "mean"),
@@ -189,6 +211,15 @@ def _sharing(config: ModelConfig) -> str:
     return f"sharing {config.sharing!r} with {config.num_hidden_groups} groups in {config.num_hidden_layers} layers"
 
 
+def _auto_map() -> dict[str, str]:
+    """The classes of the remote code that the `Auto` classes of transformers load."""
+    auto_map = {"AutoConfig": "configuration_litebert.LitebertConfig"}
+    for name in REMOTE_CODE_CLASSES.values():
+        auto_class = name.replace("LitebertFor", "AutoModelFor").replace("LitebertModel", "AutoModel")
+        auto_map[auto_class] = f"modeling_litebert.{name}"
+    return auto_map
+
+
 def _hf_labels(spec: ModelSpec) -> dict[str, Any]:
     if not spec.labels:
         return {}
@@ -210,12 +241,13 @@ def _labels(values: Mapping[str, Any], *, where: str) -> tuple[str, ...]:
 
 
 def _model_name(values: Mapping[str, Any], *, where: str) -> ModelName:
-    if values.get("model_type") != "albert":
+    remote = values.get("model_type") == LITEBERT_MODEL_TYPE
+    if not remote and values.get("model_type") != "albert":
         raise ConfigError(
             f"{where}: model_type is {values.get('model_type')!r}, expected 'albert'; use an ALBERT model"
         )
     classes = values.get("architectures") or ["AlbertModel"]
-    names = {hf_class: model for model, hf_class in HF_CLASSES.items()}
+    names = {name: model for model, name in (REMOTE_CODE_CLASSES if remote else HF_CLASSES).items()}
     if not isinstance(classes, list) or classes[0] not in names:
         raise ConfigError(f"{where}: architectures is {classes!r}, expected one of {', '.join(names)}")
     return names[classes[0]]

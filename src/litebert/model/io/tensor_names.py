@@ -5,9 +5,11 @@ Source: the state dict of `AlbertForPreTraining` in transformers and the variabl
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Final, Literal
 
 from litebert.model.config import ModelConfig
+from litebert.model.dense_shapes import attention_shapes, feed_forward_shapes
 from litebert.model.sharing_schedule import sharing_schedule, stored_blocks
 
 Format = Literal["litebert", "transformers", "tensorflow"]
@@ -125,6 +127,10 @@ _FEED_FORWARD = (
         f"{_TF_LAYER}/LayerNorm_1",
     ),
 )
+# Parts of blocks that differ from ALBERT's.
+_GATE = _Module("encoder.feed_forwards.{block}.gate", "dense", None, None)
+_FINAL_NORM = _Module("encoder.final_norm", "norm", None, None)
+_UPDATE = "encoder.recursion_lora.{step}.{layer}.{factor}"
 _HEADS = (
     _Module("encoder.pooler", "dense", "albert.pooler", "bert/pooler/dense"),
     _Module("mlm.dense", "dense", "predictions.dense", "cls/predictions/transform/dense"),
@@ -149,7 +155,10 @@ _GROUP_RULES: Final[dict[Format, Callable[[int, int, int], int]]] = {
 
 
 def tensor_names(config: ModelConfig) -> tuple[TensorNames, ...]:
-    """Every tensor that a model of this config may have, with all heads, in the order of the forward pass."""
+    """Every tensor that a model of this config may have, with all heads, in the order of the forward pass.
+
+    The tensors of a block that differs from ALBERT's have no names in the other formats.
+    """
     return tuple(names for module in _modules(config) for names in _tensors(module))
 
 
@@ -172,10 +181,17 @@ def _schedule_by(rule: Callable[[int, int, int], int], config: ModelConfig) -> t
 def _modules(config: ModelConfig) -> Iterator[_Module]:
     attentions, feed_forwards = stored_blocks(config)
     yield from _EMBEDDINGS
-    for count, modules in ((attentions, _ATTENTION), (feed_forwards, _FEED_FORWARD)):
+    feed_forward = (*_FEED_FORWARD, _GATE) if config.gated_feed_forward else _FEED_FORWARD
+    for count, modules in ((attentions, _ATTENTION), (feed_forwards, feed_forward)):
         for block in range(count):
             group, inner = divmod(block, config.inner_group_num)
             yield from (module.at(block=block, group=group, inner=inner) for module in modules)
+    if config.recursion_lora_rank:
+        layers = (*attention_shapes(config), *feed_forward_shapes(config))
+        for step, layer, factor in product(range(len(sharing_schedule(config))), layers, ("a", "b")):
+            yield _Module(_UPDATE.format(step=step, layer=layer, factor=factor), "plain", None, None)
+    if config.norm_first:
+        yield _FINAL_NORM
     yield from _HEADS
 
 

@@ -40,8 +40,8 @@ class LoRALinear(nn.Module):
             return torch.addmm(self.dense.weight, self.lora_b, self.lora_a, alpha=self.scale)
 
     @property
-    def bias(self) -> Float[Tensor, " outputs"]:
-        """B of the dense layer."""
+    def bias(self) -> Float[Tensor, " outputs"] | None:
+        """B of the dense layer, None without biases."""
         return self.dense.bias
 
     def forward(self, x: Float[Tensor, "*rows inputs"]) -> Float[Tensor, "*rows outputs"]:
@@ -52,13 +52,15 @@ class LoRALinear(nn.Module):
 def attach(model: nn.Module, settings: LoRASettings, *, seed: int = 0) -> None:
     """Add adapters to the encoder of `model`, in place; A is drawn from `seed` and the parameter's name.
 
-    Raises ConfigError if the encoder has adapters.
+    Raises ConfigError if the encoder has adapters, or no dense layer of one of the names.
     """
     encoder = cast(Encoder, model.encoder)
     if encoder.adapters is not None:
         raise ConfigError(
             "adapters: the model already has adapters; train those, or start from a model without adapters"
         )
+    if "gate" in settings.projections and not encoder.config.gated_feed_forward:
+        raise ConfigError("adapters.projections: 'gate' is a layer of gated_feed_forward only; leave it out")
     if settings.per_layer:
         _unroll(encoder)
     encoder.adapters = settings

@@ -6,8 +6,8 @@ from pydantic import Field, field_validator
 
 from litebert.settings import Settings
 
-Adaptable = Literal["query", "key", "value", "output", "up", "down"]
-"""Dense layers of a block: four of the attention, two of the feed-forward."""
+Adaptable = Literal["query", "key", "value", "output", "up", "gate", "down"]
+"""Dense layers of a block: four of the attention, three of the feed-forward (`gate` with `gated_feed_forward`)."""
 
 Freeze = Literal["nothing", "embeddings", "all_but_pooler", "encoder"]
 """Frozen parts: none; the embeddings with their projection; these and all blocks; these and the pooler."""
@@ -21,7 +21,7 @@ class LoRASettings(Settings):
     alpha: float = Field(default=16.0, gt=0)
     """The update is scaled by alpha / rank."""
     projections: tuple[Adaptable, ...] = Field(default=("query", "value"), min_length=1)
-    """Dense layers that get an adapter: query, key, value, output (attention), up, down (feed-forward)."""
+    """Dense layers that get an adapter: query, key, value, output (attention), up, gate, down (feed-forward)."""
     per_layer: bool = False
     """One adapter per layer, even where layers share a block; otherwise one per stored block."""
 

@@ -8,7 +8,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from litebert.errors import ConfigError
 from litebert.training.optim.lamb import Lamb
+from litebert.training.optim.muon import MuonWith
 from litebert.training.train_settings import TrainSettings
 
 
@@ -19,8 +21,32 @@ def build_optimizer(
 
     `lr_multipliers` maps names of parameters to factors of the learning rate, 1 by default.
     """
-    groups = _parameter_groups(model, settings, lr_multipliers)
-    adamw = settings.optimizer == "adamw"
+    trained = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    if settings.optimizer != "muon":
+        return _adam_family(_parameter_groups(trained, settings, lr_multipliers), settings)
+    matrices = {
+        name: trained.pop(name)
+        for name, parameter in list(trained.items())
+        if parameter.ndim == 2 and _matches(name, settings.muon_parameters)
+    }
+    if not matrices or not trained:
+        raise ConfigError(
+            f"muon_parameters: {len(matrices)} matrices match {list(settings.muon_parameters)} and {len(trained)} "
+            "trained parameters do not, expected some of each; name the matrices of the blocks, or use adamw"
+        )
+    muon = _muon(_parameter_groups(matrices, settings, lr_multipliers), settings)
+    return MuonWith(muon, _adam_family(_parameter_groups(trained, settings, lr_multipliers), settings))
+
+
+def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) -> None:
+    """Set the learning rate of the next update, times the multiplier of each group."""
+    for group in optimizer.param_groups:
+        group["lr"] = learning_rate * group.get("lr_multiplier", 1.0)
+
+
+def _adam_family(groups: list[dict[str, Any]], settings: TrainSettings) -> torch.optim.Optimizer:
+    """LAMB or AdamW, with or without bias correction."""
+    adamw = settings.optimizer != "lamb"
     corrected = adamw if settings.bias_correction is None else settings.bias_correction
     if adamw and corrected:
         for group in groups:
@@ -31,22 +57,22 @@ def build_optimizer(
     return Lamb(groups, lr=0.0, betas=settings.betas, eps=settings.eps, bias_correction=corrected)
 
 
-def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) -> None:
-    """Set the learning rate of the next update, times the multiplier of each group."""
-    for group in optimizer.param_groups:
-        group["lr"] = learning_rate * group.get("lr_multiplier", 1.0)
+def _muon(groups: list[dict[str, Any]], settings: TrainSettings) -> torch.optim.Muon:
+    for group in groups:
+        del group["layer_adaptation"]
+        group["lr_multiplier"] *= settings.muon_learning_rate / settings.learning_rate
+    return torch.optim.Muon(groups, lr=0.0, momentum=settings.muon_momentum)
 
 
 def _parameter_groups(
-    model: nn.Module, settings: TrainSettings, lr_multipliers: Mapping[str, float]
+    parameters: Mapping[str, nn.Parameter], settings: TrainSettings, lr_multipliers: Mapping[str, float]
 ) -> list[dict[str, Any]]:
     not_decayed, not_adapted = settings.exclude_from_weight_decay, settings.exclude_from_layer_adaptation
     not_adapted = not_decayed if not_adapted is None else not_adapted
     groups: dict[tuple[float, bool, bool], list[nn.Parameter]] = {}
-    for name, parameter in model.named_parameters():
-        if parameter.requires_grad:
-            decayed, adapted = not _matches(name, not_decayed), not _matches(name, not_adapted)
-            groups.setdefault((lr_multipliers.get(name, 1.0), decayed, adapted), []).append(parameter)
+    for name, parameter in parameters.items():
+        decayed, adapted = not _matches(name, not_decayed), not _matches(name, not_adapted)
+        groups.setdefault((lr_multipliers.get(name, 1.0), decayed, adapted), []).append(parameter)
     return [
         {
             "params": groups[multiplier, decayed, adapted],

@@ -1,0 +1,308 @@
+"""PyTorch implementation of litebert models for transformers. Written by litebert beside the weights.
+
+An encoder whose layers share blocks, as ALBERT (Lan et al., 2020), optionally with rotary positions, pre-norm, a gated
+feed-forward and a low-rank update of the shared weights in each layer. Shapes: B batch, S sequence, V vocabulary.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers.activations import ACT2FN
+from transformers.modeling_outputs import (
+    BaseModelOutputWithPooling,
+    MaskedLMOutput,
+    MultipleChoiceModelOutput,
+    QuestionAnsweringModelOutput,
+    SequenceClassifierOutput,
+    TokenClassifierOutput,
+)
+from transformers.models.albert.modeling_albert import AlbertForPreTrainingOutput
+
+from .configuration_litebert import LitebertConfig
+from .layers_litebert import LitebertAttention, LitebertEmbeddings, LitebertFeedForward, LowRankUpdate, rotation
+
+
+def layer_schedule(config: LitebertConfig) -> list[tuple[int, int]]:
+    """For each block that runs, in order: the index of the stored attention and of the stored feed-forward."""
+    layers, groups, inner = config.num_hidden_layers, config.num_hidden_groups, config.inner_group_num
+    grouped = [layer * groups // layers * inner + block for layer in range(layers) for block in range(inner)]
+    own = list(range(layers * inner))
+    attention = grouped if config.sharing in ("all", "attention") else own
+    feed_forward = grouped if config.sharing in ("all", "feed_forward") else own
+    return list(zip(attention, feed_forward, strict=True))
+
+
+class LitebertPreTrainedModel(PreTrainedModel):
+    """Base of all models."""
+
+    config_class = LitebertConfig
+    base_model_prefix = "encoder"
+    _supports_sdpa = True
+
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if isinstance(module, LowRankUpdate):
+            nn.init.normal_(module.a, std=self.config.initializer_range)
+            nn.init.zeros_(module.b)
+
+
+class LitebertModel(LitebertPreTrainedModel):
+    """The encoder."""
+
+    def __init__(self, config: LitebertConfig, add_pooling_layer: bool = True):
+        super().__init__(config)
+        hidden, schedule = config.hidden_size, layer_schedule(config)
+        self.schedule = schedule
+        self.embeddings = LitebertEmbeddings(config)
+        projected = config.embedding_projection == "always" or config.embedding_size != hidden
+        self.projection = nn.Linear(config.embedding_size, hidden) if projected else nn.Identity()
+        self.attentions = nn.ModuleList(LitebertAttention(config) for _ in range(schedule[-1][0] + 1))
+        self.feed_forwards = nn.ModuleList(LitebertFeedForward(config) for _ in range(schedule[-1][1] + 1))
+        self.recursion_lora = nn.ModuleList(self._updates() for _ in (schedule if config.recursion_lora_rank else ()))
+        self.final_norm = nn.LayerNorm(hidden, eps=config.layer_norm_eps) if config.norm_first else nn.Identity()
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.pooler = nn.Linear(hidden, hidden) if add_pooling_layer else None
+        self.post_init()
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        """The word embeddings."""
+        return self.embeddings.word
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        """Replace the word embeddings."""
+        assert isinstance(value, nn.Embedding)
+        self.embeddings.word = value
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        output_hidden_states: bool | None = None,
+    ) -> BaseModelOutputWithPooling:
+        """Hidden states of all tokens and the pooled state of the first one."""
+        attention_mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+        token_type_ids = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
+        mask = attention_mask[:, None, None].bool()
+        by = None
+        if self.config.position_embedding == "rotary":
+            size = self.config.hidden_size // self.config.num_attention_heads
+            by = rotation(input_ids.shape[1], size, self.config.rope_theta, device=input_ids.device)
+        x = self.projection(self.embeddings(input_ids, token_type_ids))
+        states = [x]
+        for step, (attention, feed_forward) in enumerate(self.schedule):
+            updates = self.recursion_lora[step] if self.config.recursion_lora_rank else None
+            x = self._block(self.attentions[attention], x, mask, by, updates)
+            x = self._block(self.feed_forwards[feed_forward], x, updates)
+            states.append(x)
+        states[-1] = x = self.final_norm(x)
+        if output_hidden_states is None:
+            output_hidden_states = self.config.output_hidden_states
+        return BaseModelOutputWithPooling(
+            last_hidden_state=x,
+            pooler_output=None if self.pooler is None else torch.tanh(self.pooler(x[:, 0])),
+            hidden_states=tuple(states) if output_hidden_states else None,
+        )
+
+    def _block(self, block: Any, x: Tensor, *others: object) -> Tensor:
+        """`x` + block(LayerNorm(`x`)) with `norm_first`, otherwise LayerNorm(`x` + block(`x`))."""
+        if self.config.norm_first:
+            return x + self.dropout(block(block.norm(x), *others))
+        return block.norm(x + self.dropout(block(x, *others)))
+
+    def _updates(self) -> nn.ModuleDict:
+        """The low-rank updates of all dense layers of one block."""
+        blocks = (self.attentions[0], self.feed_forwards[0])
+        layers = {name: layer for block in blocks for name, layer in block.named_children()}
+        rank = self.config.recursion_lora_rank
+        return nn.ModuleDict(
+            {
+                name: LowRankUpdate(layer.in_features, layer.out_features, rank)
+                for name, layer in layers.items()
+                if isinstance(layer, nn.Linear)
+            }
+        )
+
+
+class LitebertMaskedLMHead(nn.Module):
+    """Logits of the vocabulary; the output matrix is the word embeddings."""
+
+    def __init__(self, config: LitebertConfig):
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.embedding_size)
+        self.norm = nn.LayerNorm(config.embedding_size, eps=config.layer_norm_eps)
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+        self.activation = ACT2FN[config.hidden_act]
+
+    def forward(self, states: Tensor, words: nn.Embedding) -> Tensor:
+        """Logits [B, S, V]."""
+        return F.linear(self.norm(self.activation(self.dense(states))), words.weight, self.bias)
+
+
+class LitebertForPreTraining(LitebertPreTrainedModel):
+    """Masked language model and sentence-order prediction."""
+
+    def __init__(self, config: LitebertConfig):
+        super().__init__(config)
+        self.encoder = LitebertModel(config)
+        self.mlm = LitebertMaskedLMHead(config)
+        self.sentence_pair = nn.Linear(config.hidden_size, 2)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        labels: Tensor | None = None,
+        sentence_order_label: Tensor | None = None,
+        output_hidden_states: bool | None = None,
+    ) -> AlbertForPreTrainingOutput:
+        """Logits of both heads, and the sum of both losses if both labels are given."""
+        output = self.encoder(input_ids, attention_mask, token_type_ids, output_hidden_states)
+        logits = self.mlm(output.last_hidden_state, self.encoder.embeddings.word)
+        order = self.sentence_pair(output.pooler_output)
+        loss = None
+        if labels is not None and sentence_order_label is not None:
+            loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten()) + F.cross_entropy(
+                order, sentence_order_label
+            )
+        return AlbertForPreTrainingOutput(loss, logits, order, output.hidden_states)
+
+
+class LitebertForMaskedLM(LitebertPreTrainedModel):
+    """Masked language model."""
+
+    def __init__(self, config: LitebertConfig):
+        super().__init__(config)
+        self.encoder = LitebertModel(config, add_pooling_layer=False)
+        self.mlm = LitebertMaskedLMHead(config)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        labels: Tensor | None = None,
+        output_hidden_states: bool | None = None,
+    ) -> MaskedLMOutput:
+        """Logits [B, S, V]; label -100 is ignored."""
+        output = self.encoder(input_ids, attention_mask, token_type_ids, output_hidden_states)
+        logits = self.mlm(output.last_hidden_state, self.encoder.embeddings.word)
+        loss = None if labels is None else F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+        return MaskedLMOutput(loss, logits, output.hidden_states)
+
+
+class LitebertForSequenceClassification(LitebertPreTrainedModel):
+    """Classes of a sequence, several of them at once, or a number, by `config.problem_type`."""
+
+    def __init__(self, config: LitebertConfig):
+        super().__init__(config)
+        self.encoder = LitebertModel(config)
+        self.dropout = nn.Dropout(config.classifier_dropout_prob)
+        self.classifier = nn.Linear(config.hidden_size, config.num_labels or 1)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        labels: Tensor | None = None,
+        output_hidden_states: bool | None = None,
+    ) -> SequenceClassifierOutput:
+        """Logits [B, classes]."""
+        output = self.encoder(input_ids, attention_mask, token_type_ids, output_hidden_states)
+        logits = self.classifier(self.dropout(output.pooler_output))
+        loss = None if labels is None else self._loss(logits, labels)
+        return SequenceClassifierOutput(loss, logits, output.hidden_states)
+
+    def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        if self.config.problem_type == "regression" or self.config.num_labels == 1:
+            return F.mse_loss(logits.squeeze(-1), labels.to(logits.dtype))
+        if self.config.problem_type == "multi_label_classification":
+            return F.binary_cross_entropy_with_logits(logits, labels.to(logits.dtype))
+        return F.cross_entropy(logits, labels)
+
+
+class LitebertForMultipleChoice(LitebertPreTrainedModel):
+    """One logit for each of C candidate sequences; inputs are [B, C, S]."""
+
+    def __init__(self, config: LitebertConfig):
+        super().__init__(config)
+        self.encoder = LitebertModel(config)
+        self.dropout = nn.Dropout(config.classifier_dropout_prob)
+        self.classifier = nn.Linear(config.hidden_size, 1)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        labels: Tensor | None = None,
+        output_hidden_states: bool | None = None,
+    ) -> MultipleChoiceModelOutput:
+        """Logits [B, C]."""
+        inputs = (input_ids, attention_mask, token_type_ids)
+        rows = [None if tensor is None else tensor.flatten(0, 1) for tensor in inputs]
+        output = self.encoder(*rows, output_hidden_states)
+        logits = self.classifier(self.dropout(output.pooler_output)).view(input_ids.shape[:2])
+        loss = None if labels is None else F.cross_entropy(logits, labels)
+        return MultipleChoiceModelOutput(loss, logits, output.hidden_states)
+
+
+class LitebertForTokenClassification(LitebertPreTrainedModel):
+    """Classes of every token."""
+
+    def __init__(self, config: LitebertConfig):
+        super().__init__(config)
+        self.encoder = LitebertModel(config, add_pooling_layer=False)
+        self.dropout = nn.Dropout(config.classifier_dropout_prob)
+        self.classifier = nn.Linear(config.hidden_size, config.num_labels or 1)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        labels: Tensor | None = None,
+        output_hidden_states: bool | None = None,
+    ) -> TokenClassifierOutput:
+        """Logits [B, S, classes]; label -100 is ignored."""
+        output = self.encoder(input_ids, attention_mask, token_type_ids, output_hidden_states)
+        logits = self.classifier(self.dropout(output.last_hidden_state))
+        loss = None if labels is None else F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+        return TokenClassifierOutput(loss, logits, output.hidden_states)
+
+
+class LitebertForQuestionAnswering(LitebertPreTrainedModel):
+    """Start and end of an answer in the text."""
+
+    def __init__(self, config: LitebertConfig):
+        super().__init__(config)
+        self.encoder = LitebertModel(config, add_pooling_layer=False)
+        self.spans = nn.Linear(config.hidden_size, 2)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        start_positions: Tensor | None = None,
+        end_positions: Tensor | None = None,
+        output_hidden_states: bool | None = None,
+    ) -> QuestionAnsweringModelOutput:
+        """Logits [B, S] of every position as start and as end."""
+        output = self.encoder(input_ids, attention_mask, token_type_ids, output_hidden_states)
+        start, end = self.spans(output.last_hidden_state).unbind(-1)
+        loss = None
+        if start_positions is not None and end_positions is not None:
+            loss = (F.cross_entropy(start, start_positions) + F.cross_entropy(end, end_positions)) / 2
+        return QuestionAnsweringModelOutput(loss, start, end, output.hidden_states)

@@ -1,0 +1,88 @@
+"""Pretraining of the modern block: it learns, resumes bit by bit and saves a model that loads."""
+
+import pytest
+import torch
+
+from litebert.commands.finetune.finetune import finetune
+from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.pretrain.pretrain import pretrain
+from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.errors import ConfigError
+from litebert.inference.predictor import Predictor
+from litebert.model.io.model_directory import load_model
+from support.labelled_files import write_opinions
+from support.pretrain_runs import SIZES, losses
+
+MODERN = (
+    *(f"model.{name}={value}" for name, value in SIZES.items()),
+    "model.num_hidden_layers=2",
+    "model.recursion_lora_rank=2",
+    "examples.max_length=32",
+    "batch_size=8",
+    "microbatch_size=4",
+    "max_eval_examples=64",
+    "train.device=cpu",
+    "train.duration=6 steps",
+    "train.checkpoint_every=2 steps",
+    "train.log_every=1",
+)
+
+
+def modern_run(corpus, *more):
+    return load_pretrain_config("modern-tiny", [*MODERN, *more], corpus=corpus)
+
+
+@pytest.mark.parametrize("packed", ["true", "false"])
+def test_modern_block_pretrains_and_saves_a_model_that_loads(corpus_directory, tmp_path, packed):
+    result = pretrain(modern_run(corpus_directory, f"examples.pack={packed}"), tmp_path / "run")
+    config = load_model(result.model).config
+    assert (config.position_embedding, config.recursion_lora_rank) == ("rotary", 2)
+    assert Predictor.load(result.model).fill_mask("The baker finds the [MASK].")[0]
+
+
+def test_modern_block_is_fine_tuned_and_predicts(corpus_directory, tmp_path):
+    pretrained = pretrain(modern_run(corpus_directory), tmp_path / "pretrained").model
+    table = write_opinions(tmp_path / "train.tsv")
+    train = {"duration": "4 steps", "optimizer": "muon", "learning_rate": 0.001, "device": "cpu"}
+    values = {
+        "model": str(pretrained),
+        "data": {"train": table, "dev": table},
+        "train": train,
+        "max_length": 32,
+        "adapters": {"projections": ["query", "gate"]},
+    }
+    result = finetune(FinetuneRun.parse(values, where="test"), tmp_path / "run")
+    assert load_model(result.model).config.recursion_lora_rank == 2
+    assert "trust_remote_code=True" in (result.model / "README.md").read_text()
+
+
+def test_modern_model_and_tokenizer_are_loaded_by_transformers(corpus_directory, tmp_path, monkeypatch):
+    transformers = pytest.importorskip("transformers")
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.syspath_prepend(str(tmp_path / "modules"))
+    directory = pretrain(modern_run(corpus_directory), tmp_path / "run").model
+    tokenizer = transformers.AutoTokenizer.from_pretrained(directory, trust_remote_code=True)
+    model = transformers.AutoModelForMaskedLM.from_pretrained(directory, trust_remote_code=True).eval()
+    text = "The baker finds the [MASK]"
+    found = transformers.pipeline("fill-mask", model=model, tokenizer=tokenizer)(text)
+    (expected,) = Predictor.load(directory).fill_mask(text)
+    assert [each["token_str"] for each in found] == [each.piece.removeprefix("▁") for each in expected]
+    assert [each["score"] for each in found] == pytest.approx([each.probability for each in expected], abs=1e-5)
+
+
+def test_modern_block_resumes_bit_by_bit(corpus_directory, tmp_path):
+    constant = ("train.schedule=constant", "train.warmup=0", "train.allow_config_changes=[train.duration]")
+    run = modern_run(corpus_directory, *constant)
+    pretrain(run, tmp_path / "whole")
+    pretrain(modern_run(corpus_directory, *constant, "train.duration=3 steps"), tmp_path / "resumed")
+    (tmp_path / "resumed" / "result.json").unlink()
+    pretrain(run, tmp_path / "resumed")
+    assert losses(tmp_path / "resumed")[-2:] == losses(tmp_path / "whole")[-2:]
+    models = [load_model(tmp_path / name / "model") for name in ("resumed", "whole")]
+    for ours, expected in zip(*(model.parameters() for model in models), strict=True):
+        assert torch.equal(ours, expected)
+
+
+def test_structured_initialization_with_rotary_positions_is_refused(corpus_directory):
+    with pytest.raises(ConfigError, match="structured initialization writes the table"):
+        modern_run(corpus_directory, "init=structured")

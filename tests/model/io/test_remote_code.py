@@ -1,0 +1,180 @@
+"""Models that transformers does not know are loaded by the code in their directory, with equal outputs."""
+
+import pytest
+import torch
+
+from litebert.model import models
+from litebert.model.config import ModelConfig
+from litebert.model.io.model_directory import REMOTE_CODE, load_model, save_model
+from litebert.model.io.model_spec import LABELLED, REMOTE_CODE_CLASSES, has_remote_code, read_model_spec
+from litebert.model.io.weight_files import SAFETENSORS
+from litebert.model.layers.lora import attach
+from litebert.model.layers.lora_settings import LoRASettings
+from support.model_builders import MODERN, padded_mask, perturbed, random_batch
+
+transformers = pytest.importorskip("transformers")
+AUTO_CLASSES = {
+    "ForPretraining": "AutoModelForPreTraining",
+    "ForMaskedLM": "AutoModelForMaskedLM",
+    "ForSequenceClassification": "AutoModelForSequenceClassification",
+    "ForMultipleChoice": "AutoModelForMultipleChoice",
+    "ForTokenClassification": "AutoModelForTokenClassification",
+    "ForQuestionAnswering": "AutoModelForQuestionAnswering",
+    "SentenceEmbedder": "AutoModel",
+}
+VARIANTS = {
+    **{name: {name: value} for name, value in MODERN.items()},
+    "all": MODERN,
+    "all, gelu, two groups of two": {**MODERN, "hidden_act": "gelu", "num_hidden_groups": 2, "inner_group_num": 2},
+    "attention shared": {"sharing": "attention", "embedding_size": 32},
+}
+
+
+@pytest.fixture(autouse=True)
+def modules_cache(tmp_path, monkeypatch):
+    """The directory into which transformers copies remote code."""
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.syspath_prepend(str(tmp_path / "modules"))
+
+
+def build(name: str, config: ModelConfig) -> torch.nn.Module:
+    options = {"num_labels": 3} if name in LABELLED else {}
+    return perturbed(getattr(models, name)(config, **options)).eval()
+
+
+def load_remote(directory, name: str) -> torch.nn.Module:
+    auto_class = getattr(transformers, AUTO_CLASSES[name])
+    model, report = auto_class.from_pretrained(directory, trust_remote_code=True, output_loading_info=True)
+    absent = {key for key in report["missing_keys"] if not key.startswith("pooler.")}
+    assert not absent
+    assert not report["unexpected_keys"]
+    return model.eval()
+
+
+@torch.inference_mode()
+def outputs(model: torch.nn.Module, name: str, batch) -> list[torch.Tensor]:
+    """Outputs of the model in litebert, all positions of the heads of tokens."""
+    ids, mask, types = batch.arguments
+    everywhere = torch.arange(ids.numel())
+    if name in ("ForPretraining", "ForMaskedLM"):
+        output = model(ids, mask, types, everywhere)
+        logits = output.mlm_logits.view(*ids.shape, -1)
+        return [logits, output.sentence_pair_logits] if name == "ForPretraining" else [logits]
+    if name == "ForMultipleChoice":
+        return [model(*(tensor[None] for tensor in (ids, mask, types))).logits]
+    if name == "ForQuestionAnswering":
+        return list(model(ids, mask, types)[:2])
+    if name == "SentenceEmbedder":
+        return [model.encoder(ids, mask, types).last_hidden_state]
+    return [model(ids, mask, types).logits]
+
+
+@torch.inference_mode()
+def remote_outputs(model: torch.nn.Module, name: str, batch) -> list[torch.Tensor]:
+    arguments = {"input_ids": batch.input_ids, "attention_mask": batch.attention_mask.long()}
+    arguments["token_type_ids"] = batch.token_type_ids
+    if name == "ForMultipleChoice":
+        arguments = {key: tensor[None] for key, tensor in arguments.items()}
+    output = model(**arguments)
+    if name == "ForPretraining":
+        return [output.prediction_logits, output.sop_logits]
+    if name == "ForQuestionAnswering":
+        return [output.start_logits, output.end_logits]
+    return [output.last_hidden_state if name == "SentenceEmbedder" else output.logits]
+
+
+@pytest.mark.parametrize(
+    ("name", "variant"),
+    [
+        *((name, "all") for name in AUTO_CLASSES),
+        *(("ForMaskedLM", variant) for variant in VARIANTS if variant != "all"),
+    ],
+)
+def test_remote_code_gives_the_outputs_of_litebert(tiny_config, tmp_path, name, variant):
+    config = tiny_config.replace(**VARIANTS[variant])
+    model = build(name, config)
+    directory = save_model(model, tmp_path / "model")
+    batch = random_batch(config, padded_mask([9, 5, 1]))
+    remote = remote_outputs(load_remote(directory, name), name, batch)
+    for found, expected in zip(remote, outputs(model, name, batch), strict=True):
+        mask = batch.attention_mask if found.shape[:2] == batch.attention_mask.shape else slice(None)
+        assert torch.allclose(found[mask], expected[mask], atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", AUTO_CLASSES)
+def test_model_directory_with_remote_code_is_read_back(tiny_config, tmp_path, name):
+    model = build(name, tiny_config.replace(**MODERN))
+    directory = save_model(model, tmp_path / "model")
+    assert {*REMOTE_CODE, SAFETENSORS} <= {path.name for path in directory.iterdir()}
+    loaded = load_model(directory)
+    assert type(loaded) is type(model)
+    assert loaded.config == model.config
+    for found, expected in zip(loaded.parameters(), model.parameters(), strict=True):
+        assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize("name", ["ForMaskedLM", "ForSequenceClassification", "SentenceEmbedder"])
+def test_model_saved_by_transformers_is_read_back(tiny_config, tmp_path, name):
+    model = build(name, tiny_config.replace(**MODERN))
+    directory = save_model(model, tmp_path / "model", labels=("a", "b", "c") if name in LABELLED else ())
+    load_remote(directory, name).save_pretrained(tmp_path / "again")
+    again = load_model(tmp_path / "again")
+    assert read_model_spec(tmp_path / "again").labels == read_model_spec(directory).labels
+    for (key, found), expected in zip(again.named_parameters(), model.parameters(), strict=True):
+        assert torch.equal(found, expected), key
+
+
+def test_remote_code_trains_every_parameter(tiny_config, tmp_path):
+    config = tiny_config.replace(**MODERN)
+    directory = save_model(build("ForPretraining", config), tmp_path / "model")
+    model = load_remote(directory, "ForPretraining").train()
+    batch = random_batch(config, padded_mask([9, 5, 1]))
+    labels = batch.input_ids.masked_fill(~batch.attention_mask, -100)
+    order = torch.tensor([0, 1, 0])
+    model(batch.input_ids, batch.attention_mask, labels=labels, sentence_order_label=order).loss.backward()
+    assert all(parameter.grad.abs().sum() > 0 for parameter in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "problem_type"),
+    [
+        ("ForSequenceClassification", torch.tensor([0, 2, 1]), None),
+        ("ForSequenceClassification", torch.rand(3, 3), "multi_label_classification"),
+        ("ForTokenClassification", torch.zeros(3, 9, dtype=torch.long), None),
+        ("ForMaskedLM", torch.zeros(3, 9, dtype=torch.long), None),
+    ],
+)
+def test_remote_code_computes_losses(tiny_config, tmp_path, name, labels, problem_type):
+    config = tiny_config.replace(**MODERN)
+    directory = save_model(build(name, config), tmp_path / "model", problem_type=problem_type)
+    batch = random_batch(config, padded_mask([9, 5, 1]))
+    output = load_remote(directory, name)(batch.input_ids, attention_mask=batch.attention_mask, labels=labels)
+    if problem_type:
+        expected = torch.nn.functional.binary_cross_entropy_with_logits(output.logits, labels)
+    else:
+        expected = torch.nn.functional.cross_entropy(output.logits.flatten(0, -2), labels.flatten())
+    assert torch.allclose(output.loss, expected)
+
+
+def test_remote_code_initializes_new_models(tiny_config, tmp_path):
+    directory = save_model(build("ForMaskedLM", tiny_config.replace(**MODERN)), tmp_path / "model")
+    config = transformers.AutoConfig.from_pretrained(directory, trust_remote_code=True)
+    model = transformers.AutoModelForMaskedLM.from_config(config, trust_remote_code=True)
+    updates = {name: parameter for name, parameter in model.named_parameters() if ".recursion_lora." in name}
+    assert all((parameter == 0).all() == name.endswith(".b") for name, parameter in updates.items())
+    assert model.encoder.attentions[0].query.weight.std().item() == pytest.approx(config.initializer_range, rel=0.2)
+
+
+def test_every_class_of_the_remote_code_has_an_auto_class():
+    assert set(AUTO_CLASSES) == set(REMOTE_CODE_CLASSES)
+
+
+def test_models_that_remote_code_lacks_are_saved_without_it(tiny_config, tmp_path):
+    config = tiny_config.replace(**MODERN)
+    adapted = models.ForSequenceClassification(config, num_labels=2)
+    attach(adapted, LoRASettings(per_layer=True))
+    for number, model in enumerate((models.ForQuestionAnsweringWithNoAnswer(config), adapted)):
+        directory = save_model(model, tmp_path / str(number))
+        assert not has_remote_code(read_model_spec(directory))
+        assert not any((directory / name).exists() for name in REMOTE_CODE)
+        assert type(load_model(directory)) is type(model)

@@ -1,0 +1,109 @@
+"""Muon for matrices and AdamW for all other parameters: equal to both stepped by hand, resumed exactly."""
+
+import pytest
+import torch
+
+from litebert.errors import ConfigError
+from litebert.training.optim.optimizers import build_optimizer, set_learning_rate
+from support.callbacks import KilledError, killer
+from support.toy import ToyBatches, ToyModel, losses, settings, train, weights
+
+MUON = {"optimizer": "muon", "muon_parameters": ["up", "classifier"], "learning_rate": 0.01, "muon_learning_rate": 0.05}
+
+
+def set_gradients(model: torch.nn.Module, step: int) -> None:
+    generator = torch.Generator().manual_seed(step)
+    for parameter in model.parameters():
+        parameter.grad = torch.randn(parameter.shape, generator=generator)
+
+
+def stepped_by_hand(steps: int, *, weight_decay: float) -> ToyModel:
+    """The toy model after `steps` updates of torch's optimizers."""
+    model = ToyModel()
+    matrices = [model.up.weight, model.classifier.weight]
+    decayed = [model.size.weight, model.unused.weight]
+    chosen = {id(parameter) for parameter in (*matrices, *decayed)}
+    plain = [parameter for parameter in model.parameters() if id(parameter) not in chosen]
+    muon = torch.optim.Muon(matrices, lr=0.05, momentum=0.95, weight_decay=weight_decay)
+    groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": plain, "weight_decay": 0.0}]
+    adamw = torch.optim.AdamW(groups, lr=0.01, betas=(0.9, 0.98), eps=1e-6)
+    for step in range(steps):
+        set_gradients(model, step)
+        for optimizer in (muon, adamw):
+            optimizer.step()
+    return model
+
+
+def test_muon_equals_torch_muon_and_adamw_stepped_by_hand():
+    model = ToyModel()
+    optimizer = build_optimizer(model, settings(**MUON, betas=[0.9, 0.98], weight_decay=0.1))
+    for step in range(4):
+        set_gradients(model, step)
+        set_learning_rate(optimizer, 0.01)
+        optimizer.step()
+    expected = stepped_by_hand(4, weight_decay=0.1)
+    for (name, parameter), other in zip(model.named_parameters(), expected.parameters(), strict=True):
+        assert torch.allclose(parameter, other, atol=1e-6, rtol=1e-5), name
+
+
+def test_muon_updates_only_matrices_that_its_patterns_match():
+    model = ToyModel()
+    optimizer = build_optimizer(model, settings(**MUON))
+    set_gradients(model, 0)
+    optimizer.step()
+    names = {parameter: name for name, parameter in model.named_parameters()}
+    matrices = {names[parameter] for parameter, state in optimizer.state.items() if "momentum_buffer" in state}
+    assert matrices == {"up.weight", "classifier.weight"}
+    assert len(optimizer.state) == len(names)
+
+
+def test_muon_learning_rate_follows_the_schedule_and_the_multipliers():
+    optimizer = build_optimizer(ToyModel(), settings(**MUON), lr_multipliers={"up.weight": 0.5, "size.weight": 0.5})
+    set_learning_rate(optimizer, 0.001)
+    rates = {round(group["lr"], 9) for group in optimizer.param_groups}
+    assert rates == {0.005, 0.0025, 0.001, 0.0005}
+
+
+def test_muon_state_is_loaded_from_its_state_dict():
+    models = ToyModel(), ToyModel(seed=1)
+    optimizers = [build_optimizer(model, settings(**MUON)) for model in models]
+    for step in range(2):
+        set_gradients(models[0], step)
+        optimizers[0].step()
+    models[1].load_state_dict(models[0].state_dict())
+    optimizers[1].load_state_dict(optimizers[0].state_dict())
+    for model, optimizer in zip(models, optimizers, strict=True):
+        set_gradients(model, 2)
+        optimizer.step()
+    assert torch.equal(weights(models[0]), weights(models[1]))
+
+
+@pytest.mark.parametrize("patterns", [["nothing"], ["."]])
+def test_muon_without_matrices_or_without_others_is_refused(patterns):
+    model = torch.nn.Linear(2, 2, bias=False)
+    with pytest.raises(ConfigError, match=r"muon_parameters: \d matrices match"):
+        build_optimizer(model, settings(**{**MUON, "muon_parameters": patterns}))
+
+
+def test_muon_with_fsdp_is_refused():
+    with pytest.raises(ConfigError, match="muon does not work with fsdp"):
+        settings(**MUON, fsdp=True)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
+def test_muon_resumes_bit_by_bit(tmp_path, precision):
+    changes = {
+        **MUON,
+        "precision": precision,
+        "duration": "8 steps",
+        "checkpoint_every": "3 steps",
+        "warmup": 0.25,
+        "batches": ToyBatches(microbatch_size=3),
+    }
+    whole, _ = train(tmp_path / "whole", **changes)
+    for step in (2, 5):
+        with pytest.raises(KilledError):
+            train(tmp_path / "resumed", callbacks=[killer("step", step)], **changes)
+    model, _ = train(tmp_path / "resumed", **changes)
+    assert losses(tmp_path / "resumed") == losses(tmp_path / "whole")
+    assert torch.equal(weights(model), weights(whole))
