@@ -172,7 +172,7 @@ def _save(run: FinetuneRun, task: Task, record: Record, pipeline: Pipeline, dire
     files = {
         **pipeline.tokenizer.files(),
         **pipeline.settings.with_metrics(record["metrics"]).model_files(),
-        **SavedTask.of(task).files(),
+        **SavedTask.of(task, with_columns=pipeline.task_type.reader.saves_columns).files(),
         "README.md": finetune_card(run, task, record, pipeline.model).encode(),
         **evaluation_file(record),
     }

@@ -26,16 +26,18 @@ class SavedTask(Settings):
 
     task_type: str
     """Name of its task type."""
-    text: str
-    """Column of the text, of the list of words or of the question."""
+    text: str | None = None
+    """Column of the text or of the list of words; null for question answering, whose columns have default names."""
     text_pair: str | None = None
-    """Column of the second text of a pair, of the question of a multiple choice or of the context of a question."""
-    label: str
+    """Column of the second text of a pair or of the question of a multiple choice."""
+    label: str | None = None
     """Column of the label."""
 
     @classmethod
-    def of(cls, task: Task) -> Self:
-        """The columns of a task."""
+    def of(cls, task: Task, *, with_columns: bool = True) -> Self:
+        """The task type and the columns of a task."""
+        if not with_columns:
+            return cls(task_type=task.task_type)
         text, *pair = task.text
         return cls(task_type=task.task_type, text=text, text_pair=pair[0] if pair else None, label=task.label)
 
@@ -60,7 +62,7 @@ def resolve_columns(columns: Columns, saved: SavedTask | None, table: Table) -> 
     """
     for name in columns.named():
         table.require(name)
-    if saved is None:
+    if saved is None or saved.text is None:
         return columns
 
     def or_saved(named: str | None, saved_name: str | None) -> str | None:

@@ -118,6 +118,8 @@ class ExampleReader:
     """The examples of a table without labels, for prediction."""
     label_column: Callable[[Table, Columns], str] = lambda table, columns: columns.names().label
     """The column with the labels, which an unlabelled table lacks."""
+    saves_columns: bool = True
+    """Whether a model remembers the columns of its training data."""
     input_columns: tuple[str, ...] = ("text", "text_pair")
     """Fields of `Columns` that `read_inputs` uses."""
     file_format: FileFormat | None = None
