@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from litebert.tasks.metrics.squad_metrics import normalize_answer
-from litebert.tasks.types.extractive_qa.squad_json import read_squad
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
+from litebert.tasks.types.extractive_qa.squad_json import read_squad
 from litebert.tasks.types.extractive_qa.windows import EncodedQuestions
 from litebert.tokenization.tokenizer import Tokenizer
 

@@ -17,10 +17,9 @@ os.environ.setdefault("RAYON_NUM_THREADS", "1")
 
 from transformers import AlbertTokenizerFast
 
-from litebert.tasks.types.extractive_qa.squad_json import read_squad
-from litebert.tasks.types.extractive_qa.windows import plan_windows
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
-from litebert.tasks.types.extractive_qa.windows import EncodedQuestions
+from litebert.tasks.types.extractive_qa.squad_json import read_squad
+from litebert.tasks.types.extractive_qa.windows import EncodedQuestions, plan_windows
 from litebert.tokenization.tokenizer import Tokenizer
 
 LENGTH, STRIDE, ROUNDS = 384, 128, 3

@@ -110,7 +110,7 @@ def test_glue_submission_rejects_other_tasks(tiny_tokenizer, small_config, tmp_p
 
 
 def test_glue_submission_rejects_a_model_of_another_task(models, tmp_path):
-    with pytest.raises(ConfigError, match="that of CoLA is classification with 0, 1; give a model"):
+    with pytest.raises(ConfigError, match="that of CoLA is classification with labels 0, 1; give a model"):
         run_submission({"cola": models["mnli"]}, write_cola(tmp_path), tmp_path / "x.zip")
     assert not (tmp_path / "x.zip").exists()
 
@@ -134,7 +134,10 @@ def test_glue_submission_reads_split_files_instead_of_the_official_ones(models, 
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        (BenchmarkSplit(task="cola", split="dev", file="x.tsv"), "cola.dev is no test file of GLUE; give TASK.SPLIT=FILE"),
+        (
+            BenchmarkSplit(task="cola", split="dev", file="x.tsv"),
+            "cola.dev is no test file of GLUE; give TASK.SPLIT=FILE",
+        ),
         (BenchmarkSplit(task="mnli", split="test", file="x.tsv"), "no model predicts x.tsv; give mnli=MODEL too"),
     ],
 )

@@ -23,7 +23,7 @@ PAPER = {
 KINDS = {
     "pretrain": {"quickstart", "tiny", "small", "base", "gpu-hour", "gpu-day", *PAPER},
     "finetune": {
-        *("quickstart", "classification", "cola", "sst-2", "mrpc", "sts-b", "qqp", "mnli", "qnli", "rte", "wnli"),
+        *("quickstart", "default", "cola", "sst-2", "mrpc", "sts-b", "qqp", "mnli", "qnli", "rte", "wnli"),
         *("squad-v1.1", "squad-v2.0", "race", "race-v2"),
     },
 }
@@ -126,7 +126,7 @@ def test_an_unknown_name_is_told_the_known_ones():
 
 def test_a_recipe_of_the_other_verb_is_unknown():
     with pytest.raises(ConfigError, match="no such recipe"):
-        load_recipe("classification", kind="pretrain")
+        load_recipe("default", kind="pretrain")
 
 
 def test_a_preset_is_where_a_model_starts_and_its_settings_win():

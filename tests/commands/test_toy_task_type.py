@@ -14,8 +14,8 @@ from litebert.commands.predict.predict import PredictRun, predict
 from litebert.inference.predictor import Predictor
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.readers.label_columns import label_scores, non_empty_labels
-from litebert.tasks.types.regression.regression import REGRESSION
 from litebert.tasks.types.registry import register, unregister
+from litebert.tasks.types.regression.regression import REGRESSION
 from litebert.tasks.types.scoring import measured, overall_and_parts
 from litebert.tasks.types.task_type import CardEntry, ExampleReader, Result, Scored
 from litebert.tasks.types.text_examples import read_text_inputs, read_texts, targets_of
@@ -51,7 +51,8 @@ def decode_grade(score, example, labels, settings):
 
 def evaluate_grades(task, predictions, data, lengths, settings):
     predicted, targets = np.stack(predictions)[:, 0].round(), targets_of(data)
-    return Scored(Evaluation(**overall_and_parts(measured(task, predicted, targets), data, lengths)), predicted, targets)
+    figures = overall_and_parts(measured(task, predicted, targets), data, lengths)
+    return Scored(Evaluation(**figures), predicted, targets)
 
 
 GRADING = replace(

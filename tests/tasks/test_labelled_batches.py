@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
-from litebert.tasks.encoded import Sequences
-from litebert.tasks.encoded import Feature
+from litebert.tasks.encoded import Feature, Sequences
 from litebert.tasks.labelled_batches import LabelledBatches, epoch_order
 
 SIZES = {"batch_size": 4, "microbatch_size": 4, "seed": 1}

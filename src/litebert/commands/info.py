@@ -11,6 +11,7 @@ from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_spec import config_file, read_model_spec
+from litebert.model.io.resolve import resolve_model_directory
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.model_stats import Flops, Memory, ParameterCounts, flops_per_token, memory, parameter_counts
 from litebert.model.presets import PRESETS, preset
@@ -95,5 +96,6 @@ def _architecture(name: str) -> tuple[str, ModelConfig, LoRASettings | None]:
     if not place.exists():
         config = preset(name)
         return PRESETS[name].source, config, None
-    described = read_model_spec(place)
-    return str(config_file(place)), described.config, described.adapters
+    model = resolve_model_directory(place) if place.is_dir() else place
+    described = read_model_spec(model)
+    return str(config_file(model)), described.config, described.adapters

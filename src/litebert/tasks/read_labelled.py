@@ -1,7 +1,7 @@
 """Any labelled file → examples and a task; the suffix decides the format."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from litebert.errors import ConfigError
@@ -70,7 +70,7 @@ def types_with_format(path: Path) -> list[TaskType]:
     ]
 
 
-def validate_columns_apply(columns: dict[str, object], *files: Path) -> None:
+def validate_columns_apply(columns: Mapping[str, object], *files: Path) -> None:
     """Raise ConfigError where `columns` are named, by setting, but none of `files` has named columns."""
     if all(types_with_format(file) for file in files):
         validate_not_given(columns, f"a {files[0].suffix} file has no named columns; remove these options")

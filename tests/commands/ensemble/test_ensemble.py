@@ -272,13 +272,13 @@ def test_ensemble_rejects_members_that_do_not_fit(classifiers, tiny_tokenizer, o
     for members, message in [
         ([], "no members; give the directories"),
         ([member, member], "a member is given twice"),
-        ([member, stars], "its task is regression with the labels label, that of .* is classification with the labels bad, good"),
+        ([member, stars], "regression with the labels label, that of .* is classification with the labels bad, good"),
         ([masked], "a ForMaskedLM has no fine-tuned head"),
         ([tmp_path], "no model; give a run"),
     ]:
         with pytest.raises(ConfigError, match=message):
             run_ensemble(members, opinions)
-    with pytest.raises(ConfigError, match="that of CoLA is classification with 0, 1"):
+    with pytest.raises(ConfigError, match="that of CoLA is classification with labels 0, 1"):
         run_ensemble([member], write_cola(tmp_path / "glue"), split=BenchmarkSplit(task="cola", split="dev"))
 
 
@@ -301,7 +301,10 @@ def test_ensemble_rejects_invalid_outputs_and_data_before_predicting(classifiers
         run_ensemble([answerer], squad, out=tmp_path / "a.json")
     tagger = save_member("words.jsonl", tiny_tokenizer, tmp_path / "tagger", 0)
     (tmp_path / "words.conll").write_text("the\nfilm\n")
-    for model, file, found in [(member, "words.conll", r"cannot read \.conll files"), (tagger, "dev.json", r"cannot read \.json files")]:
+    for model, file, found in [
+        (member, "words.conll", r"cannot read \.conll files"),
+        (tagger, "dev.json", r"cannot read \.json files"),
+    ]:
         with pytest.raises(ConfigError, match=found):
             run_ensemble([model], tmp_path / file, out=tmp_path / "a.csv")
     for model, file in [(tagger, "words.conll"), (answerer, "dev.json")]:

@@ -35,10 +35,7 @@ def saved(directory, tokenizer, kind=ForPretraining):
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_evaluate_on_a_corpus_is_deterministic(tmp_path, corpus_directory, tokenizer, precision):
     model = saved(tmp_path / "model", tokenizer)
-    scores = [
-        scores_of(model, corpus_directory, precision=precision)
-        for _ in range(2)
-    ]
+    scores = [scores_of(model, corpus_directory, precision=precision) for _ in range(2)]
     assert scores[0] == scores[1]
     assert scores[0]["mlm_count"] > 0
 

@@ -62,7 +62,7 @@ def test_predicted_split_is_the_named_one_or_the_default():
     assert split(None, None, None) is None
     assert split("cola", None, None) == BenchmarkSplit(task="cola", split="dev")
     assert split("cola", None, "test=x.tsv") == BenchmarkSplit(task="cola", split="test", file="x.tsv")
-    with pytest.raises(ConfigError, match="^split: only with a benchmark"):
+    with pytest.raises(ConfigError, match=r"^split: only with a benchmark"):
         split(None, "test", None)
     with pytest.raises(ConfigError, match="split: 'dev', but --split-file gives a file for 'test'"):
         split("cola", "dev", "test=x.tsv")

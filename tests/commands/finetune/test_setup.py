@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from litebert.commands.finetune.setup import read_data
 from litebert.commands.finetune.finetune_settings import load_finetune_config
+from litebert.commands.finetune.setup import read_data
 from support.benchmark_files import write_cola
 from support.labelled_files import write_opinions
 

@@ -34,8 +34,7 @@ def models(tiny_tokenizer, small_config, tmp_path_factory):
 
 
 def test_predict_writes_glue_submission_files(models, tmp_path):
-    result = predict_split(models["cola"], "cola", "test", write_cola(tmp_path), tmp_path / "CoLA.tsv"
-    )
+    result = predict_split(models["cola"], "cola", "test", write_cola(tmp_path), tmp_path / "CoLA.tsv")
     header, *rows = (tmp_path / "CoLA.tsv").read_text().splitlines()
     assert header == "index\tprediction"
     assert [row.split("\t")[0] for row in rows] == [str(number) for number in range(len(SENTENCES))]
@@ -79,8 +78,7 @@ def test_predict_of_a_squad_split_equals_that_of_its_file(tiny_tokenizer, small_
 
 def test_predict_rejects_a_threshold_for_a_classifier(models, tmp_path):
     with pytest.raises(ConfigError, match='threshold: a model for classification never predicts "no answer"'):
-        predict_split(models["cola"], "cola", "test", write_cola(tmp_path), tmp_path / "x.tsv", threshold=0.0
-        )
+        predict_split(models["cola"], "cola", "test", write_cola(tmp_path), tmp_path / "x.tsv", threshold=0.0)
 
 
 def test_predict_of_a_dev_split_reports_the_accuracy(models, tmp_path):
@@ -108,12 +106,14 @@ def test_predict_reads_a_split_file_instead_of_the_official_one(models, tmp_path
             "mnli",
             "x.tsv",
             ConfigError,
-            "with labels contradiction, entailment, neutral, that of CoLA is classification with 0, 1",
+            "with labels contradiction, entailment, neutral, that of CoLA is classification with labels 0, 1",
         ),
         ("rte", "cola", "x.tsv", DataError, r"found neither RTE/test\.tsv nor"),
     ],
 )
-def test_predict_rejects_models_and_outputs_that_do_not_fit_the_benchmark(models, tmp_path, task, model, output, error, message):
+def test_predict_rejects_models_and_outputs_that_do_not_fit_the_benchmark(
+    models, tmp_path, task, model, output, error, message
+):
     data = write_race(write_cola(tmp_path / "data"))
     with pytest.raises(error, match=message):
         predict_split(models[model], task, "test", data, tmp_path / output)

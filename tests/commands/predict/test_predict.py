@@ -109,7 +109,7 @@ def test_predict_writes_multi_label_predictions_joined_and_as_a_list(models, tmp
 
 def test_predict_reads_a_named_column_instead_of_that_of_training(models, tmp_path):
     model = shutil.copytree(models["regressor"], tmp_path / "model")
-    (model / "task.json").write_text('{"task_type": "regression", "text": "review", "text_pair": null, "label": "label"}')
+    (model / "task.json").write_text('{"task_type": "regression", "text": "review", "label": "label"}')
     path = write_table(tmp_path / "in.csv", [{"review": "music", "text": "the film"}])
     review, text = Predictor.load(models["regressor"]).regress(["music", "the film"])
     for named, expected in [({}, review), ({"text": "review"}, review), ({"text": "text"}, text)]:
@@ -178,7 +178,14 @@ def test_predict_writes_null_and_missing_fields_as_empty(models, tmp_path):
             ConfigError,
             "text_pair: not used for fill_mask",
         ),
-        ("tagger", "text\na\n", "out.csv", {"text_pair": "b"}, ConfigError, "text_pair: not used for token_classification"),
+        (
+            "tagger",
+            "text\na\n",
+            "out.csv",
+            {"text_pair": "b"},
+            ConfigError,
+            "text_pair: not used for token_classification",
+        ),
         (
             "classifier",
             "text\na\n",
@@ -188,7 +195,14 @@ def test_predict_writes_null_and_missing_fields_as_empty(models, tmp_path):
             "options, top_k: not used for classification and .csv files; remove these options",
         ),
         ("classifier", "sentence\na\n", "out.csv", {}, DataError, "no column 'text'; it has 'sentence'"),
-        ("classifier", "text,prediction\na,b\n", "out.csv", {}, DataError, r"in\.csv:2: column 'prediction' is where the prediction is written"),
+        (
+            "classifier",
+            "text,prediction\na,b\n",
+            "out.csv",
+            {},
+            DataError,
+            r"in\.csv:2: column 'prediction' is where the prediction is written",
+        ),
         ("tagger", "text,x\n ,a\n", "out.csv", {}, DataError, r"in\.csv:2: field 'text': has no words"),
         ("chooser", "text\na\n", "out.csv", {}, DataError, "no columns with options, such as option1"),
         ("classifier", 'text\n"a\tb"\n', "out.tsv", {}, DataError, "row 1 contains a tab or a line break"),

@@ -2,12 +2,14 @@
 
 import json
 import shlex
+from dataclasses import replace
 
 import pytest
 
 from litebert.cli.main import main
 from litebert.commands.sweep.sweep import sweep
 from litebert.errors import CheckpointError, ConfigError, LitebertError, StoppedBySignalError
+from litebert.tasks.types.classification.classification import CLASSIFICATION
 from litebert.training.checkpointing.run_lock import locked
 from litebert.training.monitoring.events import StepDone
 from support.sweeps import table
@@ -106,15 +108,17 @@ def test_a_bug_in_one_run_is_noted_and_stops_no_other(planned, tmp_path, monkeyp
 
 
 def test_a_collapsed_run_is_named_and_counts_unless_it_is_restarted(planned, tmp_path, monkeypatch):
+    def collapse(best):
+        return "predicts 'bad' for every example" if best["metrics"]["accuracy"] == first else None
+
     monkeypatch.setattr(
-        "litebert.commands.sweep.trial_results.collapse",
-        lambda kind, best: "answers 'bad' to everything" if best["metrics"]["accuracy"] == first else None,
+        "litebert.commands.sweep.trial_results.get_task_type", lambda name: replace(CLASSIFICATION, collapse=collapse)
     )
     first = None
     plain = sweep(planned({"seed": [0, 1]}), tmp_path / "out")
     first = plain.runs[0].metrics["accuracy"]
     named = sweep(planned({"seed": [0]}), tmp_path / "alone")
-    assert "collapsed: seed=0: answers 'bad' to everything" in named.to_text()
+    assert "collapsed: seed=0: predicts 'bad' for every example" in named.to_text()
     assert named.configurations[0].runs == ("seed=0",)
     restarted = sweep(planned({"seed": [0]}, restarts=1), tmp_path / "alone")
     assert [each.name for each in restarted.runs] == ["seed=0", "seed=1000"]

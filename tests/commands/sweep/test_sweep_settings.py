@@ -35,7 +35,7 @@ def test_what_is_no_grid_is_refused(words, message):
 
 
 def test_several_seeds_are_short_for_a_grid():
-    assert load_sweep_config("classification", given=GIVEN, seeds=3, restarts=1).grid == {"seed": (0, 1, 2)}
+    assert load_sweep_config("default", given=GIVEN, seeds=3, restarts=1).grid == {"seed": (0, 1, 2)}
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_several_seeds_are_short_for_a_grid():
 )
 def test_what_compares_nothing_is_refused(values, message):
     with pytest.raises(ConfigError, match=message):
-        load_sweep_config("classification", given=GIVEN, **values)
+        load_sweep_config("default", given=GIVEN, **values)
 
 
 def test_settings_are_read_back_as_they_were_written():
-    run = load_sweep_config("classification", given=GIVEN, grid=["train.learning_rate=1e-5,2e-5", "seed=0..1"])
+    run = load_sweep_config("default", given=GIVEN, grid=["train.learning_rate=1e-5,2e-5", "seed=0..1"])
     assert SweepRun.parse(run.to_dict(), where="test") == run

@@ -8,7 +8,7 @@ from litebert.errors import ConfigError
 
 
 def planned(*grid, **data):
-    return load_sweep_config("classification", given={"model": "m", "data": {"train": "t.csv", **data}}, grid=grid)
+    return load_sweep_config("default", given={"model": "m", "data": {"train": "t.csv", **data}}, grid=grid)
 
 
 def test_every_combination_is_a_run_named_by_its_values():

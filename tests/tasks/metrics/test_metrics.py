@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import ConfigError, MissingExtraError
+from litebert.tasks.metrics.metrics import check_metrics, confusion_matrix, measure, wilson_interval
 from litebert.tasks.types.registry import get_task_type, task_types
-from litebert.tasks.metrics.metrics import METRICS, check_metrics, confusion_matrix, measure, wilson_interval
 
 LABELS = np.array([0, 0, 0, 1, 1, 1, 1, 1])
 PREDICTED = np.array([0, 1, 0, 1, 1, 1, 0, 1])  # 4 true positives, 1 false positive, 1 false negative, 2 true negatives

@@ -85,9 +85,7 @@ def test_saved_task_file_that_is_damaged_is_an_error(tmp_path, content, error):
         (PAIR, ("hypothesis", "b"), {"text_pair": "b"}, {"text_pair": "b"}),
     ],
 )
-def test_resolve_columns_uses_the_columns_of_training(
-    tmp_path, caplog, saved, there, given, expected
-):
+def test_resolve_columns_uses_the_columns_of_training(tmp_path, caplog, saved, there, given, expected):
     with caplog.at_level(logging.INFO, "litebert"):
         found = resolve_columns(Columns(**given), saved, table(tmp_path, *there))
     assert found.names() == Columns(**expected).names()

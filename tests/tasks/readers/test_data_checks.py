@@ -8,9 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.tasks.labelled_data import LabelledData, input_key, normalized_text
-from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.data_checks import find_duplicates, warn_small_dataset, warn_duplicates, warn_train_dev_leakage
 from litebert.tasks.read_labelled import read_labelled
+from litebert.tasks.readers.columns import Columns
+from litebert.tasks.readers.data_checks import (
+    find_duplicates,
+    warn_duplicates,
+    warn_small_dataset,
+    warn_train_dev_leakage,
+)
 from litebert.tasks.types.extractive_qa.questions import GoldAnswer, Question
 from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
 from support.example_builders import choice, example, tokens
@@ -29,13 +34,14 @@ def data(examples, *, path=PLACE, task_type="classification", labels=("0", "1", 
 
 @given(LABELLED)
 def test_find_duplicates_partitions_examples_into_new_repeated_contradicting(examples):
-    found = find_duplicates(examples)
-    assert len({input_key(each) for each in examples}) + len(found.repeated) + len(found.contradicting) == len(examples)
+    found, keys = find_duplicates(examples), [input_key(each) for each in examples]
+    pairs = [(key, each.target) for key, each in zip(keys, examples, strict=True)]
+    assert len(set(keys)) + len(found.repeated) + len(found.contradicting) == len(examples)
     for index in found.repeated:
-        assert (input_key(examples[index]), examples[index].target) in [(input_key(e), e.target) for e in examples[:index]]
+        assert pairs[index] in pairs[:index]
     for first, later in found.contradicting:
-        assert first == next(i for i, each in enumerate(examples) if input_key(each) == input_key(examples[later])) < later
-        assert examples[later].target not in [e.target for e in examples[:later] if input_key(e) == input_key(examples[later])]
+        assert first == keys.index(keys[later]) < later
+        assert pairs[later] not in pairs[:later]
 
 
 def questions(*answers):
@@ -61,9 +67,7 @@ def test_find_duplicates_compares_examples_of_every_task_type(first, same, other
     assert find_duplicates([first, other]).contradicting == ((0, 1),)
 
 
-@pytest.mark.parametrize(
-    "different", [example("a", "c", 1), example("c", "b", 1), choice("a", "b", ("x", "z"), 1)]
-)
+@pytest.mark.parametrize("different", [example("a", "c", 1), example("c", "b", 1), choice("a", "b", ("x", "z"), 1)])
 def test_find_duplicates_distinguishes_other_inputs(different):
     first = choice("a", "b", ("x", "y"), 1) if isinstance(different, ChoiceExample) else example("a", "b", 1)
     assert find_duplicates([first, different]) == find_duplicates([])
@@ -85,10 +89,11 @@ def test_find_duplicates_compares_normalized_texts(tiny_tokenizer, one, other, s
     examples = [example(one, one, 0), example(other, other, 1)]
     choices = [choice(each, each, ("a", each), 0) for each in (one, other)]
     sentences = [tokens(("a", each), (0, 1)) for each in (one, other)]
-    asked = [Question(id="q", text=each, context=f"In {each}", answers=(GoldAnswer(text=each, start=3),)) for each in (one, other)]
+    golds = [GoldAnswer(text=each, start=3) for each in (one, other)]
+    asked = [Question(id="q", text=each.text, context=f"In {each.text}", answers=(each,)) for each in golds]
     assert find_duplicates(examples).contradicting == (((0, 1),) if same else ())
-    for rows_of_a_kind in (choices, sentences, asked):
-        assert find_duplicates(rows_of_a_kind).repeated == ((1,) if same else ())
+    for others in (choices, sentences, asked):
+        assert find_duplicates(others).repeated == ((1,) if same else ())
     assert not same or tiny_tokenizer.encode(one) == tiny_tokenizer.encode(other)
     assert (normalized_text(one) == normalized_text(other)) == same
 

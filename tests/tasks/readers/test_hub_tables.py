@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from litebert.errors import DataError, MissingExtraError
+from litebert.tasks.read_labelled import read_labelled
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.hub_tables import hub_table
-from litebert.tasks.read_labelled import read_labelled
 
 NAMES = SimpleNamespace(int2str=lambda index: ("no", "yes")[index])
 TAGS = SimpleNamespace(feature=SimpleNamespace(int2str=lambda index: ("O", "B-X")[index]))

@@ -2,6 +2,7 @@
 
 import math
 import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -32,7 +32,7 @@ def test_task_types_have_models_and_metrics_that_exist():
     ("given", "name"),
     [
         (spec("ForSequenceClassification", labels=("a", "b")), "classification"),
-        (spec("ForSequenceClassification", labels=("a", "b"), problem_type="multi_label_classification"), "multi_label"),
+        (spec("ForSequenceClassification", labels=("a",), problem_type="multi_label_classification"), "multi_label"),
         (spec("ForSequenceClassification", labels=("a",), problem_type="regression"), "regression"),
         (spec("ForSequenceClassification", labels=("a",)), "regression"),
         (spec("ForMultipleChoice"), "multiple_choice"),

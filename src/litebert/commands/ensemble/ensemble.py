@@ -79,9 +79,10 @@ def ensemble(run: EnsembleRun) -> EnsembleResult:
     split = predicted_split(run.task, run.split, run.split_file, default="dev", instead="--data")
     if (run.data is None) == (run.task_dir is None) or (split is None) != (run.task_dir is None):
         raise ConfigError("ensemble: give either --data (a file), or --task and --task-dir (a benchmark)")
+    if split is not None:
+        validate_not_given(run.columns.model_dump(), NO_COLUMNS.format(instead="--data"))
     members = members_at(run.members)
     if split is not None and run.task_dir is not None:
-        validate_not_given(run.columns.model_dump(), NO_COLUMNS.format(instead="--data"))
         if run.out is not None:
             _validate_benchmark_output(run.out, split)
         return _in_memory(run, members, _benchmark_data(run, members[0], split, run.task_dir))
@@ -222,7 +223,7 @@ def _labelled_data(run: EnsembleRun, member: Member, source: InputFile) -> Ensem
 
 
 def _benchmark_data(run: EnsembleRun, member: Member, split: BenchmarkSplit, directory: Path) -> EnsembleData:
-    validate_benchmark_model(split, member.task_type.name, member.spec.labels, str(member.path))
+    validate_benchmark_model(split.task, member.task_type.name, member.spec.labels, model=member.path)
     data = split.read(directory)
     task = task_of_benchmark(benchmark_task(split.task), data, run.metrics) if data.has_labels else None
     return EnsembleData(data, task, None, split)

@@ -19,7 +19,8 @@ h1 { font-size: 1.3rem; overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margi
 table { border-collapse: collapse; } td, th { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: right; }
 th:first-child, td:first-child, table.errors td, table.errors th { text-align: left; vertical-align: top; }
 table.errors td { white-space: pre-line; overflow-wrap: anywhere; }
-table.errors td:nth-child(n+2) { min-width: 8rem; } td.correct { background: #e6f2e6; } td.wrong { background: #f8e8e6; }
+table.errors td:nth-child(n+2) { min-width: 8rem; }
+td.correct { background: #e6f2e6; } td.wrong { background: #f8e8e6; }
 p.note { color: #666; }
 """
 

@@ -74,12 +74,16 @@ def write_predictions(
                     rows += len(results)
                     for result in results:
                         counts.update(result.counts)
-                    _save_state(state_file, file, {
-                        "fingerprint": fingerprint,
-                        "rows": rows,
-                        "counts": dict(counts),
-                        "format": output_format.state,
-                    })
+                    _save_state(
+                        state_file,
+                        file,
+                        {
+                            "fingerprint": fingerprint,
+                            "rows": rows,
+                            "counts": dict(counts),
+                            "format": output_format.state,
+                        },
+                    )
                 file.write(output_format.finish().encode())
                 _fsync(file)
         except DataError:  # a corrected input is another input

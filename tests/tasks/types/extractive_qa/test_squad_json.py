@@ -1,7 +1,6 @@
 """SQuAD files: everything that can be wrong is refused with file, question and field."""
 
 import copy
-import logging
 
 import pytest
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from litebert.tasks.types.multiple_choice.choice_columns import option_columns, correct_option
 from litebert.tasks.readers.tables import read_table
+from litebert.tasks.types.multiple_choice.choice_columns import correct_option, option_columns
 
 OPTIONS = ("red", "blue", "green")
 

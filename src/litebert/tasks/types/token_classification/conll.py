@@ -104,7 +104,7 @@ class ConllOutput:
         return "".join(f"{text}\n" for text in self._input())
 
     def _line(self, label: str) -> str:
-        written = []
+        written: list[str] = []
         for text in self._input():
             self.state["lines"] += 1
             if fields := _fields(text):
