@@ -7,7 +7,9 @@ from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.ensemble.ensemble import EnsembleRun
 
 
-def ensemble(run: Annotated[EnsembleRun, arguments_of(EnsembleRun, positional=("members",))], json: Json = False) -> None:
+def ensemble(
+    run: Annotated[EnsembleRun, arguments_of(EnsembleRun, positional=("members",))], json: Json = False
+) -> None:
     """Average the predictions of several fine-tuned models: other seeds, checkpoints, sizes, even other tokenizers.
 
     As in the paper, probabilities or scores are averaged; for question answering the scores of each span over the

@@ -7,7 +7,9 @@ from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.predict.predict import PredictRun
 
 
-def predict(run: Annotated[PredictRun, arguments_of(PredictRun, positional=("model", "input", "output"))], json: Json = False) -> None:
+def predict(
+    run: Annotated[PredictRun, arguments_of(PredictRun, positional=("model", "input", "output"))], json: Json = False
+) -> None:
     """Predict every row of a file: words for masks, labels, scores, options, labels of words, or answers.
 
     Files of any size are read and written in parts. A command that was stopped continues where it was.

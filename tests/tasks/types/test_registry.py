@@ -10,7 +10,7 @@ from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import MODELS
 from litebert.model.io.model_spec import ModelSpec
 from litebert.tasks.metrics.metrics import METRICS
-from litebert.tasks.readers.saved_task import SavedTask
+from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.types.classification.classification import CLASSIFICATION
 from litebert.tasks.types.registry import get_task_type, register, task_type_of, task_types
 

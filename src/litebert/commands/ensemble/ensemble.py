@@ -26,8 +26,7 @@ from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.ensembling.bootstrap_difference import bootstrap_differences
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.read_labelled import read_labelled, task_for, types_with_format, validate_columns_apply
-from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.saved_task import SavedTask, resolve_columns
+from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.task import Task
 from litebert.tasks.types.task_type import FileFormat, ReadOptions, Result, Scored

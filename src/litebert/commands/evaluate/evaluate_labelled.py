@@ -19,8 +19,7 @@ from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
-from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.saved_task import SavedTask
+from litebert.tasks.readers.columns import Columns, SavedTask
 from litebert.tasks.task import Task
 from litebert.tasks.types.task_type import ReadOptions
 from litebert.training.distributed.context import DistributedContext

@@ -23,7 +23,7 @@ from litebert.model.param_groups import count_parameters
 from litebert.tasks.labelled_batches import LabelledBatches
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.metrics.evaluation import Evaluation
-from litebert.tasks.readers.saved_task import SavedTask
+from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.task import Task
 from litebert.tasks.types.registry import get_task_type
 from litebert.training.distributed.context import DistributedContext, distributed_context

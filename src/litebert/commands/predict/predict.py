@@ -29,8 +29,7 @@ from litebert.settings import Settings, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.read_labelled import types_with_format
-from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.saved_task import SavedTask
+from litebert.tasks.readers.columns import Columns, SavedTask
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold
 from litebert.tasks.types.task_type import FileFormat

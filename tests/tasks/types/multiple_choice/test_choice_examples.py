@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.types.multiple_choice.choice_examples import (
     MAX_ANSWER_LENGTH,
     ChoiceExample,
     encode_choices,
     fill_blank,
 )
-from litebert.tasks.types.task_type import InputSettings
 
 
 @pytest.mark.parametrize(

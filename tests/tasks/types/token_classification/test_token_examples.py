@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
-from litebert.tasks.types.task_type import InputSettings
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.types.token_classification.token_examples import NO_LABEL, TokenExample, encode_words
 
 SETTINGS = InputSettings(max_length=32)
