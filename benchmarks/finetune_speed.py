@@ -28,6 +28,7 @@ from litebert.model.presets import preset
 from litebert.randomness import rng_for
 from litebert.tasks.benchmarks.benchmark_files import read_benchmark
 from litebert.tasks.encoded import Sequences, encode_sequences
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_batches import LabelledBatches
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
@@ -107,7 +108,7 @@ def measured(task: str, precision: str, model: Path, tokenizer: Tokenizer, *, gl
     )
     examples = read_benchmark(task, glue, "train").examples
     chosen = rng_for(0, "rows of the benchmark", task).permutation(len(examples))[: steps * run.batch_size]
-    rows = encode_sequences([examples[index] for index in chosen], tokenizer, max_length=run.max_length)
+    rows = encode_sequences([examples[index] for index in chosen], tokenizer, InputSettings(max_length=run.max_length))
     difference = logit_difference(model, rows, batch_size=run.batch_size)
     if difference > TOLERANCE:
         raise SystemExit(f"{task}: the logits differ by {difference:.1e}; nothing is timed")

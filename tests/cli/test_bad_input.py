@@ -7,7 +7,7 @@ from litebert.cli.main import main
 USAGE, DATA, CHECKPOINT = 2, 3, 4
 TRAIN = ["--out", "{new}/out"]
 PRETRAIN = ["pretrain", "tiny", "--corpus", "{made}/corpus", *TRAIN]
-FINETUNE = ["finetune", "classification", "--model", "{made}/run/model", *TRAIN]
+FINETUNE = ["finetune", "default", "--model", "{made}/run/model", *TRAIN]
 
 CASES = {
     "a text file that is not there": (DATA, ["tokenizer", "train", "{new}/absent.txt", *TRAIN]),
@@ -47,11 +47,11 @@ CASES = {
     "a CSV without the named column": (DATA, [*FINETUNE, "--train", "{made}/labelled.csv", "--label", "topic"]),
     "a model directory without weights": (
         CHECKPOINT,
-        ["finetune", "classification", "--model", "{new}/hollow", "--train", "{made}/labelled.csv", *TRAIN],
+        ["finetune", "default", "--model", "{new}/hollow", "--train", "{made}/labelled.csv", *TRAIN],
     ),
     "fine-tuning a preset without weights": (
         USAGE,
-        ["finetune", "classification", "--model", "tiny", "--train", "{made}/labelled.csv", *TRAIN],
+        ["finetune", "default", "--model", "tiny", "--train", "{made}/labelled.csv", *TRAIN],
     ),
     "evaluating nothing": (USAGE, ["evaluate", "{made}/run/model"]),
     "evaluating a model that is not there": (CHECKPOINT, ["evaluate", "{new}/absent", "--corpus", "{made}/corpus"]),

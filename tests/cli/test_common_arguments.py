@@ -62,5 +62,5 @@ def test_predict_works_with_relative_paths(made, tmp_path, monkeypatch, capsys):
     shutil.copytree(made / "tuned" / "model", tmp_path / "model")
     monkeypatch.chdir(tmp_path)
     assert main(["predict", "model", "in.csv", "out.csv"]) == 0
-    assert capsys.readouterr().out == "out.csv: 1 rows answered (classify)\n"
+    assert capsys.readouterr().out == "out.csv: 1 predictions written (classification)\n"
     assert (tmp_path / "out.csv").exists()

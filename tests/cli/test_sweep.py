@@ -35,7 +35,7 @@ def test_ensemble_of_the_runs_of_a_sweep(swept, tmp_path, capsys):
     assert main(["ensemble", *members, "--data", str(file), "--out", str(tmp_path / "answers.csv")]) == 0
     shown = capsys.readouterr().out
     assert "ensemble of 2" in shown
-    assert "36 rows answered" in shown
+    assert "36 predictions written" in shown
     assert main(["ensemble", *members, "--data", str(file), "--select", "forward", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["given"] == 2
 
@@ -45,8 +45,8 @@ def test_ensemble_of_the_runs_of_a_sweep(swept, tmp_path, capsys):
     [
         (["sweep", "quickstart", "--model", "m", "--out", "o"], "give either --train (a labelled file)"),
         (["sweep", "quickstart", "--model", "m", "--out", "o", "--train", "t.csv"], "nothing to compare"),
-        (["ensemble", "--data", "d.csv"], "give the directories of its members"),
-        (["ensemble", "m", "--data", "d.csv", "--part", "test"], "part: only with a published task"),
+        (["ensemble", "m", "--data", "d.csv", "--select", "forward"], "m: no model; give a run"),
+        (["ensemble", "m", "--data", "d.csv", "--split", "test"], "split: only with a benchmark"),
     ],
 )
 def test_wrong_arguments_of_sweep_and_ensemble_are_rejected(capsys, words, message):

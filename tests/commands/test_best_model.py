@@ -2,10 +2,10 @@
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 import torch
-from litebert.training.monitoring.events import Evaluated
 
 from litebert.commands.best_model import BestModel, evaluation_file
 from litebert.commands.pretrain.pretrain import pretrain
@@ -14,8 +14,9 @@ from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining
+from litebert.training.callbacks.callback import RunState
 from litebert.training.distributed.context import DistributedContext
-from litebert.training.loop.duration import TrainingProgress
+from litebert.training.loop.progress import TrainingProgress
 from support.pretrain_runs import ONE_BLOCK
 
 CONFIG = ModelConfig(
@@ -39,9 +40,11 @@ def best_model(directory, values, *, metric="mlm_accuracy"):
 
 
 def evaluate(best, model, step):
-    """An evaluation in training, and its event."""
+    """An evaluation in training, and the call of the callback after it."""
     values = best.evaluate(model)
-    best(Evaluated(TrainingProgress(step=step), values))
+    world = DistributedContext(0, 1, torch.device("cpu"))
+    run = RunState(model=model, directory=Path(), world=world, schedule=None, progress=TrainingProgress(step=step))
+    best.on_evaluate(run, values)
     return values
 
 
@@ -59,11 +62,11 @@ def test_best_model_saves_the_best_of_all_evaluations(tmp_path, metric, values, 
     best = best_model(tmp_path / "best", values, metric=metric)
     for step, value in enumerate(values):
         model = ForPretraining(CONFIG)
-        torch.nn.init.constant_(model.sop.bias, 0.0 if math.isnan(value) else value)
+        torch.nn.init.constant_(model.sentence_pair.bias, 0.0 if math.isnan(value) else value)
         assert evaluate(best, model, step)[metric] is value
     saved = best.saved()
     assert saved == {"step": values.index(expected), "metric_for_best_model": metric, "metrics": {metric: expected}}
-    assert load_model(tmp_path / "best").sop.bias[0].item() == pytest.approx(expected)
+    assert load_model(tmp_path / "best").sentence_pair.bias[0].item() == pytest.approx(expected)
 
 
 def test_best_model_of_a_resumed_run_continues_with_its_best(tmp_path):

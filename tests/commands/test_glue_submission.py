@@ -110,7 +110,7 @@ def test_glue_submission_rejects_other_tasks(tiny_tokenizer, small_config, tmp_p
 
 
 def test_glue_submission_rejects_a_model_of_another_task(models, tmp_path):
-    with pytest.raises(ConfigError, match="that of CoLA is classification with 0, 1; give a model"):
+    with pytest.raises(ConfigError, match="that of CoLA is classification with labels 0, 1; give a model"):
         run_submission({"cola": models["mnli"]}, write_cola(tmp_path), tmp_path / "x.zip")
     assert not (tmp_path / "x.zip").exists()
 

@@ -51,9 +51,8 @@ def decode_grade(score, example, labels, settings):
 
 def evaluate_grades(task, predictions, data, lengths, settings):
     predicted, targets = np.stack(predictions)[:, 0].round(), targets_of(data)
-    return Scored(
-        Evaluation(**overall_and_parts(measured(task, predicted, targets), data, lengths)), predicted, targets
-    )
+    figures = overall_and_parts(measured(task, predicted, targets), data, lengths)
+    return Scored(Evaluation(**figures), predicted, targets)
 
 
 GRADING = replace(

@@ -23,7 +23,7 @@ CHANGES = {
         "freeze": "all_but_pooler",
         "layerwise_lr_decay": 0.9,
         "class_weights": {"good": 2.0},
-        "patience": 1,
+        "early_stopping_patience": 1,
     },
 }
 PROGRAM = """
@@ -90,7 +90,7 @@ def planned(tiny_tokenizer, tmp_path_factory):
         "train": {**train, "evaluate_every": "4 steps", "checkpoint_every": "4 steps"},
     }
     dropout = {"hidden_dropout_prob": 0.1, "classifier_dropout_prob": 0.1}
-    changes = {**CHANGES, "killed": {**CHANGES["adapters"], **dropout, "patience": None}}
+    changes = {**CHANGES, "killed": {**CHANGES["adapters"], **dropout, "early_stopping_patience": None}}
     runs = {name: FinetuneRun.parse({**values, **changed}, where="test") for name, changed in changes.items()}
     for name, run in runs.items():
         (directory / f"{name}.yaml").write_text(json.dumps(run.to_dict()))

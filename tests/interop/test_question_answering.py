@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 import torch
-from litebert.inference.batching import outputs_of
 
+from litebert.inference.pipeline import model_outputs
 from litebert.interop.convert_weights import convert
 from litebert.model.io.model_directory import build, load_model, save_model
 from litebert.model.io.model_spec import ModelSpec
-from litebert.tasks.types.extractive_qa.qa_evaluation import answers_with
-from litebert.tasks.types.extractive_qa.span_answers import best_pairs
-from litebert.tasks.types.registry import KINDS
+from litebert.tasks.types.extractive_qa.span_answers import decode_answer
+from litebert.tasks.types.extractive_qa.span_outputs import SpanLogits
+from litebert.tasks.types.registry import get_task_type
 from support.question_builders import CONTEXT, QUESTIONS, encoded, question
 
 LONG = f"{CONTEXT} That quiet ending seemed bright. This story is awful, in 2024. The music felt great."
@@ -24,26 +24,31 @@ def config(small_config):
 
 @pytest.fixture(scope="module")
 def examples(tiny_tokenizer):
-    found = encoded(tiny_tokenizer, ASKED, max_length=48, stride=9)
+    found = encoded(tiny_tokenizer, ASKED, max_length=48, doc_stride=9)
     assert len(found) > len(ASKED), "some contexts take several windows"
     return found
 
 
-def answers(model, kind, examples):
-    return answers_with(
-        examples, outputs_of(model, examples, KINDS[kind].outputs), beams=kind == "extractive_qa_no_answer"
-    )
+def answers(model, name, examples):
+    return decoded(name, examples, model_outputs(model, examples, get_task_type(name).forward))
+
+
+def decoded(name, examples, outputs):
+    """The answers by the model's outputs for all windows."""
+    task_type, settings = get_task_type(name), examples.settings
+    scores = [task_type.predict(each, settings, np.float32) for each in examples.by_example(outputs)]
+    return [decode_answer(each, asked, (), settings) for each, asked in zip(scores, ASKED, strict=True)]
 
 
 def spans(found):
-    return [[(answer.start, answer.end, answer.text) for answer in each.best] for each in found]
+    return [[(answer.start, answer.end, answer.text) for answer in each.n_best] for each in found]
 
 
 def test_question_answering_of_transformers_gives_the_same_spans(config, examples, tmp_path):
     transformers = pytest.importorskip("transformers")
     theirs = transformers.AlbertForQuestionAnswering(transformers.AlbertConfig(**config.to_dict())).eval()
     theirs.save_pretrained(tmp_path)
-    ours = answers(load_model(tmp_path), "spans", examples)
+    ours = answers(load_model(tmp_path), "extractive_qa", examples)
 
     given = []
     with torch.inference_mode():
@@ -52,16 +57,15 @@ def test_question_answering_of_transformers_gives_the_same_spans(config, example
             output = theirs(
                 inputs.input_ids, attention_mask=inputs.attention_mask, token_type_ids=inputs.token_type_ids
             )
-            given.append(np.stack([output.start_logits[0].numpy(), output.end_logits[0].numpy()]))
-    expected = answers_with(examples, given, beams=False)
+            given.append(SpanLogits(output.start_logits[0].numpy(), output.end_logits[0].numpy()))
+    expected = decoded("extractive_qa", examples, given)
     assert spans(ours) == spans(expected)
-    assert best_pairs(*given[0], best=1).scores[0].tolist() == pytest.approx(given[0].max(axis=1).tolist())
 
 
 @pytest.mark.parametrize(
     ("model", "kind", "head"),
     [
-        ("ForQuestionAnswering", "spans", {"cls/squad/output_weights", "cls/squad/output_bias"}),
+        ("ForQuestionAnswering", "extractive_qa", {"cls/squad/output_weights", "cls/squad/output_bias"}),
         (
             "ForQuestionAnsweringWithNoAnswer",
             "extractive_qa_no_answer",

@@ -64,14 +64,14 @@ def test_multi_label_classifier_of_transformers_has_the_same_logits(theirs):
     options = {"id2label": {0: "a", 1: "b"}, "problem_type": "multi_label_classification"}
     directory, model = theirs("AlbertForSequenceClassification", **options)
     logits = their_logits(model, transformers.AutoTokenizer.from_pretrained(directory), PAIRS)
-    for answer, row in zip(Predictor.load(directory).label(PAIRS), logits, strict=True):
+    for answer, row in zip(Predictor.load(directory).classify_multi_label(PAIRS), logits, strict=True):
         assert list(answer.probabilities.values()) == pytest.approx(row.sigmoid().tolist(), abs=1e-5)
 
 
 def test_regression_of_transformers_has_the_same_predictions(theirs):
     directory, model = theirs("AlbertForSequenceClassification", num_labels=1)
     logits = their_logits(model, transformers.AutoTokenizer.from_pretrained(directory), PAIRS)
-    assert Predictor.load(directory).score(PAIRS) == pytest.approx(logits[:, 0].tolist(), abs=1e-5)
+    assert Predictor.load(directory).regress(PAIRS) == pytest.approx(logits[:, 0].tolist(), abs=1e-5)
 
 
 def test_multiple_choice_of_transformers_has_the_same_logits(theirs):
@@ -127,7 +127,7 @@ def test_classifier_head_of_run_classifier_is_read_with_its_labels(config, round
 def test_regression_head_of_sts_b_is_read(config, round_trip):
     model = ForSequenceClassification(config, num_labels=1)
     ours, read = round_trip(model, labels=("score",), problem_type="regression")
-    assert read.score(PAIRS) == ours.score(PAIRS)
+    assert read.regress(PAIRS) == ours.regress(PAIRS)
 
 
 def test_multiple_choice_head_of_run_race_is_read(config, round_trip):

@@ -30,5 +30,6 @@ def run_submission(models, directory, out, *, files=(), own=()):
     """A submission of models by task and of existing files."""
     predictions = [f"{task}={path}" for task, paths in models.items() for path in paths]
     split_file = tuple(f"{each.task}.{each.split}={each.file}" for each in own)
-    run = GlueSubmissionRun(task_dir=directory, out=out, split_file=split_file)
-    return glue_submission([*predictions, *map(str, files)], run)
+    predictions += map(str, files)
+    run = GlueSubmissionRun(predictions=tuple(predictions), task_dir=directory, out=out, split_file=split_file)
+    return glue_submission(run)

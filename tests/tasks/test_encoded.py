@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.tasks.encoded import Feature, LabelledBatch, Sequences, encode_sequences, pad
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import Example
 
 SEQUENCES = st.lists(st.lists(st.integers(5, 99), min_size=1, max_size=9), min_size=1, max_size=5)
@@ -35,7 +36,7 @@ def test_labelled_batch_moves_to_a_device():
 
 def test_encode_sequences_equals_the_tokenizer(tiny_tokenizer):
     examples = [Example(text="the film", target=1), Example(text="the film was good", text_pair="a movie", target=0)]
-    encoded = encode_sequences(examples, tiny_tokenizer, max_length=32)
+    encoded = encode_sequences(examples, tiny_tokenizer, InputSettings(max_length=32))
     for example, feature in zip(examples, encoded.features, strict=True):
         expected = tiny_tokenizer.encode_pair(example.text, example.text_pair, max_length=32)
         assert feature.input_ids.tolist() == expected.input_ids
@@ -57,5 +58,5 @@ def test_sequences_labels_have_the_dtype_of_the_targets():
 
 
 def test_encode_sequences_needs_no_targets(tiny_tokenizer):
-    encoded = encode_sequences([Example(text="the film")], tiny_tokenizer, max_length=32)
+    encoded = encode_sequences([Example(text="the film")], tiny_tokenizer, InputSettings(max_length=32))
     assert encoded.inputs(np.array([0])).attention_mask.all()

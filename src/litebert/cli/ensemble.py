@@ -1,12 +1,15 @@
 """`litebert ensemble RUN RUN RUN --data FILE`, or `--task NAME --task-dir DIR`."""
 
-from tyro.conf import PositionalRequiredArgs
+from typing import Annotated
 
 from litebert.cli.arguments.common import Json, emit
+from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.ensemble.ensemble import EnsembleRun
 
 
-def ensemble(run: PositionalRequiredArgs[EnsembleRun], json: Json = False) -> None:
+def ensemble(
+    run: Annotated[EnsembleRun, arguments_of(EnsembleRun, positional=("members",))], json: Json = False
+) -> None:
     """Average the predictions of several fine-tuned models: other seeds, checkpoints, sizes, even other tokenizers.
 
     As in the paper, probabilities or scores are averaged; for question answering the scores of each span over the

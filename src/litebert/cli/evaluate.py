@@ -1,12 +1,13 @@
 """`litebert evaluate MODEL --corpus DIR`, `… --data FILE` or `… --task NAME --task-dir DIR`."""
 
-from tyro.conf import PositionalRequiredArgs
+from typing import Annotated
 
 from litebert.cli.arguments.common import Json, emit
+from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.evaluate.evaluate import EvaluateRun
 
 
-def evaluate(run: PositionalRequiredArgs[EvaluateRun], json: Json = False) -> None:
+def evaluate(run: Annotated[EvaluateRun, arguments_of(EvaluateRun, positional=("model",))], json: Json = False) -> None:
     """Evaluate a pretrained model on held-out text (--corpus), or a fine-tuned one on labelled data: a file of your
     own (--data), or the development splits of GLUE, SQuAD or RACE (--task, --task-dir).
     """

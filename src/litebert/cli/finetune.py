@@ -1,12 +1,12 @@
 """`litebert finetune RECIPE --model DIR (--train FILE | --task NAME --task-dir DIR) --out DIR [setting=value …]`."""
 
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, emit, section
+from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.finetune.data_arguments import DataArguments
 
-NO_DATA: Final = DataArguments()
 FILES: Final = {
     "classification, multi_label, regression": "CSV, TSV or JSON lines with columns text and label, or --text and "
     "--label",
@@ -58,7 +58,7 @@ def finetune(
     *,
     model: str,
     out: Path,
-    data: DataArguments = NO_DATA,
+    data: Annotated[DataArguments, arguments_of(DataArguments)],
     from_scratch: Flag = False,
     print_settings: Flag = False,
     json: Json = False,

@@ -1,12 +1,15 @@
 """`litebert predict MODEL INPUT OUTPUT`, with `--task NAME` for the files of a benchmark."""
 
-from tyro.conf import PositionalRequiredArgs
+from typing import Annotated
 
 from litebert.cli.arguments.common import Json, emit
+from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.predict.predict import PredictRun
 
 
-def predict(run: PositionalRequiredArgs[PredictRun], json: Json = False) -> None:
+def predict(
+    run: Annotated[PredictRun, arguments_of(PredictRun, positional=("model", "input", "output"))], json: Json = False
+) -> None:
     """Predict every row of a file: words for masks, labels, scores, options, labels of words, or answers.
 
     Files of any size are read and written in parts. A command that was stopped continues where it was.

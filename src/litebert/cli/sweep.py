@@ -6,10 +6,10 @@ from typing import Annotated
 from tyro.conf import arg
 
 from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, emit
+from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.finetune.data_arguments import DataArguments
 
 Grid = Annotated[tuple[str, ...], arg(metavar="SETTING=VALUE,VALUE …", help_behavior_hint="")]
-NO_DATA = DataArguments()
 Seeds = Annotated[int | None, arg(metavar="INT", help_behavior_hint="")]
 
 
@@ -37,7 +37,7 @@ def sweep(
     seeds: Seeds = None,
     retry_collapsed: int = 0,
     jobs: int = 1,
-    data: DataArguments = NO_DATA,
+    data: Annotated[DataArguments, arguments_of(DataArguments)],
     from_scratch: Flag = False,
     json: Json = False,
 ) -> None:

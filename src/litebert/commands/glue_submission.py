@@ -37,6 +37,9 @@ _USAGE: Final = (
 class GlueSubmissionRun(Settings):
     """The settings of a submission."""
 
+    predictions: tuple[str, ...]
+    """A task and a run or model directory: cola=RUN; several to average: cola=A cola=B or 'cola=SEEDS/runs/*'; or
+    submission files by their official names, such as CoLA.tsv, as `ensemble` and `predict` write them."""
     task_dir: Path
     """Directory with the files of GLUE."""
     out: Path
@@ -79,13 +82,10 @@ class GlueSubmission(Result):
         return "\n".join(lines)
 
 
-def glue_submission(predictions: Sequence[str], run: GlueSubmissionRun) -> GlueSubmission:
-    """Predict the test files of GLUE and write them, under their official names, into a zip file.
-
-    `predictions` are TASK=MODEL, of which several are averaged, and submission files that exist already.
-    """
-    given = [Path(value) for value in predictions if value.endswith(".tsv")]
-    models = models_by_task([value for value in predictions if not value.endswith(".tsv")])
+def glue_submission(run: GlueSubmissionRun) -> GlueSubmission:
+    """Predict the test files of GLUE and write them, under their official names, into a zip file."""
+    given = [Path(value) for value in run.predictions if value.endswith(".tsv")]
+    models = models_by_task([value for value in run.predictions if not value.endswith(".tsv")])
     if not models and not given:
         raise ConfigError(_USAGE)
     own = run.own_splits()
@@ -169,7 +169,8 @@ def _read_given(
 
 def _predict(file: str, paths: Sequence[Path], split: BenchmarkSplit, directory: Path, *, precision: Precision) -> str:
     members = members_at(paths)
-    validate_benchmark_model(split, members[0].task_type.name, members[0].spec.labels, str(members[0].path))
+    first = members[0]
+    validate_benchmark_model(split.task, first.task_type.name, first.spec.labels, model=first.path)
     data = split.read(directory)
     labels = data.labels or ()
     whole = averaged(predict_members(members, data.examples, labels=labels, precision=precision))

@@ -9,6 +9,7 @@ from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_spec import config_file, read_model_spec
+from litebert.model.io.resolve import resolve_model_directory
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.model_stats import Flops, Memory, ParameterCounts, flops_per_token, memory, parameter_counts
 from litebert.model.presets import PRESETS, preset
@@ -101,5 +102,6 @@ def _architecture(name: str) -> tuple[str, ModelConfig, LoRASettings | None]:
     if not path.exists():
         config = preset(name)
         return PRESETS[name].source, config, None
-    spec = read_model_spec(path)
-    return str(config_file(path)), spec.config, spec.adapters
+    model = resolve_model_directory(path) if path.is_dir() else path
+    spec = read_model_spec(model)
+    return str(config_file(model)), spec.config, spec.adapters

@@ -18,8 +18,9 @@ from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
 from litebert.tasks.encoded import Encoded, Inputs
 from litebert.tasks.ensembling.averaging import reorder_labels
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.types.registry import task_type_of
-from litebert.tasks.types.task_type import InputSettings, Prediction, Result, TaskType
+from litebert.tasks.types.task_type import Prediction, Result, TaskType
 from litebert.tokenization.tokenizer import Tokenizer
 
 Precision = Literal["fp32", "bf16", "fp16"]

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import Example, Target
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -147,14 +148,14 @@ class Sequences:
         return outputs
 
 
-def encode_sequences(examples: Sequence[Example], tokenizer: Tokenizer, *, max_length: int) -> Sequences:
+def encode_sequences(examples: Sequence[Example], tokenizer: Tokenizer, settings: InputSettings) -> Sequences:
     """`[CLS] text [SEP] (pair [SEP])` of each example, truncated to `max_length` as google-research/albert does."""
     firsts = tokenizer.encode_batch([each.text for each in examples])
     seconds = iter(tokenizer.encode_batch([each.text_pair for each in examples if each.text_pair is not None]))
     features = []
     for example, first in zip(examples, firsts, strict=True):
         second = None if example.text_pair is None else next(seconds)
-        features.append(build_feature(first, second, tokenizer, max_length=max_length))
+        features.append(build_feature(first, second, tokenizer, max_length=settings.max_length))
     return Sequences(features, [each.target for each in examples], tokenizer.pad_id)
 
 

@@ -272,16 +272,13 @@ def test_ensemble_rejects_members_that_do_not_fit(classifiers, tiny_tokenizer, o
     for members, message in [
         ([], "no members; give the directories"),
         ([member, member], "a member is given twice"),
-        (
-            [member, stars],
-            "its task is regression with the labels label, that of .* is classification with the labels bad, good",
-        ),
+        ([member, stars], "regression with the labels label, that of .* is classification with the labels bad, good"),
         ([masked], "a ForMaskedLM has no fine-tuned head"),
         ([tmp_path], "no model; give a run"),
     ]:
         with pytest.raises(ConfigError, match=message):
             run_ensemble(members, opinions)
-    with pytest.raises(ConfigError, match="that of CoLA is classification with 0, 1"):
+    with pytest.raises(ConfigError, match="that of CoLA is classification with labels 0, 1"):
         run_ensemble([member], write_cola(tmp_path / "glue"), split=BenchmarkSplit(task="cola", split="dev"))
 
 

@@ -36,9 +36,7 @@ def test_evaluate_file_uses_the_labels_of_the_model(save, tmp_path):
 
 def test_evaluate_file_reads_named_columns_instead_of_those_of_training(save, tmp_path):
     model = save(ForSequenceClassification, labels=("bad", "good"))
-    (model / "task.json").write_text(
-        '{"task_type": "classification", "text": "review", "text_pair": null, "label": "verdict"}'
-    )
+    (model / "task.json").write_text('{"task_type": "classification", "text": "review", "label": "verdict"}')
     rows = ["film,bad,music,good", "film,bad,music,bad"]
     (tmp_path / "dev.csv").write_text("\n".join(["review,verdict,text,label", *rows]) + "\n")
     kept, named = (
@@ -133,12 +131,8 @@ def test_evaluate_benchmark_accepts_labels_in_another_order(save, tmp_path):
 @pytest.mark.parametrize(
     ("task", "labels", "message"),
     [
-        ("mrpc", ("1", "0"), "that of MRPC is classification with 0, 1"),
-        (
-            "cola",
-            ("bad", "good"),
-            "its task is classification with labels bad, good, that of CoLA is classification with 0, 1",
-        ),
+        ("mrpc", ("1", "0"), "that of MRPC is classification with labels 0, 1"),
+        ("cola", ("bad", "good"), "with labels bad, good, that of CoLA is classification with labels 0, 1"),
         ("sts-b", ("0", "1"), "its task is classification with labels 0, 1, that of STS-B is regression"),
         ("race", ("0", "1"), "that of RACE is multiple_choice"),
     ],

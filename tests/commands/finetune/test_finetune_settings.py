@@ -1,4 +1,4 @@
-"""What a fine-tuning run can be told: heads, patience, weights of labels, frozen parts, adapters; each one observed."""
+"""Settings of fine-tuning and their effects."""
 
 import json
 import logging
@@ -6,19 +6,20 @@ import logging
 import numpy as np
 import pytest
 import torch
-from litebert.commands.finetune.labelled_set import LabelledSet
-from litebert.commands.finetune.set_trainable import set_trainable
 
 from litebert.commands.evaluate.evaluate_labelled import evaluate_labelled
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config
-from litebert.errors import ConfigError
+from litebert.commands.finetune.setup import set_trainable
+from litebert.errors import CheckpointError, ConfigError
+from litebert.inference.evaluation import EvaluationSet
 from litebert.inference.predictor import Predictor
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.models import ForPretraining
 from litebert.tasks.metrics.evaluation import Evaluation
+from litebert.tasks.types.task_type import Scored
 from support.callbacks import KilledError, killer
 from support.labelled_files import write_opinions
 
@@ -80,12 +81,12 @@ def moved(before, after):
 # ---- heads of earlier runs
 
 
-def test_an_earlier_run_with_other_labels_gives_its_encoder_and_the_head_is_new(planned_run, tmp_path, caplog):
+def test_finetune_from_a_run_with_other_labels_has_a_new_head(planned_run, tmp_path, caplog):
     first = finetune(planned_run(labels=("no", "yes")), tmp_path / "first")
     with caplog.at_level(logging.INFO, "litebert"):
         second = finetune(planned_run(model=str(tmp_path / "first"), labels=("0.5", "1.5")), tmp_path / "second")
     assert second.task_type == "regression"
-    assert f"{first.model}: pretrained weights; the head starts from new ones" in caplog.text
+    assert f"{first.model}: pretrained weights; the head is initialized randomly" in caplog.text
     untrained = planned_run(model=str(tmp_path / "first"), train={"learning_rate": 1e-12})
     same = finetune(untrained, tmp_path / "third")
     encoder = {name: value for name, value in weights(first.model).items() if name.startswith("encoder.")}
@@ -94,47 +95,47 @@ def test_an_earlier_run_with_other_labels_gives_its_encoder_and_the_head_is_new(
     assert not torch.allclose(weights(first.model)["classifier.weight"], again["classifier.weight"], atol=1e-3)
 
 
-def test_a_head_for_the_same_labels_is_kept_when_asked(planned_run, tmp_path, caplog):
+def test_keep_head_keeps_the_head_for_the_same_labels(planned_run, tmp_path, caplog):
     first = finetune(planned_run(), tmp_path / "first")
     with caplog.at_level(logging.INFO, "litebert"):
         second = finetune(
             planned_run(model=str(first.model), keep_head=True, train={"learning_rate": 1e-12}), tmp_path / "second"
         )
-    assert "the head is kept too" in caplog.text
+    assert "the head is kept" in caplog.text
     kept = weights(second.model)["classifier.weight"]
     assert torch.allclose(weights(first.model)["classifier.weight"], kept, atol=1e-9)
 
 
-def test_a_head_for_other_labels_is_not_kept(planned_run, tmp_path):
+def test_keep_head_rejects_other_labels(planned_run, tmp_path):
     finetune(planned_run(labels=("no", "yes")), tmp_path / "first")
     message = "is a ForSequenceClassification for no, yes, but the data need a ForSequenceClassification for bad, good"
     with pytest.raises(ConfigError, match=message):
         finetune(planned_run(model=str(tmp_path / "first"), keep_head=True), tmp_path / "second")
 
 
-def test_a_run_without_a_model_is_refused(planned_run, tmp_path):
+def test_finetune_from_a_run_without_a_model_is_an_error(planned_run, tmp_path):
     run = tmp_path / "began"
     run.mkdir()
     (run / "settings.yaml").write_text("kind: finetune\n")
-    with pytest.raises(ConfigError, match="has left no model yet; let it run first"):
+    with pytest.raises(CheckpointError, match="the run has no model yet; finish the run first"):
         finetune(planned_run(model=str(run)), tmp_path / "second")
 
 
-# ---- patience
+# ---- early stopping
 
 
-def test_a_run_out_of_patience_says_how_far_its_schedule_was(planned_run, tmp_path, monkeypatch):
+def test_early_stopping_ends_the_run_and_reports_the_learning_rate(planned_run, tmp_path, monkeypatch):
     scores = iter([0.5, 0.9, 0.7, 0.9, 0.8])
-    monkeypatch.setattr(
-        LabelledSet, "score", lambda *_, **__: Evaluation(metrics={"accuracy": next(scores)}, examples=36)
-    )
+
+    def score(*_, **__):
+        return Scored(Evaluation(metrics={"accuracy": next(scores)}, examples=36), None, None)
+
+    monkeypatch.setattr(EvaluationSet, "score", score)
     run = planned_run(early_stopping_patience=2, train={"duration": "20 steps", "evaluate_every": "2 steps"})
     result = finetune(run, tmp_path / "run")
     assert (result.steps, result.best["step"]) == (8, 4)
     assert result.stopped_early_at == pytest.approx(0.01 * 12 / 20)
-    assert "early stopping; the learning rate, whose schedule is that of the whole duration, was still 0.006" in (
-        result.to_text()
-    )
+    assert "stopped early at a learning rate of 0.006, before the end of its schedule" in result.to_text()
     assert finetune(run, tmp_path / "run").to_dict() == json.loads(json.dumps(result.to_dict()))
 
 
@@ -153,26 +154,26 @@ def test_a_run_out_of_patience_says_how_far_its_schedule_was(planned_run, tmp_pa
     ],
     ids=str,
 )
-def test_what_is_frozen_is_as_it_was_pretrained(planned_run, pretrained, tmp_path, caplog, changes, expected):
+def test_frozen_parameters_do_not_change(planned_run, pretrained, tmp_path, caplog, changes, expected):
     with caplog.at_level(logging.INFO, "litebert"):
         result = finetune(planned_run(**changes), tmp_path / "run")
     assert moved(pretrained, result.model) == set(expected)
     assert f"training {result.trained_parameters:,} of " in caplog.text
 
 
-def test_adapters_that_layers_share_leave_a_model_for_transformers(planned_run, tmp_path):
+def test_shared_adapters_are_merged_for_transformers(planned_run, tmp_path):
     transformers = pytest.importorskip("transformers")
     result = finetune(planned_run(adapters=ADAPTERS), tmp_path / "run")
     assert result.trained_parameters == 2 * (2 * (32 + 32) + (32 + 64)) + 2 * 33
     model = transformers.AutoModelForSequenceClassification.from_pretrained(result.model)
     tokenizer = transformers.AutoTokenizer.from_pretrained(result.model)
     with torch.inference_mode():
-        theirs = model(**tokenizer(["the film was good"], return_tensors="pt")).logits.softmax(-1)[0].tolist()
-    (ours,) = Predictor.load(result.model).classify(["the film was good"])
-    assert theirs == pytest.approx(list(ours.probabilities.values()), abs=1e-5)
+        expected = model(**tokenizer(["the film was good"], return_tensors="pt")).logits.softmax(-1)[0].tolist()
+    (found,) = Predictor.load(result.model).classify(["the film was good"])
+    assert expected == pytest.approx(list(found.probabilities.values()), abs=1e-5)
 
 
-def test_adapters_for_each_layer_are_kept_and_predict(planned_run, tmp_path):
+def test_per_layer_adapters_are_saved_with_the_model(planned_run, tmp_path):
     run = planned_run(adapters={**ADAPTERS, "per_layer": True})
     result = finetune(run, tmp_path / "run")
     assert load_model(result.model).encoder.adapters == LoRASettings(**run.adapters.to_dict())
@@ -182,17 +183,17 @@ def test_adapters_for_each_layer_are_kept_and_predict(planned_run, tmp_path):
         finetune(planned_run(model=str(result.model), adapters=ADAPTERS), tmp_path / "again")
 
 
-def test_the_rate_decays_from_the_head_to_the_embeddings(planned_run, pretrained, caplog):
+def test_layerwise_lr_decay_multiplies_the_learning_rate_by_depth(planned_run, pretrained, caplog):
     model = load_model(pretrained, as_model="ForSequenceClassification", labels=("a", "b"), fresh=("classifier",))
     with caplog.at_level(logging.INFO, "litebert"):
         factors = set_trainable(model, planned_run(layerwise_lr_decay=0.5))
-    assert "learning rate times 0.5 at each of 2 steps from the head down" in caplog.text
+    assert "layer-wise learning rate decay of 0.5, in 2 steps from the head" in caplog.text
     assert factors["classifier.weight"] == factors["encoder.pooler.weight"] == 1
     assert factors["encoder.attentions.0.query.weight"] == 0.5
     assert factors["encoder.embeddings.word.weight"] == 0.25
 
 
-def test_a_decay_slows_the_embeddings_down(planned_run, pretrained, tmp_path):
+def test_layerwise_lr_decay_slows_the_embeddings(planned_run, pretrained, tmp_path):
     start = load_model(pretrained).state_dict()["encoder.embeddings.position.weight"]
     distances = []
     for decay in (1.0, 0.1):
@@ -201,10 +202,10 @@ def test_a_decay_slows_the_embeddings_down(planned_run, pretrained, tmp_path):
     assert distances[1] == pytest.approx(distances[0] * 0.01, rel=0.05)
 
 
-# ---- weights of labels
+# ---- class weights
 
 
-def test_weights_of_labels_reach_the_loss(planned_run, tmp_path):
+def test_class_weights_change_the_loss(planned_run, tmp_path):
     losses = []
     for name, setting in (("alike", None), ("weighed", {"good": 9.0}), ("balanced", "balanced")):
         finetune(planned_run(class_weights=setting, train={"duration": "1 steps"}), tmp_path / name)
@@ -217,31 +218,31 @@ def test_weights_of_labels_reach_the_loss(planned_run, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"class_weights": {"goood": 2}}, r"no label 'goood' \(did you mean 'good'\?\)"),
+        ({"class_weights": {"goood": 2}}, r"unknown label 'goood' \(did you mean 'good'\?\)"),
         ({"class_weights": {"good": 0}}, "class_weights: expected `balanced`, or a positive number"),
         ({"class_weights": "even"}, "class_weights: expected `balanced`, or a positive number"),
-        ({"patience": 0}, "patience: Input should be greater than 0"),
+        ({"early_stopping_patience": 0}, "early_stopping_patience: Input should be greater than 0"),
         ({"layerwise_lr_decay": 1.5}, "layerwise_lr_decay: Input should be less than or equal to 1"),
         ({"keep_head": True, "from_scratch": True}, "a model from scratch has no head to keep"),
         ({"freeze": "head"}, "freeze: Input should be 'nothing', 'embeddings'"),
         ({"adapters": {"rank": 0}}, "adapters.rank: Input should be greater than 0"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_is_written(planned_run, tmp_path, changes, message):
+def test_finetune_rejects_invalid_settings_before_writing(planned_run, tmp_path, changes, message):
     with pytest.raises(ConfigError, match=message):
         finetune(planned_run(**changes), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
-def test_scores_have_no_labels_to_weigh(planned_run, tmp_path):
-    with pytest.raises(ConfigError, match="class_weights: regression has no labels to weigh"):
+def test_class_weights_reject_a_regression(planned_run, tmp_path):
+    with pytest.raises(ConfigError, match="class_weights: regression has no weights for labels"):
         finetune(planned_run(class_weights="balanced", labels=("0.5", "1.5")), tmp_path / "run")
 
 
 # ---- all at once, killed
 
 
-def test_a_killed_run_with_everything_set_goes_on_bit_by_bit(planned_run, tmp_path):
+def test_killed_run_with_all_settings_resumes_bit_for_bit(planned_run, tmp_path):
     run = planned_run(
         adapters={**ADAPTERS, "per_layer": True},
         freeze="embeddings",
@@ -266,9 +267,9 @@ def test_a_killed_run_with_everything_set_goes_on_bit_by_bit(planned_run, tmp_pa
         assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_settings_below_one_that_is_null_can_be_set():
+def test_overrides_set_values_inside_a_null_setting():
     run = load_finetune_config(
-        "classification",
+        "default",
         ["adapters.rank=4", "adapters.per_layer=true", "class_weights.1=3"],
         given={"model": "m", "data": {"train": "t.csv"}},
     )

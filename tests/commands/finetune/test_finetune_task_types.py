@@ -1,10 +1,10 @@
-"""Fine-tuning of every kind end to end: learns, is evaluated and predicted from the directory it leaves."""
+"""Fine-tuning of every task type, from data to predictions."""
 
 import json
 
 import pytest
 
-from litebert.commands.evaluate.evaluate_labelled import evaluate_labelled, evaluate_official
+from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.errors import ConfigError, DataError
@@ -12,10 +12,8 @@ from litebert.inference.predictor import Predictor
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining
-from litebert.settings import read_yaml, write_yaml
 from litebert.tasks.readers.columns import Columns
 from support.benchmark_files import write_cola, write_race
-from support.callbacks import KilledError, killer
 from support.labelled_files import OPINIONS, SUBJECTS
 
 TRAIN = {"duration": "100 steps", "optimizer": "adamw", "learning_rate": 0.01, "evaluate_every": "30 steps"}
@@ -55,7 +53,7 @@ def write_rows(path, rows):
     return path
 
 
-def test_several_labels(pretrained, tmp_path):
+def test_finetune_learns_multi_label(pretrained, tmp_path):
     rows = [
         {"text": f"{subject} {opinion}", "label": ["film"] * ("film" in subject) + ["good"] * good}
         for subject, opinion, good in sentences()
@@ -69,7 +67,7 @@ def test_several_labels(pretrained, tmp_path):
     assert [answer.labels for answer in answers] == [("film", "good"), ()]
 
 
-def test_multiple_choice(pretrained, tmp_path):
+def test_finetune_learns_multiple_choice(pretrained, tmp_path):
     rows = [
         {"text": f"{subject} {opinion}", "options": ["praise", "blame"], "label": "A" if good else "B"}
         for subject, opinion, good in sentences()
@@ -84,7 +82,7 @@ def test_multiple_choice(pretrained, tmp_path):
     assert right / len(rows) == pytest.approx(result.best["metrics"]["accuracy"])
 
 
-def test_labels_of_words(pretrained, tmp_path):
+def test_finetune_learns_token_classification(pretrained, tmp_path):
     file = tmp_path / "rows.conll"
     lines = []
     for subject, opinion, good in sentences():
@@ -104,43 +102,30 @@ def test_labels_of_words(pretrained, tmp_path):
     ]
 
 
-def test_a_published_task_by_its_name(pretrained, tmp_path):
+def test_finetune_learns_a_glue_task(pretrained, tmp_path):
     data = write_cola(tmp_path / "glue")
     result = tuned(pretrained, tmp_path / "run", {"task": "cola", "directory": str(data)})
     assert result.best["metric_for_best_model"] == "matthews"
     assert result.best["metrics"]["matthews"] > 0.8
-    assert evaluate_official(result.model, "cola", data).parts["dev"].metrics == pytest.approx(result.best["metrics"])
+    assert evaluate_benchmark(result.model, "cola", data).splits["dev"].metrics == pytest.approx(result.best["metrics"])
     assert "training data | cola" in (result.model / "README.md").read_text()
 
 
-def test_a_part_that_nothing_reads_is_refused_at_first_and_no_hindrance_in_an_earlier_run(pretrained, tmp_path):
-    """Earlier versions let a run name such files, which it never looked at."""
-    data = {"task": "cola", "directory": str(write_cola(tmp_path)), "files": {"train": "train.tsv"}}
-    unread = {**data, "files": {**data["files"], "test": "mine.tsv", "dev-mismatched": "other.tsv"}}
-    train = {**TRAIN, "duration": "6 steps", "checkpoint_every": "2 steps", "device": "cpu"}
-    with pytest.raises(ConfigError, match="files: train and dev are read, not test; leave it out"):
-        tuned(pretrained, tmp_path / "run", unread)
-    whole = tuned(pretrained, tmp_path / "whole", data, train=train)
-    with pytest.raises(KilledError):
-        tuned(pretrained, tmp_path / "run", data, callbacks=[killer("checkpoint", 4)], train=train)
-    stored = tmp_path / "run" / "settings.yaml"
-    stored.write_text(write_yaml(read_yaml(stored) | {"data": {**read_yaml(stored)["data"], "files": unread["files"]}}))
-    resumed = tuned(pretrained, tmp_path / "run", data, train=train)
-    assert (resumed.steps, resumed.best) == (whole.steps, whole.best)
-    other = {**data, "files": {"train": "dev.tsv"}}
-    with pytest.raises(ConfigError, match=r"other settings \(data\.files\.train\): data\.files\.train was train\.tsv"):
-        tuned(pretrained, tmp_path / "run", other, train=train)
+def test_finetune_rejects_a_split_file_that_is_not_read(pretrained, tmp_path):
+    data = {"task": "cola", "directory": str(write_cola(tmp_path)), "split_files": {"test": "mine.tsv"}}
+    with pytest.raises(ConfigError, match="split_files: only train and dev are read; remove test"):
+        tuned(pretrained, tmp_path / "run", data)
 
 
-def test_race(pretrained, tmp_path):
+def test_finetune_scores_race_by_level(pretrained, tmp_path):
     data = write_race(tmp_path / "data")
     result = tuned(pretrained, tmp_path / "run", {"task": "race", "directory": str(data)}, batch_size=2)
     assert {part["name"] for part in result.best["by_slice"]} == {"middle", "high"}
-    assert evaluate_official(result.model, "race", data).parts["dev"].metrics == pytest.approx(result.best["metrics"])
+    assert evaluate_benchmark(result.model, "race", data).splits["dev"].metrics == pytest.approx(result.best["metrics"])
 
 
-@pytest.mark.parametrize("kind", ["multi_label", "multiple_choice", "token_classification"])
-def test_a_bad_row_trains_nothing_and_writes_nothing(pretrained, tmp_path, kind):
+@pytest.mark.parametrize("task_type", ["multi_label", "multiple_choice", "token_classification"])
+def test_finetune_rejects_an_invalid_row_and_writes_nothing(pretrained, tmp_path, task_type):
     good, bad = {
         "multi_label": ({"text": "a", "label": ["x"]}, {"text": "a", "label": ["x", "x"]}),
         "multiple_choice": (
@@ -148,7 +133,7 @@ def test_a_bad_row_trains_nothing_and_writes_nothing(pretrained, tmp_path, kind)
             {"text": "a", "options": ["x"], "label": 0},
         ),
         "token_classification": ({"text": ["a"], "label": ["O"]}, {"text": ["a"], "label": []}),
-    }[kind]
+    }[task_type]
     file = write_rows(tmp_path / "rows.jsonl", [good, bad])
     with pytest.raises(DataError, match=r"rows\.jsonl:2: field "):
         tuned(pretrained, tmp_path / "run", {"train": str(file)})
@@ -159,18 +144,18 @@ def test_a_bad_row_trains_nothing_and_writes_nothing(pretrained, tmp_path, kind)
     ("data", "message"),
     [
         ({"task": "colla", "directory": "x"}, r"data: .*unknown task 'colla' \(did you mean 'cola'\?\)"),
-        ({"task": "ax", "directory": "x"}, "the task ax has no part 'train'; it has diagnostic"),
-        ({"task": "cola", "directory": "x", "dev": "dev-mismatched"}, "the task cola has no part 'dev-mismatched'"),
+        ({"task": "ax", "directory": "x"}, "the task ax has no split 'train'; it has diagnostic"),
+        ({"task": "cola", "directory": "x", "dev": "dev-mismatched"}, "the task cola has no split 'dev-mismatched'"),
         ({"task": "cola"}, r"setting 'data\.directory' is missing"),
         ({"train": "x", "lable": "y"}, r"unknown setting 'data\.lable'"),
     ],
 )
-def test_settings_of_the_data_are_checked_with_their_names(pretrained, tmp_path, data, message):
+def test_finetune_data_settings_are_validated(pretrained, tmp_path, data, message):
     with pytest.raises(ConfigError, match=message):
         tuned(pretrained, tmp_path / "run", data)
 
 
-def test_a_column_of_slices_is_scored_apart(pretrained, tmp_path):
+def test_finetune_scores_a_column_of_slices(pretrained, tmp_path):
     rows = [
         {"text": f"{subject} {opinion}", "label": "good" if good else "bad", "about": subject.split()[-1]}
         for subject, opinion, good in sentences()

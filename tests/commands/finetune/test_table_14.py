@@ -3,7 +3,7 @@
 import pytest
 
 from litebert.commands.finetune.finetune_settings import load_finetune_config, recipe_of_task
-from litebert.tasks.benchmarks.benchmarks import TASKS
+from litebert.tasks.benchmarks.benchmarks import BENCHMARKS
 from litebert.training.loop.duration import Duration
 from litebert.training.optim.lr_schedules import Linear
 
@@ -49,27 +49,27 @@ def printed(row):
 
 
 @pytest.mark.parametrize("task", TABLE_14)
-def test_the_recipe_of_a_task_is_its_row_of_table_14(task):
+def test_benchmark_recipe_is_its_row_of_table_14(task):
     assert figures(recipe_of_task(task)) == printed(TABLE_14[task])
 
 
-def test_version_2_models_have_a_recipe_of_their_own_for_race():
+def test_race_v2_recipe_has_its_own_learning_rate():
     assert figures("race-v2") == printed(RACE_V2)
 
 
-@pytest.mark.parametrize("task", [name for name, row in TASKS.items() if "train" in row.parts])
-def test_every_task_that_can_be_trained_has_a_row(task):
+@pytest.mark.parametrize("task", [name for name, row in BENCHMARKS.items() if "train" in row.splits])
+def test_benchmarks_with_training_data_have_a_row_of_table_14(task):
     assert recipe_of_task(task) in TABLE_14
 
 
 @pytest.mark.parametrize("task", TABLE_14)
-def test_the_best_model_is_looked_for_often(task):
+def test_benchmark_recipes_evaluate_5_to_25_times(task):
     run = load_finetune_config(recipe_of_task(task), given={"model": "m", "data": {"train": "t.csv"}})
     assert run.train.evaluate_every is not None
     assert 5 <= run.train.duration.amount / run.train.evaluate_every.amount <= 25
 
 
-def test_the_name_of_a_task_is_that_of_its_recipe():
+def test_race_levels_use_the_recipe_of_race():
     run = load_finetune_config("race-middle", given={"model": "m", "data": {"task": "race-middle", "directory": "d"}})
     assert run.train.duration == Duration.parse("12000 steps")
 

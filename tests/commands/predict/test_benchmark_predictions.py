@@ -106,7 +106,7 @@ def test_predict_reads_a_split_file_instead_of_the_official_one(models, tmp_path
             "mnli",
             "x.tsv",
             ConfigError,
-            "with labels contradiction, entailment, neutral, that of CoLA is classification with 0, 1",
+            "with labels contradiction, entailment, neutral, that of CoLA is classification with labels 0, 1",
         ),
         ("rte", "cola", "x.tsv", DataError, r"found neither RTE/test\.tsv nor"),
     ],

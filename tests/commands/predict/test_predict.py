@@ -109,9 +109,7 @@ def test_predict_writes_multi_label_predictions_joined_and_as_a_list(models, tmp
 
 def test_predict_reads_a_named_column_instead_of_that_of_training(models, tmp_path):
     model = shutil.copytree(models["regressor"], tmp_path / "model")
-    (model / "task.json").write_text(
-        '{"task_type": "regression", "text": "review", "text_pair": null, "label": "label"}'
-    )
+    (model / "task.json").write_text('{"task_type": "regression", "text": "review", "label": "label"}')
     path = write_table(tmp_path / "in.csv", [{"review": "music", "text": "the film"}])
     review, text = Predictor.load(models["regressor"]).regress(["music", "the film"])
     for named, expected in [({}, review), ({"text": "review"}, review), ({"text": "text"}, text)]:

@@ -102,9 +102,10 @@ def interrupt(run, monkeypatch):
         if len(saved) == 2:
             raise InterruptedRunError
 
-    with monkeypatch.context() as patch, pytest.raises(InterruptedRunError):
+    with monkeypatch.context() as patch:
         patch.setattr(stream, "_save_state", save_and_end)
-        predict(run)
+        with pytest.raises(InterruptedRunError):
+            predict(run)
 
 
 @pytest.mark.parametrize(

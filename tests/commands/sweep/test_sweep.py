@@ -9,7 +9,7 @@ import pytest
 from litebert.cli.main import main
 from litebert.commands.sweep.sweep import sweep
 from litebert.errors import CheckpointError, ConfigError, DivergedError, StoppedBySignalError
-from litebert.tasks.types.registry import get_task_type
+from litebert.tasks.types.classification.classification import CLASSIFICATION
 from litebert.training.checkpointing.run_lock import locked
 from support.callbacks import HookRecorder
 from support.sweeps import table
@@ -111,16 +111,17 @@ def test_unexpected_error_in_a_trial_is_recorded_and_stops_no_other(planned, tmp
 
 
 def test_collapsed_trial_is_named_and_counts_unless_it_is_replaced(planned, tmp_path, monkeypatch):
-    collapsing = replace(
-        get_task_type("classification"),
-        collapse=lambda best: "answers 'bad' to everything" if best["metrics"]["accuracy"] == first else None,
+    def collapse(best):
+        return "predicts 'bad' for every example" if best["metrics"]["accuracy"] == first else None
+
+    monkeypatch.setattr(
+        "litebert.commands.sweep.trial_results.get_task_type", lambda name: replace(CLASSIFICATION, collapse=collapse)
     )
-    monkeypatch.setattr("litebert.commands.sweep.trial_results.get_task_type", lambda name: collapsing)
     first = None
     plain = sweep(planned({"seed": [0, 1]}), tmp_path / "out")
     first = plain.trials[0].metrics["accuracy"]
     named = sweep(planned({"seed": [0]}), tmp_path / "alone")
-    assert "collapsed: seed=0: answers 'bad' to everything" in named.to_text()
+    assert "collapsed: seed=0: predicts 'bad' for every example" in named.to_text()
     assert named.configurations[0].trials == ("seed=0",)
     restarted = sweep(planned({"seed": [0]}, retry_collapsed=1), tmp_path / "alone")
     assert [each.name for each in restarted.trials] == ["seed=0", "seed=1000"]

@@ -9,8 +9,7 @@ import pytest
 
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.tasks.read_labelled import validate_columns_apply
-from litebert.tasks.readers.columns import ColumnNames, Columns
-from litebert.tasks.readers.saved_task import FILE, SavedTask, resolve_columns
+from litebert.tasks.readers.columns import FILE, ColumnNames, Columns, SavedTask, resolve_columns
 from litebert.tasks.readers.tables import Row, Table
 from litebert.tasks.task import Task
 

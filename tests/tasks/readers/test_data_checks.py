@@ -34,19 +34,14 @@ def data(examples, *, path=PLACE, task_type="classification", labels=("0", "1", 
 
 @given(LABELLED)
 def test_find_duplicates_partitions_examples_into_new_repeated_contradicting(examples):
-    found = find_duplicates(examples)
-    assert len({input_key(each) for each in examples}) + len(found.repeated) + len(found.contradicting) == len(examples)
+    found, keys = find_duplicates(examples), [input_key(each) for each in examples]
+    pairs = [(key, each.target) for key, each in zip(keys, examples, strict=True)]
+    assert len(set(keys)) + len(found.repeated) + len(found.contradicting) == len(examples)
     for index in found.repeated:
-        assert (input_key(examples[index]), examples[index].target) in [
-            (input_key(e), e.target) for e in examples[:index]
-        ]
+        assert pairs[index] in pairs[:index]
     for first, later in found.contradicting:
-        assert (
-            first == next(i for i, each in enumerate(examples) if input_key(each) == input_key(examples[later])) < later
-        )
-        assert examples[later].target not in [
-            e.target for e in examples[:later] if input_key(e) == input_key(examples[later])
-        ]
+        assert first == keys.index(keys[later]) < later
+        assert pairs[later] not in pairs[:later]
 
 
 def questions(*answers):
@@ -94,13 +89,11 @@ def test_find_duplicates_compares_normalized_texts(tiny_tokenizer, one, other, s
     examples = [example(one, one, 0), example(other, other, 1)]
     choices = [choice(each, each, ("a", each), 0) for each in (one, other)]
     sentences = [tokens(("a", each), (0, 1)) for each in (one, other)]
-    asked = [
-        Question(id="q", text=each, context=f"In {each}", answers=(GoldAnswer(text=each, start=3),))
-        for each in (one, other)
-    ]
+    golds = [GoldAnswer(text=each, start=3) for each in (one, other)]
+    asked = [Question(id="q", text=each.text, context=f"In {each.text}", answers=(each,)) for each in golds]
     assert find_duplicates(examples).contradicting == (((0, 1),) if same else ())
-    for rows_of_a_kind in (choices, sentences, asked):
-        assert find_duplicates(rows_of_a_kind).repeated == ((1,) if same else ())
+    for others in (choices, sentences, asked):
+        assert find_duplicates(others).repeated == ((1,) if same else ())
     assert not same or tiny_tokenizer.encode(one) == tiny_tokenizer.encode(other)
     assert (normalized_text(one) == normalized_text(other)) == same
 

@@ -10,7 +10,7 @@ from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import MODELS
 from litebert.model.io.model_spec import ModelSpec
 from litebert.tasks.metrics.metrics import METRICS
-from litebert.tasks.readers.saved_task import SavedTask
+from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.types.classification.classification import CLASSIFICATION
 from litebert.tasks.types.registry import get_task_type, register, task_type_of, task_types
 
@@ -32,10 +32,7 @@ def test_task_types_have_models_and_metrics_that_exist():
     ("given", "name"),
     [
         (spec("ForSequenceClassification", labels=("a", "b")), "classification"),
-        (
-            spec("ForSequenceClassification", labels=("a", "b"), problem_type="multi_label_classification"),
-            "multi_label",
-        ),
+        (spec("ForSequenceClassification", labels=("a",), problem_type="multi_label_classification"), "multi_label"),
         (spec("ForSequenceClassification", labels=("a",), problem_type="regression"), "regression"),
         (spec("ForSequenceClassification", labels=("a",)), "regression"),
         (spec("ForMultipleChoice"), "multiple_choice"),

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from litebert.tasks.benchmarks.benchmarks import TASKS
-from litebert.tasks.types.registry import KINDS
+from litebert.tasks.benchmarks.benchmarks import BENCHMARKS
+from litebert.tasks.types.registry import task_types
 from litebert.training.callbacks.callback import RunState, StepRecord
 from litebert.training.callbacks.progress_display import (
     LiveDisplay,
@@ -101,10 +101,10 @@ def test_description_without_named_losses_shows_the_metrics(values, text):
 
 def usual_metrics() -> dict[str, tuple[str, ...]]:
     """Of every kind of fine-tuning and every published task, the one that selects first."""
-    official = {name: row.metrics for name, row in TASKS.items()}
-    by_kind: dict[str, tuple[str, ...]] = {name: row.metrics for name, row in KINDS.items()}
+    official = {name: row.metrics for name, row in BENCHMARKS.items()}
+    by_kind: dict[str, tuple[str, ...]] = {each.name: each.metrics for each in task_types()}
     thresholds = ("no_answer_threshold", "best_exact", "best_exact_thresh", "best_f1", "best_f1_thresh")
-    return official | by_kind | {"answerability": (*by_kind["answerability"], *thresholds)}
+    return official | by_kind | {"extractive_qa_no_answer": (*by_kind["extractive_qa_no_answer"], *thresholds)}
 
 
 @pytest.mark.parametrize(("kind", "names"), usual_metrics().items(), ids=usual_metrics())

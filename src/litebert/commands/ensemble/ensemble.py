@@ -26,8 +26,7 @@ from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.ensembling.bootstrap_difference import bootstrap_differences
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.read_labelled import read_labelled, task_for, types_with_format, validate_columns_apply
-from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.saved_task import SavedTask, resolve_columns
+from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.task import Task
 from litebert.tasks.types.task_type import FileFormat, ReadOptions, Result, Scored
@@ -79,9 +78,10 @@ def ensemble(run: EnsembleRun) -> EnsembleResult:
     split = predicted_split(run.task, run.split, run.split_file, default="dev", instead="--data")
     if (run.data is None) == (run.task_dir is None) or (split is None) != (run.task_dir is None):
         raise ConfigError("ensemble: give either --data (a file), or --task and --task-dir (a benchmark)")
+    if split is not None:
+        validate_not_given(run.columns.model_dump(), NO_COLUMNS.format(instead="--data"))
     members = members_at(run.members)
     if split is not None and run.task_dir is not None:
-        validate_not_given(run.columns.model_dump(), NO_COLUMNS.format(instead="--data"))
         if run.out is not None:
             _validate_benchmark_output(run.out, split)
         return _in_memory(run, members, _benchmark_data(run, members[0], split, run.task_dir))
@@ -222,7 +222,7 @@ def _labelled_data(run: EnsembleRun, member: Member, source: InputFile) -> Ensem
 
 
 def _benchmark_data(run: EnsembleRun, member: Member, split: BenchmarkSplit, directory: Path) -> EnsembleData:
-    validate_benchmark_model(split, member.task_type.name, member.spec.labels, str(member.path))
+    validate_benchmark_model(split.task, member.task_type.name, member.spec.labels, model=member.path)
     data = split.read(directory)
     task = task_of_benchmark(benchmark_task(split.task), data, run.metrics) if data.has_labels else None
     return EnsembleData(data, task, None, split)

@@ -13,10 +13,11 @@ from litebert.inference.pipeline import Pipeline, Precision, average_predictions
 from litebert.model.io.model_directory import load_weights
 from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
 from litebert.model.io.resolve import resolve_model_directory
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.task import Task
 from litebert.tasks.types.registry import task_type_of
-from litebert.tasks.types.task_type import InputSettings, Prediction, Result, Scored, TaskType
+from litebert.tasks.types.task_type import Prediction, Result, Scored, TaskType
 from litebert.training.checkpointing.checkpoint import read_tensors, verified
 from litebert.training.distributed.context import DistributedContext
 

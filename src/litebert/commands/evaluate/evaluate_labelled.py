@@ -2,24 +2,24 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from litebert.commands.evaluate.report_page import report_page
 from litebert.commands.finetune.setup import task_of_benchmark
+from litebert.commands.predict.benchmark_predictions import validate_benchmark_model
 from litebert.commands.result import Result
-from litebert.errors import ConfigError, DataError
+from litebert.errors import DataError
 from litebert.files import write_text
 from litebert.inference.evaluation import EvaluationSet
 from litebert.inference.pipeline import Pipeline
 from litebert.model.io.resolve import resolve_model_directory
 from litebert.tasks.benchmarks.benchmark_files import available_splits, read_benchmark
-from litebert.tasks.benchmarks.benchmarks import BenchmarkTask, Split, benchmark_task
+from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
-from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.saved_task import SavedTask
+from litebert.tasks.readers.columns import Columns, SavedTask
 from litebert.tasks.task import Task
 from litebert.tasks.types.task_type import ReadOptions
 from litebert.training.distributed.context import DistributedContext
@@ -47,8 +47,7 @@ def evaluate_labelled(
     """
     columns = columns or Columns()
     names = columns.names()
-    named = {name: getattr(columns, name) for name in ("text", "text_pair", "label", "options", "group", "slice")}
-    validate_columns_apply(named, file)
+    validate_columns_apply(asdict(columns), file)
     pipeline = _pipeline(model)
     options = ReadOptions(
         task_type=pipeline.task_type.name, labels=pipeline.labels if pipeline.task_type.has_labels else None
@@ -72,7 +71,9 @@ def evaluate_benchmark(
     `files` are files of your own in the layout of the official ones, by split; then only their splits are scored.
     """
     benchmark, pipeline = benchmark_task(name), _pipeline(model)
-    _validate_model(pipeline, benchmark, model)
+    # F1 is that of the second label, so its position matters.
+    ordered = "f1" in benchmark.metrics
+    validate_benchmark_model(name, pipeline.task_type.name, pipeline.labels, model=model, ordered=ordered)
     labels = pipeline.labels if benchmark.labels else None
     splits = tuple(files or ()) or _development_splits(name, directory)
     scores: dict[str, Evaluation] = {}
@@ -88,19 +89,6 @@ def evaluate_benchmark(
 
 def _pipeline(model: Path) -> Pipeline:
     return Pipeline.load(resolve_model_directory(model), device=DistributedContext.current().device)
-
-
-def _validate_model(pipeline: Pipeline, benchmark: BenchmarkTask, model: Path) -> None:
-    """Raise ConfigError unless the model predicts the labels of the benchmark, in an order that metrics allow."""
-    task_type, labels = pipeline.task_type.name, pipeline.labels
-    same = benchmark.labels is None or labels == benchmark.labels
-    same = same or (set(labels) == set(benchmark.labels or ()) and "f1" not in benchmark.metrics)
-    if task_type != benchmark.task_type or not same:
-        raise ConfigError(
-            f"{model}: its task is {task_type} with labels {', '.join(labels) or '(none)'}, that of {benchmark.title} is "
-            f"{benchmark.task_type} with {', '.join(benchmark.labels or ('(none)',))}; give a model that was "
-            "fine-tuned on it"
-        )
 
 
 def _development_splits(name: str, directory: Path) -> tuple[Split, ...]:

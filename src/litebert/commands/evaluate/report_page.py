@@ -17,7 +17,8 @@ MAX_TEXT_LENGTH: Final = 1500
 _STYLE: Final = """
 table.errors td, table.errors th { text-align: left; vertical-align: top; }
 table.errors td { white-space: pre-line; overflow-wrap: anywhere; }
-table.errors td:nth-child(n+2) { min-width: 8rem; } td.correct { background: #e6f2e6; } td.wrong { background: #f8e8e6; }
+table.errors td:nth-child(n+2) { min-width: 8rem; }
+td.correct { background: #e6f2e6; } td.wrong { background: #f8e8e6; }
 """
 
 

@@ -1,6 +1,7 @@
 """The labelled data of a command line: files of your own, or a benchmark."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from litebert.errors import ConfigError
@@ -38,11 +39,11 @@ class DataArguments(Settings):
 
     task: str | None = None
     """A benchmark, if the recipe has another name."""
-    task_dir: str | None = None
+    task_dir: Path | None = None
     """Directory with the files of the benchmark."""
-    train: str | None = None
+    train: Path | None = None
     """Labelled file of your own: .csv, .tsv, .jsonl, .conll, or .json of SQuAD."""
-    dev: str | None = None
+    dev: Path | None = None
     """File that selects the best model (default: a tenth of the training rows is held out, always the same)."""
     split_file: tuple[str, ...] = ()
     """SPLIT=FILE …: files of your own in the layout of the benchmark's, such as train=mine.tsv dev=held.tsv."""
@@ -56,17 +57,17 @@ class DataArguments(Settings):
         task = recipe if self.task is None and self.train is None and recipe in BENCHMARKS else self.task
         if (task is None) == (self.train is None) or (task is None) != (self.task_dir is None):
             raise ConfigError(
-                "give either --train (a labelled file), or --task and --task-dir (a benchmark; its recipe implies --task)"
+                "give either --train (a labelled file), or --task and --task-dir (a benchmark, whose recipe implies it)"
             )
         columns = self.columns.model_dump()
         if self.train is None:
             validate_not_given({**columns, "task_type": self.task_type}, NO_COLUMNS.format(instead="--train"))
             validate_not_given({"dev": self.dev}, "a benchmark has its own; replace it by --split-file dev=FILE")
             files = {"split_files": files_by_split(self.split_file)} if self.split_file else {}
-            return {"task": task, "directory": self.task_dir, **files}
+            return {"task": task, "directory": str(self.task_dir), **files}
         if self.split_file:
             raise ConfigError(f"split_file: {ONLY_BENCHMARKS} --train and --dev")
-        files = {"train": self.train} | ({"dev": self.dev} if self.dev is not None else {})
+        files = {"train": str(self.train)} | ({"dev": str(self.dev)} if self.dev is not None else {})
         named = {name: column for name, column in columns.items() if column is not None}
         return {**files, **named, "task_type": self.task_type}
 

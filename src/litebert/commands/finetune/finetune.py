@@ -25,7 +25,7 @@ from litebert.model.param_groups import count_parameters
 from litebert.tasks.labelled_batches import LabelledBatches
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.metrics.evaluation import Evaluation
-from litebert.tasks.readers.saved_task import SavedTask
+from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.task import Task
 from litebert.tasks.types.registry import get_task_type
 from litebert.training.callbacks.callback import Callback
@@ -178,7 +178,7 @@ def _save(run: FinetuneRun, task: Task, record: Record, pipeline: Pipeline, dire
     files = {
         **pipeline.tokenizer.files(),
         **pipeline.settings.with_metrics(record["metrics"]).model_files(),
-        **SavedTask.of(task).files(),
+        **SavedTask.of(task, with_columns=pipeline.task_type.reader.saves_columns).files(),
         "README.md": finetune_card(run, task, record, pipeline.model).encode(),
         **evaluation_file(record),
     }

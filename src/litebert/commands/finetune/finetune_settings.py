@@ -1,6 +1,7 @@
 """The settings of a fine-tuning run."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
@@ -12,6 +13,7 @@ from litebert.commands.recipes import load_recipe
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
 from litebert.settings import Settings, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
+from litebert.tasks.read_labelled import validate_columns_apply
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.types.task_type import ClassWeights, InvalidAnswers
 from litebert.training.train_settings import TrainSettings
@@ -49,6 +51,12 @@ class LabelledFiles(Settings):
     """Task type, such as classification; null: guessed from the file and logged."""
     invalid_answers: InvalidAnswers = "error"
     """What to do with an answer that its context does not contain: `error`, or `skip` and count it."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        files = (self.train, self.dev) if isinstance(self.dev, Path) else (self.train,)
+        validate_columns_apply(asdict(self.columns), *files)
+        return self
 
     @property
     def columns(self) -> Columns:
@@ -152,9 +160,9 @@ class FinetuneRun(Settings):
     early_stopping_patience: int | None = Field(default=None, gt=0)
     """Evaluations without improvement after which the run stops; null: never. The schedule is not shortened."""
     class_weights: Annotated[ClassWeights | None, PlainValidator(_check_class_weights)] = None
-    """Weights of the labels in the loss: null for equal ones, `balanced` for inverse frequencies, or numbers by label."""
+    """Weights of the labels in the loss: null: equal; `balanced`: inverse frequencies; or numbers by label."""
     freeze: Freeze | None = None
-    """Frozen parameters: `nothing`, `embeddings`, `all_but_pooler` or `encoder`; null: `encoder` if there are adapters."""
+    """Frozen parameters: `nothing`, `embeddings`, `all_but_pooler` or `encoder`; null: `encoder` with adapters."""
     layerwise_lr_decay: float = Field(default=1.0, gt=0, le=1)
     """Factor of the learning rate for each block below the head; a block shared by all layers counts once."""
     adapters: LoRASettings | None = None

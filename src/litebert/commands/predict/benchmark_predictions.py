@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from litebert.errors import ConfigError
-from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.benchmarks.submission_files import glue_file, race_file
 from litebert.tasks.labelled_data import LabelledData
@@ -14,15 +13,22 @@ from litebert.tasks.types.multiple_choice.choice_examples import LETTERS
 from litebert.tasks.types.task_type import Result
 
 
-def validate_benchmark_model(split: BenchmarkSplit, task_type: str, labels: Sequence[str], model: str) -> None:
-    """Raise ConfigError unless a model has the task type and, in any order, the labels of a benchmark."""
-    benchmark = benchmark_task(split.task)
-    if task_type != benchmark.task_type or (benchmark.labels is not None and set(labels) != set(benchmark.labels)):
+def validate_benchmark_model(
+    name: str, task_type: str, labels: Sequence[str], *, model: Path, ordered: bool = False
+) -> None:
+    """Raise ConfigError unless a model has the task type and the labels of a benchmark, `ordered` or in any order."""
+    benchmark = benchmark_task(name)
+    expected = benchmark.labels or ()
+    same = tuple(labels) == expected or (set(labels) == set(expected) and not ordered)
+    if task_type != benchmark.task_type or (expected and not same):
         raise ConfigError(
-            f"{model}: its task is {task_type} with labels {', '.join(labels) or '(none)'}, that of {benchmark.title} is "
-            f"{benchmark.task_type} with {', '.join(benchmark.labels or ('(none)',))}; give a model that was fine-tuned "
-            "on it"
+            f"{model}: its task is {task_type}{_labels(labels)}, that of {benchmark.title} is {benchmark.task_type}"
+            f"{_labels(expected)}; give a model that was fine-tuned on it"
         )
+
+
+def _labels(labels: Sequence[str]) -> str:
+    return f" with labels {', '.join(labels)}" if labels else ""
 
 
 def validate_submission_name(output: Path, task: str) -> None:

@@ -9,8 +9,7 @@ from typing import Any
 from litebert.commands.predict.stream import ROWS_PER_WINDOW, Window
 from litebert.errors import ConfigError
 from litebert.tasks.output_formats import OutputFormat, RowFormat
-from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.saved_task import SavedTask, resolve_columns
+from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
 from litebert.tasks.readers.tables import Row, Table, iter_lines, iter_tables
 from litebert.tasks.types.task_type import FileFormat
 

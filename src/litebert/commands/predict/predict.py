@@ -29,8 +29,7 @@ from litebert.settings import Settings, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.read_labelled import types_with_format
-from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.saved_task import SavedTask
+from litebert.tasks.readers.columns import Columns, SavedTask
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold
 from litebert.tasks.types.task_type import FileFormat
@@ -168,7 +167,8 @@ def _validate_output(run: PredictRun, file_format: FileFormat | None) -> None:
 def _predict_directory(run: PredictRun, predictor: Predictor, source: InputFile) -> PredictResult:
     examples = [example for window in source.windows() for example in window.examples]
     results = predictor.predict(examples)
-    assert source.file_format is not None and source.file_format.write_directory is not None
+    assert source.file_format is not None
+    assert source.file_format.write_directory is not None
     source.file_format.write_directory(run.output, examples, results)
     counts = Counter[str]()
     for result in results:
@@ -187,7 +187,7 @@ def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:
     data = split.read(run.input)
     predictor = Predictor.load(run.model, precision=run.precision, threads=run.threads, threshold=run.threshold)
     assert isinstance(predictor.backend, Pipeline)
-    validate_benchmark_model(split, predictor.task, predictor.labels, str(run.model))
+    validate_benchmark_model(split.task, predictor.task, predictor.labels, model=run.model)
     results = predictor.predict(data.examples)
     write_text(run.output, submission_text(split.task, data, results))
     accuracy = correct_share(data, results)

@@ -1,4 +1,4 @@
-"""Model directories by the path of a model, of a run, or of the run's settings."""
+"""Model directories by the path of a model or of a run."""
 
 from pathlib import Path
 
@@ -9,11 +9,12 @@ RUN_SETTINGS = "settings.yaml"
 
 
 def resolve_model_directory(path: Path | str) -> Path:
-    """The model directory at `path`, which may be a run directory; CheckpointError if the run has no model yet."""
+    """The model directory at `path`, or that of the run at `path`; CheckpointError if the run has no model yet."""
     directory = Path(path)
-    if (directory / CONFIG).exists() or not (directory / RUN_SETTINGS).exists():
+    if (directory / CONFIG).exists():
         return directory
-    model = directory / "model"
-    if not model.is_dir():
+    if (directory / "model" / CONFIG).exists():
+        return directory / "model"
+    if (directory / RUN_SETTINGS).exists():
         raise CheckpointError(f"{directory}: the run has no model yet; finish the run first")
-    return model
+    return directory

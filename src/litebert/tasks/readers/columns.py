@@ -1,9 +1,24 @@
-"""Which column of a table has the text, the label and the rest."""
+"""Which column of a table has the text, the label and the rest; and `task.json`, by which a model remembers it.
 
+A model trained on pairs accepts single texts and predicts nonsense; the remembered columns reveal it.
+"""
+
+import json
+import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Self
 
+from litebert.errors import DataError
+from litebert.files import read_json_object
+from litebert.settings import Settings
 from litebert.tasks.readers.tables import Table
+from litebert.tasks.task import Task
+
+logger = logging.getLogger(__name__)
+
+FILE: Final = "task.json"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,3 +71,71 @@ def group_and_slice(table: Table, columns: Columns) -> tuple[Sequence[str | None
     nothing: list[str | None] = [None] * len(table.rows)
     groups = table.texts(columns.group) if columns.group else nothing
     return groups, table.texts(columns.slice) if columns.slice else nothing
+
+
+class SavedTask(Settings):
+    """What a model was fine-tuned on."""
+
+    task_type: str
+    """Name of its task type."""
+    text: str | None = None
+    """Column of the text or of the list of words; null for question answering, whose columns have default names."""
+    text_pair: str | None = None
+    """Column of the second text of a pair or of the question of a multiple choice."""
+    label: str | None = None
+    """Column of the label."""
+
+    @classmethod
+    def of(cls, task: Task, *, with_columns: bool = True) -> Self:
+        """The task type and the columns of a task."""
+        if not with_columns:
+            return cls(task_type=task.task_type)
+        text, *pair = task.text
+        return cls(task_type=task.task_type, text=text, text_pair=pair[0] if pair else None, label=task.label)
+
+    def files(self) -> dict[str, bytes]:
+        """The file for a model directory."""
+        return {FILE: (json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n").encode()}
+
+    @classmethod
+    def stored(cls, directory: Path) -> Self | None:
+        """The task of the model in a directory; None if the directory is from transformers, for example."""
+        path = directory / FILE
+        if not path.exists():
+            return None
+        return cls.parse(read_json_object(path, if_missing="download the model directory again"), where=str(path))
+
+
+def resolve_columns(columns: Columns, saved: SavedTask | None, table: Table) -> Columns:
+    """`columns`, with the columns of training in place of those that are not named, where the table has them.
+
+    Raises DataError where a named column is missing, or where the model was trained on pairs and there is no second
+    text.
+    """
+    for name in columns.named():
+        table.require(name)
+    if saved is None or saved.text is None:
+        return columns
+
+    def or_saved(named: str | None, saved_name: str | None) -> str | None:
+        return saved_name if named is None and saved_name in table.columns else named
+
+    found = replace(
+        columns,
+        text=or_saved(columns.text, saved.text),
+        text_pair=or_saved(columns.text_pair, saved.text_pair),
+        label=or_saved(columns.label, saved.label),
+    )
+    if saved.text_pair is not None and found.text_pair is None:
+        raise DataError(
+            f"{table.path}: no column {saved.text_pair!r}; the model was trained on pairs of {saved.text!r} and "
+            f"{saved.text_pair!r}, so name the second column of this file (--text-pair)"
+        )
+    if saved.text_pair is None and found.text_pair is not None:
+        logger.warning("%s: the model was trained on single texts and is given pairs", table.path)
+    names = found.names()
+    if names != columns.names():
+        used = {"text": names.text, "text_pair": names.text_pair, "label": names.label}
+        shown = ", ".join(f"{name} {column!r}" for name, column in used.items() if column in table.columns)
+        logger.info("%s: using the columns of training: %s", table.path, shown)
+    return found

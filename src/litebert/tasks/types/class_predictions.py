@@ -10,13 +10,14 @@ from torch import Tensor, nn
 
 from litebert.model.losses import classification_loss
 from litebert.tasks.encoded import LabelledBatch
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.metrics.calibration import calibration
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.metrics.metrics import confusion_matrix, wilson_interval
 from litebert.tasks.task import Task
 from litebert.tasks.types.scoring import chance_level, measured, overall_and_parts
-from litebert.tasks.types.task_type import ErrorExample, InputSettings, LossSums, Scored
+from litebert.tasks.types.task_type import ErrorExample, LossSums, Scored
 from litebert.tasks.types.text_examples import logits_of, targets_of
 
 

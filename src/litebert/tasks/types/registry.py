@@ -4,7 +4,7 @@ from pathlib import Path
 
 from litebert.errors import ConfigError
 from litebert.model.io.model_spec import ModelSpec
-from litebert.tasks.readers.saved_task import SavedTask
+from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.readers.tables import did_you_mean
 from litebert.tasks.types.classification.classification import CLASSIFICATION
 from litebert.tasks.types.extractive_qa.extractive_qa import EXTRACTIVE_QA, EXTRACTIVE_QA_NO_ANSWER

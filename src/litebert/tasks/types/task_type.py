@@ -3,21 +3,20 @@
 A task type is one object. Fine-tuning, evaluation, prediction and ensembles use it through these fields only.
 """
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from types import MappingProxyType
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field
 from torch import Tensor, nn
 
 from litebert.model.io.model_spec import ModelName, ProblemType
-from litebert.settings import Settings
 from litebert.tasks.encoded import Encoded, Inputs, LabelledBatch
 from litebert.tasks.ensembling.averaging import mean
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.output_formats import OutputFormat
@@ -32,35 +31,6 @@ ClassWeights = str | dict[str, float]
 """`balanced`, or a weight for each label that does not have weight 1."""
 InvalidAnswers = Literal["error", "skip"]
 """What to do with an answer that its context does not contain: raise DataError, or skip and count it."""
-
-
-class InputSettings(Settings):
-    """How examples become sequences, and predictions results; stored in the model directory."""
-
-    max_length: int = Field(default=512, ge=3)
-    """Longest sequence in tokens."""
-
-    @classmethod
-    def stored(cls, directory: Path, *, max_length: int) -> Self:
-        """The settings in a model directory; `max_length` is the longest sequence the model reads."""
-        return cls(max_length=max_length)
-
-    @classmethod
-    def of_ensemble(cls, members: Sequence[Self]) -> Self:
-        """The settings of an ensemble."""
-        return members[0]
-
-    def with_metrics(self, metrics: Mapping[str, float]) -> Self:
-        """The settings with what an evaluation has chosen."""
-        return self
-
-    def model_files(self) -> dict[str, bytes]:
-        """Files of the model directory from which `stored` reads the settings."""
-        return {}
-
-    def to_bytes(self) -> bytes:
-        """The settings as a JSON file."""
-        return (json.dumps(self.to_dict(), indent=2) + "\n").encode()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,6 +88,8 @@ class ExampleReader:
     """The examples of a table without labels, for prediction."""
     label_column: Callable[[Table, Columns], str] = lambda table, columns: columns.names().label
     """The column with the labels, which an unlabelled table lacks."""
+    saves_columns: bool = True
+    """Whether a model remembers the columns of its training data."""
     input_columns: tuple[str, ...] = ("text", "text_pair")
     """Fields of `Columns` that `read_inputs` uses."""
     file_format: FileFormat | None = None
@@ -172,15 +144,12 @@ class Result(ABC):
     """A prediction for users: label names instead of indices, text instead of positions."""
 
     __slots__ = ()
+    counts: Any = MappingProxyType({})
+    """Numbers that `predict` adds up over all rows, such as entities."""
 
     @abstractmethod
     def to_record(self) -> dict[str, Any]:
         """The columns that `predict` adds to an input row; `prediction` is the first."""
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Numbers that `predict` adds up over all rows, such as entities."""
-        return {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

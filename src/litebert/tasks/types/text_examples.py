@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from litebert.tasks.encoded import Inputs, LabelledBatch, Sequences, encode_sequences
+from litebert.tasks.encoded import Inputs, LabelledBatch
 from litebert.tasks.labelled_data import Example, LabelledData, Target
 from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.tables import Table
-from litebert.tasks.types.task_type import InputSettings, ReadResult
-from litebert.tokenization.tokenizer import Tokenizer
+from litebert.tasks.types.task_type import ReadResult
 
 logger = logging.getLogger(__name__)
 
@@ -35,11 +34,6 @@ def read_texts(
 def read_text_inputs(table: Table, columns: Columns) -> list[Example]:
     """The rows of a table without targets."""
     return [Example(text=text, text_pair=pair) for text, pair in _texts(table, columns)]
-
-
-def encode_texts(examples: Sequence[Example], tokenizer: Tokenizer, settings: InputSettings) -> Sequences:
-    """`[CLS] text [SEP] (pair [SEP])` of each example."""
-    return encode_sequences(examples, tokenizer, max_length=settings.max_length)
 
 
 def logits_of(model: nn.Module, inputs: Inputs) -> Tensor:

@@ -34,9 +34,8 @@ def test_span_loss_is_the_mean_cross_entropy_of_both_ends(small_config, film_win
     output = model(batch.inputs.input_ids, batch.inputs.attention_mask, batch.inputs.token_type_ids)
     start, end, _ = batch.labels[0].tolist()
     expected = -(output.start_logits[0].log_softmax(-1)[start] + output.end_logits[0].log_softmax(-1)[end]) / 2
-    assert TaskObjective(EXTRACTIVE_QA.loss)(model, batch).losses["span"].item() == pytest.approx(
-        expected.item(), rel=1e-5
-    )
+    found = TaskObjective(EXTRACTIVE_QA.loss)(model, batch).losses["span"]
+    assert found.item() == pytest.approx(expected.item(), rel=1e-5)
 
 
 def test_answerability_loss_has_half_weight(small_config, film_windows):

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.types.multiple_choice.choice_examples import (
     MAX_ANSWER_LENGTH,
     ChoiceExample,
     encode_choices,
     fill_blank,
 )
-from litebert.tasks.types.task_type import InputSettings
 
 
 @pytest.mark.parametrize(
@@ -37,11 +37,8 @@ def test_encode_choices_has_the_text_as_first_segment(tiny_tokenizer):
 
 def test_encode_choices_truncates_answer_and_text(tiny_tokenizer):
     text, question, option = "the film was good " * 60, "this story felt dull " * 60, "is awful"
-    (features,) = encode_choices(
-        [ChoiceExample(text=text, question=question, options=(option, "x"), target=0)],
-        tiny_tokenizer,
-        InputSettings(max_length=200),
-    ).features
+    example = ChoiceExample(text=text, question=question, options=(option, "x"), target=0)
+    (features,) = encode_choices([example], tiny_tokenizer, InputSettings(max_length=200)).features
     answer = tiny_tokenizer.encode(f"{question} {option}")[-MAX_ANSWER_LENGTH:]
     expected_text = tiny_tokenizer.encode(text)[: 200 - 3 - MAX_ANSWER_LENGTH]
     special = (tiny_tokenizer.cls_id, tiny_tokenizer.sep_id)
@@ -50,9 +47,8 @@ def test_encode_choices_truncates_answer_and_text(tiny_tokenizer):
 
 
 def test_choices_batch_has_a_sequence_for_each_option(tiny_tokenizer):
-    examples = [
-        ChoiceExample(text="the film", question=None, options=("good", "a bad one", "x"), target=n) for n in (2, 0)
-    ]
+    options = ("good", "a bad one", "x")
+    examples = [ChoiceExample(text="the film", question=None, options=options, target=n) for n in (2, 0)]
     encoded = encode_choices(examples, tiny_tokenizer, InputSettings(max_length=32))
     batch = encoded.batch(np.array([1, 0]))
     assert batch.inputs.input_ids.shape[:2] == (2, 3)

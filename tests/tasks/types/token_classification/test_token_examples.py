@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
-from litebert.tasks.types.task_type import InputSettings
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.types.token_classification.token_examples import NO_LABEL, TokenExample, encode_words
 
+SETTINGS = InputSettings(max_length=32)
 WORDS = st.lists(st.sampled_from(["film", "the", "wonderful", "x", "1999", "\u200b"]), min_size=1, max_size=30)
 
 
@@ -28,9 +29,7 @@ def test_token_sequences_cover_every_word_once_for_any_max_length(tiny_tokenizer
 
 
 def test_token_sequence_of_a_short_sentence_is_cls_words_sep(tiny_tokenizer):
-    encoded = encode_words(
-        [TokenExample(words=("the", "film"), target=(1, 0))], tiny_tokenizer, InputSettings(max_length=32)
-    )
+    encoded = encode_words([TokenExample(words=("the", "film"), target=(1, 0))], tiny_tokenizer, SETTINGS)
     ids = [*tiny_tokenizer.encode("the"), *tiny_tokenizer.encode("film")]
     batch = encoded.batch(np.array([0]))
     assert batch.inputs.input_ids.tolist() == [[tiny_tokenizer.cls_id, *ids, tiny_tokenizer.sep_id]]
@@ -40,15 +39,13 @@ def test_token_sequence_of_a_short_sentence_is_cls_words_sep(tiny_tokenizer):
 
 
 def test_encode_words_needs_no_labels(tiny_tokenizer):
-    encoded = encode_words([TokenExample(words=("the", "film"))], tiny_tokenizer, InputSettings(max_length=32))
+    encoded = encode_words([TokenExample(words=("the", "film"))], tiny_tokenizer, SETTINGS)
     assert encoded.inputs(np.array([0])).attention_mask.all()
 
 
 def test_token_sequences_fingerprint_depends_on_words_and_labels(tiny_tokenizer):
     def fingerprint(words, tags):
-        return encode_words(
-            [TokenExample(words=words, target=tags)], tiny_tokenizer, InputSettings(max_length=32)
-        ).fingerprint
+        return encode_words([TokenExample(words=words, target=tags)], tiny_tokenizer, SETTINGS).fingerprint
 
     assert len({fingerprint(("the",), (0,)), fingerprint(("the",), (1,)), fingerprint(("film",), (0,))}) == 3
 
@@ -56,7 +53,5 @@ def test_token_sequences_fingerprint_depends_on_words_and_labels(tiny_tokenizer)
 def test_encode_words_rejects_a_max_length_without_a_word(tiny_tokenizer):
     with pytest.raises(ConfigError, match="max_length: 2 is too short for a word"):
         encode_words(
-            [TokenExample(words=("a",), target=(0,))],
-            tiny_tokenizer,
-            InputSettings(max_length=3).model_copy(update={"max_length": 2}),
+            [TokenExample(words=("a",), target=(0,))], tiny_tokenizer, InputSettings.model_construct(max_length=2)
         )

@@ -7,6 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from litebert.errors import DataError
+from litebert.tasks.encoded import encode_sequences
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import (
@@ -31,7 +33,6 @@ from litebert.tasks.types.task_type import (
     ClassWeights,
     ErrorExample,
     ExampleReader,
-    InputSettings,
     Loss,
     ReadOptions,
     ReadResult,
@@ -40,7 +41,6 @@ from litebert.tasks.types.task_type import (
     TaskType,
 )
 from litebert.tasks.types.text_examples import (
-    encode_texts,
     num_examples,
     read_text_inputs,
     read_texts,
@@ -128,7 +128,7 @@ CLASSIFICATION: Final = TaskType(
     metrics=("accuracy",),
     other_metrics=("f1", "macro_f1", "matthews"),
     reader=ExampleReader(guess=_guess, read=_read, read_inputs=read_text_inputs),
-    encode=encode_texts,
+    encode=encode_sequences,
     loss=Loss(counts=lambda batch: {"label": num_examples(batch)}, sums=class_losses, class_weights=_class_weights),
     forward=sequence_logits,
     predict=class_probabilities,

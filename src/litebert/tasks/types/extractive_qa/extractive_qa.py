@@ -108,6 +108,7 @@ EXTRACTIVE_QA: Final = TaskType(
         read=_read_table,
         read_inputs=lambda table, columns: read_question_inputs(table, question_columns(table, columns)),
         label_column=lambda table, columns: question_columns(table, columns).answer,
+        saves_columns=False,
         file_format=SQUAD_JSON,
     ),
     encode=_encode,

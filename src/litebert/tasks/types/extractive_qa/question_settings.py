@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from litebert.files import read_json_object
-from litebert.tasks.types.task_type import InputSettings
+from litebert.tasks.input_settings import InputSettings
 
 FILE: Final = "question_answering.json"
 """The file of the settings in a model directory."""

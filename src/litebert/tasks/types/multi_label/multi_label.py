@@ -10,7 +10,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from litebert.errors import ConfigError
-from litebert.tasks.encoded import LabelledBatch
+from litebert.tasks.encoded import LabelledBatch, encode_sequences
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.metrics.evaluation import Evaluation, Part
 from litebert.tasks.readers.columns import Columns
@@ -30,7 +31,6 @@ from litebert.tasks.types.task_type import (
     ClassWeights,
     ErrorExample,
     ExampleReader,
-    InputSettings,
     Loss,
     LossSums,
     ReadOptions,
@@ -40,7 +40,6 @@ from litebert.tasks.types.task_type import (
     TaskType,
 )
 from litebert.tasks.types.text_examples import (
-    encode_texts,
     logits_of,
     read_text_inputs,
     read_texts,
@@ -170,7 +169,7 @@ MULTI_LABEL: Final = TaskType(
     has_labels=True,
     metrics=("micro_f1", "macro_f1", "sample_f1", "subset_accuracy"),
     reader=ExampleReader(guess=_guess, read=_read, read_inputs=read_text_inputs),
-    encode=encode_texts,
+    encode=encode_sequences,
     loss=Loss(counts=lambda batch: {"label": batch.labels.numel()}, sums=binary_losses, class_weights=_class_weights),
     forward=sequence_logits,
     predict=_probabilities,

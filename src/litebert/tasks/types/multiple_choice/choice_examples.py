@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from litebert.tasks.encoded import Feature, Inputs, LabelledBatch, build_feature, digest, pad
-from litebert.tasks.types.task_type import InputSettings
+from litebert.tasks.input_settings import InputSettings
 from litebert.tokenization.tokenizer import Tokenizer
 
 LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")

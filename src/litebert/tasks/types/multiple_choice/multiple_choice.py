@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table
@@ -23,7 +24,6 @@ from litebert.tasks.types.task_type import (
     CardEntry,
     ErrorExample,
     ExampleReader,
-    InputSettings,
     Loss,
     Result,
     Scored,

@@ -8,7 +8,8 @@ import numpy as np
 from torch import Tensor, nn
 
 from litebert.model.losses import regression_loss
-from litebert.tasks.encoded import LabelledBatch
+from litebert.tasks.encoded import LabelledBatch, encode_sequences
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.readers.columns import Columns
@@ -25,7 +26,6 @@ from litebert.tasks.types.task_type import (
     CardEntry,
     ErrorExample,
     ExampleReader,
-    InputSettings,
     Loss,
     LossSums,
     ReadOptions,
@@ -35,7 +35,6 @@ from litebert.tasks.types.task_type import (
     TaskType,
 )
 from litebert.tasks.types.text_examples import (
-    encode_texts,
     logits_of,
     num_examples,
     read_text_inputs,
@@ -117,7 +116,7 @@ REGRESSION: Final = TaskType(
     problem_type="regression",
     metrics=("pearson", "spearman"),
     reader=ExampleReader(guess=_guess, read=_read, read_inputs=read_text_inputs),
-    encode=encode_texts,
+    encode=encode_sequences,
     loss=Loss(counts=lambda batch: {"score": num_examples(batch)}, sums=squared_errors),
     forward=sequence_logits,
     predict=_score,

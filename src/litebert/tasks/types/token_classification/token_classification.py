@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from litebert.model.losses import NO_LABEL, classification_loss
 from litebert.tasks.encoded import Inputs, LabelledBatch
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.metrics.entities import entities, entity_scores
 from litebert.tasks.metrics.evaluation import Evaluation, Part
@@ -20,7 +21,6 @@ from litebert.tasks.types.task_type import (
     CardEntry,
     ErrorExample,
     ExampleReader,
-    InputSettings,
     Loss,
     LossSums,
     Result,

@@ -14,7 +14,7 @@ import torch
 from litebert.errors import ConfigError
 from litebert.model.losses import NO_LABEL
 from litebert.tasks.encoded import Feature, Inputs, LabelledBatch, digest, pad
-from litebert.tasks.types.task_type import InputSettings
+from litebert.tasks.input_settings import InputSettings
 from litebert.tokenization.tokenizer import Tokenizer
 
 NUM_SPECIAL_TOKENS: Final = 2

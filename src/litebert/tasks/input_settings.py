@@ -1,0 +1,39 @@
+"""How examples become sequences, and predictions results."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field
+
+from litebert.settings import Settings
+
+
+class InputSettings(Settings):
+    """The settings of a task type, which a model directory remembers."""
+
+    max_length: int = Field(default=512, ge=3)
+    """Longest sequence in tokens."""
+
+    @classmethod
+    def stored(cls, directory: Path, *, max_length: int) -> Self:
+        """The settings in a model directory; `max_length` is the longest sequence the model reads."""
+        return cls(max_length=max_length)
+
+    @classmethod
+    def of_ensemble(cls, members: Sequence[Self]) -> Self:
+        """The settings of an ensemble."""
+        return members[0]
+
+    def with_metrics(self, metrics: Mapping[str, float]) -> Self:
+        """The settings with what an evaluation has chosen."""
+        return self
+
+    def model_files(self) -> dict[str, bytes]:
+        """Files of the model directory from which `stored` reads the settings."""
+        return {}
+
+    def to_bytes(self) -> bytes:
+        """The settings as a JSON file."""
+        return (json.dumps(self.to_dict(), indent=2) + "\n").encode()

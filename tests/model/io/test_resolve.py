@@ -1,0 +1,20 @@
+"""Model directories by the path of a model or a run."""
+
+import pytest
+
+from litebert.errors import CheckpointError
+from litebert.model.io.resolve import resolve_model_directory
+
+
+def test_resolve_model_directory_accepts_models_and_runs(tmp_path):
+    model = tmp_path / "run" / "model"
+    model.mkdir(parents=True)
+    (model / "config.json").write_text("{}")
+    assert resolve_model_directory(model) == resolve_model_directory(str(tmp_path / "run")) == model
+    assert resolve_model_directory(tmp_path / "nothing") == tmp_path / "nothing"
+
+
+def test_resolve_model_directory_of_an_unfinished_run_is_an_error(tmp_path):
+    (tmp_path / "settings.yaml").write_text("kind: finetune\n")
+    with pytest.raises(CheckpointError, match="the run has no model yet"):
+        resolve_model_directory(tmp_path)
