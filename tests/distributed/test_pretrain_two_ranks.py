@@ -32,7 +32,7 @@ SMALL = (
 )
 LAYOUTS = {"replicated": "train.fsdp=false", "fsdp": "train.fsdp=true"}
 # Rows of several examples in microbatches of one row: the ranks have unequal numbers of microbatches.
-PACKED = ("examples.pack=true", "microbatch_size=1", "batch_size=9", "metric_for_best_model=null")
+PACKED = ("sampling.packing=true", "microbatch_size=1", "batch_size=9", "metric_for_best_model=null")
 PROGRAM = """
 import sys
 from pathlib import Path

@@ -17,7 +17,7 @@ MODERN = (
     *(f"model.{name}={value}" for name, value in SIZES.items()),
     "model.num_hidden_layers=2",
     "model.recursion_lora_rank=2",
-    "examples.max_length=32",
+    "sampling.max_length=32",
     "batch_size=8",
     "microbatch_size=4",
     "max_eval_examples=64",
@@ -34,7 +34,7 @@ def modern_run(corpus, *more):
 
 @pytest.mark.parametrize("packed", ["true", "false"])
 def test_modern_block_pretrains_and_saves_a_model_that_loads(corpus_directory, tmp_path, packed):
-    result = pretrain(modern_run(corpus_directory, f"examples.pack={packed}"), tmp_path / "run")
+    result = pretrain(modern_run(corpus_directory, f"sampling.packing={packed}"), tmp_path / "run")
     config = load_model(result.model).config
     assert (config.position_embedding, config.recursion_lora_rank) == ("rotary", 2)
     assert Predictor.load(result.model).fill_mask("The baker finds the [MASK].")[0]
