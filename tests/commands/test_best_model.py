@@ -2,7 +2,7 @@
 
 import json
 import math
-from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -14,7 +14,6 @@ from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining
-from litebert.training.callbacks.callback import RunState
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.progress import TrainingProgress
 from support.pretrain_runs import ONE_BLOCK
@@ -42,9 +41,7 @@ def best_model(directory, values, *, metric="mlm_accuracy"):
 def evaluate(best, model, step):
     """An evaluation in training, and the call of the callback after it."""
     values = best.evaluate(model)
-    world = DistributedContext(0, 1, torch.device("cpu"))
-    run = RunState(model=model, directory=Path(), world=world, schedule=None, progress=TrainingProgress(step=step))
-    best.on_evaluate(run, values)
+    best.on_evaluate(SimpleNamespace(progress=TrainingProgress(step=step)), values)
     return values
 
 

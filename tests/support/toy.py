@@ -134,7 +134,7 @@ def train(directory: Path, **changes) -> tuple[nn.Module, TrainResult]:
     return run.model, run.fit()
 
 
-def held_out(model: nn.Module) -> dict[str, float]:
+def validation(model: nn.Module) -> dict[str, float]:
     return evaluate(model, ToyObjective(), ToyBatches(seed=1).microbatches(0), device=torch.device("cpu"))
 
 

@@ -14,7 +14,7 @@ import torch
 from litebert.randomness import rng_for
 from support.callbacks import KilledError, killer
 from support.full_mode import trials
-from support.toy import ToyBatches, held_out, losses, rows, train, trainer, weights
+from support.toy import ToyBatches, validation, losses, rows, train, trainer, weights
 
 OPTIMIZERS = {
     "lamb": ("lamb", False),
@@ -82,7 +82,7 @@ def _kill_after(lines: int, seconds: float, directory: Path, changes: dict) -> N
 
 
 def test_resume_neither_loses_nor_repeats_evaluations(tmp_path):
-    changes = {"duration": "8 steps", "checkpoint_every": "3 steps", "evaluate": held_out, "evaluate_every": "2 steps"}
+    changes = {"duration": "8 steps", "checkpoint_every": "3 steps", "evaluate": validation, "evaluate_every": "2 steps"}
     train(tmp_path / "whole", **changes)
     with pytest.raises(KilledError):
         train(tmp_path / "cut", callbacks=[killer("step", 5)], **changes)
@@ -128,6 +128,6 @@ def test_evaluation_checkpoints_and_logging_do_not_change_the_weights(tmp_path):
     """Evaluating, saving and logging more or less often leave no trace in the weights."""
     first, _ = train(tmp_path / "a")
     second, _ = train(
-        tmp_path / "b", evaluate=held_out, evaluate_every="1 step", checkpoint_every="1 step", log_every=5
+        tmp_path / "b", evaluate=validation, evaluate_every="1 step", checkpoint_every="1 step", log_every=5
     )
     assert torch.equal(weights(first), weights(second))

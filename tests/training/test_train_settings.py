@@ -8,7 +8,7 @@ import torch
 from litebert.errors import ConfigError, DivergedError
 from litebert.training.loop.duration import Duration
 from litebert.training.train_settings import TrainSettings
-from support.toy import ToyBatches, held_out, losses, rows, settings, train, weights
+from support.toy import ToyBatches, validation, losses, rows, settings, train, weights
 
 # Setting → a value that must change the weights.
 CHANGES_WEIGHTS = {
@@ -75,12 +75,12 @@ def test_seed_changes_the_weights(tmp_path, weight):
 
 
 def test_evaluate_every_sets_the_interval(tmp_path):
-    train(tmp_path, evaluate=held_out, evaluate_every="2 steps")
+    train(tmp_path, evaluate=validation, evaluate_every="2 steps")
     assert [row["step"] for row in rows(tmp_path) if "evaluation/loss" in row] == [2, 4, 6]
 
 
 def test_evaluate_every_null_evaluates_at_the_end(tmp_path):
-    train(tmp_path, evaluate=held_out)
+    train(tmp_path, evaluate=validation)
     assert [row["step"] for row in rows(tmp_path) if "evaluation/loss" in row] == [6]
 
 

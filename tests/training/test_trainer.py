@@ -10,14 +10,14 @@ import torch
 from litebert.errors import CheckpointError, ConfigError, StoppedBySignalError
 from litebert.training.callbacks.callback import Callback
 from support.callbacks import At
-from support.toy import ToyBatches, ToyModel, held_out, losses, rows, train, trainer
+from support.toy import ToyBatches, ToyModel, validation, losses, rows, train, trainer
 
 
 def test_training_lowers_the_loss(tmp_path):
-    before = held_out(ToyModel())["loss"]
-    model, result = train(tmp_path, duration="80 steps", evaluate=held_out)
+    before = validation(ToyModel())["loss"]
+    model, result = train(tmp_path, duration="80 steps", evaluate=validation)
     assert result.evaluation["loss"] < before / 2
-    assert result.evaluation == held_out(model)
+    assert result.evaluation == validation(model)
 
 
 def test_train_result_counts_steps_and_tokens(tmp_path):

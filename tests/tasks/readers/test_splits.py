@@ -21,11 +21,11 @@ def data_of(groups):
 @given(st.lists(st.sampled_from("abcdefghij"), min_size=30, max_size=60), st.integers(0, 9))
 def test_train_dev_split_keeps_groups_together_and_loses_no_row(groups, seed):
     data = data_of([*groups, "k", "l"])
-    train, held_out = train_dev_split(data, 0.2, seed=seed)
-    assert {example.group for example in train.examples}.isdisjoint(example.group for example in held_out.examples)
-    assert sorted((*train.examples, *held_out.examples), key=data.examples.index) == list(data.examples)
+    train, dev = train_dev_split(data, 0.2, seed=seed)
+    assert {example.group for example in train.examples}.isdisjoint(example.group for example in dev.examples)
+    assert sorted((*train.examples, *dev.examples), key=data.examples.index) == list(data.examples)
     assert train.examples
-    assert held_out.examples
+    assert dev.examples
 
 
 def test_train_dev_split_without_groups_has_the_fraction_and_depends_on_the_seed():
@@ -37,8 +37,8 @@ def test_train_dev_split_without_groups_has_the_fraction_and_depends_on_the_seed
 
 def test_train_dev_split_keeps_equal_texts_together():
     twins = tuple(example(f"text {n // 2}", None, n % 2, None) for n in range(40))
-    train, held_out = train_dev_split(LabelledData(Path("x"), "classification", twins, ("a", "b"), ""), 0.25, seed=3)
-    assert {example.text for example in train.examples}.isdisjoint(example.text for example in held_out.examples)
+    train, dev = train_dev_split(LabelledData(Path("x"), "classification", twins, ("a", "b"), ""), 0.25, seed=3)
+    assert {example.text for example in train.examples}.isdisjoint(example.text for example in dev.examples)
 
 
 def test_train_dev_split_rejects_a_single_group():

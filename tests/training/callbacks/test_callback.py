@@ -7,12 +7,12 @@ from litebert.errors import ConfigError
 from litebert.training.callbacks.callback import Callback
 from litebert.training.loop.step import UpdateLimits
 from support.callbacks import HookRecorder, KilledError, killer
-from support.toy import ToyBatches, ToyModel, held_out, rows, train, weights
+from support.toy import ToyBatches, ToyModel, validation, rows, train, weights
 
 
 def test_callback_hooks_are_called_in_order(tmp_path):
     recorder = HookRecorder()
-    train(tmp_path, duration="2 steps", evaluate=held_out, callbacks=[recorder])
+    train(tmp_path, duration="2 steps", evaluate=validation, callbacks=[recorder])
     assert recorder.calls == [
         ("train_begin", 0),
         ("step", 1),

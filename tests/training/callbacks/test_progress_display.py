@@ -24,7 +24,7 @@ from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.progress import TrainingProgress
 from litebert.training.loop.run_schedule import RunSchedule
 from litebert.training.loop.step import StepOutcome
-from support.toy import ToyBatches, ToyModel, held_out, settings, train
+from support.toy import ToyBatches, ToyModel, validation, settings, train
 
 
 def state(step: int) -> RunState:
@@ -40,7 +40,7 @@ def record(step: int) -> StepRecord:
 
 def test_log_display_logs_start_steps_evaluations_and_checkpoints(tmp_path, caplog):
     caplog.set_level("INFO")
-    train(tmp_path, duration="2 steps", evaluate=held_out, callbacks=[LogDisplay(seconds=0.0)])
+    train(tmp_path, duration="2 steps", evaluate=validation, callbacks=[LogDisplay(seconds=0.0)])
     messages = [record.message for record in caplog.records if record.name.endswith("progress_display")]
     assert messages[0] == "training from step 0 for 2 steps"
     assert messages[1].startswith("step 1 (50.0 %) class accuracy ")
@@ -56,7 +56,7 @@ def test_log_display_logs_one_line_in_its_interval(tmp_path, caplog):
 
 def test_live_display_shows_the_newest_step(tmp_path):
     console = Console(file=io.StringIO(), force_terminal=True, width=200)
-    train(tmp_path, evaluate=held_out, callbacks=[LiveDisplay(console)])
+    train(tmp_path, evaluate=validation, callbacks=[LiveDisplay(console)])
     shown = console.file.getvalue()
     assert "step 6 of 6" in shown
     assert "100.0 %" in shown
