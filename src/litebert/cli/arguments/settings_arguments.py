@@ -24,7 +24,7 @@ def arguments_of(settings: type[Settings], *, positional: Collection[str] = ()) 
 def _with_hints(settings: type[Settings], positional: Collection[str]) -> type[Settings]:
     fields: dict[str, Any] = {}
     for name, info in settings.model_fields.items():
-        annotation = info.annotation
+        annotation: Any = info.annotation
         if isinstance(annotation, type) and issubclass(annotation, Settings):
             nested = _with_hints(annotation, ())
             default = nested.model_validate(info.default.to_dict())
