@@ -1,7 +1,7 @@
 """The command `litebert`: finds the verb, parses its arguments, turns errors into a sentence and an exit code.
 
-Before: a shell. After: one module of this room for each verb. Nothing heavy is imported before the verb is known,
-so that `litebert --help` answers at once.
+Each verb is one module of this package. Nothing heavy is imported before the verb is known, so that
+`litebert --help` answers at once.
 """
 
 import os
