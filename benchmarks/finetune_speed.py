@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from litebert.commands.finetune.objectives import objective_of
 
 from litebert.commands.finetune.finetune_settings import load_finetune_config
+from litebert.commands.finetune.objective import TaskObjective
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForSequenceClassification
 from litebert.model.presets import preset
@@ -30,6 +30,7 @@ from litebert.tasks.benchmarks.benchmark_files import read_benchmark
 from litebert.tasks.encoded import Sequences, encode_sequences
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_batches import LabelledBatches
+from litebert.tasks.types.classification.classification import CLASSIFICATION
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.precision import autocast, gradient_scaler
@@ -147,7 +148,7 @@ def timed(steps: Iterator[None]) -> float:
 def our_steps(run: Any, model: Path, rows: Sequences) -> Iterator[None]:
     """The steps of litebert's engine; the first `next` warms up on a batch that is not counted."""
     network, world = load_model(model), DistributedContext.current("cpu")
-    objective = objective_of("classification", None)
+    objective = TaskObjective(CLASSIFICATION.loss)
     batches = LabelledBatches(rows, batch_size=run.batch_size, microbatch_size=run.microbatch_size, seed=run.seed)
     optimizer = build_optimizer(network, run.train)
     scaler = gradient_scaler(run.train.precision, CPU)

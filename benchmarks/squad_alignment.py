@@ -14,7 +14,7 @@ from litebert.tokenization.tokenizer import Tokenizer
 
 
 def report(file: Path, tokenizer: Tokenizer) -> None:
-    encoded = EncodedQuestions(read_squad(file).examples, tokenizer, QuestionSettings())
+    encoded = EncodedQuestions(read_squad(file), tokenizer, QuestionSettings())
     windows = {}
     for window in encoded.windows:
         windows.setdefault(window.question, []).append(window)

@@ -26,7 +26,7 @@ LENGTH, STRIDE, ROUNDS = 384, 128, 3
 
 
 def litebert_features(questions, tokenizer):
-    encoded = EncodedQuestions(questions, tokenizer, QuestionSettings(max_length=LENGTH, stride=STRIDE))
+    encoded = EncodedQuestions(questions, tokenizer, QuestionSettings(max_length=LENGTH, doc_stride=STRIDE))
     return encoded, encoded.labels
 
 
@@ -80,7 +80,7 @@ def compare(questions, ours, our_labels, theirs, their_labels):
             counts["same ids and answer" if same else "same ids, other answer"] += 1
             continue
         room = LENGTH - query - 3
-        planned = plan_windows(len(document), room=room, stride=room - STRIDE)
+        planned = plan_windows(len(document), budget=room, stride=room - STRIDE)
         head = mine[index][0][0].feature.input_ids[: query + 2].tolist()
         by_rule = [[*head, *document[slice(*plan.pieces)].tolist(), head[-1]] for plan in planned]
         counts["several windows" if by_rule == ids else "other pieces"] += 1
@@ -89,7 +89,7 @@ def compare(questions, ours, our_labels, theirs, their_labels):
 
 
 def main(directory: str, file: str, most: str = "0") -> None:
-    questions = read_squad(Path(file)).examples[: int(most) or None]
+    questions = read_squad(Path(file))[: int(most) or None]
     tokenizer, fast = Tokenizer.load(directory), AlbertTokenizerFast.from_pretrained(directory)
     compare(questions, *litebert_features(questions, tokenizer), *transformers_features(questions, fast))
     times = {"litebert": [], "transformers": []}

@@ -2,8 +2,8 @@
 
 python tools/walk.py MODEL FILE.csv
 
-Files are counted from the reading of the row to the written record. The packages `model` and `tokenization` are one stop
-each, the core (files, settings, errors) is none. A climb is a call into a file visited before the calling one.
+Files are counted from the reading of the row to the written record. The packages `model` and `tokenization` count as
+one stop each, the core (files, settings, errors) as none. A climb is a call into a file visited before the calling one.
 """
 
 import sys
@@ -42,10 +42,8 @@ class Walk:
     def _visit(self, name: str, caller: str | None) -> None:
         if name not in self.files:
             self.files.append(name)
-            return
-        climbs = caller in self.files and self.files.index(name) < self.files.index(caller)
-        if climbs and (caller, name) not in self.climbs:
-            self.climbs.append((caller, name))
+        elif caller in self.files[self.files.index(name) + 1 :] and (caller, name) not in self.climbs:
+            self.climbs.append((str(caller), name))
 
 
 def stop_of(frame: FrameType) -> str | None:

@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -144,12 +143,15 @@ class Result(ABC):
     """A prediction for users: label names instead of indices, text instead of positions."""
 
     __slots__ = ()
-    counts: Any = MappingProxyType({})
-    """Numbers that `predict` adds up over all rows, such as entities."""
 
     @abstractmethod
     def to_record(self) -> dict[str, Any]:
         """The columns that `predict` adds to an input row; `prediction` is the first."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers that `predict` adds up over all rows, such as entities."""
+        return {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
