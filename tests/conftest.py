@@ -1,4 +1,4 @@
-"""Fixtures that every room may use. One thread a process, so that two workers share two cores."""
+"""Fixtures that every test may use. One thread a process, so that two workers share two cores."""
 
 import logging
 import os

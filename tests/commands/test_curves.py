@@ -1,4 +1,4 @@
-"""Curves as a verb: the page goes beside the first run or where it is asked for."""
+"""The curves command: the page is written beside the first run or where it is asked for."""
 
 import json
 

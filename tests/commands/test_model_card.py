@@ -47,6 +47,8 @@ def test_model_card_has_title_summary_use_scores_and_settings(line):
     assert line in card().splitlines()
 
 
-@pytest.mark.parametrize(("sharing", "said"), [("all", "transformers loads"), ("attention", "Only litebert loads")])
+@pytest.mark.parametrize(
+    ("sharing", "said"), [("all", "transformers loads"), ("attention", "with `trust_remote_code=True`")]
+)
 def test_model_card_says_which_library_loads_the_model(sharing, said):
     assert said in card(sharing=sharing)

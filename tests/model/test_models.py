@@ -38,7 +38,7 @@ FORWARDS: dict[str, tuple[Callable[[ModelConfig], nn.Module], Callable[[nn.Modul
         lambda model, batch: model(*batch.arguments),
     ),
     "spans": (ForQuestionAnswering, lambda model, batch: model(*batch.arguments)),
-    "answerability": (
+    "question_answering_no_answer": (
         ForQuestionAnsweringWithNoAnswer,
         lambda model, batch: model(*batch.arguments, batch.attention_mask, torch.zeros(3, dtype=torch.int64)),
     ),
@@ -48,7 +48,7 @@ HEAD_DROPOUT = {  # shape of what the head drops from, as google-research/albert
     "classification": (3, 32),
     "choices": (3, 32),
     "tokens": (3, 9, 32),
-    "answerability": (3, 32),
+    "question_answering_no_answer": (3, 32),
 }
 
 FINISHED = {"pretraining": 6, "classification": 3, "choices": 3}
@@ -121,7 +121,7 @@ def test_models_have_equal_outputs_with_every_kernel(tiny_config, batch, name, k
     model.encoder.attention_kernel = kernel
     real = {(3, 9): batch.attention_mask, (3, 9, 3): batch.attention_mask}
     for ours, theirs in zip(tensors(forward(model, batch)), expected, strict=True):
-        chosen = real.get(tuple(ours.shape), ...) if name != "answerability" else ...
+        chosen = real.get(tuple(ours.shape), ...) if name != "question_answering_no_answer" else ...
         assert torch.allclose(ours[chosen], theirs[chosen], atol=TOLERANCES[torch.float32], rtol=1e-4)
 
 

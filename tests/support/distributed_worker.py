@@ -28,7 +28,7 @@ from litebert.training.loop.step import StepCounts, TrainStep
 from litebert.training.optim.optimizers import build_optimizer, set_learning_rate
 from support import golden_lamb
 from support.limits import files_no_larger_than
-from support.toy import ToyBatches, ToyModel, ToyObjective, validation, settings, train, trainer
+from support.toy import ToyBatches, ToyModel, ToyObjective, settings, train, trainer, validation
 
 ELASTIC = {"duration": "6 steps", "checkpoint_every": "2 steps"}
 TRAINED = {"duration": "4 steps", "optimizer": "lamb", "max_grad_norm": 0.5}

@@ -14,13 +14,13 @@ import torch
 from litebert.randomness import rng_for
 from support.callbacks import KilledError, killer
 from support.full_mode import trials
-from support.toy import ToyBatches, validation, losses, rows, train, trainer, weights
+from support.toy import ToyBatches, losses, rows, train, trainer, validation, weights
 
 OPTIMIZERS = {
     "lamb": ("lamb", False),
-    "lamb_bias_corrected": ("lamb", True),
+    "lamb_with_bias_correction": ("lamb", True),
     "adamw": ("adamw", True),
-    "adamw_uncorrected": ("adamw", False),
+    "adamw_without_bias_correction": ("adamw", False),
 }
 LONG = {"duration": "2000 steps", "checkpoint_every": "3 steps", "keep_checkpoints": 2, "warmup": 0.1}
 
@@ -82,7 +82,12 @@ def _kill_after(lines: int, seconds: float, directory: Path, changes: dict) -> N
 
 
 def test_resume_neither_loses_nor_repeats_evaluations(tmp_path):
-    changes = {"duration": "8 steps", "checkpoint_every": "3 steps", "evaluate": validation, "evaluate_every": "2 steps"}
+    changes = {
+        "duration": "8 steps",
+        "checkpoint_every": "3 steps",
+        "evaluate": validation,
+        "evaluate_every": "2 steps",
+    }
     train(tmp_path / "whole", **changes)
     with pytest.raises(KilledError):
         train(tmp_path / "cut", callbacks=[killer("step", 5)], **changes)

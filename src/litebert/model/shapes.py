@@ -1,4 +1,4 @@
-"""Shaped types of model inputs. The letters are explained in `litebert.model` and docs/shapes.md."""
+"""Shaped types of model inputs. The letters are explained in `litebert.model` and docs/reference/shapes.md."""
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""The sharing schedule: which stored blocks each layer runs. Torch-free. docs/sharing.md draws it."""
+"""The sharing schedule: which stored blocks each layer runs. Torch-free. docs/reference/sharing.md draws it."""
 
 from litebert.model.config import ModelConfig
 

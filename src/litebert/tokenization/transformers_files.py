@@ -1,8 +1,8 @@
 """Content of the files with which transformers produces the same ids.
 
 The normalizer consists of patterns from Python's Unicode tables, so that it drops exactly what `normalize.py` drops.
-The digit-comma rule is expressed by scores so low that a piece that it would split is never chosen; docs/tokenizer.md
-lists the differences.
+The digit-comma rule is expressed by scores so low that a piece that it would split is never chosen;
+docs/reference/tokenizer.md lists the differences.
 """
 
 import base64

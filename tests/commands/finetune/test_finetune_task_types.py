@@ -88,8 +88,8 @@ def test_finetune_learns_token_classification(pretrained, tmp_path):
     for subject, opinion, good in sentences():
         words = subject.split()
         lines += [f"{words[0]}\tB-SUBJECT", *(f"{word}\tI-SUBJECT" for word in words[1:])]
-        *verb, last = opinion.split()
-        lines += [*(f"{word}\tO" for word in verb), f"{last}\t{'B-PRAISE' if good else 'B-BLAME'}", ""]
+        *before, last = opinion.split()
+        lines += [*(f"{word}\tO" for word in before), f"{last}\t{'B-PRAISE' if good else 'B-BLAME'}", ""]
     file.write_text("\n".join(lines) + "\n")
     result = tuned(pretrained, tmp_path / "run", {"train": str(file), "dev": str(file)})
     assert result.task_type == "token_classification"

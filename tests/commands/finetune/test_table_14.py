@@ -76,5 +76,5 @@ def test_race_levels_use_the_recipe_of_race():
 
 def test_spike_detection_in_fine_tuning_is_on_if_its_settings_are_given():
     given = {"model": "m", "data": {"train": "t.csv"}}
-    run = load_finetune_config("classification", ["train.spikes.sigma_factor=9"], given=given)
+    run = load_finetune_config("default", ["train.spikes.sigma_factor=9"], given=given)
     assert (run.train.spikes.policy, run.train.spikes.sigma_factor) == ("rollback", 9)

@@ -45,7 +45,7 @@ def test_benchmark_file_has_the_official_number_of_rows(name, split):
 
 
 def test_docs_list_every_benchmark():
-    page = (Path(__file__).parents[3] / "docs" / "tasks.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "guides" / "tasks.md").read_text(encoding="utf-8")
     for name, task in BENCHMARKS.items():
         if task.format in ("tsv", "race"):
             rows = ", ".join(f"{split} {file.rows:,}" for split, file in task.splits.items())

@@ -7,7 +7,7 @@ from litebert.errors import ConfigError
 from litebert.training.callbacks.callback import Callback
 from litebert.training.loop.step import UpdateLimits
 from support.callbacks import HookRecorder, KilledError, killer
-from support.toy import ToyBatches, ToyModel, validation, rows, train, weights
+from support.toy import ToyBatches, ToyModel, rows, train, validation, weights
 
 
 def test_callback_hooks_are_called_in_order(tmp_path):

@@ -24,7 +24,7 @@ from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.progress import TrainingProgress
 from litebert.training.loop.run_schedule import RunSchedule
 from litebert.training.loop.step import StepOutcome
-from support.toy import ToyBatches, ToyModel, validation, settings, train
+from support.toy import ToyBatches, ToyModel, settings, train, validation
 
 
 def state(step: int) -> RunState:

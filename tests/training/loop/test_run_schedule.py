@@ -35,7 +35,7 @@ def test_peak_learning_rate_without_another_batch_size(meant_for, peak):
 
 @given(scale=st.integers(1, 4096))
 def test_peak_learning_rate_scales_with_the_root_of_the_batch_size(scale):
-    """A rate meant for a batch, applied to one that is `scale` times as large, grows by the root of `scale`."""
+    """A rate meant for a batch, applied to one that is `scale` times as large, grows by the square root of `scale`."""
     converter = replace(schedule().converter, batch_size=8 * scale)
     scaled = replace(schedule(learning_rate=0.01, lr_reference_batch_size=8), converter=converter)
     assert scaled.peak == pytest.approx(0.01 * scale**0.5)

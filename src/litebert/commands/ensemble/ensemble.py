@@ -16,7 +16,7 @@ from litebert.commands.predict.benchmark_predictions import (
     validate_submission_name,
 )
 from litebert.commands.predict.input_windows import InputFile
-from litebert.commands.predict.stream import fingerprint_of, write_predictions
+from litebert.commands.predict.predict_stream import fingerprint_of, write_predictions
 from litebert.errors import ConfigError
 from litebert.files import write_text
 from litebert.inference.pipeline import Pipeline, average_predictions, with_labels

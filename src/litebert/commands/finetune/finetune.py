@@ -18,7 +18,7 @@ from litebert.commands.finetune.setup import class_weights, load_start, output_n
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
 from litebert.durations import readable_seconds
-from litebert.inference.evaluation import EvaluationSet
+from litebert.inference.evaluation_set import EvaluationSet
 from litebert.inference.pipeline import Pipeline, Workers
 from litebert.model.io.model_directory import save_model
 from litebert.model.param_groups import count_parameters

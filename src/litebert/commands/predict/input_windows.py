@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from litebert.commands.predict.stream import ROWS_PER_WINDOW, Window
+from litebert.commands.predict.predict_stream import ROWS_PER_WINDOW, Window
 from litebert.errors import ConfigError
 from litebert.tasks.output_formats import OutputFormat, RowFormat
 from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns

@@ -17,7 +17,7 @@ from litebert.commands.predict.benchmark_predictions import (
     validate_submission_name,
 )
 from litebert.commands.predict.input_windows import InputFile
-from litebert.commands.predict.stream import fingerprint_of, write_predictions
+from litebert.commands.predict.predict_stream import fingerprint_of, write_predictions
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text

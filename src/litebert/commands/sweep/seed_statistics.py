@@ -1,4 +1,4 @@
-"""What several runs of one configuration come to. Before: their scores. After: `sweep_result`.
+"""Statistics over several runs of one configuration.
 
 One run of fine-tuning says little: of 100 seeds of one recipe on MRPC some end at the majority class.
 """

@@ -2,7 +2,7 @@
 
 `config.json` and `model.safetensors` have transformers' names, so that transformers loads the directory too. Variants
 that it does not know are saved under litebert's names, with code that it can load, or, if that has no such model, in
-`litebert.safetensors`. docs/checkpoints.md describes all three.
+`litebert.safetensors`. docs/formats/checkpoints.md describes all three.
 """
 
 import logging

@@ -18,7 +18,7 @@ from litebert.tasks.types.task_type import LossSums
 BEAM_SIZE: Final = 5
 """Start positions, and end positions for each, in a beam search. Source: start_n_top and end_n_top."""
 IMPOSSIBLE_WEIGHT: Final = 0.5
-"""Weight of the answerability loss relative to the span loss."""
+"""Weight of the no-answer loss relative to the span loss."""
 
 
 class SpanLogits(NamedTuple):

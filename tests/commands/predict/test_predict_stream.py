@@ -11,7 +11,7 @@ import pytest
 
 from litebert.commands.predict import input_windows, stream
 from litebert.commands.predict.predict import PredictRun, predict
-from litebert.commands.predict.stream import Window, write_predictions
+from litebert.commands.predict.predict_stream import Window, write_predictions
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification, ForTokenClassification
 from litebert.tasks.output_formats import RowFormat
