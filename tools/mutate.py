@@ -1,0 +1,244 @@
+"""Mutation check: how many small faults in the source the tests find.
+
+    python tools/mutate.py --mutations 200 --seed 0 --jobs 2 --out mutations.json
+
+Draws single-node mutations of the files in `TARGETS` (a comparison, an arithmetic operator, a constant, a boolean, a
+condition, a deleted statement), applies each to a copy of the source, and runs the tests that stand for that file. A
+mutation is killed when a test fails or the run exceeds its time limit. Exit code 1 below `--minimum`.
+"""
+
+import argparse
+import ast
+import copy
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from queue import Queue
+
+ROOT = Path(__file__).parents[1]
+SOURCE = Path("src/litebert")
+TARGETS: dict[str, tuple[str, ...]] = {
+    "corpus/sampling/masking.py": ("tests/corpus/sampling/test_masking.py", "tests/corpus/sampling"),
+    "corpus/sampling/pairing.py": ("tests/corpus/sampling/test_pairing.py", "tests/corpus/sampling"),
+    "training/optim/lamb.py": ("tests/training/optim", "tests/parity/test_lamb.py"),
+    "training/loop/step.py": ("tests/training/loop", "tests/training/test_trainer.py", "tests/distributed"),
+    "training/checkpointing/checkpoint.py": ("tests/training/checkpointing", "tests/training/test_resume.py"),
+    "tasks/metrics/squad_metrics.py": ("tests/tasks/metrics",),
+    "tasks/metrics/metrics.py": ("tests/tasks/metrics",),
+    "tokenization/tokenizer.py": ("tests/tokenization",),
+    "tokenization/sentencepiece_model.py": ("tests/tokenization",),
+    "model/layers/attention.py": ("tests/model/layers", "tests/model/test_encoder.py", "tests/model/test_gradients.py"),
+    "model/kernels/attention_kernels.py": ("tests/model/kernels", "tests/model/test_encoder.py"),
+}
+"""Source file → tests that should notice a fault in it, the most specific first."""
+EQUIVALENT: dict[str, str] = {}
+"""`file:line:column description` → why no test can tell the mutation from the source."""
+COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
+COMPARISONS |= {ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}
+ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult}
+ARITHMETIC |= {ast.Mod: ast.FloorDiv, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.Pow: ast.Mult}
+LIMIT_SECONDS = 240
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutation:
+    """One changed node of one file."""
+
+    file: str
+    line: int
+    column: int
+    description: str
+    source: str
+    """The whole mutated file."""
+
+    @property
+    def key(self) -> str:
+        """What names the mutation in reports and in `EQUIVALENT`."""
+        return f"{self.file}:{self.line}:{self.column} {self.description}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What became of a mutation: `killed`, `survived` or `equivalent`."""
+
+    mutation: str
+    state: str
+
+
+def main() -> int:
+    """Draw, run and report."""
+    arguments = _arguments()
+    drawn = draw(arguments.mutations, seed=arguments.seed)
+    outcomes = run_all(drawn, jobs=arguments.jobs)
+    counted = [outcome for outcome in outcomes if outcome.state != "equivalent"]
+    killed = sum(outcome.state == "killed" for outcome in counted)
+    share = killed / max(1, len(counted))
+    report = {"seed": arguments.seed, "killed": killed, "counted": len(counted), "share": share}
+    report["outcomes"] = [asdict(outcome) for outcome in outcomes]
+    arguments.out.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    for outcome in outcomes:
+        if outcome.state != "killed":
+            print(f"{outcome.state}: {outcome.mutation}")
+    print(f"{killed} of {len(counted)} mutations killed ({share:.1%})")
+    return int(share < arguments.minimum)
+
+
+def draw(count: int, *, seed: int) -> list[Mutation]:
+    """A fixed number of mutations a file, as even as possible, without repetition."""
+    rng = random.Random(seed)
+    shares = [count // len(TARGETS) + (place < count % len(TARGETS)) for place in range(len(TARGETS))]
+    drawn = []
+    for file, share in zip(TARGETS, shares, strict=True):
+        candidates = list(mutations_of(file))
+        drawn += rng.sample(candidates, min(share, len(candidates)))
+    return drawn
+
+
+def mutations_of(file: str) -> Iterator[Mutation]:
+    """Every single-node mutation of a source file; docstrings, annotations and messages stay as they are."""
+    tree = ast.parse((ROOT / SOURCE / file).read_text(encoding="utf-8"))
+    skipped = _untested_nodes(tree)
+    for index, node in enumerate(ast.walk(tree)):
+        if node in skipped:
+            continue
+        for number, (description, _) in enumerate(_changes(node)):
+            changed = copy.deepcopy(tree)
+            target = list(ast.walk(changed))[index]
+            replacement = list(_changes(target))[number][1]
+            mutated = _Replace(target, replacement).visit(changed)
+            yield Mutation(
+                file=file,
+                line=getattr(node, "lineno", 0),
+                column=getattr(node, "col_offset", 0),
+                description=description,
+                source=ast.unparse(ast.fix_missing_locations(mutated)),
+            )
+
+
+def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """Descriptions and replacements of one node."""
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARISONS:
+        other = COMPARISONS[type(node.ops[0])]
+        yield f"{_name(node.ops[0])} → {other.__name__}", _with(node, ops=[other(), *node.ops[1:]])
+    elif isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
+        other = ARITHMETIC[type(node.op)]
+        yield f"{_name(node.op)} → {other.__name__}", _with(node, op=other())
+    elif isinstance(node, ast.BoolOp):
+        other = ast.Or if isinstance(node.op, ast.And) else ast.And
+        yield f"{_name(node.op)} → {other.__name__}", _with(node, op=other())
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield f"{node.value} → {not node.value}", ast.Constant(not node.value)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        yield f"{node.value} → {node.value + 1}", ast.Constant(node.value + 1)
+    elif isinstance(node, ast.If | ast.IfExp):
+        yield "condition negated", _with(node, test=ast.UnaryOp(ast.Not(), node.test))
+    elif isinstance(node, ast.Expr | ast.AugAssign):
+        yield "statement deleted", ast.Pass()
+
+
+def _with(node: ast.AST, **fields: object) -> ast.AST:
+    return type(node)(**{**dict(ast.iter_fields(node)), **fields})
+
+
+def _name(node: ast.AST) -> str:
+    return type(node).__name__
+
+
+def _untested_nodes(tree: ast.Module) -> set[ast.AST]:
+    """Docstrings, annotations, raised messages, log calls, definitions of slots and decorators."""
+    roots: list[ast.AST] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise | ast.JoinedStr) or (isinstance(node, ast.Expr) and _says_something(node)):
+            roots.append(node)
+        elif isinstance(node, ast.FunctionDef):
+            roots += [*node.decorator_list, node.args, *([node.returns] if node.returns else [])]
+        elif isinstance(node, ast.ClassDef):
+            roots += node.decorator_list
+        elif isinstance(node, ast.AnnAssign):
+            roots.append(node.annotation)
+    return {node for root in roots for node in ast.walk(root)}
+
+
+def _says_something(node: ast.Expr) -> bool:
+    return isinstance(node.value, ast.Constant) or ast.unparse(node).startswith(("logger.", "warnings."))
+
+
+class _Replace(ast.NodeTransformer):
+    """Puts one node in the place of another."""
+
+    def __init__(self, target: ast.AST, replacement: ast.AST) -> None:
+        self._target, self._replacement = target, replacement
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self._replacement if node is self._target else super().generic_visit(node)
+
+
+def run_all(drawn: Sequence[Mutation], *, jobs: int) -> list[Outcome]:
+    """Run each mutation in one of `jobs` copies of the project."""
+    with tempfile.TemporaryDirectory() as directory:
+        copies: Queue[Path] = Queue()
+        for number in range(jobs):
+            copies.put(_copy(Path(directory) / str(number)))
+
+        def run(mutation: Mutation) -> Outcome:
+            tree = copies.get()
+            try:
+                return _run_one(mutation, tree)
+            finally:
+                copies.put(tree)
+
+        with ThreadPoolExecutor(jobs) as pool:
+            return list(pool.map(run, drawn))
+
+
+def _copy(target: Path) -> Path:
+    for name in ("src", "tests", "docs", "examples", "tools", "benchmarks"):
+        shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, target / name)
+    return target
+
+
+def _run_one(mutation: Mutation, tree: Path) -> Outcome:
+    if mutation.key in EQUIVALENT:
+        return Outcome(mutation=mutation.key, state="equivalent")
+    file = tree / SOURCE / mutation.file
+    whole = file.read_text(encoding="utf-8")
+    file.write_text(mutation.source, encoding="utf-8")
+    try:
+        killed = any(not _passes(tests, tree) for tests in TARGETS[mutation.file])
+    finally:
+        file.write_text(whole, encoding="utf-8")
+    return Outcome(mutation=mutation.key, state="killed" if killed else "survived")
+
+
+def _passes(tests: str, tree: Path) -> bool:
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:randomly", tests]
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+    try:
+        done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, timeout=LIMIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mutations", type=int, default=200, help="how many to draw over all files")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw")
+    parser.add_argument("--jobs", type=int, default=2, help="mutations at once")
+    parser.add_argument("--minimum", type=float, default=0.95, help="smallest share that must be killed")
+    parser.add_argument("--out", type=Path, required=True, help="JSON report")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
