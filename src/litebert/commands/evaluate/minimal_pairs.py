@@ -1,0 +1,183 @@
+"""Minimal pairs such as BLiMP's: does a masked language model prefer the acceptable sentence of each pair?"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from litebert.commands.result import Result
+from litebert.errors import ConfigError, DataError
+from litebert.inference.pseudo_log_likelihood import Masking, pseudo_log_likelihoods
+from litebert.model.io.model_directory import load_model
+from litebert.model.models import ForMaskedLM, ForPretraining
+from litebert.tasks.metrics.text_table import aligned
+from litebert.tokenization.tokenizer import Tokenizer
+
+FAST_PAIRS = 100
+"""Pairs of each paradigm that `fast` scores: the first ones of its file."""
+_Z = 1.959963984540054
+
+
+@dataclass(frozen=True, slots=True)
+class MinimalPair:
+    """An acceptable sentence and one that differs from it minimally and is not."""
+
+    good: str
+    bad: str
+    paradigm: str
+    phenomenon: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairAccuracy:
+    """The share of pairs in which the acceptable sentence scores higher; a tie counts half."""
+
+    name: str
+    phenomenon: str
+    pairs: int
+    accuracy: float
+    interval: tuple[float, float]
+    """95 %, normal approximation over pairs (for the mean: over the pairs of each paradigm)."""
+    unigram_accuracy: float | None
+    """The same from token frequencies alone; None without a corpus."""
+
+
+@dataclass(frozen=True)
+class MinimalPairScores(Result):
+    """Accuracy over all paradigms, by phenomenon and by paradigm."""
+
+    masking: Masking
+    mean: PairAccuracy
+    """The mean of the paradigms, as BLiMP reports it."""
+    phenomena: tuple[PairAccuracy, ...]
+    paradigms: tuple[PairAccuracy, ...]
+
+    def to_text(self) -> str:
+        """A table of the phenomena, their mean last."""
+        rows = [["", "accuracy", "95 % interval", "unigram", "pairs"]]
+        rows += [_row(score) for score in (*self.phenomena, self.mean)]
+        return f"{aligned(rows)}\nscored by pseudo-log-likelihood, masking: {self.masking}; ties count half"
+
+
+def read_minimal_pairs(directory: Path, *, most: int | None = None) -> tuple[MinimalPair, ...]:
+    """The pairs of all `*.jsonl` files of a directory, one paradigm a file, in BLiMP's format.
+
+    A line is an object with `sentence_good` and `sentence_bad`, and perhaps `linguistics_term`. Raises DataError for a
+    directory without such files and for a line that is none.
+    """
+    files = sorted(directory.glob("*.jsonl")) if directory.is_dir() else []
+    if not files:
+        raise DataError(f"{directory}: holds no .jsonl file; give the directory of the minimal pairs, such as BLiMP's")
+    return tuple(pair for file in files for pair in _pairs(file, most))
+
+
+def evaluate_minimal_pairs(
+    model: Path, directory: Path, *, masking: Masking = "token", fast: bool = False, counts: np.ndarray | None = None
+) -> MinimalPairScores:
+    """Score a pretrained model on a directory of minimal pairs; `counts` [V] of tokens add the unigram column."""
+    loaded, tokenizer = load_model(model), Tokenizer.load(model)
+    if not isinstance(loaded, ForPretraining | ForMaskedLM):
+        raise ConfigError(f"{model}: a {type(loaded).__name__} has no masked-LM head; give a model from `pretrain`")
+    pairs = read_minimal_pairs(directory, most=FAST_PAIRS if fast else None)
+    sentences = [sentence for pair in pairs for sentence in (pair.good, pair.bad)]
+    correct = _preferences(pseudo_log_likelihoods(loaded, tokenizer, sentences, masking=masking))
+    unigram = None if counts is None else _preferences(_unigram_scores(tokenizer, sentences, counts))
+    return summarize(pairs, correct, unigram, masking=masking)
+
+
+def summarize(
+    pairs: Sequence[MinimalPair], correct: np.ndarray, unigram: np.ndarray | None, *, masking: Masking
+) -> MinimalPairScores:
+    """Means of 1 (preferred), 0.5 (tie) and 0 over paradigms and phenomena."""
+    names = np.array([pair.paradigm for pair in pairs])
+    paradigms = []
+    for name in dict.fromkeys(names.tolist()):
+        rows = names == name
+        phenomenon = next(pair.phenomenon for pair in pairs if pair.paradigm == name)
+        paradigms.append(_accuracy(name, phenomenon, correct[rows], None if unigram is None else unigram[rows]))
+    phenomena = [
+        _mean(name, [score for score in paradigms if score.phenomenon == name])
+        for name in dict.fromkeys(score.phenomenon for score in paradigms)
+    ]
+    return MinimalPairScores(
+        masking=masking,
+        mean=_mean("mean of paradigms", paradigms),
+        phenomena=tuple(phenomena),
+        paradigms=tuple(paradigms),
+    )
+
+
+def _pairs(file: Path, most: int | None) -> Iterator[MinimalPair]:
+    with file.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines):
+            if number == most:
+                return
+            yield _pair(file, number + 1, line)
+
+
+def _pair(file: Path, line: int, content: str) -> MinimalPair:
+    try:
+        values = json.loads(content)
+        good, bad = values["sentence_good"], values["sentence_bad"]
+        term = values.get("linguistics_term", file.stem)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise DataError(
+            f"{file}, line {line}: no minimal pair; expected an object with sentence_good and sentence_bad"
+        ) from None
+    if not all(isinstance(text, str) and text.strip() for text in (good, bad, term)):
+        raise DataError(f"{file}, line {line}: an empty sentence; expected two sentences")
+    return MinimalPair(good, bad, file.stem, term)
+
+
+def _preferences(scores: np.ndarray) -> np.ndarray:
+    """1 where the first of two scores is higher, 0.5 where they are equal, else 0."""
+    good, bad = scores.reshape(-1, 2).T
+    return np.where(good == bad, 0.5, (good > bad).astype(float))
+
+
+def _unigram_scores(tokenizer: Tokenizer, sentences: Sequence[str], counts: np.ndarray) -> np.ndarray:
+    """Sum of log frequencies, one occurrence added to each token; ties are exact, whatever the order of the tokens."""
+    log_frequency = np.log(counts + 1.0) - np.log((counts + 1.0).sum())
+    return np.array([np.sort(log_frequency[ids]).sum() for ids in tokenizer.encode_batch(list(sentences))])
+
+
+def _accuracy(name: str, phenomenon: str, correct: np.ndarray, unigram: np.ndarray | None) -> PairAccuracy:
+    value, error = correct.mean(), _Z * correct.std() / np.sqrt(len(correct))
+    return PairAccuracy(
+        name=name,
+        phenomenon=phenomenon,
+        pairs=len(correct),
+        accuracy=float(value),
+        interval=(float(max(0, value - error)), float(min(1, value + error))),
+        unigram_accuracy=None if unigram is None else float(unigram.mean()),
+    )
+
+
+def _mean(name: str, scores: Sequence[PairAccuracy]) -> PairAccuracy:
+    """The mean of paradigms, each with the same weight; its variance is that of a mean of independent means."""
+    value = float(np.mean([score.accuracy for score in scores]))
+    errors = [(score.interval[1] - score.interval[0]) / 2 for score in scores]
+    error = float(np.sqrt(np.square(errors).sum()) / len(scores))
+    unigram = [score.unigram_accuracy for score in scores if score.unigram_accuracy is not None]
+    return PairAccuracy(
+        name=name,
+        phenomenon=name,
+        pairs=sum(score.pairs for score in scores),
+        accuracy=value,
+        interval=(max(0.0, value - error), min(1.0, value + error)),
+        unigram_accuracy=float(np.mean(unigram)) if unigram else None,
+    )
+
+
+def _row(score: PairAccuracy) -> list[str]:
+    low, high = score.interval
+    unigram = "" if score.unigram_accuracy is None else f"{score.unigram_accuracy:.1%}"
+    return [
+        score.name.replace("_", " "),
+        f"{score.accuracy:.1%}",
+        f"{low:.1%} to {high:.1%}",
+        unigram,
+        f"{score.pairs:,}",
+    ]

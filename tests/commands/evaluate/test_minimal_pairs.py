@@ -1,0 +1,71 @@
+"""Minimal pairs: read in BLiMP's format, preferred or not, averaged by paradigm."""
+
+import json
+
+import numpy as np
+import pytest
+
+from litebert.commands.evaluate.minimal_pairs import (
+    MinimalPair,
+    evaluate_minimal_pairs,
+    read_minimal_pairs,
+    summarize,
+)
+from litebert.errors import ConfigError, DataError
+from litebert.model.io.model_directory import save_model
+from litebert.model.models import ForPretraining, ForSequenceClassification
+
+
+def write_pairs(directory, name, pairs, term):
+    lines = [json.dumps({"sentence_good": good, "sentence_bad": bad, "linguistics_term": term}) for good, bad in pairs]
+    directory.mkdir(exist_ok=True)
+    (directory / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+    return directory
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    write_pairs(tmp_path / "pairs", "agreement", [("the film was good", "the film good was")] * 3, "morphology")
+    same = [("the film was good", "the film was good"), ("her first play", "play first her")]
+    return write_pairs(tmp_path / "pairs", "order", same, "syntax")
+
+
+def test_tie_counts_half_and_paradigms_weigh_alike():
+    pairs = [MinimalPair("a", "b", name, "p") for name in ("one", "one", "one", "two")]
+    scores = summarize(pairs, np.array([1, 1, 0.5, 0]), None, masking="token")
+    assert [score.accuracy for score in scores.paradigms] == [pytest.approx(2.5 / 3), 0.0]
+    assert scores.mean.accuracy == pytest.approx(2.5 / 6)
+    assert scores.mean.unigram_accuracy is None
+
+
+def test_model_is_scored_by_paradigm_and_phenomenon(pairs, small_config, tiny_tokenizer, tmp_path):
+    model = save_model(ForPretraining(small_config, seed=1), tmp_path / "model", extra_files=tiny_tokenizer.files())
+    counts = np.ones(tiny_tokenizer.vocab_size)
+    scores = evaluate_minimal_pairs(model, pairs, counts=counts)
+    assert [(score.name, score.pairs) for score in scores.paradigms] == [("agreement", 3), ("order", 2)]
+    assert {score.name for score in scores.phenomena} == {"morphology", "syntax"}
+    assert scores.paradigms[0].unigram_accuracy == 0.5, "the same tokens in another order are a tie"
+    assert "mean of paradigms" in scores.to_text()
+
+
+def test_first_pairs_of_each_paradigm_can_be_read_alone(pairs):
+    assert len(read_minimal_pairs(pairs, most=1)) == 2
+
+
+def test_model_without_masked_lm_head_is_refused(pairs, small_config, tiny_tokenizer, tmp_path):
+    classifier = ForSequenceClassification(small_config, num_labels=2)
+    model = save_model(classifier, tmp_path / "model", labels=("a", "b"), extra_files=tiny_tokenizer.files())
+    with pytest.raises(ConfigError, match="no masked-LM head"):
+        evaluate_minimal_pairs(model, pairs)
+
+
+@pytest.mark.parametrize("line", ["", "no json", "[]", "{}", '{"sentence_good": "a", "sentence_bad": ""}'])
+def test_line_that_is_no_pair_is_refused_with_its_place(line, tmp_path):
+    (tmp_path / "bad.jsonl").write_text(line + "\n")
+    with pytest.raises(DataError, match=r"bad\.jsonl, line 1: "):
+        read_minimal_pairs(tmp_path)
+
+
+def test_directory_without_pairs_is_refused(tmp_path):
+    with pytest.raises(DataError, match=r"holds no \.jsonl file"):
+        read_minimal_pairs(tmp_path / "nowhere")

@@ -1,0 +1,58 @@
+"""Pseudo-log-likelihood: equal to a plain loop over tokens, for every way of masking."""
+
+import numpy as np
+import pytest
+import torch
+
+from litebert.errors import DataError
+from litebert.inference.pseudo_log_likelihood import MASKINGS, pseudo_log_likelihoods
+from litebert.model.models import ForMaskedLM, ForPretraining
+
+SENTENCES = ["the film was good", "a long movie felt great, in 1999.", "was", "the old actor seemed boring"]
+
+
+def plain_score(model, tokenizer, sentence, masking):
+    """One forward a token, nothing batched."""
+    ids = tokenizer.encode(sentence)
+    words = np.cumsum(tokenizer.word_starts[ids])
+    total = 0.0
+    for place, label in enumerate(ids):
+        masked = [
+            other == place
+            or (masking == "whole_word" and words[other] == words[place])
+            or (masking == "word_left_to_right" and words[other] == words[place] and other > place)
+            for other in range(len(ids))
+        ]
+        shown = [tokenizer.mask_id if hidden else token for token, hidden in zip(ids, masked, strict=True)]
+        row = torch.tensor([[tokenizer.cls_id, *shown, tokenizer.sep_id]])
+        output = model(row, torch.ones_like(row, dtype=torch.bool), torch.zeros_like(row), torch.tensor([place + 1]))
+        total += output.mlm_logits[0].log_softmax(-1)[label].item()
+    return total
+
+
+@pytest.mark.parametrize("masking", MASKINGS)
+@pytest.mark.parametrize("architecture", [ForPretraining, ForMaskedLM])
+def test_scores_equal_a_plain_loop_over_tokens(architecture, masking, small_config, tiny_tokenizer):
+    model = architecture(small_config, seed=1).eval()
+    expected = [plain_score(model, tiny_tokenizer, sentence, masking) for sentence in SENTENCES]
+    found = pseudo_log_likelihoods(model, tiny_tokenizer, SENTENCES, masking=masking)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_maskings_differ_where_words_have_several_tokens(small_config, tiny_tokenizer):
+    model = ForPretraining(small_config, seed=1)
+    scores = [pseudo_log_likelihoods(model, tiny_tokenizer, SENTENCES, masking=masking) for masking in MASKINGS]
+    assert len({score.tobytes() for score in scores}) == len(MASKINGS)
+
+
+def test_scores_do_not_depend_on_the_batch(small_config, tiny_tokenizer, monkeypatch):
+    model = ForPretraining(small_config, seed=1)
+    together = pseudo_log_likelihoods(model, tiny_tokenizer, SENTENCES * 3)
+    monkeypatch.setattr("litebert.inference.pseudo_log_likelihood.TOKENS_PER_BATCH", 1)
+    np.testing.assert_allclose(pseudo_log_likelihoods(model, tiny_tokenizer, SENTENCES * 3), together, rtol=1e-5)
+
+
+@pytest.mark.parametrize("sentence", ["", " ", "the film " * 200])
+def test_sentence_that_does_not_fit_is_refused(sentence, small_config, tiny_tokenizer):
+    with pytest.raises(DataError, match=r"sentence 2: .* expected 1 to"):
+        pseudo_log_likelihoods(ForPretraining(small_config), tiny_tokenizer, ["the film", sentence])
