@@ -1,4 +1,4 @@
-"""`litebert evaluate MODEL --corpus DIR`, `… --data FILE` or `… --task NAME --task-dir DIR`."""
+"""`litebert evaluate MODEL --corpus DIR`, `… --suite DIR`, `… --data FILE` or `… --task NAME --task-dir DIR`."""
 
 from typing import Annotated
 
@@ -8,8 +8,9 @@ from litebert.commands.evaluate.evaluate import EvaluateRun
 
 
 def evaluate(run: Annotated[EvaluateRun, arguments_of(EvaluateRun, positional=("model",))], json: Json = False) -> None:
-    """Evaluate a pretrained model on held-out text (--corpus), or a fine-tuned one on labelled data: a file of your
-    own (--data), or the development splits of GLUE, SQuAD or RACE (--task, --task-dir).
+    """Evaluate a pretrained model on validation text (--corpus) or minimal pairs such as BLiMP (--suite), or a
+    fine-tuned one on labelled data: a file of your own (--data), or the development splits of GLUE, SQuAD or RACE
+    (--task, --task-dir).
     """
     from litebert.commands.evaluate.evaluate import evaluate as evaluate_model
 

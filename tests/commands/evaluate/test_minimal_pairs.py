@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from litebert.cli.main import main
 from litebert.commands.evaluate.minimal_pairs import (
     MinimalPair,
     evaluate_minimal_pairs,
@@ -69,3 +70,16 @@ def test_line_that_is_no_pair_is_refused_with_its_place(line, tmp_path):
 def test_directory_without_pairs_is_refused(tmp_path):
     with pytest.raises(DataError, match=r"holds no \.jsonl file"):
         read_minimal_pairs(tmp_path / "nowhere")
+
+
+def test_evaluate_command_scores_a_suite(pairs, small_config, tiny_tokenizer, tmp_path, capsys):
+    model = save_model(ForPretraining(small_config, seed=1), tmp_path / "model", extra_files=tiny_tokenizer.files())
+    assert main(["evaluate", str(model), "--suite", str(pairs), "--masking", "whole_word", "--fast", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["masking"] == "whole_word"
+    assert result["mean"]["pairs"] == 5
+
+
+def test_suite_and_labelled_file_exclude_each_other(pairs, tmp_path, capsys):
+    assert main(["evaluate", str(tmp_path), "--suite", str(pairs), "--data", "x.csv"]) == 2
+    assert "give one of" in capsys.readouterr().err

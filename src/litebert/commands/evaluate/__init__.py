@@ -1,1 +1,1 @@
-"""Scores of a model on held-out text or on labelled files. Before: a model directory. After: a report."""
+"""Scores of a model on validation text, minimal pairs or labelled files. Before: a model directory. After: a report."""

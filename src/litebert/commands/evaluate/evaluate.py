@@ -1,4 +1,4 @@
-"""The evaluation of a model: of a pretrained one on held-out text, of a fine-tuned one on labelled data."""
+"""Evaluation: of a pretrained model on validation text or minimal pairs, of a fine-tuned one on labelled data."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -6,13 +6,16 @@ from typing import Any, Literal
 from pydantic import Field
 
 from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
+from litebert.commands.evaluate.minimal_pairs import MinimalPairScores, evaluate_minimal_pairs
 from litebert.commands.finetune.data_arguments import NO_COLUMNS, ONLY_BENCHMARKS, ColumnArguments, files_by_split
 from litebert.commands.pretrain.pretrain_settings import PairObjective
 from litebert.commands.pretrain.validation import ValidationSet
 from litebert.commands.pretrain.validation_scores import ValidationScores
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.errors import ConfigError
+from litebert.inference.pseudo_log_likelihood import Masking
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
 from litebert.model.io.resolve import resolve_model_directory
@@ -40,10 +43,17 @@ class EvaluateRun(Settings):
     report: Path | None = None
     """HTML file to write, with all scores and the worst errors."""
     corpus: Path | None = None
-    """Corpus directory, whose held-out part a pretrained model is evaluated on."""
+    """Corpus directory, on whose validation split a pretrained model is evaluated; with --suite only its token counts
+    are used, for the unigram baseline."""
+    suite: Path | None = None
+    """Directory of minimal pairs in the format of BLiMP (*.jsonl), which a pretrained model is to prefer correctly."""
+    masking: Masking = "token"
+    """With --suite: tokens of a word that are masked besides the predicted one (none, those after it, all)."""
+    fast: bool = False
+    """With --suite: only the first 100 pairs of each paradigm."""
     sampling: SamplingSettings = SamplingSettings(max_length=128)
     max_eval_examples: int = Field(default=2048, gt=0)
-    """Most held-out examples."""
+    """Maximum number of validation examples."""
     eval_pair_objectives: tuple[PairObjective, ...] = ("sop", "nsp")
     """Pair objectives to score, whichever the model was trained on."""
     precision: Literal["fp32", "bf16"] = "fp32"
@@ -52,15 +62,20 @@ class EvaluateRun(Settings):
 
 def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
     """The scores, as JSON values and as text."""
-    if [run.corpus, run.data, run.task_dir].count(None) != 2:
+    text = run.corpus if run.suite is None else run.suite
+    if [text, run.data, run.task_dir].count(None) != 2:
         raise ConfigError(
-            "evaluate: give one of --corpus (held-out text), --data (a labelled file) and --task-dir (with --task)"
+            "evaluate: give one of --corpus (validation text), --suite (minimal pairs), --data (a labelled file) and "
+            "--task-dir (with --task)"
         )
     if (run.task is None) != (run.task_dir is None):
         raise ConfigError("evaluate: a benchmark needs both --task and --task-dir")
     if run.split_file and run.task is None:
         raise ConfigError(f"split_file: {ONLY_BENCHMARKS} --data")
     model = resolve_model_directory(run.model)
+    if run.suite is not None:
+        pairs = _evaluate_suite(run, model, run.suite)
+        return pairs.to_dict(), pairs.to_text()
     if run.corpus is not None:
         scores = evaluate_pretraining(run, model, run.corpus)
         return scores.to_dict(), scores.to_report()
@@ -76,16 +91,29 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
     return scored.to_dict(), scored.to_text()
 
 
+def _evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairScores:
+    counts = None if run.corpus is None else token_counts(_corpus_of(model, run.corpus))
+    return evaluate_minimal_pairs(
+        model, suite, masking=run.masking, fast=run.fast, precision=run.precision, counts=counts
+    )
+
+
 def evaluate_pretraining(run: EvaluateRun, model: Path, corpus: Path) -> ValidationScores:
-    """Masked-token and pair accuracy of a pretrained model on the held-out part of a corpus."""
+    """Masked-token and pair accuracy of a pretrained model on the validation split of a corpus."""
     spec = read_model_spec(model)
     if spec.model != "ForPretraining":
         raise ConfigError(f"{model}: a {spec.model} has no pretraining heads; give a model from `pretrain`")
-    found, expected = (Tokenizer.load(path) for path in (model, Corpus.open(corpus).tokenizer_directory))
-    if found.fingerprint != expected.fingerprint:
-        raise ConfigError(f"{corpus}: was built with another tokenizer than {model}; build it with the model's")
+    _corpus_of(model, corpus)
     world = DistributedContext.current()
     validation = ValidationSet(
         corpus, run.sampling, run.max_eval_examples, run.precision, world, run.eval_pair_objectives
     )
     return validation.score(load_model(model).to(world.device))
+
+
+def _corpus_of(model: Path, corpus: Path) -> Corpus:
+    """The training split of a corpus that was built with the tokenizer of the model."""
+    opened = Corpus.open(corpus)
+    if Tokenizer.load(model).fingerprint != Tokenizer.load(opened.tokenizer_directory).fingerprint:
+        raise ConfigError(f"{corpus}: was built with another tokenizer than {model}; build it with the model's")
+    return opened
