@@ -9,7 +9,8 @@ import tracemalloc
 
 import pytest
 
-from litebert.commands.predict import input_windows, stream
+from litebert.commands.predict import input_windows
+from litebert.commands.predict import predict_stream as stream
 from litebert.commands.predict.predict import PredictRun, predict
 from litebert.commands.predict.predict_stream import Window, write_predictions
 from litebert.model.io.model_directory import save_model
@@ -22,7 +23,7 @@ from support.processes import PYTHONPATH
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from litebert.commands.predict import input_windows, stream
+from litebert.commands.predict import input_windows, predict_stream as stream
 from litebert.commands.predict.predict import PredictRun, predict
 
 input_windows.ROWS_PER_WINDOW = 4

@@ -1,6 +1,7 @@
 """Pretraining runs: they learn, resume exactly after a kill, reject wrong settings, and write all their files."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -75,7 +76,7 @@ def test_killed_run_resumes_bit_by_bit(finished, corpus_directory, tmp_path):
     again = tmp_path / "again"
     command = [sys.executable, "-m", "litebert", "pretrain", "quickstart", *SMALL]
     command += ["--corpus", str(corpus_directory), "--out", str(again)]
-    environment = {"OMP_NUM_THREADS": "1", "PATH": "", "PYTHONPATH": PYTHONPATH}
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": PYTHONPATH}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     while process.poll() is None and not list(again.glob("checkpoints/step-*")):
         time.sleep(0.005)

@@ -79,7 +79,7 @@ def stop():
 def test_quickstart_resumes_after_a_stop_during_pretraining(text, tmp_path):
     out = tmp_path / "out"
     with pytest.raises(StoppedError):
-        quickstart(plan(text), out, callbacks=[At("step", 3, stop)])
+        quickstart(plan(text), out, callbacks=[At("step", 1, stop)])
     assert "pretrain" in stages(out)
     assert "result.json" not in stages(out)
     kept = {
