@@ -1,5 +1,6 @@
 # make quickstart   the whole product in miniature, on text that is already on this machine
 # make test         every test
+# make test-isa     the numeric tests with the instruction sets of older processors
 # make check        tests, lint, format, types
 # Needs only Python (>= 3.11) and make; everything is installed into $(VENV).
 
@@ -8,13 +9,19 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: quickstart test lint types check install clean
+.PHONY: quickstart test test-isa lint types check install clean
 
 quickstart: $(VENV)/.installed
 	$(BIN)/litebert quickstart
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --numprocesses 2 --quiet
+
+# oneDNN, MKL and ATen are restricted to AVX2, so that kernels of another processor are tested.
+test-isa: $(VENV)/.installed-dev
+	ONEDNN_MAX_CPU_ISA=AVX2 MKL_CBWR=AVX2 ATEN_CPU_CAPABILITY=avx2 OMP_NUM_THREADS=2 \
+	$(BIN)/python -m pytest --numprocesses 2 --quiet tests/model tests/parity tests/inference tests/training/optim \
+	tests/training/loop tests/commands/predict tests/commands/evaluate tests/commands/ensemble tests/interop tests/tasks
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

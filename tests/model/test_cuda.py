@@ -7,7 +7,8 @@ import torch
 
 from litebert.model.kernels.layout import AttentionKernel
 from litebert.model.models import ForPretraining
-from support.model_builders import MODERN, TOLERANCES, padded_mask, random_batch
+from support.model_builders import MODERN, padded_mask, random_batch
+from support.tolerances import TOLERANCES
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")]
 DEVICE = "cuda"

@@ -8,7 +8,8 @@ from litebert.model.config import ModelConfig, Sharing
 from litebert.model.kernels.layout import AttentionKernel
 from litebert.model.models import ForPretraining, ForSequenceClassification
 from litebert.model.sharing_schedule import stored_blocks
-from support.model_builders import TOLERANCES, fresh_encoder, padded_mask, random_batch
+from support.model_builders import fresh_encoder, padded_mask, random_batch
+from support.tolerances import TOLERANCES
 
 MASKS = {
     "no padding": torch.ones(3, 7, dtype=torch.bool),

@@ -22,7 +22,8 @@ from litebert.model.models import (
     ForTokenClassification,
     SentenceEmbedder,
 )
-from support.model_builders import TOLERANCES, TokenBatch, padded_mask, random_batch
+from support.model_builders import TokenBatch, padded_mask, random_batch
+from support.tolerances import TOLERANCES
 
 POSITIONS = torch.tensor([1, 4, 10])
 FORWARDS: dict[str, tuple[Callable[[ModelConfig], nn.Module], Callable[[nn.Module, TokenBatch], object]]] = {

@@ -10,15 +10,8 @@ from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import AttentionKernel
 from litebert.model.models import ForPretraining
-from support.model_builders import (
-    MODERN,
-    TOLERANCES,
-    fresh_encoder,
-    packed_rows,
-    padded_mask,
-    perturbed,
-    random_batch,
-)
+from support.model_builders import MODERN, fresh_encoder, packed_rows, padded_mask, perturbed, random_batch
+from support.tolerances import TOLERANCES
 from support.unchecked import exported_difference, graphs, packed_difference
 
 VARIANTS = {

@@ -9,9 +9,6 @@ from litebert.model.config import ModelConfig
 from litebert.model.encoder import Encoder
 from litebert.model.initialization.random_init import initialize
 
-TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 2e-2}
-"""Tolerances between kernels: absolute for outputs, which are normalized, relative to the norm for gradients."""
-
 
 @dataclass(frozen=True)
 class TokenBatch:

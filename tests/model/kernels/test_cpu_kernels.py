@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from litebert.model.kernels import cpu_kernels
 from litebert.model.kernels.attention_kernels import attend_by_length
 from litebert.model.kernels.cpu_kernels import attend_16_bits, gelu_tanh
-from support.model_builders import TOLERANCES
+from support.tolerances import TOLERANCES
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16)
 
