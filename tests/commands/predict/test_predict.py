@@ -11,12 +11,12 @@ from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import (
-from support.tolerances import close_to
     ForMaskedLM,
     ForMultipleChoice,
     ForSequenceClassification,
     ForTokenClassification,
 )
+from support.tolerances import close_to
 
 TEXTS = ["the film was good, really", 'say "bad"', "the music was awful " * 3, "a"]
 
