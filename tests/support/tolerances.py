@@ -1,8 +1,8 @@
 """Tolerances of numeric comparisons, by precision: one table for all tests.
 
-The result of a sum depends on the order of its terms, and that on the processor, its instruction set, the
-number of threads and the shape of the batch. So equal computations agree only up to some units in the last place of
-the values that are added: 2**-52, 2**-23 and 2**-8 for the three precisions. Each tolerance leaves a factor of 100 (float64,
+The result of a sum depends on the order of its terms, and that on the processor, its instruction set, the number of
+threads and the shape of the batch. So equal computations agree only up to some units in the last place of the values
+that are added: 2**-52, 2**-23 and 2**-8 for the three precisions. Each tolerance leaves a factor of 100 (float64,
 float32) or 5 (bfloat16, whose rounding errors average out) for the growth over the few blocks of the tests' models.
 Tests compare bit by bit only where the same operations run in the same order.
 """
