@@ -53,26 +53,6 @@ class Settings(BaseModel):
         """A copy with some fields changed, validated again."""
         return type(self).parse({**self.to_dict(), **changes}, where=type(self).__name__)
 
-    def completed(self, older: Mapping[str, Leaf], *, below: str = "") -> dict[str, Leaf]:
-        """`older`, flat values of such settings under names that begin with `below`, as they would be kept today.
-
-        A setting that did not exist yet when they were kept is added at its default.
-        """
-        result = dict(older)
-        for name, field in type(self).model_fields.items():
-            path, value = f"{below}{name}", getattr(self, name)
-            inside = any(key.startswith(f"{path}.") for key in older)
-            if inside and isinstance(value, Settings):
-                result = value.completed(result, below=f"{path}.")
-            elif not inside and path not in older and not field.is_required():
-                result |= flatten({path: self._default(name)})
-        return result
-
-    def _default(self, name: str) -> Any:
-        """The plain value of a setting that is left out."""
-        default = type(self).model_fields[name].get_default(call_default_factory=True)
-        return type(self).model_construct(**{name: default}).model_dump(mode="json", include={name})[name]
-
 
 def flatten(values: Mapping[str, Any]) -> dict[str, Leaf]:
     """Nested values with dotted names; values are as after a round trip through JSON."""

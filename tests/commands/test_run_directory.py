@@ -12,7 +12,7 @@ from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.result import Result
 from litebert.commands.run_directory import ALWAYS_CHANGEABLE, RunDirectory
 from litebert.errors import ConfigError
-from litebert.settings import Settings, read_yaml, write_yaml
+from litebert.settings import Settings, read_yaml
 from litebert.training.train_settings import TrainSettings
 
 
@@ -92,40 +92,6 @@ def test_run_directory_half_created_by_a_killed_process_can_be_reopened(tmp_path
 )
 def test_run_directory_rejects_and_names_changed_settings(tmp_path, changes, named):
     opened(tmp_path / "run")
-    with pytest.raises(ConfigError, match=named):
-        opened(tmp_path / "run", **changes)
-
-
-def forget(run: RunDirectory, *names: str) -> None:
-    """Leave the settings as a version wrote them that did not know these."""
-    values = read_yaml(run.settings_file)
-    for name in names:
-        *outer, last = name.split(".")
-        del (values[outer[0]] if outer else values)[last]
-    run.settings_file.write_text(write_yaml(values))
-
-
-@pytest.mark.parametrize("name", ["seed", "inner", "inner.rate"])
-def test_run_directory_without_a_newer_setting_is_reopened(tmp_path, name):
-    run = opened(tmp_path / "run")
-    run.finish(Finished(3))
-    forget(run, name)
-    before = run.settings_file.read_bytes()
-    assert opened(tmp_path / "run").result(Finished) == Finished(3)
-    assert run.settings_file.read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("name", "changes", "named"),
-    [
-        ("seed", {"seed": 1}, r"\(seed\)"),
-        ("inner", {"inner": {"rate": 0.2}}, r"\(inner\.rate\)"),
-        ("inner.depth", {"inner": {"depth": 3}}, r"\(inner\.depth\)"),
-        ("more", {"more": {}}, r"\(more\.depth, more\.rate\)"),
-    ],
-)
-def test_run_directory_without_a_newer_setting_needs_its_default(tmp_path, name, changes, named):
-    forget(opened(tmp_path / "run"), name)
     with pytest.raises(ConfigError, match=named):
         opened(tmp_path / "run", **changes)
 

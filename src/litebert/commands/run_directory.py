@@ -56,7 +56,7 @@ class RunDirectory:
         run = cls(path)
         if run.settings_file.exists():
             wanted = {"command": command, **settings.to_dict()}
-            changed = _changed_settings(run.settings_file, settings, wanted, allowed=(*allowed, *ALWAYS_CHANGEABLE))
+            changed = _changed_settings(run.settings_file, wanted, allowed=(*allowed, *ALWAYS_CHANGEABLE))
             if changed:
                 write_text(run.settings_file, write_yaml(wanted))
             if not changed <= ALWAYS_CHANGEABLE:
@@ -130,11 +130,9 @@ class RunDirectory:
         result.write(self.result_file)
 
 
-def _changed_settings(
-    file: Path, settings: Settings, wanted: Mapping[str, Any], *, allowed: Collection[str]
-) -> set[str]:
+def _changed_settings(file: Path, wanted: Mapping[str, Any], *, allowed: Collection[str]) -> set[str]:
     """Names of settings that differ from those in `file`; raises ConfigError if one of them may not."""
-    saved, flat = settings.completed(flatten(read_yaml(file))), flatten(wanted)
+    saved, flat = flatten(read_yaml(file)), flatten(wanted)
     changed = [name for name in changed_names(saved, flat) if name != _PERMISSION]
     forbidden = [name for name in changed if not any(f"{name}.".startswith(f"{free}.") for free in allowed)]
     if forbidden:
