@@ -24,7 +24,6 @@ from litebert.training.train_settings import TrainSettings
 BestModelMetric = Literal["loss", "mlm_accuracy", "mlm_loss", "sop_accuracy", "nsp_accuracy"]
 PairObjective = Literal["sop", "nsp"]
 Weight = Annotated[float, Field(gt=0)]
-SelectBy = Literal["loss", "mlm_accuracy", "mlm_loss", "sop_accuracy", "nsp_accuracy"]
 
 
 class PretrainRun(Settings):
