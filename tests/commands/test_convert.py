@@ -41,6 +41,12 @@ def test_convert_writes_the_given_tokenizer_or_none(model, tiny_tokenizer, tmp_p
         Tokenizer.load(tmp_path / "without")
 
 
+def test_convert_takes_the_model_of_a_run_directory(model, tiny_tokenizer, tmp_path):
+    save_model(model, tmp_path / "run" / "model", extra_files=tiny_tokenizer.files())
+    convert(str(tmp_path / "run"), tmp_path / "t", to="transformers")
+    assert Tokenizer.load(tmp_path / "t").fingerprint == tiny_tokenizer.fingerprint
+
+
 def test_convert_refuses_a_source_that_does_not_exist(tmp_path):
     with pytest.raises(CheckpointError, match="no such directory"):
         convert("nobody/nothing", tmp_path / "t", to="litebert")

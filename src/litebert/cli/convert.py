@@ -27,7 +27,7 @@ def convert(
     """Write a checkpoint in another format and report what became of its tensors.
 
     Args:
-        source: a model directory, a name on the hub, or a TensorFlow checkpoint (its directory or prefix)
+        source: a model or run directory, a name on the hub, or a TensorFlow checkpoint (its directory or prefix)
         target: directory to write; an existing model directory is replaced
         to: the format; transformers loads litebert directories too, if it can run the model
         as_model: another model than the source's, such as ForPretraining

@@ -9,6 +9,7 @@ from litebert.interop.convert_weights import convert as convert_weights
 from litebert.interop.tensor_bundle import index_file
 from litebert.model.io.hub import HubOptions, fetch
 from litebert.model.io.model_spec import ModelName
+from litebert.model.io.resolve import resolve_model_directory
 from litebert.model.io.tensor_names import Format
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -27,7 +28,7 @@ def convert(
     """Convert weights as `interop.convert_weights.convert` does, and add the tokenizer files.
 
     Args:
-        source: a model directory, a name on the hub, or a TensorFlow checkpoint.
+        source: a model or run directory, a name on the hub, or a TensorFlow checkpoint.
         target: the directory to write.
         to: the format.
         as_model: another model than the source's.
@@ -36,6 +37,8 @@ def convert(
         changes: fields of the config to change.
         tokenizer: tokenizer directory or vocabulary file; None: the source's, if it has one.
     """
+    if Path(source).is_dir():
+        source = str(resolve_model_directory(source))
     return convert_weights(
         source,
         target,

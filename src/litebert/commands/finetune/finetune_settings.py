@@ -19,7 +19,7 @@ from litebert.tasks.types.task_type import ClassWeights, InvalidAnswers
 from litebert.training.train_settings import TrainSettings
 
 
-class HeldOutRows(Settings):
+class DevSplit(Settings):
     """Development examples held out from the training file."""
 
     fraction: float = Field(default=0.1, gt=0, lt=1)
@@ -35,7 +35,7 @@ class LabelledFiles(Settings):
 
     train: Path
     """CSV, TSV or JSONL file with named columns, CoNLL columns (.conll), or `hf:OWNER/NAME:SPLIT` of the hub."""
-    dev: Path | HeldOutRows = HeldOutRows()
+    dev: Path | DevSplit = DevSplit()
     """File that selects the best model, or how to hold out rows of `train`."""
     text: str | None = None
     """Column of the text, or of the lists of words; null: `text`, or `question` in a table of questions."""
@@ -61,7 +61,7 @@ class LabelledFiles(Settings):
     @property
     def columns(self) -> Columns:
         """The named columns."""
-        group = self.dev.group_by if isinstance(self.dev, HeldOutRows) else None
+        group = self.dev.group_by if isinstance(self.dev, DevSplit) else None
         return Columns(
             text=self.text,
             text_pair=self.text_pair,

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from torch import nn
 
-from litebert.commands.finetune.finetune_settings import FinetuneRun, HeldOutRows, LabelledFiles
+from litebert.commands.finetune.finetune_settings import DevSplit, FinetuneRun, LabelledFiles
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
 from litebert.model.io.hub import fetch
@@ -54,7 +54,7 @@ def task_of_benchmark(benchmark: BenchmarkTask, data: LabelledData, metrics: tup
 def _read_files(files: LabelledFiles) -> tuple[LabelledData, LabelledData]:
     options = ReadOptions(task_type=files.task_type, invalid_answers=files.invalid_answers)
     train = read_labelled(files.train, files.columns, options=options)
-    if isinstance(files.dev, HeldOutRows):
+    if isinstance(files.dev, DevSplit):
         return train_dev_split(train, files.dev.fraction, seed=files.dev.seed)
     like_train = ReadOptions(task_type=train.task_type, labels=train.labels, invalid_answers=files.invalid_answers)
     return train, read_labelled(files.dev, files.columns, options=like_train)

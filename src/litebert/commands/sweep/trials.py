@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
 
-from litebert.commands.finetune.finetune_settings import FinetuneRun, HeldOutRows, LabelledFiles
+from litebert.commands.finetune.finetune_settings import DevSplit, FinetuneRun, LabelledFiles
 from litebert.commands.sweep.sweep_settings import SEED, SweepRun
 from litebert.errors import ConfigError
 from litebert.settings import with_overrides
@@ -78,7 +78,7 @@ def replacement(base: FinetuneRun, trial: Trial, *, taken: Collection[str]) -> T
 def _evaluation_settings(run: FinetuneRun) -> tuple[Any, ...]:
     """The settings that decide on which examples and by which metrics a run is evaluated."""
     data = run.data.to_dict()
-    if isinstance(run.data, LabelledFiles) and not isinstance(run.data.dev, HeldOutRows):
+    if isinstance(run.data, LabelledFiles) and not isinstance(run.data.dev, DevSplit):
         del data["train"]
     return run.metrics, data
 
