@@ -49,6 +49,8 @@ def test_ensemble_of_the_runs_of_a_sweep(swept, tmp_path, capsys):
         (["ensemble", "m", "--data", "d.csv", "--split", "test"], "split: only with a benchmark"),
     ],
 )
-def test_wrong_arguments_of_sweep_and_ensemble_are_rejected(capsys, words, message):
+def test_wrong_arguments_of_sweep_and_ensemble_are_rejected(tmp_path, monkeypatch, capsys, words, message):
+    monkeypatch.chdir(tmp_path)
     assert main(words) == 2
     assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -51,6 +51,7 @@ def test_model_is_scored_by_paradigm_and_phenomenon(pairs, small_config, tiny_to
 
 def test_first_pairs_of_each_paradigm_can_be_read_alone(pairs):
     assert len(read_minimal_pairs(pairs, most=1)) == 2
+    assert len(read_minimal_pairs(pairs / "order.jsonl")) == 2
 
 
 def test_model_without_masked_lm_head_is_refused(pairs, small_config, tiny_tokenizer, tmp_path):
@@ -68,7 +69,7 @@ def test_line_that_is_no_pair_is_refused_with_its_place(line, tmp_path):
 
 
 def test_directory_without_pairs_is_refused(tmp_path):
-    with pytest.raises(DataError, match=r"holds no \.jsonl file"):
+    with pytest.raises(DataError, match=r"no \.jsonl file; give"):
         read_minimal_pairs(tmp_path / "nowhere")
 
 

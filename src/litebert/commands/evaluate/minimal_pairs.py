@@ -65,14 +65,14 @@ class MinimalPairScores(Result):
 
 
 def read_minimal_pairs(directory: Path, *, most: int | None = None) -> tuple[MinimalPair, ...]:
-    """The pairs of all `*.jsonl` files of a directory, one paradigm a file, in BLiMP's format.
+    """The pairs of a `.jsonl` file or of all those of a directory, one paradigm a file, in BLiMP's format.
 
     A line is an object with `sentence_good` and `sentence_bad`, and perhaps `linguistics_term`. Raises DataError for a
     directory without such files and for a line that is none.
     """
-    files = sorted(directory.glob("*.jsonl")) if directory.is_dir() else []
+    files = [directory] if directory.is_file() else sorted(directory.glob("*.jsonl"))
     if not files:
-        raise DataError(f"{directory}: holds no .jsonl file; give the directory of the minimal pairs, such as BLiMP's")
+        raise DataError(f"{directory}: no .jsonl file; give a file or a directory of minimal pairs, such as BLiMP's")
     return tuple(pair for file in files for pair in _pairs(file, most))
 
 
