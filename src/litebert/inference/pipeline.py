@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from torch import nn
 from litebert.errors import ConfigError
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
+from litebert.settings import Precision
 from litebert.tasks.encoded import Encoded, Inputs
 from litebert.tasks.ensembling.averaging import reorder_labels
 from litebert.tasks.input_settings import InputSettings
@@ -23,7 +24,6 @@ from litebert.tasks.types.registry import task_type_of
 from litebert.tasks.types.task_type import Prediction, Result, TaskType
 from litebert.tokenization.tokenizer import Tokenizer
 
-Precision = Literal["fp32", "bf16", "fp16"]
 TOKENS_PER_BATCH: Final = 4096
 """Padded tokens of a batch: bounds the memory for any lengths."""
 

@@ -9,11 +9,11 @@ import torch
 
 from litebert.errors import ConfigError
 from litebert.inference.fill_mask import DEFAULT_TOP_K, MASKED_LANGUAGE_MODELS, Candidate, FillMask
-from litebert.inference.pipeline import Pipeline, Precision
+from litebert.inference.pipeline import Pipeline
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
 from litebert.model.io.resolve import resolve_model_directory
-from litebert.settings import validate_not_given
+from litebert.settings import Precision, validate_not_given
 from litebert.tasks.labelled_data import Example
 from litebert.tasks.types.classification.classification import Classification
 from litebert.tasks.types.extractive_qa.extractive_qa import NO_ANSWER

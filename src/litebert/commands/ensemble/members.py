@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from litebert.errors import ConfigError
-from litebert.inference.pipeline import Pipeline, Precision, average_predictions, with_labels
+from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
 from litebert.model.io.model_directory import load_weights
 from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
 from litebert.model.io.resolve import resolve_model_directory
+from litebert.settings import Precision
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.task import Task
