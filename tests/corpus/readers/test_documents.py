@@ -4,7 +4,7 @@ import logging
 from collections import Counter
 
 import pytest
-import zstandard
+from backports import zstd
 
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import find_files, read_documents
@@ -23,10 +23,10 @@ def read(path, **settings):
 FORMATS = {
     "a.txt": TEXT,
     "a.txt.gz": gzip.compress(TEXT),
-    "a.txt.zst": zstandard.compress(TEXT),
+    "a.txt.zst": zstd.compress(TEXT),
     "a.jsonl": ROWS,
     "a.jsonl.gz": gzip.compress(ROWS),
-    "a.jsonl.zst": zstandard.compress(ROWS),
+    "a.jsonl.zst": zstd.compress(ROWS),
 }
 
 
