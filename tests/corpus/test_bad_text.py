@@ -6,12 +6,14 @@ import logging
 from pathlib import Path
 
 import pytest
-from backports import zstd
 
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.format.verification import verify_corpus
+from litebert.corpus.readers.decompression import ZSTD
 from litebert.errors import DataError
+
+zstd = pytest.importorskip(ZSTD)
 
 GOOD = "Bado kilu.\nMera noti.\n"
 ROWS = "".join(json.dumps({"text": text}) + "\n" for text in ("Bado kilu.", "Mera noti."))

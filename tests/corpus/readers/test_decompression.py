@@ -6,13 +6,14 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from backports import zstd
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from litebert.corpus.readers import decompression as opening
-from litebert.corpus.readers.decompression import ByteCounter, raw_lines
+from litebert.corpus.readers.decompression import ZSTD, ByteCounter, raw_lines
 from litebert.errors import DataError, MissingExtraError
+
+zstd = pytest.importorskip(ZSTD)
 
 CONTENT = "".join(f"{number * 7919}\n" for number in range(999)).encode() + b"no line end"
 COMPRESS = {".txt": lambda content: content, ".gz": gzip.compress, ".zst": zstd.compress}

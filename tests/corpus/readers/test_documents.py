@@ -4,11 +4,13 @@ import logging
 from collections import Counter
 
 import pytest
-from backports import zstd
 
 from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.readers.decompression import ZSTD
 from litebert.corpus.readers.documents import find_files, read_documents
 from litebert.errors import DataError
+
+zstd = pytest.importorskip(ZSTD)
 
 TEXT = b"One.\nTwo.\n\nThree.\n"
 ROWS = b'{"text": "One.\\nTwo."}\n\n{"text": "Three."}\n'
