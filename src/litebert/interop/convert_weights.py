@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from litebert.errors import ConfigError
 from litebert.interop.tensor_bundle import index_file
-from litebert.interop.tf_checkpoint import read_tf_checkpoint, write_tf_checkpoint
+from litebert.interop.tf_checkpoint import TFCheckpoint, read_tf_checkpoint, write_tf_checkpoint
 from litebert.model.io.hf_weights import IDENTITY, MappedWeights
 from litebert.model.io.model_directory import (
     build,
@@ -69,13 +69,6 @@ def _grouped(outcome: str, tensors: Collection[tuple[str, str]], *, verbose: boo
     return [f"{outcome:8} {len(names)} such as {names[0]}: {reason}" for reason, names in groups.items()]
 
 
-@dataclass(frozen=True)
-class _Source:
-    spec: ModelSpec
-    weights: MappedWeights
-    ignored_settings: tuple[str, ...] = ()
-
-
 def convert(
     source: Path | str,
     target: Path,
@@ -105,7 +98,11 @@ def convert(
         CheckpointError: the source is damaged, or lacks a tensor that is not in `allow_missing`.
         ConfigError: the format cannot express the model, or the tokenizer has more tokens than the model.
     """
-    loaded = _read(source, as_model=as_model, labels=labels)
+    if is_tf_checkpoint(Path(source)):
+        loaded = read_tf_checkpoint(Path(source), as_model=as_model, labels=labels)
+    else:
+        saved = read_directory(source)
+        loaded = TFCheckpoint(saved.spec, saved.weights, ignored_settings=())
     if loaded.spec.adapters:
         raise ConfigError(
             f"{source}: a model with per-layer adapters cannot be converted, because no other format has them"
@@ -117,16 +114,20 @@ def convert(
     model = load_weights(spec, tensors, where=str(source), fresh=missing)
     _write(target, model, spec, to=to, extra_files=tokenizer.files() if tokenizer else None)
     names = _names_on_disk(model, spec, to=to)
-    mapped, unused, remapped = _account(loaded.weights, names, missing)
     identities = _identities(loaded.weights, spec, to=to)
+    known = {*missing, *(name for _, name in loaded.weights.mapped)}
+    unused = ((source_name, _reason(name)) for source_name, name in loaded.weights.mapped if name not in names)
     return ConversionReport(
         source=str(source),
         target=str(target),
         target_format=to,
         model=spec.model,
-        mapped=(*mapped, *((name, name) for name in identities)),
+        mapped=(
+            *((source_name, names[name]) for source_name, name in loaded.weights.mapped if name in names),
+            *((name, name) for name in identities),
+        ),
         dropped=(*(entry for entry in loaded.weights.dropped if entry[0] not in identities), *unused),
-        remapped=remapped,
+        remapped=tuple(names[name] for name in names if name not in known),
         missing=missing,
         ignored_settings=loaded.ignored_settings,
     )
@@ -147,14 +148,6 @@ def _identities(weights: MappedWeights, spec: ModelSpec, *, to: Format) -> tuple
     return tuple(name for name, reason in weights.dropped if reason == IDENTITY)
 
 
-def _read(source: Path | str, *, as_model: ModelName | None, labels: Collection[str]) -> _Source:
-    if is_tf_checkpoint(Path(source)):
-        checkpoint = read_tf_checkpoint(Path(source), as_model=as_model, labels=labels)
-        return _Source(checkpoint.spec, checkpoint.weights, checkpoint.ignored_settings)
-    saved = read_directory(source)
-    return _Source(saved.spec, saved.weights)
-
-
 def is_tf_checkpoint(path: Path) -> bool:
     """Whether a path is a TensorFlow checkpoint: its prefix, its index or its directory."""
     if path.is_dir():
@@ -173,12 +166,7 @@ def _missing(spec: ModelSpec, tensors: Mapping[str, Tensor], allowed: Collection
 
 
 def _write(
-    target: Path,
-    model: nn.Module,
-    spec: ModelSpec,
-    *,
-    to: Format,
-    extra_files: Mapping[str, bytes] | None,
+    target: Path, model: nn.Module, spec: ModelSpec, *, to: Format, extra_files: Mapping[str, bytes] | None
 ) -> None:
     if to == "tensorflow":
         write_tf_checkpoint(target, spec, model.state_dict(), extra_files=extra_files)
@@ -196,16 +184,6 @@ def _names_on_disk(model: nn.Module, spec: ModelSpec, *, to: Format) -> dict[str
     )
     rows = {row.litebert: row.in_format(disk_format) or row.litebert for row in tensor_names(spec.config)}
     return {name: rows[name] for name in model.state_dict()}
-
-
-def _account(
-    weights: MappedWeights, names: Mapping[str, str], missing: Collection[str]
-) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """`mapped`, further `dropped`, and `remapped` of the report; `names` are the names in the target."""
-    mapped = tuple((source, names[name]) for source, name in weights.mapped if name in names)
-    unused = tuple((source, _reason(name)) for source, name in weights.mapped if name not in names)
-    known = {*missing, *(name for _, name in weights.mapped)}
-    return mapped, unused, tuple(names[name] for name in names if name not in known)
 
 
 def _reason(name: str) -> str:

@@ -28,20 +28,8 @@ from litebert.protobuf_wire import (
 
 HEADER_KEY = b""
 # TensorFlow's numbers of dtypes (`types.proto`).
-DTYPES = {
-    1: np.dtype("<f4"),
-    2: np.dtype("<f8"),
-    3: np.dtype("<i4"),
-    4: np.dtype("u1"),
-    5: np.dtype("<i2"),
-    6: np.dtype("i1"),
-    9: np.dtype("<i8"),
-    10: np.dtype("?"),
-    17: np.dtype("<u2"),
-    19: np.dtype("<f2"),
-    22: np.dtype("<u4"),
-    23: np.dtype("<u8"),
-}
+_NUMBERS = {1: "<f4", 2: "<f8", 3: "<i4", 4: "u1", 5: "<i2", 6: "i1", 9: "<i8", 10: "?", 17: "<u2", 19: "<f2"}
+DTYPES = {number: np.dtype(name) for number, name in {**_NUMBERS, 22: "<u4", 23: "<u8"}.items()}
 # numpy has no bfloat16: its 16 bits are the upper half of a float32.
 _BFLOAT16 = 14
 _LITTLE_ENDIAN = 0
@@ -62,7 +50,7 @@ class Entry:
     sliced: bool
 
     @property
-    def bytes_of_shape(self) -> int | None:
+    def num_bytes(self) -> int | None:
         """Size of a tensor of this dtype and shape; None for an unsupported dtype."""
         width = 2 if self.dtype == _BFLOAT16 else DTYPES[self.dtype].itemsize if self.dtype in DTYPES else None
         return None if width is None else math.prod(self.shape) * width
@@ -75,11 +63,6 @@ class Bundle:
     prefix: Path
     num_shards: int
     entries: Mapping[str, Entry]
-
-    @property
-    def index_file(self) -> Path:
-        """Path of the index."""
-        return index_file(self.prefix)
 
     def data_file(self, shard: int) -> Path:
         """Path of the data of a shard."""
@@ -98,18 +81,16 @@ class Bundle:
         return _decode(content, entry)
 
     def _validate_supported(self, name: str, entry: Entry) -> None:
-        where = f"{self.index_file}: tensor {name!r}"
-        if entry.sliced:
-            raise CheckpointError(f"{where}: stored in slices, which is not supported; save it unpartitioned")
-        if entry.bytes_of_shape is None:
-            raise CheckpointError(
-                f"{where}: has TensorFlow dtype {entry.dtype}, which is not supported; convert it first"
-            )
-        if entry.bytes_of_shape != entry.size or entry.shard >= self.num_shards:
-            raise CheckpointError(
-                f"{where}: shape {entry.shape} in shard {entry.shard} with {entry.size} bytes "
-                f"is inconsistent; take a fresh copy"
-            )
+        problems = {
+            "stored in slices, which is not supported; save it unpartitioned": entry.sliced,
+            f"has TensorFlow dtype {entry.dtype}, which is not supported; convert it first": entry.num_bytes is None,
+            f"shape {entry.shape} in shard {entry.shard} with {entry.size} bytes is inconsistent; take a fresh copy": (
+                entry.num_bytes != entry.size or entry.shard >= self.num_shards
+            ),
+        }
+        for problem, applies in problems.items():
+            if applies:
+                raise CheckpointError(f"{index_file(self.prefix)}: tensor {name!r}: {problem}")
 
 
 def open_bundle(path: Path) -> Bundle:

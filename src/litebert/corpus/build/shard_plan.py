@@ -11,6 +11,7 @@ from pathlib import Path
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.dedup.filters import DocumentWithSplit
 from litebert.corpus.format.shards import SPLITS, Split
+from litebert.corpus.readers.documents import Document
 from litebert.errors import DataError
 
 
@@ -36,10 +37,10 @@ class _OpenShard:
     digests: list[bytes] = field(default_factory=list)
     text_bytes: int = 0
 
-    def add(self, sentences: tuple[str, ...], digest: bytes, text_bytes: int) -> None:
-        self.documents.append(sentences)
+    def add(self, document: Document, digest: bytes) -> None:
+        self.documents.append(document.sentences)
         self.digests.append(digest)
-        self.text_bytes += text_bytes
+        self.text_bytes += len(document.text().encode("utf-8", "replace"))
 
     def to_task(self, building: Path, path: str, key: str) -> ShardTask:
         source = hashlib.blake2b(key.encode() + b"".join(self.digests), digest_size=16).hexdigest()
@@ -69,7 +70,7 @@ def plan_shards(
                 f"{document.name}: the same document is in the validation files ({validation_names[digest]}); "
                 "remove it from one of them, or set dedup_exact to drop it from the training split"
             )
-        shards[split].add(document.sentences, digest, len(document.text().encode("utf-8", "replace")))
+        shards[split].add(document, digest)
         if shards[split].text_bytes >= settings.shard_bytes:
             yield shards[split].to_task(building, f"{split}/{finished[split]:05d}", key)
             shards[split] = _OpenShard()
