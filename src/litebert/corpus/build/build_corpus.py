@@ -38,7 +38,7 @@ from litebert.corpus.readers.decompression import ByteCounter
 from litebert.corpus.readers.documents import Document, find_files, read_documents, total_bytes
 from litebert.durations import readable_seconds
 from litebert.errors import ConfigError, DataError
-from litebert.files import MANIFEST, fsync_directory, translate_os_errors, write_manifest
+from litebert.files import MANIFEST, fsync, translate_os_errors, write_manifest
 from litebert.tokenization.tokenizer import Tokenizer
 
 LOCK = "build.lock"
@@ -158,7 +158,7 @@ class CorpusBuild:
                 part.unlink()
             write_manifest(self.directory)
             self.directory.rename(self.out)
-            fsync_directory(self.out.parent)
+            fsync(self.out.parent)
         tokens = sum(record.entry.tokens for record in records)
         unknown = counts.get("unknown tokens", 0)
         warn_unknown_tokens(self.out, unknown=unknown, tokens=tokens, scripts=reading.scripts)
