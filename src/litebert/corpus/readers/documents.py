@@ -85,11 +85,8 @@ def _matches(pattern: str, counts: Counter[str]) -> list[Path]:
         return [path]
     if path.is_dir():
         return _files_in(path, counts)
-    if path.exists():
-        format_of(path)
-        return [path]
     # pathlib does not accept absolute patterns.
-    matches = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
+    matches = [path] if path.exists() else [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
     if not matches:
         raise DataError(f"{pattern}: no such file, and no file matches it as a pattern; give an existing path")
     for match in matches:
@@ -98,7 +95,12 @@ def _matches(pattern: str, counts: Counter[str]) -> list[Path]:
 
 
 def _files_in(directory: Path, counts: Counter[str]) -> list[Path]:
-    files = [path for path in directory.rglob("*") if path.is_file() and not _is_hidden(path, root=directory)]
+    visible = (
+        path
+        for path in directory.rglob("*")
+        if not any(part.startswith(".") for part in path.relative_to(directory).parts)
+    )
+    files = [path for path in visible if path.is_file()]
     readable = [file for file in files if file.name.endswith(ENDINGS)]
     if not readable:
         raise DataError(f"{directory}: no text files in this directory; expected files ending in {', '.join(ENDINGS)}")
@@ -106,10 +108,6 @@ def _files_in(directory: Path, counts: Counter[str]) -> list[Path]:
         counts["files of unknown format"] += len(files) - len(readable)
         logger.warning("%s: %d files of unknown format are not read", directory, len(files) - len(readable))
     return readable
-
-
-def _is_hidden(path: Path, *, root: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(root).parts)
 
 
 def _documents(file: TextReader) -> Iterator[Document]:

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
@@ -79,15 +80,9 @@ def _without_licence(lines: Lines, counts: Counter[str]) -> Iterator[str | None]
 
 def _unwrapped(lines: Lines) -> Iterator[str]:
     """Join the lines of each paragraph."""
-    paragraph: list[str] = []
-    for line in lines:
-        if line:
-            paragraph.append(line)
-        elif paragraph:
-            yield " ".join(paragraph)
-            paragraph = []
-    if paragraph:
-        yield " ".join(paragraph)
+    for has_text, paragraph in groupby(lines, key=bool):
+        if has_text:
+            yield " ".join(filter(None, paragraph))
 
 
 def _in_chapters(lines: Lines, counts: Counter[str]) -> Iterator[str | None]:

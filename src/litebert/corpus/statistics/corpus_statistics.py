@@ -14,6 +14,7 @@ from litebert.corpus.sampling.pairing import Example
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.example_view import LABEL_NAMES
+from litebert.corpus.statistics.token_frequency import token_counts
 
 Name = TypeVar("Name", int, str)
 
@@ -34,10 +35,12 @@ class LengthHistogram:
     @classmethod
     def of(cls, parts: Iterable[np.ndarray]) -> Self:
         """The histogram of lengths that come in several arrays."""
-        merged = cls(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        total: Counter[int] = Counter()
         for part in parts:
-            merged = merged._with(*np.unique(part.astype(np.int64), return_counts=True))
-        return merged
+            lengths, counts = np.unique(part, return_counts=True)
+            total.update(dict(zip(lengths.tolist(), counts.tolist(), strict=True)))
+        values = np.array(sorted(total), dtype=np.int64)
+        return cls(values, np.array([total[length] for length in values.tolist()], dtype=np.int64))
 
     @property
     def total(self) -> int:
@@ -66,11 +69,6 @@ class LengthHistogram:
             f"mean {self.mean:,.1f}, median {self.quantile(0.5):,}, 5 % to 95 %: {self.quantile(0.05):,} to "
             f"{self.quantile(0.95):,}, maximum {self.quantile(1):,}"
         )
-
-    def _with(self, values: np.ndarray, counts: np.ndarray) -> Self:
-        merged, indices = np.unique(np.concatenate((self.values, values)), return_inverse=True)
-        sums = np.bincount(indices, weights=np.concatenate((self.counts, counts)), minlength=len(merged))
-        return type(self)(merged, sums.astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -157,9 +155,7 @@ def count_text(corpus: Corpus) -> TextStatistics:
     """Read every shard of a split and count its text."""
     shards = [corpus.shard(number) for number in range(len(corpus.entries))]
     vocabulary = corpus.vocabulary
-    occurrences = np.zeros(vocabulary.size, np.int64)
-    for number in range(len(shards)):
-        occurrences += np.bincount(corpus.tokens(number), minlength=vocabulary.size)
+    occurrences = token_counts(corpus, max_tokens=corpus.num_tokens)
     return TextStatistics(
         tokens=int(occurrences.sum()),
         unknown_tokens=int(occurrences[vocabulary.unk_id]),
