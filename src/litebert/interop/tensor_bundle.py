@@ -6,8 +6,7 @@ Source: `tensorflow/core/protobuf/tensor_bundle.proto`.
 """
 
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,15 +63,11 @@ class Bundle:
     num_shards: int
     entries: Mapping[str, Entry]
 
-    def data_file(self, shard: int) -> Path:
-        """Path of the data of a shard."""
-        return self.prefix.with_name(f"{self.prefix.name}.data-{shard:05d}-of-{self.num_shards:05d}")
-
     def read(self, name: str) -> np.ndarray:
         """One tensor; raises CheckpointError, naming the file, if its checksum is wrong."""
         entry = self.entries[name]
         self._validate_supported(name, entry)
-        path = self.data_file(entry.shard)
+        path = _data_file(self.prefix, entry.shard, of=self.num_shards)
         content = _read_part(path, entry.offset, entry.size)
         if len(content) != entry.size or masked_crc(content) != entry.crc:
             raise CheckpointError(
@@ -97,9 +92,12 @@ def open_bundle(path: Path) -> Bundle:
     """The checkpoint at a prefix (`model.ckpt-best`), at its `.index` file, or the only one of a directory."""
     prefix = _prefix(path)
     index = index_file(prefix)
-    with _naming(index):
-        num_shards, entries = read_index(index.read_bytes())
-    return Bundle(prefix=prefix, num_shards=num_shards, entries=entries)
+    try:
+        return Bundle(prefix, *read_index(index.read_bytes()))
+    except FileNotFoundError:
+        raise CheckpointError(f"{index}: no such file; give the prefix of a TensorFlow checkpoint") from None
+    except DamagedBytesError as error:
+        raise CheckpointError(f"{index}: damaged: {error}; take a fresh copy") from None
 
 
 def read_index(content: bytes) -> tuple[int, dict[str, Entry]]:
@@ -123,13 +121,17 @@ def write_bundle(prefix: Path, tensors: Mapping[str, np.ndarray]) -> None:
         raw = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
         table[name.encode()] = _write_entry(array, offset=len(content), size=len(raw), crc=masked_crc(raw))
         content += raw
-    write_bytes(Bundle(prefix, 1, {}).data_file(0), bytes(content))
+    write_bytes(_data_file(prefix, 0, of=1), bytes(content))
     write_bytes(index_file(prefix), write_table(table))
 
 
 def index_file(prefix: Path) -> Path:
     """Path of the index of a checkpoint."""
     return prefix.with_name(prefix.name + ".index")
+
+
+def _data_file(prefix: Path, shard: int, *, of: int) -> Path:
+    return prefix.with_name(f"{prefix.name}.data-{shard:05d}-of-{of:05d}")
 
 
 def _prefix(path: Path) -> Path:
@@ -141,17 +143,6 @@ def _prefix(path: Path) -> Path:
     if len(found) != 1:
         raise CheckpointError(f"{path}: holds {len(found)} TensorFlow checkpoints, expected one; name its .index file")
     return found[0].with_suffix("")
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Turn errors into a CheckpointError that names the file."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise CheckpointError(f"{path}: no such file; give the prefix of a TensorFlow checkpoint") from None
-    except DamagedBytesError as error:
-        raise CheckpointError(f"{path}: damaged: {error}; take a fresh copy") from None
 
 
 def _read_header(content: bytes) -> int:

@@ -1,6 +1,6 @@
 import numpy as np
 
-from litebert.corpus.format.vocabulary import Vocabulary
+from litebert.corpus.format.shards import Vocabulary
 
 
 def test_vocabulary_of_a_tokenizer(tokenizer):

@@ -32,8 +32,15 @@ from litebert.corpus.build.parallel_map import run_in_order
 from litebert.corpus.build.shard_plan import ShardTask, plan_shards
 from litebert.corpus.build.shard_writer import ShardRecord, write_shard
 from litebert.corpus.dedup.filters import filter_documents
-from litebert.corpus.format.shards import FORMAT_VERSION, SPLITS, TOKENIZER, ShardEntry, Split, write_description
-from litebert.corpus.format.vocabulary import Vocabulary
+from litebert.corpus.format.shards import (
+    FORMAT_VERSION,
+    SPLITS,
+    TOKENIZER,
+    ShardEntry,
+    Split,
+    Vocabulary,
+    write_description,
+)
 from litebert.corpus.readers.decompression import ByteCounter
 from litebert.corpus.readers.documents import Document, find_files, read_documents, total_bytes
 from litebert.durations import readable_seconds

@@ -52,10 +52,8 @@ def plan_shards(
 ) -> Iterator[ShardTask]:
     """Group documents into shards of about `settings.shard_bytes`; a split of None is chosen by the content.
 
-    `key` is part of the digest of every task: everything else that the bytes of a shard depend on.
-
-    Raises:
-        DataError: A training document is equal to a document of the validation files.
+    `key` is part of the digest of every task: everything else that the bytes of a shard depend on. DataError if a
+    training document is equal to a document of the validation files.
     """
     shards = {split: _OpenShard() for split in SPLITS}
     finished = dict.fromkeys(SPLITS, 0)

@@ -35,10 +35,8 @@ class Verification:
 def verify_corpus(directory: Path | str) -> Verification:
     """Read and check every byte of a corpus: checksums, edges, token ids, counts, files that do not belong to it.
 
-    Training and validation split are compared as well.
-
-    Raises:
-        DataError: The first file that fails a check, or documents that are in both splits.
+    Training and validation split are compared as well. Raises DataError for the first file that fails a check, and for
+    documents that are in both splits.
     """
     directory = Path(directory)
     description = read_description(directory)

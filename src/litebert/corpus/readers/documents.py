@@ -43,10 +43,7 @@ def find_files(patterns: Iterable[str | Path], counts: Counter[str] | None = Non
     """The files that match paths, globs and directories, each once, sorted by path; then data sets, by name.
 
     Directories are searched recursively for files of a known format. Files of other formats are counted in `counts`;
-    hidden files are ignored.
-
-    Raises:
-        DataError: A pattern matches nothing, or a named file has an unknown format.
+    hidden files are ignored. DataError if a pattern matches nothing, or a named file has an unknown format.
     """
     counts = Counter() if counts is None else counts
     matches = [path for pattern in patterns for path in _matches(str(pattern), counts)]

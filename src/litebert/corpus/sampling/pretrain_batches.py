@@ -15,8 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from litebert.corpus.format.shards import Corpus
-from litebert.corpus.format.vocabulary import Vocabulary
+from litebert.corpus.format.shards import Corpus, Vocabulary
 from litebert.corpus.sampling.corpus_examples import ExampleRef
 from litebert.corpus.sampling.example_grid import to_grid
 from litebert.corpus.sampling.masking import mask_tokens

@@ -77,11 +77,7 @@ def _reason_to_skip(page: _Page) -> str | None:
 
 
 def _pages(path: Path, namespaces: set[str]) -> Iterator[_Page]:
-    """Every page of a dump; the namespaces in its header are added to `namespaces`.
-
-    Raises:
-        DataError: The file is damaged, truncated or no dump.
-    """
+    """Every page of a dump, unless it is damaged (DataError); the namespaces in its header go to `namespaces`."""
     pages = 0
     try:
         with translate_read_errors(lambda: f"{path}: after {pages:,} pages"), path.open("rb") as file:

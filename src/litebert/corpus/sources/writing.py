@@ -32,18 +32,13 @@ class SourceReport:
 
     def to_text(self) -> str:
         """A report of several lines."""
-        written = (
-            f"{self.documents:,} documents, {self.paragraphs:,} paragraphs, {self.text_bytes / 1e6:,.1f} MB of text"
-        )
-        return "\n".join([f"{self.file}: {written}", *(f"{name}: {count:,}" for name, count in self.counts.items())])
+        size = f"{self.text_bytes / 1e6:,.1f} MB of text"
+        written = f"{self.file}: {self.documents:,} documents, {self.paragraphs:,} paragraphs, {size}"
+        return "\n".join([written, *(f"{name}: {count:,}" for name, count in self.counts.items())])
 
 
 def write_documents(paragraphs: Paragraphs, file: Path, counts: Counter[str]) -> SourceReport:
-    """Write one paragraph per line and a blank line between documents; the file is created atomically.
-
-    Raises:
-        DataError: The source has no text.
-    """
+    """Write one paragraph per line and a blank line between documents, atomically; DataError if there is no text."""
     validate_output(file)
     documents = lines = size = 0
     with _atomic_file(file) as out:
