@@ -11,14 +11,7 @@ from litebert.errors import ConfigError
 from litebert.interop.tensor_bundle import index_file
 from litebert.interop.tf_checkpoint import TFCheckpoint, read_tf_checkpoint, write_tf_checkpoint
 from litebert.model.io.hf_weights import IDENTITY, MappedWeights
-from litebert.model.io.model_directory import (
-    build,
-    in_module,
-    load_weights,
-    read_directory,
-    save_model,
-    updated_spec,
-)
+from litebert.model.io.model_directory import build, in_module, load_weights, read_directory, save_model, updated_spec
 from litebert.model.io.model_spec import CONFIG, ModelName, ModelSpec, transformers_incompatibility
 from litebert.model.io.tensor_names import Format, tensor_names
 from litebert.model.remap_weights import remap_weights

@@ -87,11 +87,7 @@ def read_tf_checkpoint(
 
 
 def write_tf_checkpoint(
-    directory: Path,
-    spec: ModelSpec,
-    tensors: Mapping[str, Tensor],
-    *,
-    extra_files: Mapping[str, bytes] | None = None,
+    directory: Path, spec: ModelSpec, tensors: Mapping[str, Tensor], *, extra_files: Mapping[str, bytes] | None = None
 ) -> None:
     """Write a directory with `model.ckpt-best` and `albert_config.json` that google-research/albert loads."""
     values = tf_config(spec)

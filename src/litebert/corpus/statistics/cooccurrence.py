@@ -31,12 +31,7 @@ OVERSAMPLING, POWER_ITERATIONS = 16, 4
 
 
 def ppmi_svd_embeddings(
-    corpus: Corpus,
-    width: int,
-    *,
-    max_tokens: int = MAX_COUNTED_TOKENS,
-    seed: int = 0,
-    counts: np.ndarray | None = None,
+    corpus: Corpus, width: int, *, max_tokens: int = MAX_COUNTED_TOKENS, seed: int = 0, counts: np.ndarray | None = None
 ) -> np.ndarray:
     """Float32 [V, D]: embeddings whose dot products approximate PPMI.
 
