@@ -60,7 +60,7 @@ def line_chart_svg(
         margin = 0.06 * (high - low or abs(high) or 1.0)
         axis.set(xlim=(0, x_max), ylim=(low - margin, high + margin), xlabel=x_label)
         axis.xaxis.set_major_formatter(_number)
-        axis.yaxis.set_major_formatter(_percent if percent else _number)
+        axis.yaxis.set_major_formatter((lambda value, _: f"{100 * value:.3g} %") if percent else _number)
         axis.grid(axis="y", alpha=0.3)
         axis.spines[["top", "right"]].set_visible(False)
         figure.tight_layout()
@@ -171,10 +171,6 @@ def _bars(axis: Any, positions: np.ndarray, values: Collection[float], **style: 
     axis.yaxis.set_major_formatter("{x:.0%}")
     axis.margins(y=0.12)
     axis.spines[["top", "right"]].set_visible(False)
-
-
-def _percent(value: float, _: int) -> str:
-    return f"{100 * value:.3g} %"
 
 
 def _number(value: float, _: int) -> str:

@@ -157,17 +157,12 @@ def _read_header(content: bytes) -> int:
 
 def _read_entry(content: bytes) -> Entry:
     entry = dict(fields(content))
-    shape = fields(embedded(entry.get(2, b"")))
-    dimensions = tuple(_read_dimension(embedded(value)) for number, value in shape if number == 2)
+    sizes = (dict(fields(embedded(value))) for key, value in fields(embedded(entry.get(2, b""))) if key == 2)
+    dimensions = tuple(integer(size.get(1, 0)) for size in sizes)
+    if max(dimensions, default=0) >= 2**40:
+        raise DamagedBytesError(f"a dimension of {max(dimensions)}")
     dtype, shard, offset, size, crc = (integer(entry.get(number, 0)) for number in (1, 3, 4, 5, 6))
     return Entry(dtype, dimensions, shard, offset, size, crc, sliced=7 in entry)
-
-
-def _read_dimension(content: bytes) -> int:
-    size = integer(dict(fields(content)).get(1, 0))
-    if size >= 2**40:
-        raise DamagedBytesError(f"a dimension of {size}")
-    return size
 
 
 def _write_entry(array: np.ndarray, *, offset: int, size: int, crc: int) -> bytes:

@@ -11,8 +11,9 @@ from typing import Self
 import numpy as np
 
 from litebert.errors import ConfigError, DataError
+from litebert.files import update_manifest, write_bytes
 from litebert.tokenization.normalize import Span, TextSettings
-from litebert.tokenization.tokenizer_directory import SubwordModel, read_model, tokenizer_files, write_files
+from litebert.tokenization.tokenizer_directory import SubwordModel, read_model, tokenizer_files
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,10 @@ class Tokenizer:
 
     def save(self, directory: Path | str) -> None:
         """Write the tokenizer files into a directory, which may hold other files, and add them to its manifest."""
-        write_files(self.files(), Path(directory))
+        files = self.files()
+        for name, content in files.items():
+            write_bytes(Path(directory) / name, content)
+        update_manifest(Path(directory), files)
 
     def files(self) -> Mapping[str, bytes]:
         """Name → content of the files of a tokenizer directory; `AutoTokenizer` of transformers reads them too."""

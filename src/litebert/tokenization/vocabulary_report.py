@@ -26,6 +26,9 @@ class SplitWord:
     occurrences: int
     pieces: tuple[str, ...]
 
+    def __str__(self) -> str:
+        return f"{self.word} ({' '.join(self.pieces)}) {self.occurrences:,}×"
+
 
 @dataclass(frozen=True)
 class VocabularyReport:
@@ -72,7 +75,7 @@ class VocabularyReport:
         if self.unknown:
             lines.append("unknown: " + ", ".join(f"{text!r} {count:,}×" for text, count in self.unknown))
         if self.most_split:
-            lines.append("most split words: " + ", ".join(_with_pieces(word) for word in self.most_split))
+            lines.append("most split words: " + ", ".join(map(str, self.most_split)))
         return "\n".join(lines)
 
 
@@ -117,7 +120,3 @@ def _most_split(tokenizer: Tokenizer, words: Counter[str]) -> tuple[SplitWord, .
     costs = {word: bare[word] * (len(ids) - 1) for word, ids in encoded if len(ids) > 1}
     costliest = sorted(costs, key=lambda word: (-costs[word], word))[:MOST_LISTED]
     return tuple(SplitWord(word, bare[word], tuple(tokenizer.pieces(word))) for word in costliest)
-
-
-def _with_pieces(word: SplitWord) -> str:
-    return f"{word.word} ({' '.join(word.pieces)}) {word.occurrences:,}×"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.dedup.filters import DocumentWithSplit
-from litebert.corpus.format.shards import SPLITS, Split
+from litebert.corpus.format.shards import SPLITS
 from litebert.corpus.readers.documents import Document
 from litebert.errors import DataError
 
@@ -60,7 +60,8 @@ def plan_shards(
     validation_names: dict[bytes, str] = {}
     for document, given_split in documents:
         digest = document.digest()
-        split = given_split or _split_by_digest(document.first_part_digest or digest, settings.validation_fraction)
+        number = int.from_bytes((document.first_part_digest or digest)[:8], "big")  # the same in every build
+        split = given_split or ("validation" if number < settings.validation_fraction * 2**64 else "train")
         if given_split == "validation":
             validation_names[digest] = document.name
         elif split == "train" and digest in validation_names:
@@ -76,8 +77,3 @@ def plan_shards(
     for split, shard in shards.items():
         if shard.documents:
             yield shard.to_task(building, f"{split}/{finished[split]:05d}", key)
-
-
-def _split_by_digest(digest: bytes, validation_fraction: float) -> Split:
-    """The split of a document, which is the same in every build."""
-    return "validation" if int.from_bytes(digest[:8], "big") < validation_fraction * 2**64 else "train"

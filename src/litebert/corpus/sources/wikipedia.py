@@ -43,15 +43,12 @@ def write_wikipedia(sources: Sequence[Path], out: Path) -> SourceReport:
 
 
 def _documents(sources: Sequence[Path], counts: Counter[str]) -> Iterator[str | None]:
-    for path in (file for source in sources for file in _files(source)):
-        is_dump = ".xml" in path.suffixes
-        yield from _articles(path, counts) if is_dump else _extracted(path, counts)
-
-
-def _files(path: Path) -> list[Path]:
-    if not path.exists():
-        raise DataError(f"{path}: no such file or directory; give a dump or the output of WikiExtractor")
-    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    for source in sources:
+        if not source.exists():
+            raise DataError(f"{source}: no such file or directory; give a dump or the output of WikiExtractor")
+        files = sorted(file for file in source.rglob("*") if file.is_file()) if source.is_dir() else [source]
+        for path in files:
+            yield from _articles(path, counts) if ".xml" in path.suffixes else _extracted(path, counts)
 
 
 def _articles(path: Path, counts: Counter[str]) -> Iterator[str | None]:
