@@ -120,7 +120,7 @@ def _blocks(entries: Iterable[tuple[bytes, bytes]], *, interval: int) -> Iterato
     yield first, last, _with_restarts(body, restarts)
 
 
-def _with_restarts(body: bytes, restarts: list[int]) -> bytes:
+def _with_restarts(body: bytes | bytearray, restarts: list[int]) -> bytes:
     return bytes(body) + b"".join(number.to_bytes(4, "little") for number in (*restarts, len(restarts)))
 
 

@@ -62,11 +62,8 @@ def read_tf_checkpoint(
 ) -> TFCheckpoint:
     """The checkpoint at a prefix, at an `.index` file or in a directory; every checksum is verified.
 
-    Args:
-        path: of the checkpoint.
-        config: path of `albert_config.json`; None: beside the checkpoint.
-        as_model: required where the variables are ambiguous: a head with one output is RACE's or STS-B's.
-        labels: class names of a classifier.
+    `config` is the path of `albert_config.json`, if it is not beside the checkpoint. `as_model` is required where the
+    variables are ambiguous: a head with one output is RACE's or STS-B's. `labels` are the names of the classes.
     """
     bundle = open_bundle(path)
     if (bundle.prefix.parent / MANIFEST).is_file():

@@ -52,13 +52,13 @@ class SentencePieceModel:
 
     def pieces(self, text: str) -> list[str]:
         """Pieces of a text, one for each id; consecutive unknown characters are one piece, as in the text."""
-        return self._pieces(self.settings.normalize(text))
+        return _replace(self._processor.encode(self.settings.normalize(text), out_type=str), self._split_pieces)
 
     def encode_batch_with_offsets(self, texts: Sequence[str]) -> list[tuple[list[int], list[Span]]]:
         """Ids and their character spans in the original text; the span of a lone "▁" is empty."""
         normalized = [self.settings.normalize(text) for text in texts]
         return [
-            (ids, _piece_spans(self.aligner.spans(text, plain), self._piece_lengths(plain, ids)))
+            (ids, _piece_spans(self.aligner.spans(text, plain), self._piece_lengths(text, ids)))
             for text, plain, ids in zip(texts, normalized, self._encode(normalized), strict=True)
         ]
 
@@ -80,9 +80,6 @@ class SentencePieceModel:
             encoded = self._processor.encode(normalized, num_threads=1)
         return [_replace(ids, self._split_ids) for ids in encoded]
 
-    def _pieces(self, normalized: str) -> list[str]:
-        return _replace(self._processor.encode(normalized, out_type=str), self._split_pieces)
-
     def _digit_comma_splits(self) -> dict[str, list[str]]:
         """Each piece that ends in a digit and a comma → its parts.
 
@@ -94,11 +91,11 @@ class SentencePieceModel:
         bare = [piece[:-1].replace(SPACE, "") for piece in numbers]
         return {piece: [*parts, ","] for piece, parts in zip(numbers, self._processor.encode(bare, out_type=str))}
 
-    def _piece_lengths(self, normalized: str, ids: list[int]) -> np.ndarray:
+    def _piece_lengths(self, text: str, ids: list[int]) -> np.ndarray:
         """Number of characters, without spaces, of each piece; unknown pieces are taken from the text."""
         indices = np.array(ids, dtype=np.int64)
         if (indices == self._processor.unk_id()).any():
-            return np.array([_piece_length(piece) for piece in self._pieces(normalized)], dtype=np.int64)
+            return np.array([_piece_length(piece) for piece in self.pieces(text)], dtype=np.int64)
         return self._lengths[indices]
 
 

@@ -75,11 +75,7 @@ def count_scripts(documents: Iterable[Document], scripts: Counter[str]) -> Itera
     for document in documents:
         if scripts.total() < SAMPLE_CHARS:
             letters = filter(str.isalpha, document.text()[:SAMPLE_CHARS])
-            scripts.update(filter(None, map(_script, letters)))
+            # The first word of the Unicode name of a letter is its script.
+            words = (unicodedata.name(letter, "").partition(" ")[0] for letter in letters)
+            scripts.update("Han" if word == "CJK" else word.title() for word in words if word)
         yield document
-
-
-def _script(letter: str) -> str:
-    """The first word of the Unicode name of a letter, which is its script."""
-    word = unicodedata.name(letter, "").partition(" ")[0]
-    return "Han" if word == "CJK" else word.title()

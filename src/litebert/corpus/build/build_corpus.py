@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 from filelock import FileLock, Timeout
 
@@ -36,7 +36,6 @@ from litebert.corpus.format.shards import (
     FORMAT_VERSION,
     SPLITS,
     TOKENIZER,
-    ShardEntry,
     Split,
     Vocabulary,
     write_description,
@@ -49,13 +48,13 @@ from litebert.files import MANIFEST, fsync, translate_os_errors, write_manifest
 from litebert.tokenization.tokenizer import Tokenizer
 
 LOCK = "build.lock"
+SIZES = ("documents", "sentences", "tokens")
 
 Source = str | Path | Iterable[str | Path] | Iterable[Document]
 """Files, globs and directories, read in the order of their paths; or documents, which keep their order."""
 
 
-@dataclass(frozen=True)
-class SplitReport:
+class SplitReport(NamedTuple):
     """Size of one split."""
 
     shards: int
@@ -128,10 +127,9 @@ class CorpusBuild:
         """Read the sources and yield the text of every shard, in order."""
         validation, files = (self._documents(source, reading) for source in (self.validation, self.files))
         refuse_common_files(reading.sources)
-        documents = chain(
-            ((document, "validation") for document in validation),
-            ((document, None) for document in count_scripts(files, reading.scripts)),
-        )
+        counted = count_scripts(files, reading.scripts)
+        given: tuple[tuple[Iterator[Document], Split | None], ...] = ((validation, "validation"), (counted, None))
+        documents = ((document, split) for source, split in given for document in source)
         filtered = filter_documents(documents, self.settings, reading.counts, workers=workers)
         key = json.dumps([FORMAT_VERSION, self.tokenizer.fingerprint, self.settings.to_dict()])
         return plan_shards(filtered, building=self.directory, key=key, settings=self.settings)
@@ -172,7 +170,10 @@ class CorpusBuild:
         warn_overlap(self.out)
         return CorpusReport(
             directory=self.out,
-            splits={split: _split_report(shards) for split, shards in entries.items()},
+            splits={
+                split: SplitReport(len(shards), *(sum(getattr(each, name) for each in shards) for name in SIZES))
+                for split, shards in entries.items()
+            },
             counts=counts,
             text_bytes=sum(record.text_bytes for record in records),
             reused_shards=sum(record.reused for record in records),
@@ -270,8 +271,3 @@ def _fingerprint(tokenizer: Tokenizer, records: Sequence[ShardRecord]) -> str:
     """Hex digest of the tokens of all shards and of the tokenizer."""
     content = [tokenizer.fingerprint, *(f"{record.entry.path} {record.content}" for record in records)]
     return hashlib.blake2b("\n".join(sorted(content)).encode(), digest_size=16).hexdigest()
-
-
-def _split_report(entries: Sequence[ShardEntry]) -> SplitReport:
-    names = ("documents", "sentences", "tokens")
-    return SplitReport(len(entries), *(sum(getattr(entry, name) for entry in entries) for name in names))

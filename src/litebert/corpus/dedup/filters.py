@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.parallel_map import run_in_order
-from litebert.corpus.dedup.minhash import Signature, signature
-from litebert.corpus.dedup.near_duplicates import NearDuplicateIndex
+from litebert.corpus.dedup.near_duplicates import NearDuplicateIndex, Signature, signature
 from litebert.corpus.format.shards import Split
 from litebert.corpus.readers.documents import Document
 

@@ -43,7 +43,10 @@ def verify_corpus(directory: Path | str) -> Verification:
     if not (directory / MANIFEST).is_file():
         raise DataError(f"{directory / MANIFEST}: missing, so checksums cannot be verified; build the corpus again")
     verify_manifest(directory, error=DataError)
-    _check_no_other_files(directory)
+    listed = {MANIFEST, *read_manifest(directory)}
+    for path in sorted(directory.rglob("*")):
+        if path.is_file() and path.relative_to(directory).as_posix() not in listed:
+            raise DataError(f"{path}: not listed in {MANIFEST}; remove the file or build the corpus again")
     corpora = [Corpus(directory, split, description) for split in SPLITS]
     for corpus in corpora:
         for number, entry in enumerate(corpus.entries):
@@ -62,13 +65,6 @@ def verify_corpus(directory: Path | str) -> Verification:
         tokens=sum(corpus.num_tokens for corpus in corpora),
         similar_documents=len(overlap.similar),
     )
-
-
-def _check_no_other_files(directory: Path) -> None:
-    listed = {MANIFEST, *read_manifest(directory)}
-    for path in sorted(directory.rglob("*")):
-        if path.is_file() and path.relative_to(directory).as_posix() not in listed:
-            raise DataError(f"{path}: not listed in {MANIFEST}; remove the file or build the corpus again")
 
 
 def _check(shard: Shard, path: Path, *, vocab_size: int) -> None:

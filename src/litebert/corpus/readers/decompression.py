@@ -59,7 +59,7 @@ def raw_lines(path: Path, counter: ByteCounter) -> Iterator[tuple[int, bytes]]:
 
 
 def decompressed(path: Path, file: BinaryIO) -> BinaryIO:
-    """The content of the open file at `path`, decompressed if its ending says so."""
+    """The content of the open file at `path`, decompressed according to its ending."""
     if path.suffix not in DECOMPRESSORS:
         return file
     try:

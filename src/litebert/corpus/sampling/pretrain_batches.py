@@ -20,10 +20,9 @@ from litebert.corpus.sampling.corpus_examples import ExampleRef
 from litebert.corpus.sampling.example_grid import to_grid
 from litebert.corpus.sampling.masking import mask_tokens
 from litebert.corpus.sampling.mixture import Mixture, WeightedCorpora
-from litebert.corpus.sampling.mlm_probability import LinearSchedule
 from litebert.corpus.sampling.packing import RowLayout, pack_examples
 from litebert.corpus.sampling.pairing import Example
-from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.corpus.sampling.sampling_settings import LinearSchedule, SamplingSettings
 from litebert.errors import ConfigError
 from litebert.tokenization.tokenizer import Tokenizer
 

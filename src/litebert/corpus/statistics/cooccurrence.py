@@ -56,11 +56,7 @@ def ppmi_svd_embeddings(
 def cooccurrence_counts(corpus: Corpus, ranked: np.ndarray, contexts: int, *, max_tokens: int) -> np.ndarray:
     """Float32 [V, C]: how often the token `ranked[row]` is within `WINDOW` tokens of the token `ranked[column]`.
 
-    Args:
-        corpus: its shards are read in order.
-        ranked: every id, the most frequent first.
-        contexts: C, the number of context tokens.
-        max_tokens: number of tokens to read.
+    `ranked` has every id, the most frequent first; `contexts` is C, the number of context tokens.
     """
     matrix = np.zeros((len(ranked), contexts), dtype=np.float32)
     rank = np.empty(len(ranked), dtype=np.int64)

@@ -9,10 +9,9 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.example_grid import ExampleGrid, to_grid
 from litebert.corpus.sampling.masking import MaskedGrid, mask_tokens
 from litebert.corpus.sampling.mixture import Mixture
-from litebert.corpus.sampling.mlm_probability import LinearSchedule
 from litebert.corpus.sampling.pairing import IN_ORDER, NO_LABEL, SWAPPED
 from litebert.corpus.sampling.pretrain_batches import vocabulary_for
-from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.corpus.sampling.sampling_settings import LinearSchedule, SamplingSettings
 from litebert.errors import ConfigError
 from litebert.tokenization.tokenizer import Tokenizer
 
