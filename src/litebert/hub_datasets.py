@@ -40,12 +40,7 @@ def is_dataset_name(path: str | Path) -> bool:
 
 
 def load_split(name: str | Path) -> Any:
-    """One split as a `datasets.Dataset`, which also has the names of columns and labels.
-
-    Raises:
-        MissingExtraError: `datasets` is not installed.
-        DataError: There is no such data set, config or split, or the hub cannot be reached.
-    """
+    """One split as a `datasets.Dataset`, which has the names of columns and labels; DataError if it cannot be loaded."""
     with _library(name) as datasets:
         return _load(datasets, DatasetName.parse(name))
 

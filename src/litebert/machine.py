@@ -45,7 +45,7 @@ def num_cores() -> int:
 
 def has_bf16_instructions() -> bool | None:
     """Whether the processor multiplies bf16 numbers itself, or None if the system does not report it."""
-    flags = _proc_field("cpuinfo", "flags") or _proc_field("cpuinfo", "Features")
+    flags = _proc_field("cpuinfo", "(?:flags|Features)")
     return None if flags is None else not {"amx_bf16", "avx512_bf16", "bf16"}.isdisjoint(flags.split())
 
 
@@ -98,7 +98,7 @@ def _proc_bytes(file: str, field: str) -> int | None:
 
 
 def _proc_field(file: str, field: str) -> str | None:
-    """The value of the first line `field: value` in a file below /proc."""
+    """The value of the first line `field: value` in a file below /proc; `field` is a regular expression."""
     with suppress(OSError):
         content = (Path("/proc") / file).read_text(encoding="utf-8", errors="replace")
         found = re.search(rf"^{field}\s*:[ \t]*(.*)$", content, re.MULTILINE)

@@ -105,7 +105,12 @@ def read_index(content: bytes) -> tuple[int, dict[str, Entry]]:
     table = read_table(content)
     if HEADER_KEY not in table:
         raise DamagedBytesError("no header")
-    num_shards = _read_header(table.pop(HEADER_KEY))
+    header = dict(fields(table.pop(HEADER_KEY)))
+    num_shards = integer(header.get(1, 0))
+    if integer(header.get(2, 0)) != _LITTLE_ENDIAN:
+        raise DamagedBytesError("written on a big-endian machine, which is not supported")
+    if not 0 < num_shards < 100_000:
+        raise DamagedBytesError(f"claims {num_shards} data files")
     try:
         return num_shards, {key.decode("utf-8"): _read_entry(value) for key, value in table.items()}
     except UnicodeDecodeError:
@@ -143,16 +148,6 @@ def _prefix(path: Path) -> Path:
     if len(found) != 1:
         raise CheckpointError(f"{path}: holds {len(found)} TensorFlow checkpoints, expected one; name its .index file")
     return found[0].with_suffix("")
-
-
-def _read_header(content: bytes) -> int:
-    header = dict(fields(content))
-    num_shards = integer(header.get(1, 0))
-    if integer(header.get(2, 0)) != _LITTLE_ENDIAN:
-        raise DamagedBytesError("written on a big-endian machine, which is not supported")
-    if not 0 < num_shards < 100_000:
-        raise DamagedBytesError(f"claims {num_shards} data files")
-    return num_shards
 
 
 def _read_entry(content: bytes) -> Entry:

@@ -49,11 +49,8 @@ def warn_overlap(corpus: Path) -> None:
     description = read_description(corpus)
     overlap = find_split_overlap(*(Corpus(corpus, split, description) for split in SPLITS))
     if overlap.equal or overlap.similar:
-        logger.warning(
-            "%s: %s, so validation scores will be too high; remove them with dedup_minhash_threshold=0.8",
-            corpus,
-            overlap.to_text(),
-        )
+        advice = "so validation scores will be too high; remove them with dedup_minhash_threshold=0.8"
+        logger.warning("%s: %s, %s", corpus, overlap.to_text(), advice)
 
 
 def warn_unknown_tokens(corpus: Path, *, unknown: int, tokens: int, scripts: Counter[str]) -> None:
@@ -61,13 +58,10 @@ def warn_unknown_tokens(corpus: Path, *, unknown: int, tokens: int, scripts: Cou
     if unknown <= UNKNOWN_SHARE * tokens:
         return
     script = f", which is mostly {scripts.most_common(1)[0][0]} script" if scripts else ""
-    logger.warning(
-        "%s: %.1f %% of the tokens are unknown, because the vocabulary does not fit the text%s; train a "
-        "tokenizer on the text with `litebert tokenizer train`",
-        corpus,
-        100 * unknown / tokens,
-        script,
+    message = (
+        f"of the tokens are unknown, because the vocabulary does not fit the text{script}; train a tokenizer on it"
     )
+    logger.warning("%s: %.1f %% %s with `litebert tokenizer train`", corpus, 100 * unknown / tokens, message)
 
 
 def count_scripts(documents: Iterable[Document], scripts: Counter[str]) -> Iterator[Document]:

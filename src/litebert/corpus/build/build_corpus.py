@@ -29,8 +29,7 @@ from litebert.corpus.build.build_checks import (
 from litebert.corpus.build.build_progress import BuildTracker, LogProgress, ProgressCallback
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.parallel_map import run_in_order
-from litebert.corpus.build.shard_plan import ShardTask, plan_shards
-from litebert.corpus.build.shard_writer import ShardRecord, write_shard
+from litebert.corpus.build.shard_writer import ShardRecord, ShardTask, plan_shards, write_shard
 from litebert.corpus.dedup.filters import filter_documents
 from litebert.corpus.format.shards import (
     FORMAT_VERSION,
@@ -42,13 +41,12 @@ from litebert.corpus.format.shards import (
 )
 from litebert.corpus.readers.decompression import ByteCounter
 from litebert.corpus.readers.documents import Document, find_files, read_documents, total_bytes
-from litebert.durations import readable_seconds
 from litebert.errors import ConfigError, DataError
 from litebert.files import MANIFEST, fsync, translate_os_errors, write_manifest
+from litebert.logs import readable_seconds
 from litebert.tokenization.tokenizer import Tokenizer
 
 LOCK = "build.lock"
-SIZES = ("documents", "sentences", "tokens")
 
 Source = str | Path | Iterable[str | Path] | Iterable[Document]
 """Files, globs and directories, read in the order of their paths; or documents, which keep their order."""
@@ -171,7 +169,9 @@ class CorpusBuild:
         return CorpusReport(
             directory=self.out,
             splits={
-                split: SplitReport(len(shards), *(sum(getattr(each, name) for each in shards) for name in SIZES))
+                split: SplitReport(
+                    len(shards), *(sum(getattr(each, name) for each in shards) for name in SplitReport._fields[1:])
+                )
                 for split, shards in entries.items()
             },
             counts=counts,
@@ -243,17 +243,17 @@ def _locked(directory: Path, out: Path) -> Iterator[None]:
 def _run(build: CorpusBuild, *, workers: int, progress: ProgressCallback) -> CorpusReport:
     started = time.monotonic()
     reading, offsets = Reading(), deque[int]()
+    planned = build.plan(reading, workers=workers)
+    tracker = BuildTracker(reading.bytes_read.total)
 
     def tasks() -> Iterator[ShardTask]:
-        for task in build.plan(reading, workers=workers):
+        for task in planned:
             offsets.append(reading.bytes_read.read)
             yield task
 
     records: list[ShardRecord] = []
-    tracker: BuildTracker | None = None
     write = partial(write_shard, tokenizer=build.tokenizer, settings=build.settings)
     for record in run_in_order(write, tasks(), workers=workers):
-        tracker = tracker or BuildTracker(reading.bytes_read.total)
         records.append(record)
         progress(tracker.add(record, offsets.popleft()))
     return build.publish(records, reading, seconds=time.monotonic() - started)

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from litebert.corpus.build.build_corpus import CorpusBuild, Reading
-from litebert.corpus.build.shard_plan import ShardTask
-from litebert.corpus.build.shard_writer import finished_shard, write_shard
+from litebert.corpus.build.shard_writer import ShardTask, finished_shard, write_shard
 from litebert.errors import ConfigError, LitebertError, MissingExtraError
 from litebert.files import write_bytes, write_json
 
@@ -31,11 +30,7 @@ def build_with_datatrove(build: CorpusBuild, executor: Executor, *, tasks: int, 
     """Start a build whose shards are written by `tasks` tasks, and return the directory of its logs.
 
     Slurm jobs continue after this returns. `options` are arguments of the datatrove executor, such as partition and
-    time for Slurm. `build.files` must be paths, not documents.
-
-    Raises:
-        ConfigError: The corpus exists, or the executor does not accept the options.
-        MissingExtraError: datatrove (or ray) is not installed.
+    time for Slurm; ConfigError if it does not accept them. `build.files` must be paths, not documents.
     """
     build.validate(workers=tasks)
     executor_class = _executor_class(executor)

@@ -97,9 +97,8 @@ class NearDuplicateIndex:
 
     def _band_keys(self, signature: Signature) -> np.ndarray:
         bands = signature[: self._bands * self._rows].reshape(self._bands, self._rows)
-        return ((bands * BAND_FACTORS[: self._rows]).sum(axis=1, dtype=np.uint64) * BAND_MIX >> np.uint64(32)).astype(
-            np.uint32
-        )
+        mixed = (bands * BAND_FACTORS[: self._rows]).sum(axis=1, dtype=np.uint64) * BAND_MIX
+        return (mixed >> np.uint64(32)).astype(np.uint32)
 
     def _candidates(self, keys: np.ndarray) -> list[int]:
         found: set[int] = set()

@@ -10,7 +10,7 @@ from typing import Literal
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import find_files
 from litebert.corpus.readers.text_readers import TextReader
-from litebert.corpus.sources.writing import SourceReport, validate_output, write_documents
+from litebert.corpus.sources.writing import SourceReport, write_documents
 from litebert.settings import Settings
 
 _GUTENBERG_START = re.compile(r"\*\*\* ?START OF (THE|THIS) PROJECT GUTENBERG", re.IGNORECASE)
@@ -41,7 +41,6 @@ class BookSettings(Settings):
 
 def write_books(patterns: Sequence[str | Path], settings: BookSettings, out: Path) -> SourceReport:
     """Write every book of files, globs and directories to `out`, in the order of their paths."""
-    validate_output(out)
     counts: Counter[str] = Counter()
     return write_documents(_documents(find_files(patterns, counts), settings, counts), out, counts)
 

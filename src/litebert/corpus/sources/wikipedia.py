@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from litebert.corpus.readers.decompression import decompressed, translate_read_errors
 from litebert.corpus.sources.wikitext import paragraphs
-from litebert.corpus.sources.writing import SourceReport, validate_output, write_documents
+from litebert.corpus.sources.writing import SourceReport, write_documents
 from litebert.errors import DataError
 
 _DISAMBIGUATION = re.compile(
@@ -37,7 +37,6 @@ class _Page:
 
 def write_wikipedia(sources: Sequence[Path], out: Path) -> SourceReport:
     """Write every article of dumps, or of files and directories in the JSON format of WikiExtractor."""
-    validate_output(out)
     counts: Counter[str] = Counter()
     return write_documents(_documents(sources, counts), out, counts)
 
