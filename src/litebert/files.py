@@ -179,7 +179,9 @@ def translate_os_errors(path: Path, *, needed: int | None = None) -> Iterator[No
     except LitebertError:
         raise
     except Exception as error:
-        number = _error_number(error)
+        # Libraries written in Rust, such as safetensors, have the number only in their message.
+        match = re.search(r"\(os error (\d+)\)", str(error))
+        number = error.errno if isinstance(error, OSError) else int(match[1]) if match else None
         if number not in _MESSAGES:
             raise
         size = "" if needed is None else f" ({readable_bytes(needed)})"
@@ -198,11 +200,3 @@ _MESSAGES = {
     errno.ENOTDIR: "a part of the path is a file, not a directory",
     errno.EEXIST: "a file of that name is in the way; choose another place",
 }
-
-
-def _error_number(error: Exception) -> int | None:
-    """The errno of an error; libraries written in Rust, such as safetensors, have it only in their message."""
-    if isinstance(error, OSError):
-        return error.errno
-    match = re.search(r"\(os error (\d+)\)", str(error))
-    return int(match[1]) if match else None

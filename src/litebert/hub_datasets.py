@@ -40,7 +40,7 @@ def is_dataset_name(path: str | Path) -> bool:
 
 
 def load_split(name: str | Path) -> Any:
-    """One split as a `datasets.Dataset`, which has the names of columns and labels; DataError if it cannot be loaded."""
+    """One split as a `datasets.Dataset`, with the names of columns and labels; DataError if it cannot be loaded."""
     with _library(name) as datasets:
         return _load(datasets, DatasetName.parse(name))
 

@@ -78,14 +78,11 @@ def convert(
     Args:
         source: a model directory of litebert or transformers, a name on the hub, or a TensorFlow checkpoint. `fetch`
             of `model/io/hub.py` returns the directory of a given revision.
-        target: the directory to write.
         to: "litebert" writes a model directory, which transformers loads too if it can run the model;
             "transformers" raises an error if it cannot; "tensorflow" writes what google-research/albert loads.
         as_model: another model than the source's, such as "ForPretraining".
-        labels: class names of a classifier.
         allow_missing: modules, such as "sentence_pair", to initialize at random if the source lacks them.
         changes: fields of the config to change; weights are remapped to another depth or sharing.
-        tokenizer: saved with the model.
 
     Raises:
         CheckpointError: the source is damaged, or lacks a tensor that is not in `allow_missing`.

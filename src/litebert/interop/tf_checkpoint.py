@@ -157,13 +157,10 @@ def _map_variables(bundle: Bundle, variables: Mapping[str, str], config: ModelCo
     rows = {row.tensorflow: row for row in tensor_names(config) if row.tensorflow and row.tensorflow in variables}
     tensors = {row.litebert: _tensor(bundle.read(variables[name]), row) for name, row in rows.items()}
     mapped = tuple((variables[name], row.litebert) for name, row in rows.items())
-    dropped = tuple((name, _reason(bare)) for bare, name in variables.items() if bare not in rows)
+    state = {bare for bare in variables if bare.endswith(_OPTIMIZER_ENDINGS) or bare in _COUNTERS}
+    reasons = {bare: "optimizer state" if bare in state else "not part of this model" for bare in variables}
+    dropped = tuple((name, reasons[bare]) for bare, name in variables.items() if bare not in rows)
     return MappedWeights(tensors, config, mapped, dropped)
-
-
-def _reason(name: str) -> str:
-    slot = name.endswith(_OPTIMIZER_ENDINGS) or name in _COUNTERS
-    return "optimizer state" if slot else "not part of this model"
 
 
 def _tensor(array: np.ndarray, row: TensorNames) -> Tensor:

@@ -90,7 +90,8 @@ def report_on(tokenizer: Tokenizer, texts: Iterable[str]) -> VocabularyReport:
         used[ids] = True
         if tokenizer.unk_id in ids:
             unknown_pieces += words[word] * ids.count(tokenizer.unk_id)
-            unknown.update({text: words[word] * count for text, count in _unknown(tokenizer, word).items()})
+            for index, (start, end) in zip(*tokenizer.encode_with_offsets(word), strict=True):
+                unknown[word[start:end]] += words[word] * (index == tokenizer.unk_id)
     return VocabularyReport(
         words=words.total(),
         characters=sum(len(word) * count for word, count in words.items()),
@@ -100,15 +101,9 @@ def report_on(tokenizer: Tokenizer, texts: Iterable[str]) -> VocabularyReport:
         unknown_characters=sum(len(text) * count for text, count in unknown.items()),
         used_pieces=int(used.sum()),
         vocab_size=tokenizer.vocab_size,
-        unknown=tuple(unknown.most_common(MOST_LISTED)),
+        unknown=tuple((+unknown).most_common(MOST_LISTED)),
         most_split=_most_split(tokenizer, words),
     )
-
-
-def _unknown(tokenizer: Tokenizer, word: str) -> Counter[str]:
-    """The unknown strings of a word."""
-    ids, offsets = tokenizer.encode_with_offsets(word)
-    return Counter(word[start:end] for index, (start, end) in zip(ids, offsets) if index == tokenizer.unk_id)
 
 
 def _most_split(tokenizer: Tokenizer, words: Counter[str]) -> tuple[SplitWord, ...]:

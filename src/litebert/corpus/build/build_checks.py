@@ -58,10 +58,9 @@ def warn_unknown_tokens(corpus: Path, *, unknown: int, tokens: int, scripts: Cou
     if unknown <= UNKNOWN_SHARE * tokens:
         return
     script = f", which is mostly {scripts.most_common(1)[0][0]} script" if scripts else ""
-    message = (
-        f"of the tokens are unknown, because the vocabulary does not fit the text{script}; train a tokenizer on it"
-    )
-    logger.warning("%s: %.1f %% %s with `litebert tokenizer train`", corpus, 100 * unknown / tokens, message)
+    problem = f"of the tokens are unknown, because the vocabulary does not fit the text{script}"
+    advice = "train a tokenizer on the text with `litebert tokenizer train`"
+    logger.warning("%s: %.1f %% %s; %s", corpus, 100 * unknown / tokens, problem, advice)
 
 
 def count_scripts(documents: Iterable[Document], scripts: Counter[str]) -> Iterator[Document]:

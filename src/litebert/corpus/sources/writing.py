@@ -71,14 +71,11 @@ def _atomic_file(file: Path) -> Iterator[TextIO]:
     with translate_os_errors(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with temporary.open("wb") as raw, _compressed(raw, file) as out:
-                yield out
+            with temporary.open("wb") as raw:
+                # Without a name and a time in the header, equal text gives equal bytes.
+                zipped = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if file.suffix == ".gz" else raw
+                with io.TextIOWrapper(cast(BinaryIO, zipped), "utf-8", errors="replace", newline="\n") as out:
+                    yield out
             temporary.replace(file)
         finally:
             temporary.unlink(missing_ok=True)
-
-
-def _compressed(raw: BinaryIO, file: Path) -> TextIO:
-    # Without a name and a time in the header, equal text gives equal bytes.
-    zipped = gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) if file.suffix == ".gz" else raw
-    return io.TextIOWrapper(cast(BinaryIO, zipped), encoding="utf-8", errors="replace", newline="\n")
