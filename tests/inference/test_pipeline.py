@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from litebert.inference.pipeline import batches_by_length, model_outputs
 from litebert.model.io.model_directory import load_model
 from litebert.tasks.encoded import Feature, Sequences
-from litebert.tasks.types.text_examples import sequence_logits
+from litebert.tasks.types.task_type import sequence_logits
 
 
 def sequences_of(lengths):
