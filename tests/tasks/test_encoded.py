@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.tasks.encoded import Feature, LabelledBatch, Encoded, encode_sequences, pad
+from litebert.tasks.encoded import Encoded, Feature, LabelledBatch, encode_sequences, pad
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import Example
 
