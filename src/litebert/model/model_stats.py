@@ -6,8 +6,7 @@ The tests compare every formula with a real model.
 from dataclasses import dataclass
 from typing import Final
 
-from litebert.model.config import ModelConfig
-from litebert.model.dense_shapes import Shapes, attention_shapes, feed_forward_shapes
+from litebert.model.config import ModelConfig, Shapes, attention_shapes, feed_forward_shapes
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.sharing_schedule import sharing_schedule, stored_blocks
 from litebert.settings import Precision

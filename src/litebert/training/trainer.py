@@ -18,17 +18,15 @@ from torch import nn
 from litebert.errors import ConfigError, StoppedBySignalError
 from litebert.randomness import torch_seed_for
 from litebert.training.callbacks.callback import Callback, Rollback, RunState, StepRecord
-from litebert.training.callbacks.metric_logger import MetricLogger
+from litebert.training.callbacks.metric_logger import MetricLogger, require_trackers
 from litebert.training.callbacks.spike_detector import SpikeDetector
-from litebert.training.callbacks.trackers import require_trackers
 from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoints
 from litebert.training.checkpointing.run_checkpoints import Fingerprint, RunCheckpoints
 from litebert.training.checkpointing.run_lock import locked
 from litebert.training.distributed.context import DistributedContext, distribute_model
 from litebert.training.loop.memory import memory_used, translate_memory_errors
 from litebert.training.loop.prefetch import Prefetcher
-from litebert.training.loop.progress import TrainingProgress
-from litebert.training.loop.run_schedule import RunSchedule
+from litebert.training.loop.run_schedule import RunSchedule, TrainingProgress
 from litebert.training.loop.signals import StopSignals, interruptible
 from litebert.training.loop.step import StepCounts, StepOutcome, TrainStep, UpdateLimits, gradient_scaler
 from litebert.training.loop.throughput import peak_flops, throughput

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from litebert.errors import MissingExtraError
-from litebert.training.callbacks.trackers import MetricsFile, open_tracker
+from litebert.training.callbacks.metric_logger import MetricsFile, open_tracker
 from litebert.training.train_settings import TrackerName
 from support.toy import rows, train
 

@@ -11,8 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from litebert.model.config import ModelConfig
-from litebert.model.dense_shapes import attention_shapes, feed_forward_shapes
+from litebert.model.config import ModelConfig, attention_shapes, feed_forward_shapes
 
 WeightUpdates = Mapping[str, Float[Tensor, "outputs inputs"]]
 """Name of a dense layer of the block → matrix to add to its weight."""

@@ -10,7 +10,7 @@ from typing import Any
 from litebert.errors import DivergedError
 from litebert.files import write_json
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
-from litebert.training.loop.progress import TrainingProgress
+from litebert.training.loop.run_schedule import TrainingProgress
 from litebert.training.loop.step import NO_LIMITS, UpdateLimits
 from litebert.training.train_settings import TrainSettings
 

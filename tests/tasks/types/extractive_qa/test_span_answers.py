@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from litebert.randomness import rng_for
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from litebert.tasks.types.extractive_qa.span_answers import NO_SPAN, decode_answer, n_best
-from litebert.tasks.types.extractive_qa.span_outputs import SpanBeams, SpanLogits
 from litebert.tasks.types.extractive_qa.span_scores import (
+    SpanBeams,
+    SpanLogits,
     SpanScores,
     best_pairs,
     scores_from_beams,

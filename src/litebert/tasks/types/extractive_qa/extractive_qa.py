@@ -21,19 +21,16 @@ from litebert.tasks.types.extractive_qa.question_tables import (
 )
 from litebert.tasks.types.extractive_qa.questions import Question
 from litebert.tasks.types.extractive_qa.span_answers import decode_answer
-from litebert.tasks.types.extractive_qa.span_outputs import (
+from litebert.tasks.types.extractive_qa.span_scores import (
+    average_span_scores,
+    scores_from_beams,
+    scores_from_logits,
     span_and_answerability_losses,
     span_beams,
     span_logits,
     span_losses,
 )
-from litebert.tasks.types.extractive_qa.span_scores import (
-    average_span_scores,
-    scores_from_beams,
-    scores_from_logits,
-)
-from litebert.tasks.types.extractive_qa.squad_json import read_squad, read_squad_questions
-from litebert.tasks.types.extractive_qa.squad_predictions import write_squad_predictions
+from litebert.tasks.types.extractive_qa.squad_json import read_squad, read_squad_questions, write_squad_predictions
 from litebert.tasks.types.extractive_qa.windows import encode_questions
 from litebert.tasks.types.task_type import (
     CardEntry,

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from litebert.errors import DataError
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Row, Table
-from litebert.tasks.types.extractive_qa.answer_alignment import AnswerAligner
-from litebert.tasks.types.extractive_qa.questions import Question
+from litebert.tasks.types.extractive_qa.questions import AnswerAligner, Question
 from litebert.tasks.types.task_type import InvalidAnswers
 
 

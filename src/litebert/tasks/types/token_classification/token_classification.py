@@ -29,9 +29,10 @@ from litebert.tasks.types.task_type import (
     score,
 )
 from litebert.tasks.types.token_classification.conll import CONLL
-from litebert.tasks.types.token_classification.token_examples import TokenExample, encode_words
-from litebert.tasks.types.token_classification.tokens_in_tables import (
+from litebert.tasks.types.token_classification.token_examples import (
     OUTSIDE,
+    TokenExample,
+    encode_words,
     guess_token_lists,
     read_token_lists,
     read_words,
