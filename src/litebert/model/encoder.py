@@ -15,9 +15,17 @@ from torch.utils.checkpoint import checkpoint
 from litebert.errors import DataError
 from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import LAYOUTS, AttentionKernel, Layout, default_kernel
-from litebert.model.layers.block import Attention, BlockInputs, Embeddings, FeedForward, rotation
+from litebert.model.layers.block import (
+    NO_UPDATES,
+    Attention,
+    BlockInputs,
+    Embeddings,
+    FeedForward,
+    RecursionLoRA,
+    WeightUpdates,
+    rotation,
+)
 from litebert.model.layers.lora_settings import LoRASettings
-from litebert.model.layers.recursion_lora import NO_UPDATES, RecursionLoRA, WeightUpdates
 from litebert.model.outputs import EncoderOutput
 from litebert.model.shapes import Starts
 from litebert.model.sharing_schedule import Schedule, sharing_schedule, stored_blocks
@@ -29,12 +37,11 @@ class Encoder(nn.Module):
     Source: `AlbertModel` in modeling.py of google-research/albert.
     """
 
-    attention_kernel: AttentionKernel | None
+    attention_kernel: AttentionKernel | None = None
     """How attention is computed; all kernels give the same outputs at the real tokens. None: `default_kernel`."""
-    activation_checkpoint_interval: int | None
+    activation_checkpoint_interval: int | None = None
     """Store activations once every this many blocks and recompute the others in the backward pass; None: store all."""
-
-    adapters: LoRASettings | None
+    adapters: LoRASettings | None = None
     """Settings of the LoRA adapters that `layers/lora.py` attached, if any."""
 
     def __init__(self, config: ModelConfig, *, pooler: bool = True) -> None:
@@ -52,9 +59,6 @@ class Encoder(nn.Module):
         norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps) if config.norm_first else nn.Identity()
         self.final_norm = norm
         self.pooler = nn.Linear(config.hidden_size, config.hidden_size) if pooler else None
-        self.attention_kernel = None
-        self.activation_checkpoint_interval = None
-        self.adapters = None
         self._run_block = run_block
 
     def forward(

@@ -20,9 +20,8 @@ from litebert.randomness import torch_seed_for
 from litebert.training.callbacks.callback import Callback, Rollback, RunState, StepRecord
 from litebert.training.callbacks.metric_logger import MetricLogger, require_trackers
 from litebert.training.callbacks.spike_detector import SpikeDetector
-from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoints
+from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoints, locked
 from litebert.training.checkpointing.run_checkpoints import Fingerprint, RunCheckpoints
-from litebert.training.checkpointing.run_lock import locked
 from litebert.training.distributed.context import DistributedContext, distribute_model
 from litebert.training.loop.memory import memory_used, translate_memory_errors
 from litebert.training.loop.prefetch import Prefetcher
@@ -202,13 +201,7 @@ class Trainer:
             "skipped_steps": after.skipped_steps,
             "rollbacks": after.rollbacks,
             "memory_bytes": memory_used(self.world.device),
-            **throughput(
-                tokens=counts.tokens,
-                examples=counts.examples,
-                flops=counts.flops,
-                seconds=seconds,
-                peak=peak_flops(self.world),
-            ),
+            **throughput(counts, seconds, peak=peak_flops(self.world)),
         }
         record = StepRecord(after.step, before.batch, learning_rate, outcome, metrics)
         self._call(lambda callback: callback.on_step(self._run, record))

@@ -55,17 +55,10 @@ def read_benchmark(
     files: Mapping[Split, str] | None = None,
     labels: tuple[str, ...] | None = None,
 ) -> LabelledData:
-    """The examples of a split; test examples have no target.
+    """The examples of a split of a row of `BENCHMARKS`; test examples have no target. DataError with line and field.
 
-    Args:
-        name: of a row of `BENCHMARKS`.
-        directory: that of all tasks or that of this one.
-        split: which file.
-        files: files to use instead of the official ones: names in the directory, or paths.
-        labels: the labels in the order of a model, where it differs from that of google-research/albert.
-
-    Raises:
-        DataError: with file, line and field.
+    `files` replace the official ones: names in the directory, or paths. `labels` are in the order of a model, where it
+    differs from that of google-research/albert.
     """
     task = benchmark_task(name)
     task = replace(task, labels=labels) if labels else task

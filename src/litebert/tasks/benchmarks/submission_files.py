@@ -12,7 +12,7 @@ from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.labelled_data import Example
 from litebert.tasks.readers.label_columns import NUMBER
 from litebert.tasks.readers.tables import read_tsv
-from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
+from litebert.tasks.types.multiple_choice.multiple_choice import ChoiceExample
 
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 """Time of every file in the archive, so that equal predictions give equal bytes."""
