@@ -107,7 +107,7 @@ def test_answers_belong_to_their_questions(tiny_tokenizer):
     settings = QuestionSettings(max_length=96)
     examples = encoded(tiny_tokenizer, max_length=96)
     outputs = []
-    for length, (first, last, _) in zip(examples.lengths, examples.labels, strict=True):
+    for length, (first, last, _) in zip(examples.lengths, examples.targets, strict=True):
         scores = np.zeros((2, length))
         scores[0, first] = scores[1, last] = 9
         outputs.append(SpanLogits(*scores))
