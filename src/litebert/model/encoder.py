@@ -180,13 +180,11 @@ class Encoder(nn.Module):
             return
         for start in range(0, len(schedule), self.activation_checkpoint_interval):
             chunk = slice(start, start + self.activation_checkpoint_interval)
-            recomputed = checkpoint(self._run_chunk, schedule[chunk], x, inputs[chunk], use_reentrant=False)
+            parts = (schedule[chunk], x, inputs[chunk])
+            recomputed = checkpoint(lambda *part: list(self._run_blocks(*part)), *parts, use_reentrant=False)
             outputs = cast(list[Tensor], recomputed)
             x = outputs[-1]
             yield from outputs
-
-    def _run_chunk(self, chunk: Schedule, x: Tensor, inputs: Sequence[BlockInputs]) -> list[Tensor]:
-        return list(self._run_blocks(chunk, x, inputs))
 
 
 def row_starts(input_ids: Int[Tensor, "B S"]) -> Int[Tensor, " B"]:

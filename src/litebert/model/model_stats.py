@@ -78,10 +78,11 @@ def _adapter_parameters(config: ModelConfig, adapters: LoRASettings) -> int:
     """Two matrices for each adapted dense layer, of every stored block or of every block that runs."""
     blocks = len(sharing_schedule(config))
     attentions, feed_forwards = (blocks, blocks) if adapters.per_layer else stored_blocks(config)
-    attention_width = attentions * 2 * config.hidden_size
-    feed_forward_width = feed_forwards * (config.hidden_size + config.intermediate_size)
-    inner = ("up", "gate", "down")
-    widths = [feed_forward_width if name in inner else attention_width for name in adapters.projections]
+    attention, feed_forward = (
+        attentions * 2 * config.hidden_size,
+        feed_forwards * (config.hidden_size + config.intermediate_size),
+    )
+    widths = [feed_forward if name in ("up", "gate", "down") else attention for name in adapters.projections]
     return adapters.rank * sum(widths)
 
 

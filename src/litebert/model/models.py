@@ -1,5 +1,6 @@
 """Every model: the encoder and a head. Weights are initialized at random from `seed`; `load_model` loads saved ones."""
 
+from collections.abc import Callable
 from typing import Final
 
 import torch
@@ -74,16 +75,22 @@ class ForMaskedLM(nn.Module):
         return MaskedLMOutput(self.mlm(states, self.encoder.embeddings.word.weight), output)
 
 
-class ForSequenceClassification(nn.Module):
-    """Classes of a sequence, or a number if `num_labels` is 1. Source: `create_model` in run_classifier.py."""
+class _Classifier(nn.Module):
+    """An encoder, dropout and a dense layer."""
+
+    has_pooler = True
 
     def __init__(self, config: ModelConfig, *, num_labels: int, seed: int = 0) -> None:
         super().__init__()
         self.config = config
-        self.encoder = Encoder(config)
+        self.encoder = Encoder(config, pooler=self.has_pooler)
         self.dropout = nn.Dropout(config.classifier_dropout_prob)
         self.classifier = nn.Linear(config.hidden_size, num_labels)
         initialize(self, scale=config.initializer_range, seed=seed)
+
+
+class ForSequenceClassification(_Classifier):
+    """Classes of a sequence, or a number if `num_labels` is 1. Source: `create_model` in run_classifier.py."""
 
     def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> ClassifierOutput:
         """Logits B C."""
@@ -91,16 +98,11 @@ class ForSequenceClassification(nn.Module):
         return ClassifierOutput(self.classifier(self.dropout(pooled)))
 
 
-class ForMultipleChoice(nn.Module):
+class ForMultipleChoice(_Classifier):
     """One logit for each of C candidate sequences. Source: `create_model` in race_utils.py."""
 
     def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
-        super().__init__()
-        self.config = config
-        self.encoder = Encoder(config)
-        self.dropout = nn.Dropout(config.classifier_dropout_prob)
-        self.classifier = nn.Linear(config.hidden_size, 1)
-        initialize(self, scale=config.initializer_range, seed=seed)
+        super().__init__(config, num_labels=1, seed=seed)
 
     def forward(
         self,
@@ -114,16 +116,10 @@ class ForMultipleChoice(nn.Module):
         return ClassifierOutput(logits.view(input_ids.shape[:2]))
 
 
-class ForTokenClassification(nn.Module):
+class ForTokenClassification(_Classifier):
     """Classes of every token."""
 
-    def __init__(self, config: ModelConfig, *, num_labels: int, seed: int = 0) -> None:
-        super().__init__()
-        self.config = config
-        self.encoder = Encoder(config, pooler=False)
-        self.dropout = nn.Dropout(config.classifier_dropout_prob)
-        self.classifier = nn.Linear(config.hidden_size, num_labels)
-        initialize(self, scale=config.initializer_range, seed=seed)
+    has_pooler = False
 
     def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> ClassifierOutput:
         """Logits B S C."""
@@ -160,11 +156,20 @@ class SentenceEmbedder(nn.Module):
 
     def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> Float[Tensor, "B H"]:
         """Sentence vectors, not normalised; with "mean", zeros for a sequence without tokens."""
-        states = self.encoder(input_ids, attention_mask, token_type_ids).last_hidden_state
-        if self.pooling == "cls":
-            return states[:, 0]
-        summed = states.masked_fill(~attention_mask[..., None], 0).sum(1)
-        return summed / attention_mask.sum(1, keepdim=True).clamp(min=1)
+        output = self.encoder(input_ids, attention_mask, token_type_ids)
+        return POOLERS[self.pooling](output.last_hidden_state, attention_mask)
+
+
+def mean_of_tokens(states: States, mask: Mask) -> Float[Tensor, "B H"]:
+    """Mean of the hidden states where `mask` is True; zeros if it never is."""
+    summed = states.masked_fill(~mask[..., None], 0).sum(1)
+    return summed / mask.sum(1, keepdim=True).clamp(min=1)
+
+
+POOLERS: Final[dict[Pooling, Callable[[Tensor, Tensor], Tensor]]] = {
+    "mean": mean_of_tokens,
+    "cls": lambda states, mask: states[:, 0],
+}
 
 
 def at_positions(states: States, positions: Int[Tensor, " P"]) -> Float[Tensor, "P H"]:

@@ -47,7 +47,7 @@ def test_async_checkpoint_equals_a_synchronous_one(tmp_path, monkeypatch):
 
     def start_and_wait(self, checkpoint):
         original(self, checkpoint)
-        self._in_flight.written.exception()
+        self._in_flight[1].exception()
 
     original = AsyncCheckpointer.start
     monkeypatch.setattr(AsyncCheckpointer, "start", start_and_wait)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
@@ -18,7 +18,7 @@ from litebert.model.io.model_spec import ModelName, ProblemType
 from litebert.tasks.encoded import Encoded, Inputs, LabelledBatch, encode_sequences
 from litebert.tasks.ensembling.averaging import mean
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.labelled_data import Example, LabelledData, Target
+from litebert.tasks.labelled_data import Example, InvalidAnswers, LabelledData, Target
 from litebert.tasks.metrics.evaluation import Evaluation, parts, parts_by_length
 from litebert.tasks.metrics.metrics import measure
 from litebert.tasks.output_formats import OutputFormat
@@ -31,8 +31,6 @@ Prediction = Any
 """What a model predicts for one example: probabilities, a score or span scores. Predictions can be averaged."""
 ClassWeights = str | dict[str, float]
 """`balanced`, or a weight for each label that does not have weight 1."""
-InvalidAnswers = Literal["error", "skip"]
-"""What to do with an answer that its context does not contain: raise DataError, or skip and count it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -127,7 +127,7 @@ class RunCheckpoints:
         def finish() -> None:
             if saved := self._checkpointer.finish():
                 for callback in self._callbacks:
-                    callback.on_checkpoint(self._run, saved.path, saved.step)
+                    callback.on_checkpoint(self._run, path=saved[1], step=saved[0])
 
         self._run.world.on_rank_zero(finish)
 

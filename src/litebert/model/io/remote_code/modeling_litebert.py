@@ -115,16 +115,11 @@ class LitebertModel(LitebertPreTrainedModel):
 
     def _updates(self) -> nn.ModuleDict:
         """The low-rank updates of all dense layers of one block."""
-        blocks = (self.attentions[0], self.feed_forwards[0])
-        layers = {name: layer for block in blocks for name, layer in block.named_children()}
+        named = [each for block in (self.attentions[0], self.feed_forwards[0]) for each in block.named_children()]
+        layers = {name: layer for name, layer in named if isinstance(layer, nn.Linear)}
         rank = self.config.recursion_lora_rank
-        return nn.ModuleDict(
-            {
-                name: LowRankUpdate(layer.in_features, layer.out_features, rank)
-                for name, layer in layers.items()
-                if isinstance(layer, nn.Linear)
-            }
-        )
+        shapes = {name: (layer.in_features, layer.out_features) for name, layer in layers.items()}
+        return nn.ModuleDict({name: LowRankUpdate(*shape, rank) for name, shape in shapes.items()})
 
 
 class LitebertMaskedLMHead(nn.Module):
@@ -167,9 +162,8 @@ class LitebertForPreTraining(LitebertPreTrainedModel):
         order = self.sentence_pair(output.pooler_output)
         loss = None
         if labels is not None and sentence_order_label is not None:
-            loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten()) + F.cross_entropy(
-                order, sentence_order_label
-            )
+            loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+            loss = loss + F.cross_entropy(order, sentence_order_label)
         return AlbertForPreTrainingOutput(loss, logits, order, output.hidden_states)
 
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from litebert.errors import DataError
+from litebert.tasks.labelled_data import InvalidAnswers
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.types.extractive_qa.questions import AnswerAligner, Question
-from litebert.tasks.types.task_type import InvalidAnswers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

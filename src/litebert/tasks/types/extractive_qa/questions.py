@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from litebert.errors import DataError
-from litebert.tasks.labelled_data import normalized_text
-from litebert.tasks.types.task_type import InvalidAnswers
+from litebert.tasks.labelled_data import InvalidAnswers, normalized_text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from litebert.errors import DataError
 from litebert.files import write_json
+from litebert.tasks.labelled_data import InvalidAnswers
 from litebert.tasks.readers.tables import did_you_mean, read_text
 from litebert.tasks.types.extractive_qa.questions import AnswerAligner, GoldAnswer, Question
 from litebert.tasks.types.extractive_qa.span_answers import Answer
-from litebert.tasks.types.task_type import InvalidAnswers
 
 
 def read_squad(path: Path, *, invalid_answers: InvalidAnswers = "error") -> tuple[Question, ...]:
