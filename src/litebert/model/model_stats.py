@@ -78,11 +78,9 @@ def _adapter_parameters(config: ModelConfig, adapters: LoRASettings) -> int:
     """Two matrices for each adapted dense layer, of every stored block or of every block that runs."""
     blocks = len(sharing_schedule(config))
     attentions, feed_forwards = (blocks, blocks) if adapters.per_layer else stored_blocks(config)
-    attention, feed_forward = (
-        attentions * 2 * config.hidden_size,
-        feed_forwards * (config.hidden_size + config.intermediate_size),
-    )
-    widths = [feed_forward if name in ("up", "gate", "down") else attention for name in adapters.projections]
+    H, inner = config.hidden_size, ("up", "gate", "down")
+    attention, feed_forward = attentions * 2 * H, feed_forwards * (H + config.intermediate_size)
+    widths = [feed_forward if name in inner else attention for name in adapters.projections]
     return adapters.rank * sum(widths)
 
 

@@ -17,7 +17,7 @@ from torch import nn
 
 from litebert.errors import ConfigError, StoppedBySignalError
 from litebert.randomness import torch_seed_for
-from litebert.training.callbacks.callback import Callback, Rollback, RunState, StepRecord
+from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 from litebert.training.callbacks.metric_logger import MetricLogger, require_trackers
 from litebert.training.callbacks.spike_detector import SpikeDetector
 from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoints, locked
@@ -156,8 +156,10 @@ class Trainer:
         while not self._ended:
             before = self.progress
             self._step(prefetcher)
-            if self._run.rollback:
-                self._roll_back(self._run.rollback)
+            if request := self._run.rollback:
+                self._run.rollback = None
+                self._checkpoints.roll_back(request)
+                self._call(lambda callback: callback.on_rollback(self._run))
                 continue
             self._run.evaluation_due = self._evaluate is not None and self._schedule.evaluates(before, self.progress)
             self._evaluate_and_save(save=self._schedule.saves(before, self.progress))
@@ -235,12 +237,6 @@ class Trainer:
         self._signal = agreed["signal"]
         if agreed["written"]:
             self._checkpoints.finish()
-
-    def _roll_back(self, request: Rollback) -> None:
-        """Return to a checkpoint, as a callback asked for."""
-        self._run.rollback = None
-        self._checkpoints.roll_back(request)
-        self._call(lambda callback: callback.on_rollback(self._run))
 
     def _call(self, hook: Callable[[Callback], None]) -> None:
         """Call a hook of every callback; a request to stop reaches every rank."""

@@ -11,7 +11,7 @@ from litebert.randomness import rng_for
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from litebert.tasks.types.extractive_qa.span_answers import NO_SPAN, decode_answer, n_best
 from litebert.tasks.types.extractive_qa.span_scores import (
-    SpanBeams,
+    Candidates,
     SpanLogits,
     SpanScores,
     best_pairs,
@@ -84,7 +84,7 @@ def test_null_score_is_the_smallest_over_the_windows(tiny_tokenizer):
     settings = QuestionSettings(max_length=24, doc_stride=6)
     examples = encoded(tiny_tokenizer, [asked], **settings.to_dict())
     nothing = np.zeros(0, np.int64)
-    beams = [SpanBeams(nothing, nothing, np.zeros((0, 2)), float(index) - 1) for index in range(len(examples))]
+    beams = [Candidates(nothing, nothing, np.zeros((0, 2)), float(index) - 1) for index in range(len(examples))]
     scores = scores_from_beams(examples.by_example(beams)[0], settings, np.float32)
     assert scores.null_score == -1
     assert decode_answer(scores, asked, (), settings).n_best == (NO_SPAN,)

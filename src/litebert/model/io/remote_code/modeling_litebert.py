@@ -191,15 +191,21 @@ class LitebertForMaskedLM(LitebertPreTrainedModel):
         return MaskedLMOutput(loss, logits, output.hidden_states)
 
 
-class LitebertForSequenceClassification(LitebertPreTrainedModel):
-    """Classes of a sequence, several of them at once, or a number, by `config.problem_type`."""
+class LitebertClassifier(LitebertPreTrainedModel):
+    """Base of the classifiers: the encoder, dropout and a dense layer."""
 
-    def __init__(self, config: LitebertConfig):
+    has_pooler = True
+
+    def __init__(self, config: LitebertConfig, num_labels: int | None = None):
         super().__init__(config)
-        self.encoder = LitebertModel(config)
+        self.encoder = LitebertModel(config, add_pooling_layer=self.has_pooler)
         self.dropout = nn.Dropout(config.classifier_dropout_prob)
-        self.classifier = nn.Linear(config.hidden_size, config.num_labels or 1)
+        self.classifier = nn.Linear(config.hidden_size, num_labels or config.num_labels or 1)
         self.post_init()
+
+
+class LitebertForSequenceClassification(LitebertClassifier):
+    """Classes of a sequence, several of them at once, or a number, by `config.problem_type`."""
 
     def forward(
         self,
@@ -223,15 +229,11 @@ class LitebertForSequenceClassification(LitebertPreTrainedModel):
         return F.cross_entropy(logits, labels)
 
 
-class LitebertForMultipleChoice(LitebertPreTrainedModel):
+class LitebertForMultipleChoice(LitebertClassifier):
     """One logit for each of C candidate sequences; inputs are [B, C, S]."""
 
     def __init__(self, config: LitebertConfig):
-        super().__init__(config)
-        self.encoder = LitebertModel(config)
-        self.dropout = nn.Dropout(config.classifier_dropout_prob)
-        self.classifier = nn.Linear(config.hidden_size, 1)
-        self.post_init()
+        super().__init__(config, num_labels=1)
 
     def forward(
         self,
@@ -250,15 +252,10 @@ class LitebertForMultipleChoice(LitebertPreTrainedModel):
         return MultipleChoiceModelOutput(loss, logits, output.hidden_states)
 
 
-class LitebertForTokenClassification(LitebertPreTrainedModel):
+class LitebertForTokenClassification(LitebertClassifier):
     """Classes of every token."""
 
-    def __init__(self, config: LitebertConfig):
-        super().__init__(config)
-        self.encoder = LitebertModel(config, add_pooling_layer=False)
-        self.dropout = nn.Dropout(config.classifier_dropout_prob)
-        self.classifier = nn.Linear(config.hidden_size, config.num_labels or 1)
-        self.post_init()
+    has_pooler = False
 
     def forward(
         self,

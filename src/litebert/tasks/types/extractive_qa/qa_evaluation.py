@@ -14,7 +14,7 @@ from litebert.tasks.metrics.squad_metrics import exact_match, word_f1
 from litebert.tasks.task import Task
 from litebert.tasks.types.extractive_qa.question_settings import THRESHOLD, QuestionSettings
 from litebert.tasks.types.extractive_qa.questions import Question
-from litebert.tasks.types.extractive_qa.span_answers import SpanAnswer, n_best
+from litebert.tasks.types.extractive_qa.span_answers import n_best
 from litebert.tasks.types.extractive_qa.span_scores import SpanScores
 from litebert.tasks.types.task_type import ErrorExample, Scored, measured, score
 
@@ -34,10 +34,10 @@ def evaluate_answers(
     With null scores the metrics also hold the threshold, by default the one with the best F1 on these questions, and
     the best scores over all thresholds.
     """
-    best = _best_spans(predictions, data, settings)
     null_scores = [each.null_score for each in predictions if each.null_score is not None]
     thresholds: dict[str, float] = {}
-    texts = [span.text for span in best]
+    pairs = zip(predictions, data.examples, strict=True)
+    texts = [n_best(scores, question.context, size=settings.n_best)[0].text for scores, question in pairs]
     if null_scores:
         names = [question.id for question in data.examples]
         by_threshold = best_thresholds(
@@ -82,11 +82,6 @@ def answers_collapse(evaluation: Mapping[str, Any]) -> str | None:
     answerable = [part["metrics"] for part in evaluation["by_slice"] if part["name"] == ANSWERABLE]
     best = max((answerable[0] if answerable else evaluation["metrics"]).values())
     return f"finds no answer ({best:.2f} % on answerable questions)" if best < MIN_ANSWER_F1 else None
-
-
-def _best_spans(predictions: Sequence[SpanScores], data: LabelledData, settings: QuestionSettings) -> list[SpanAnswer]:
-    pairs = zip(predictions, data.examples, strict=True)
-    return [n_best(scores, question.context, size=settings.n_best)[0] for scores, question in pairs]
 
 
 def _by_answerability(task: Task, texts: Sequence[str], questions: Sequence[Question]) -> tuple[Part, ...]:

@@ -36,16 +36,17 @@ class SpanLogits(NamedTuple):
     """Float32 [S]."""
 
 
-class SpanBeams(NamedTuple):
-    """The best spans of one window, and the score that it has no answer."""
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Pairs of a first and a last position in one window, and the score that the window has no answer."""
 
     first: np.ndarray
-    """Int64 [K]: first positions."""
+    """Int64 [N]."""
     last: np.ndarray
-    """Int64 [K]: last positions."""
+    """Int64 [N]."""
     scores: np.ndarray
-    """Float32 [K, 2]: log-probabilities of the start and of the end."""
-    null_score: float
+    """Float64 [N, 2]: of the first position as start, of the last one as end; log-probabilities from a beam search."""
+    null_score: float | None = None
 
 
 def answer_mask(inputs: Inputs) -> Tensor:
@@ -67,7 +68,7 @@ def span_logits(model: nn.Module, inputs: Inputs) -> list[SpanLogits]:
     return [SpanLogits(*window[:, :length]) for window, length in zip(scores, lengths, strict=True)]
 
 
-def span_beams(model: nn.Module, inputs: Inputs) -> list[SpanBeams]:
+def span_beams(model: nn.Module, inputs: Inputs) -> list[Candidates]:
     """The best spans of each window."""
     ids = inputs.input_ids, inputs.attention_mask, inputs.token_type_ids
     # A wrapper for several processes forwards `forward` only; the wrapped model has `beams`.
@@ -76,10 +77,10 @@ def span_beams(model: nn.Module, inputs: Inputs) -> list[SpanBeams]:
     last = beams.end_positions  # B K K2
     first = beams.start_positions[..., None].expand_as(last)
     start_scores = beams.start_log_probs[..., None].expand_as(last)
-    scores = torch.stack([start_scores.float(), beams.end_log_probs.float()], dim=-1).flatten(1, 2)
+    scores = torch.stack([start_scores.float(), beams.end_log_probs.float()], dim=-1).flatten(1, 2).double()
     columns = (first.flatten(1), last.flatten(1), scores)
     windows = zip(*(column.cpu().numpy() for column in columns), beams.impossible_logits.float().tolist(), strict=True)
-    return [SpanBeams(*window) for window in windows]
+    return [Candidates(*window) for window in windows]
 
 
 def span_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
@@ -127,18 +128,6 @@ class SpanScores:
     """Score of "no answer"; None from a model without."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Pairs of a first and a last position in one window."""
-
-    first: np.ndarray
-    """Int64 [N]."""
-    last: np.ndarray
-    """Int64 [N]."""
-    scores: np.ndarray
-    """Float64 [N, 2]: of the first position as start, of the last one as end."""
-
-
 def scores_from_logits(question: QuestionOutputs, settings: QuestionSettings, dtype: type[np.floating]) -> SpanScores:
     """The scores that a model without "no answer" gives the spans of one question."""
     candidates = [best_pairs(output, n_best=settings.n_best) for output in question.outputs]
@@ -147,9 +136,8 @@ def scores_from_logits(question: QuestionOutputs, settings: QuestionSettings, dt
 
 def scores_from_beams(question: QuestionOutputs, settings: QuestionSettings, dtype: type[np.floating]) -> SpanScores:
     """The scores that a model with "no answer" gives; the null score is the smallest of all windows."""
-    outputs: Sequence[SpanBeams] = question.outputs
-    candidates = [Candidates(each.first, each.last, each.scores.astype(np.float64)) for each in outputs]
-    return span_scores(question, candidates, null_score=min(each.null_score for each in outputs), settings=settings)
+    null_score = min(each.null_score for each in question.outputs)
+    return span_scores(question, question.outputs, null_score=null_score, settings=settings)
 
 
 def best_pairs(window: SpanLogits, *, n_best: int) -> Candidates:
