@@ -50,15 +50,14 @@ class Encoder(nn.Module):
         self.schedule = sharing_schedule(config)
         attentions, feed_forwards = stored_blocks(config)
         self.embeddings = Embeddings(config)
-        projection = nn.Linear(config.embedding_size, config.hidden_size) if config.has_projection else nn.Identity()
-        self.projection = projection
+        E, H = config.embedding_size, config.hidden_size
+        self.projection = nn.Linear(E, H) if config.has_projection else nn.Identity()
         self.attentions = nn.ModuleList(Attention(config) for _ in range(attentions))
         self.feed_forwards = nn.ModuleList(FeedForward(config) for _ in range(feed_forwards))
         updated = self.schedule if config.recursion_lora_rank else ()
         self.recursion_lora = nn.ModuleList(RecursionLoRA(config) for _ in updated)
-        norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps) if config.norm_first else nn.Identity()
-        self.final_norm = norm
-        self.pooler = nn.Linear(config.hidden_size, config.hidden_size) if pooler else None
+        self.final_norm = nn.LayerNorm(H, eps=config.layer_norm_eps) if config.norm_first else nn.Identity()
+        self.pooler = nn.Linear(H, H) if pooler else None
         self._run_block = run_block
 
     def forward(

@@ -72,14 +72,6 @@ def squared_errors(model: nn.Module, batch: LabelledBatch, weights: Tensor | Non
     return LossSums({"score": regression_loss(logits_of(model, batch.inputs).squeeze(-1), batch.labels)}, {})
 
 
-def _score(logits: np.ndarray, settings: InputSettings, dtype: type[np.floating]) -> np.ndarray:
-    return logits.astype(dtype)
-
-
-def _decode(score: np.ndarray, example: Any, labels: Sequence[str], settings: InputSettings) -> Regression:
-    return Regression(float(score[0]))
-
-
 def _evaluate(
     task: Task, predictions: Sequence[np.ndarray], data: LabelledData, lengths: np.ndarray, settings: InputSettings
 ) -> Scored:
@@ -108,8 +100,8 @@ REGRESSION: Final = TaskType(
     metrics=("pearson", "spearman"),
     reader=ExampleReader(guess=_guess, read=_read),
     loss=Loss(counts=lambda batch: {"score": batch.num_examples}, sums=squared_errors),
-    predict=_score,
-    decode=_decode,
+    predict=lambda logits, settings, dtype: logits.astype(dtype),
+    decode=lambda prediction, example, labels, settings: Regression(float(prediction[0])),
     evaluate=_evaluate,
     error_examples=_errors,
     collapse=_collapse,
