@@ -24,6 +24,9 @@ from litebert.model.outputs import (
 )
 from litebert.model.shapes import Ids, Mask, Starts, States
 
+FORBIDDEN: Final = -1e30
+"""Logit of a position where no answer may start or end. Source: `p_mask` in squad_utils.py."""
+
 
 class ForPretraining(nn.Module):
     """Masked language model and sentence-pair classifier (SOP or NSP), without dropout in the heads.
@@ -190,10 +193,6 @@ class MaskedLMHead(nn.Module):
     def forward(self, states: Float[Tensor, "P H"], word_embeddings: Float[Tensor, "V E"]) -> Float[Tensor, "P V"]:
         """Logits of the original tokens at the positions of `states`."""
         return F.linear(self.norm(self.activation(self.dense(states))), word_embeddings, self.bias)
-
-
-FORBIDDEN: Final = -1e30
-"""Logit of a position where no answer may start or end. Source: `p_mask` in squad_utils.py."""
 
 
 class ForQuestionAnsweringWithNoAnswer(nn.Module):

@@ -25,6 +25,8 @@ from litebert.tasks.types.multiple_choice.multiple_choice import ChoiceExample
 logger = logging.getLogger(__name__)
 
 UNKNOWN_GENRE = "n/a"
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+"""Time of every file in the archive, so that equal predictions give equal bytes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -158,10 +160,6 @@ def _compare_size(path: Path, found: int, official: BenchmarkFile, *, is_officia
     else:
         level = logging.WARNING if is_official else logging.INFO
         logger.log(level, "%s: %d examples; the official file has %d", path, found, official.rows)
-
-
-_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
-"""Time of every file in the archive, so that equal predictions give equal bytes."""
 
 
 def glue_file(examples: Sequence[Example], predictions: Sequence[str | float]) -> str:

@@ -27,6 +27,9 @@ from litebert.tasks.readers.tables import Table
 from litebert.tasks.task import Task
 from litebert.tokenization.tokenizer import Tokenizer
 
+logger = logging.getLogger(__name__)
+
+
 Prediction = Any
 """What a model predicts for one example: probabilities, a score or span scores. Predictions can be averaged."""
 ClassWeights = str | dict[str, float]
@@ -246,9 +249,6 @@ def no_label_found(evaluation: Mapping[str, Any]) -> str | None:
         value for part in evaluation["by_label"] for name, value in part["metrics"].items() if name.endswith("f1")
     ]
     return "predicts no label correctly" if scores and not any(scores) else None
-
-
-logger = logging.getLogger(__name__)
 
 
 def read_texts(

@@ -16,6 +16,8 @@ from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 from litebert.training.protocols import Number, Tracker
 from litebert.training.train_settings import TrackerName
 
+logger = logging.getLogger(__name__)
+
 
 class MetricLogger(Callback):
     """Writes `train/<name>` of the steps that `log_every` selects, and `evaluation/<name>` of every evaluation."""
@@ -59,9 +61,6 @@ class MetricLogger(Callback):
     def _log(self, kind: str, step: int, metrics: Mapping[str, Number]) -> None:
         for tracker in self._trackers:
             tracker.log({f"{kind}/{name}": value for name, value in metrics.items()}, step)
-
-
-logger = logging.getLogger(__name__)
 
 
 class MetricsFile:

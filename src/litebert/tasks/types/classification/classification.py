@@ -49,6 +49,9 @@ from litebert.tasks.types.task_type import (
     targets_of,
 )
 
+LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+"""Names of the options of multiple choice."""
+
 
 @dataclass(frozen=True, slots=True)
 class Classification(Result):
@@ -108,10 +111,6 @@ def labels_goal(task: Task) -> str:
     """`2 labels: bad, good`."""
     labels = task.labels or ()
     return f"{len(labels)} labels: {', '.join(labels)}"
-
-
-LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-"""Names of the options of multiple choice."""
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:

@@ -54,6 +54,9 @@ from litebert.tasks.types.task_type import (
     score,
 )
 
+logger = logging.getLogger(__name__)
+
+
 MIN_ANSWER_F1: Final = 1.0
 """Percent; a model that scores less on answerable questions has collapsed."""
 ANSWERABLE: Final = "with an answer"
@@ -205,6 +208,3 @@ EXTRACTIVE_QA_NO_ANSWER: Final = replace(
     forward=span_beams,
     predict=scores_from_beams,
 )
-
-
-logger = logging.getLogger(__name__)

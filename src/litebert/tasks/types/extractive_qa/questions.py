@@ -11,6 +11,14 @@ from pathlib import Path
 from litebert.errors import DataError
 from litebert.tasks.labelled_data import InvalidAnswers, normalized_text
 
+logger = logging.getLogger(__name__)
+
+MAX_OFFSET = 10
+"""Most characters by which a start may be off. Annotation tools miss by one or two; further away is another mention."""
+_CORRECTED = f"%s: corrected the start of %d answers by at most {MAX_OFFSET} characters (first: %s)"
+_AMBIGUOUS = "%s: %d answers without a start occur more than once; used the first occurrence (%s)"
+_SKIPPED = "%s: skipped %d invalid answers (first: %s)"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GoldAnswer:
@@ -52,17 +60,6 @@ class Question:
     def split_key(self) -> Hashable:
         """Questions about one context stay together."""
         return self.context
-
-
-logger = logging.getLogger(__name__)
-
-MAX_OFFSET = 10
-"""Most characters by which a start may be off. Annotation tools miss by one or two; further away is another mention."""
-
-
-_CORRECTED = f"%s: corrected the start of %d answers by at most {MAX_OFFSET} characters (first: %s)"
-_AMBIGUOUS = "%s: %d answers without a start occur more than once; used the first occurrence (%s)"
-_SKIPPED = "%s: skipped %d invalid answers (first: %s)"
 
 
 class AnswerAligner:

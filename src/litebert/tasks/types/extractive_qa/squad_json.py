@@ -16,6 +16,12 @@ from litebert.tasks.readers.tables import did_you_mean, read_text
 from litebert.tasks.types.extractive_qa.questions import AnswerAligner, GoldAnswer, Question
 from litebert.tasks.types.extractive_qa.span_answers import Answer
 
+PREDICTIONS: Final = "predictions.json"
+"""Question id → answer, for the official evaluation scripts."""
+N_BEST: Final = "nbest_predictions.json"
+NULL_ODDS: Final = "null_odds.json"
+"""Question id → null score; only of a model that can predict "no answer"."""
+
 
 def read_squad(path: Path, *, invalid_answers: InvalidAnswers = "error") -> tuple[Question, ...]:
     """The questions of a file with their answers; DataError for an invalid file."""
@@ -125,13 +131,6 @@ def _text(values: Any, name: str, *, where: str, inside: str = "") -> str:
     except UnicodeEncodeError:
         raise DataError(f"{where}: field {name!r}: has half of a surrogate pair; write valid Unicode") from None
     return text
-
-
-PREDICTIONS: Final = "predictions.json"
-"""Question id → answer, for the official evaluation scripts."""
-N_BEST: Final = "nbest_predictions.json"
-NULL_ODDS: Final = "null_odds.json"
-"""Question id → null score; only of a model that can predict "no answer"."""
 
 
 def write_squad_predictions(directory: Path, questions: Sequence[Question], answers: Sequence[Answer]) -> None:

@@ -38,6 +38,14 @@ from litebert.tasks.types.task_type import (
 )
 from litebert.tokenization.tokenizer import Tokenizer
 
+MIN_OPTIONS: Final = 2
+_NUMBERED: Final = re.compile(r"(option|choice|answer|ending)[ _]?(\d|[a-e])", re.IGNORECASE)
+_LISTS: Final = ("options", "choices", "endings")
+MAX_ANSWER_LENGTH: Final = 128
+"""Most tokens of question and option."""
+BLANK: Final = "_"
+"""Placeholder in a question, to be replaced by the option."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChoiceExample:
@@ -94,11 +102,6 @@ def _guess(table: Table, columns: Columns) -> str | None:
 
 def _decode(probabilities: np.ndarray, example: Any, labels: Sequence[str], settings: InputSettings) -> Choice:
     return Choice(int(probabilities.argmax()), float(probabilities.max()), tuple(probabilities.tolist()))
-
-
-MIN_OPTIONS: Final = 2
-_NUMBERED: Final = re.compile(r"(option|choice|answer|ending)[ _]?(\d|[a-e])", re.IGNORECASE)
-_LISTS: Final = ("options", "choices", "endings")
 
 
 def option_columns(table: Table) -> tuple[str, ...]:
@@ -175,12 +178,6 @@ def _row_options(table: Table, row: Row, columns: Sequence[str]) -> tuple[str, .
     if not all(isinstance(value, str | int | float) for value in values):
         raise DataError(f"{table.path}:{row.line}: field {columns[0]!r}: expected texts, found {values!r:.60}")
     return tuple(map(str, values))
-
-
-MAX_ANSWER_LENGTH: Final = 128
-"""Most tokens of question and option."""
-BLANK: Final = "_"
-"""Placeholder in a question, to be replaced by the option."""
 
 
 class Choices(Encoded):

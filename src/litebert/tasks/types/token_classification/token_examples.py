@@ -22,6 +22,8 @@ from litebert.tasks.types.task_type import ReadOptions, ReadResult
 from litebert.tokenization.tokenizer import Tokenizer
 
 NUM_SPECIAL_TOKENS: Final = 2
+OUTSIDE: Final = "O"
+"""Label of a word outside every entity."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,10 +104,6 @@ def _split(lengths: Sequence[int], *, budget: int) -> Iterator[tuple[int, int]]:
             start, used = index, 0
         used += length
     yield start, len(lengths)
-
-
-OUTSIDE: Final = "O"
-"""Label of a word outside every entity."""
 
 
 def guess_token_lists(table: Table, columns: Columns) -> str | None:
