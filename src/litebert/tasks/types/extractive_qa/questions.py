@@ -15,9 +15,11 @@ logger = logging.getLogger(__name__)
 
 MAX_OFFSET = 10
 """Most characters by which a start may be off. Annotation tools miss by one or two; further away is another mention."""
-_CORRECTED = f"%s: corrected the start of %d answers by at most {MAX_OFFSET} characters (first: %s)"
-_AMBIGUOUS = "%s: %d answers without a start occur more than once; used the first occurrence (%s)"
-_SKIPPED = "%s: skipped %d invalid answers (first: %s)"
+_REPORTS = {
+    "corrected": f"%s: corrected the start of %d answers by at most {MAX_OFFSET} characters (first: %s)",
+    "ambiguous": "%s: %d answers without a start occur more than once; used the first occurrence (%s)",
+    "skipped": "%s: skipped %d invalid answers (first: %s)",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,7 +68,8 @@ class AnswerAligner:
     """Aligns the answers of one file and reports its corrections."""
 
     def __init__(self, path: Path, invalid_answers: InvalidAnswers) -> None:
-        self._notes: dict[str, list[str]] = {text: [] for text in (_CORRECTED, _AMBIGUOUS, _SKIPPED)}
+        self.notes: dict[str, list[str]] = {kind: [] for kind in _REPORTS}
+        """One for each answer that was corrected, is ambiguous or was skipped."""
         self._path = path
         self._invalid_answers = invalid_answers
 
@@ -93,19 +96,14 @@ class AnswerAligner:
                 f"{where}: field {field!r}: {start}, but the answer {_short(text)} is at {found}, more than "
                 f"{MAX_OFFSET} characters away; correct the start"
             )
-        self._notes[_CORRECTED].append(f"{where}: {start} → {found}")
+        self.notes["corrected"].append(f"{where}: {start} → {found}")
         return GoldAnswer(text=text, start=found)
-
-    @property
-    def has_skipped(self) -> bool:
-        """Whether an answer was skipped."""
-        return bool(self._notes[_SKIPPED])
 
     def report(self) -> None:
         """Log the corrections, once for the whole file."""
-        for text, notes in self._notes.items():
+        for kind, notes in self.notes.items():
             if notes:
-                logger.warning(text, self._path, len(notes), notes[0])
+                logger.warning(_REPORTS[kind], self._path, len(notes), notes[0])
 
     def _first_occurrence(self, text: str, context: str, *, where: str, field: str) -> GoldAnswer | None:
         start = context.find(text)
@@ -114,13 +112,13 @@ class AnswerAligner:
                 f"{where}: field {field!r}: the answer {_short(text)} is not in the context; correct it"
             )
         if context.find(text, start + 1) >= 0:
-            self._notes[_AMBIGUOUS].append(f"{where}: {_short(text)}")
+            self.notes["ambiguous"].append(f"{where}: {_short(text)}")
         return GoldAnswer(text=text, start=start)
 
     def _invalid(self, message: str) -> None:
         if self._invalid_answers == "error":
             raise DataError(message)
-        self._notes[_SKIPPED].append(message)
+        self.notes["skipped"].append(message)
 
 
 def nearest(text: str, context: str, start: int) -> int | None:

@@ -56,7 +56,7 @@ class _Reader:
             for question in self._paragraph(paragraph, f"{self._path}: data[{article_index}].paragraphs[{index}]")
         )
         if not found:
-            raise DataError(f"{self._path}: has no {'valid ' if self.aligner.has_skipped else ''}question")
+            raise DataError(f"{self._path}: has no {'valid ' if self.aligner.notes['skipped'] else ''}question")
         return found
 
     def _paragraph(self, values: Any, where: str) -> list[Question]:
