@@ -31,6 +31,7 @@ _PUBLIC = {
     "evaluate": "litebert.api.model_use",
     "predict": "litebert.api.model_use",
     "embed": "litebert.api.model_use",
+    "push_to_hub": "litebert.model.io.push",
     "TrainedModel": "litebert.api.api_results",
     "EvaluationResult": "litebert.api.api_results",
     "Predictions": "litebert.api.api_results",

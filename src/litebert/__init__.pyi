@@ -50,6 +50,7 @@ from litebert.model.io.model_directory import (
 from litebert.model.io.model_directory import (
     save_model as save_model,
 )
+from litebert.model.io.push import push_to_hub as push_to_hub
 from litebert.model.models import (
     ForMaskedLM as ForMaskedLM,
 )

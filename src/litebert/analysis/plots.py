@@ -19,7 +19,7 @@ OBSERVED_COLOUR, EXPECTED_COLOUR = "#0072b2", "#d55e00"
 
 MAX_BINS = 50
 MAX_LINES = 8
-"""Lines of one panel that can be told apart."""
+"""Most lines of one panel."""
 EARLY_SHARE = 0.08
 """Share of the x axis that the y axis need not cover: losses begin far above the range of interest."""
 

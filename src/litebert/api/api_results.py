@@ -11,6 +11,7 @@ from litebert.api.frames import data_frame
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
 from litebert.inference.predictor import Predictor
+from litebert.model.io.push import PushResult, push_to_hub
 from litebert.tasks.metrics.evaluation import Evaluation
 
 
@@ -53,6 +54,12 @@ class TrainedModel:
         from litebert.analysis.plots import curves_figure
 
         return curves_figure(self.curves)
+
+    def push_to_hub(
+        self, name: str, *, token: str | None = None, private: bool | None = None, revision: str | None = None
+    ) -> PushResult:
+        """Upload the model to the Hugging Face hub; `litebert.push_to_hub` describes the arguments."""
+        return push_to_hub(self.model, name, token=token, private=private, revision=revision)
 
     def __str__(self) -> str:
         return self.result.to_text()
