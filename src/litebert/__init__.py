@@ -32,6 +32,7 @@ _PUBLIC = {
     "predict": "litebert.api.model_use",
     "embed": "litebert.api.model_use",
     "push_to_hub": "litebert.model.io.push",
+    "PretrainDataset": "litebert.api.pretrain_dataset",
     "TrainedModel": "litebert.api.api_results",
     "EvaluationResult": "litebert.api.api_results",
     "Predictions": "litebert.api.api_results",

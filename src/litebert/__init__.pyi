@@ -18,6 +18,7 @@ from litebert.api.model_use import (
 from litebert.api.model_use import (
     predict as predict,
 )
+from litebert.api.pretrain_dataset import PretrainDataset as PretrainDataset
 from litebert.api.training_runs import (
     build_corpus as build_corpus,
 )

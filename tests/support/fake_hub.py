@@ -43,7 +43,9 @@ def fake_hub() -> Iterator[FakeHub]:
                 lines = [json.loads(line) for line in body.splitlines()]
                 values = [line["value"] for line in lines if line["key"] == "file"]
                 hub.files |= {value["path"]: b64decode(value["content"]) for value in values}
-                self.answer({"commitUrl": f"{hub.url}/someone/tiny/commit/0", "commitOid": "0" * 40, "pullRequestUrl": None})
+                self.answer(
+                    {"commitUrl": f"{hub.url}/someone/tiny/commit/0", "commitOid": "0" * 40, "pullRequestUrl": None}
+                )
             else:
                 self.answer({"errors": [], "warnings": []})
 
