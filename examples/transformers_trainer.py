@@ -23,8 +23,8 @@ class ForTrainer(torch.nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, **inputs: torch.Tensor) -> dict[str, torch.Tensor]:
-        output = self.model(**inputs)
+    def forward(self, input_ids, attention_mask, token_type_ids, labels) -> dict[str, torch.Tensor]:
+        output = self.model(input_ids, attention_mask, token_type_ids, labels=labels)
         return {"loss": output.loss, "logits": output.logits}
 
 
@@ -46,7 +46,6 @@ def main(source: str, file: str, out: str, epochs: int = 3) -> None:
         per_device_train_batch_size=16,
         learning_rate=1e-3,
         remove_unused_columns=False,
-        label_names=["labels"],
         save_strategy="no",
         report_to=[],
         disable_tqdm=True,
