@@ -16,7 +16,11 @@ ALLOWED: dict[str, set[str]] = {
     "interop": {"model", "tokenization"},
     "analysis": {"model"},
     "inference": {"tokenization", "model", "tasks"},
-    "commands": {"tokenization", "model", "training", "corpus", "tasks", "interop", "analysis", "inference"},
+    "runtime": {"tokenization", "tasks"},
+    "export": {"tokenization", "model", "tasks", "inference", "runtime"},
+    "commands": {
+        *("tokenization", "model", "training", "corpus", "tasks", "interop", "analysis", "inference", "export"),
+    },
     "cli": {"tokenization", "model", "training", "corpus", "tasks", "interop", "analysis", "inference", "commands"},
 }
 ONLY_IN = {
@@ -29,6 +33,8 @@ ONLY_IN = {
     "tensorboard": ("training/callbacks/trackers.py",),
     "wandb": ("training/callbacks/trackers.py",),
     "trackio": ("training/callbacks/trackers.py",),
+    "onnx": ("export/",),
+    "onnxruntime": ("runtime/onnx_model.py",),
     "tokenizers": ("tokenization/wordpiece_model.py",),
 }
 FILES = {path.relative_to(SOURCE): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
