@@ -5,14 +5,13 @@ concatenation of its normalized characters, and then the alignment follows from 
 verified.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import sentencepiece
 
-from litebert.tokenization.normalize import normalize, normalize_with_alignment
-from litebert.tokenization.subwords import SPACE
-from litebert.tokenization.text_settings import TextSettings
+from litebert.tokenization.normalize import TextSettings, normalize_with_alignment
+from litebert.tokenization.word_starts import SPACE
 
 _ASCII_SPACES = np.array([chr(code).isspace() for code in range(128)])
 
@@ -20,14 +19,11 @@ _CONTEXT_DEPENDENT = "\ud800"
 """Result for a character whose normal form depends on its context; no normalized text holds it, so the check fails."""
 
 
-@dataclass(frozen=True)
-class CharacterSpans:
-    """Spans of the characters that are not spaces: character `i` is `original[starts[i]:ends[i]]`."""
+class CharacterSpans(NamedTuple):
+    """Int64 [N] each, never decreasing: the i-th character that is not a space is `original[starts[i]:ends[i]]`."""
 
     starts: np.ndarray
-    """Int64 [N], never decreasing."""
     ends: np.ndarray
-    """Int64 [N], never decreasing."""
 
 
 class CharacterAligner(dict[str, str]):
@@ -39,45 +35,34 @@ class CharacterAligner(dict[str, str]):
         self._settings = settings
 
     def __missing__(self, character: str) -> str:
-        normalized = self._normalize(character)
+        normalized = self._settings.normalize(character)
         encoded = self._processor.normalize(normalized)
         is_dropped_mark = not normalized and not character.isspace()
         is_plain = bool(encoded) and SPACE not in encoded.removeprefix(SPACE)
         # A character that SentencePiece drops or turns into a space changes the spans of its neighbours.
         is_independent = is_plain or is_dropped_mark or character.isspace()
-        self[character] = _without_spaces(encoded) if is_independent else _CONTEXT_DEPENDENT
+        self[character] = encoded.replace(SPACE, "") if is_independent else _CONTEXT_DEPENDENT
         return self[character]
 
     def spans(self, text: str, normalized: str) -> CharacterSpans:
         """Spans in `text` of the characters of `normalized`, its normal form."""
-        encoded = _without_spaces(self._processor.normalize(normalized))
+        encoded = self._processor.normalize(normalized).replace(SPACE, "")
         if text.isascii() and encoded == normalized.replace(" ", ""):
-            return _ascii_spans(text)
+            starts = np.flatnonzero(~_ASCII_SPACES[np.frombuffer(text.encode("ascii"), dtype=np.uint8)])
+            return CharacterSpans(starts, starts + 1)
         parts = list(map(self.__getitem__, text))
-        if encoded == "".join(parts):
-            return _concatenated_spans(text, parts)
-        return self.exact_spans(text)
+        return _concatenated_spans(text, parts) if encoded == "".join(parts) else self.exact_spans(text)
 
     def exact_spans(self, text: str) -> CharacterSpans:
         """`spans`, without the table."""
-        aligned = normalize_with_alignment(
-            text, lowercase=self._settings.lowercase, keep_accents=self._settings.keep_accents
-        )
+        settings = self._settings
+        aligned = normalize_with_alignment(text, lowercase=settings.lowercase, keep_accents=settings.keep_accents)
         encoded, positions = self._processor.normalize(aligned.text, with_offsets=True)
         edges = np.array(positions, dtype=np.int64)
         begin = edges[: len(encoded)]
         end = edges[np.searchsorted(edges, begin, side="right").clip(max=len(encoded))]
         keep = np.array([character != SPACE for character in encoded], dtype=bool)
         return CharacterSpans(aligned.starts[begin[keep]], aligned.ends[end[keep] - 1])
-
-    def _normalize(self, text: str) -> str:
-        return normalize(text, lowercase=self._settings.lowercase, keep_accents=self._settings.keep_accents)
-
-
-def _ascii_spans(text: str) -> CharacterSpans:
-    """The spans of the characters that are not spaces."""
-    starts = np.flatnonzero(~_ASCII_SPACES[np.frombuffer(text.encode("ascii"), dtype=np.uint8)])
-    return CharacterSpans(starts, starts + 1)
 
 
 def _concatenated_spans(text: str, parts: list[str]) -> CharacterSpans:
@@ -89,7 +74,3 @@ def _concatenated_spans(text: str, parts: list[str]) -> CharacterSpans:
     starts = np.delete(np.arange(len(parts)), dropped)
     ends = np.append(starts[1:], len(parts))[: len(starts)]  # empty for a text of marks alone
     return CharacterSpans(starts.repeat(lengths[starts]), ends.repeat(lengths[starts]))
-
-
-def _without_spaces(text: str) -> str:
-    return text.replace(SPACE, "")

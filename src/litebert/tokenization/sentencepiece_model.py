@@ -8,28 +8,29 @@ import sentencepiece
 
 from litebert.errors import DataError
 from litebert.protobuf_wire import DamagedBytesError
-from litebert.tokenization.normalize import normalize
+from litebert.tokenization.normalize import Span, TextSettings
 from litebert.tokenization.offsets import CharacterAligner, CharacterSpans
 from litebert.tokenization.sentencepiece_proto import model_type
-from litebert.tokenization.subwords import SPACE, Span
-from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.transformers_files import unigram_tokenizer
-from litebert.tokenization.word_starts import google_word_start, word_start
+from litebert.tokenization.word_starts import SPACE, google_word_start, word_start
 
 Token = TypeVar("Token", int, str)
 
 
+SPECIALS = {"pad": "<pad>", "unk": "<unk>", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+"""Role → piece."""
+
+
 class SentencePieceModel:
-    """Splits normalized text with SentencePiece, then applies the digit-comma rule if the settings say so."""
+    """Splits normalized text with SentencePiece, then applies the digit-comma rule if the settings say so.
+
+    Special tokens are never produced from text.
+    """
 
     file_name: ClassVar[str] = "spiece.model"
-    specials: ClassVar[dict[str, str]] = {
-        "pad": "<pad>",
-        "unk": "<unk>",
-        "cls": "[CLS]",
-        "sep": "[SEP]",
-        "mask": "[MASK]",
-    }
+    specials: ClassVar[dict[str, str]] = SPECIALS
+    starts_word = staticmethod(word_start)
+    starts_google_word = staticmethod(google_word_start)
 
     def __init__(self, content: bytes, settings: TextSettings, *, where: str) -> None:
         """Read a serialized SentencePiece model; raises DataError, which begins with `where`."""
@@ -47,15 +48,15 @@ class SentencePieceModel:
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of each text."""
-        return self._encode([self._normalize(text) for text in texts])
+        return self._encode([self.settings.normalize(text) for text in texts])
 
     def pieces(self, text: str) -> list[str]:
         """Pieces of a text, one for each id; consecutive unknown characters are one piece, as in the text."""
-        return self._pieces(self._normalize(text))
+        return self._pieces(self.settings.normalize(text))
 
     def encode_batch_with_offsets(self, texts: Sequence[str]) -> list[tuple[list[int], list[Span]]]:
         """Ids and their character spans in the original text; the span of a lone "▁" is empty."""
-        normalized = [self._normalize(text) for text in texts]
+        normalized = [self.settings.normalize(text) for text in texts]
         return [
             (ids, _piece_spans(self.aligner.spans(text, plain), self._piece_lengths(plain, ids)))
             for text, plain, ids in zip(texts, normalized, self._encode(normalized), strict=True)
@@ -65,23 +66,12 @@ class SentencePieceModel:
         """Text of ids, without special tokens; unknown pieces become "⁇"."""
         return self._processor.decode(list(ids))
 
-    def word_starts(self) -> list[bool]:
-        """By the rule for any script; see `word_starts.py`."""
-        return [word_start(piece) for piece in self.vocabulary]
-
-    def google_word_starts(self) -> list[bool]:
-        """By the rule of google-research/albert; see `word_starts.py`."""
-        return [google_word_start(piece) for piece in self.vocabulary]
-
     def transformers_tokenizer(self) -> dict[str, Any]:
         """Content of the `tokenizer.json` with which transformers produces the same ids."""
         try:
             return unigram_tokenizer(self.content, self.settings, self.specials, never=self._split_pieces)
         except DamagedBytesError as error:
             raise DataError(f"{self._where}: a damaged SentencePiece model ({error}); take a fresh copy") from None
-
-    def _normalize(self, text: str) -> str:
-        return normalize(text, lowercase=self.settings.lowercase, keep_accents=self.settings.keep_accents)
 
     def _encode(self, normalized: list[str]) -> list[list[int]]:
         if len(normalized) == 1:  # for a list SentencePiece starts a thread, which is slower than encoding a short text
@@ -121,17 +111,15 @@ def _read(content: bytes, *, where: str) -> tuple[sentencepiece.SentencePiecePro
         kind = model_type(content)
     except (RuntimeError, UnicodeDecodeError, DamagedBytesError):
         raise DataError(f"{where}: not a SentencePiece model, or a damaged one; take a fresh copy") from None
+    problems = [
+        f"has no piece {piece!r}, which every ALBERT vocabulary needs"
+        for piece in SPECIALS.values()
+        if piece not in vocabulary
+    ]
     if kind != "unigram":
-        raise DataError(
-            f"{where}: a SentencePiece model of type {kind}, expected unigram, as all of ALBERT's are; "
-            "train one with `litebert tokenizer train`"
-        )
-    for piece in SentencePieceModel.specials.values():
-        if piece not in vocabulary:
-            raise DataError(
-                f"{where}: has no piece {piece!r}, which every ALBERT vocabulary needs; "
-                "train one with `litebert tokenizer train`"
-            )
+        problems = [f"a SentencePiece model of type {kind}, expected unigram, as all of ALBERT's are"]
+    if problems:
+        raise DataError(f"{where}: {problems[0]}; train one with `litebert tokenizer train`")
     return processor, vocabulary
 
 

@@ -6,7 +6,8 @@ A word is a start piece and the following pieces that are not start pieces.
 import string
 import unicodedata
 
-from litebert.tokenization.subwords import SPACE
+SPACE = "\u2581"
+"""SentencePiece's symbol for the space before a word."""
 
 _GOOGLE_PUNCTUATION = frozenset(string.punctuation) - frozenset("'<=>")
 _GOOGLE_CONTINUATION = _GOOGLE_PUNCTUATION | frozenset(string.ascii_lowercase)

@@ -68,4 +68,4 @@ def test_signature_of_a_long_text_hardly_depends_on_blocks(monkeypatch):
 
 
 def test_signature_is_the_same_on_every_machine():
-    assert signature("the quick brown fox jumps over the lazy dog")[:3].tolist() == [1666642891, 153174683, 319944884]
+    assert signature("the quick brown fox jumps over the lazy dog")[:3].tolist() == [990500973, 459965187, 118406560]

@@ -22,14 +22,12 @@ SAMPLE_CHARS = 10_000
 
 def refuse_common_files(sources: Sequence[str]) -> None:
     """Raise a ConfigError if a file was found twice: among the validation files and among the others."""
-    seen: set[str | Path] = set()
-    for source in sources:
-        key = source if is_dataset_name(source) else Path(source).resolve()
-        if key in seen:
+    counts = Counter(source if is_dataset_name(source) else Path(source).resolve() for source in sources)
+    for source, count in counts.items():
+        if count > 1:
             raise ConfigError(
                 f"{source}: is in the training text and in the validation files; remove it from one of them"
             )
-        seen.add(key)
 
 
 def refuse_empty_validation(

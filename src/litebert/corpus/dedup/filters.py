@@ -49,12 +49,11 @@ def _filter_exact_duplicates(
 ) -> Iterator[DocumentWithSplit]:
     seen: set[bytes] = set()
     for document, split in documents:
-        digest = document.digest()
-        if digest in seen:
+        if (digest := document.digest()) in seen:
             counts["duplicate documents"] += 1
-            continue
-        seen.add(digest)
-        yield document, split
+        else:
+            seen.add(digest)
+            yield document, split
 
 
 def _filter_near_duplicates(

@@ -12,10 +12,9 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from litebert.corpus.format.integrity import check_file, check_token_ids
 from litebert.corpus.format.vocabulary import Vocabulary
 from litebert.errors import DataError
-from litebert.files import MANIFEST, read_manifest, write_json
+from litebert.files import MANIFEST, read_manifest, sha256, write_json
 
 FORMAT_VERSION = 1
 DESCRIPTION = "corpus.json"
@@ -174,7 +173,7 @@ class Corpus:
 
     def _check_file(self, name: str) -> None:
         if name in self._checksums:
-            check_file(self.directory / name, self._checksums[name])
+            _check_file(self.directory / name, self._checksums[name])
 
 
 def read_description(directory: Path) -> dict[str, Any]:
@@ -218,3 +217,36 @@ def _load(path: Path) -> np.ndarray:
         raise DataError(f"{path}: missing; build the corpus again") from None
     except (ValueError, EOFError) as error:
         raise DataError(f"{path}: damaged ({error}); build the corpus again") from None
+
+
+def _check_file(path: Path, expected: str) -> None:
+    """Raise a DataError unless the SHA-256 of a file is `expected`.
+
+    The checksum is computed once in a process, unless the size or the modification time of the file changes. It reads
+    the whole file; hashing takes about 0.5 to 3 s per GB, depending on the processor.
+    """
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        raise DataError(f"{path}: missing; build the corpus again or copy it again") from None
+    found = _cached_sha256(path, status.st_size, status.st_mtime_ns)
+    if found != expected:
+        raise DataError(
+            f"{path}: damaged: SHA-256 is {found[:12]}…, {MANIFEST} says {expected[:12]}…; build the corpus again or "
+            "copy it again"
+        )
+
+
+def check_token_ids(tokens: np.ndarray, path: Path, *, vocab_size: int) -> None:
+    """Raise a DataError with the offset of the first token id that is not below `vocab_size`."""
+    if len(tokens) and int(tokens.max()) >= vocab_size:
+        offset = int(np.argmax(tokens >= vocab_size))
+        raise DataError(
+            f"{path}: token id {int(tokens[offset])} at offset {offset}, expected ids below {vocab_size}; "
+            "build the corpus again or copy it again"
+        )
+
+
+@lru_cache(maxsize=2**20)
+def _cached_sha256(path: Path, size: int, modified_ns: int) -> str:
+    return sha256(path)

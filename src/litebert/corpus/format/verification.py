@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from litebert.corpus.format.integrity import check_token_ids
-from litebert.corpus.format.shards import SPLITS, Corpus, Shard, read_description
+from litebert.corpus.format.shards import SPLITS, Corpus, Shard, check_token_ids, read_description
 from litebert.corpus.format.split_overlap import find_split_overlap
 from litebert.errors import DataError
 from litebert.files import MANIFEST, read_manifest, verify_manifest

@@ -4,19 +4,17 @@ A dump is one XML file of any size, usually `…-pages-articles.xml.bz2` or its 
 at a time.
 """
 
-import bz2
-import gzip
 import html
 import json
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 from xml.etree import ElementTree
 
+from litebert.corpus.readers.decompression import decompressed, translate_read_errors
 from litebert.corpus.sources.wikitext import paragraphs
 from litebert.corpus.sources.writing import SourceReport, validate_output, write_documents
 from litebert.errors import DataError
@@ -27,7 +25,6 @@ _DISAMBIGUATION = re.compile(
     r"неоднозначность|曖昧さ回避|aimai|消歧义|消歧義|동음이의\w*|توضيح|ujednoznacznienie)\s*(?:\||\}\})",
     re.IGNORECASE,
 )
-_OPENERS = {".bz2": bz2.open, ".gz": gzip.open}
 _STANDARD_NAMESPACES = frozenset(("file", "image", "media", "category", "template", "wikipedia", "portal", "help"))
 
 
@@ -87,8 +84,8 @@ def _pages(path: Path, namespaces: set[str]) -> Iterator[_Page]:
     """
     pages = 0
     try:
-        with _opened(path) as file:
-            for element in _elements(path, file):
+        with translate_read_errors(lambda: f"{path}: after {pages:,} pages"), path.open("rb") as file:
+            for element in _elements(path, decompressed(path, file)):
                 if _name(element) == "page":
                     pages += 1
                     yield _page(element)
@@ -96,11 +93,6 @@ def _pages(path: Path, namespaces: set[str]) -> Iterator[_Page]:
                     namespaces.add((element.text or "").lower())
     except ElementTree.ParseError as error:
         raise DataError(f"{path}:{error.position[0]}: not XML, or truncated ({error}); get a new copy") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path}: damaged or truncated after {pages:,} pages ({error}); get a new copy") from None
-    except OSError as error:
-        reason = error.strerror or error
-        raise DataError(f"{path}: cannot be read after {pages:,} pages ({reason}); get a new copy") from None
 
 
 def _elements(path: Path, file: BinaryIO) -> Iterator[ElementTree.Element]:
@@ -124,18 +116,15 @@ def _page(element: ElementTree.Element) -> _Page:
 
 def _extracted(path: Path, counts: Counter[str]) -> Iterator[str | None]:
     """Articles of a file that WikiExtractor wrote with `--json`; the text may start with the title."""
-    try:
-        with _opened(path) as file:
-            for number, line in enumerate(file, start=1):
-                title, text = _row(line, where=f"{path}:{number}")
-                lines = [line for line in text.splitlines() if line.strip()]
-                found = lines[1:] if lines and lines[0].strip() == title else lines
-                counts["pages"] += 1
-                counts["articles" if found else "articles without prose"] += 1
-                yield from found
-                yield None
-    except (EOFError, OSError, zlib.error) as error:
-        raise DataError(f"{path}: cannot be read, damaged or truncated ({error}); get a new copy") from None
+    with translate_read_errors(lambda: str(path)), path.open("rb") as file:
+        for number, line in enumerate(decompressed(path, file), start=1):
+            title, text = _row(line, where=f"{path}:{number}")
+            lines = [line for line in text.splitlines() if line.strip()]
+            found = lines[1:] if lines and lines[0].strip() == title else lines
+            counts["pages"] += 1
+            counts["articles" if found else "articles without prose"] += 1
+            yield from found
+            yield None
 
 
 def _row(line: bytes, *, where: str) -> tuple[str, str]:
@@ -147,11 +136,6 @@ def _row(line: bytes, *, where: str) -> tuple[str, str]:
             f"{where}: expected a JSON object with title and text; give a dump (….xml.bz2) or run WikiExtractor --json"
         ) from None
     return title.strip(), html.unescape(text)
-
-
-def _opened(path: Path) -> BinaryIO:
-    # bz2 reads all streams of a multistream dump.
-    return cast(BinaryIO, _OPENERS.get(path.suffix, open)(path, "rb"))
 
 
 def _name(element: ElementTree.Element) -> str:
