@@ -13,16 +13,10 @@ from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.predict.predict import PredictRun, predict
 from litebert.inference.predictor import Predictor
 from litebert.tasks.readers.label_columns import label_scores, non_empty_labels
+from litebert.tasks.results import Result
 from litebert.tasks.types.registry import register, unregister
 from litebert.tasks.types.regression.regression import REGRESSION
-from litebert.tasks.types.task_type import (
-    CardEntry,
-    ExampleReader,
-    Result,
-    read_texts,
-    score,
-    targets_of,
-)
+from litebert.tasks.types.task_type import CardEntry, ExampleReader, read_texts, score, targets_of
 from support.labelled_files import write_opinions
 from support.tiny_runs import save_pretrained
 

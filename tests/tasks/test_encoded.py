@@ -27,7 +27,7 @@ def test_pad_masks_padding_only(sequences):
 
 
 def test_labelled_batch_moves_to_a_device():
-    batch = LabelledBatch(pad([feature_of([5, 6])], pad_id=0), torch.tensor([1]), num_tokens=2)
+    batch = LabelledBatch(pad([feature_of([5, 6])], pad_id=0).to_tensors(), torch.tensor([1]), num_tokens=2)
     moved = batch.to("meta")
     tensors = (moved.inputs.input_ids, moved.inputs.attention_mask, moved.inputs.token_type_ids, moved.labels)
     assert {tensor.device.type for tensor in tensors} == {"meta"}

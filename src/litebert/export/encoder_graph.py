@@ -66,7 +66,9 @@ class EncoderGraph:
         words = self.weights.rows(graph, "word", embeddings.word, inputs.input_ids)
         summed = graph.op("Add", words, graph.op("Gather", segments, inputs.token_type_ids))
         if embeddings.position is not None:
-            summed = graph.op("Add", summed, self.weights.rows(graph, "position", embeddings.position, inputs.positions))
+            summed = graph.op(
+                "Add", summed, self.weights.rows(graph, "position", embeddings.position, inputs.positions)
+            )
         x = norm(graph, graph.reshape(summed, -1, self.config.embedding_size), "embedding_norm", embeddings.norm)
         if not self.config.has_projection:
             return x

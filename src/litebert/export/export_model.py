@@ -58,16 +58,17 @@ def export_model(
     contents = {each: _content(model, each, described) for each in precisions}
     comparisons = {each: compare(content, model, each) for each, content in contents.items()}
     spec = read_model_spec(source)
-    labels = {} if as_model not in (None, spec.model) else {"labels": spec.labels, "problem_type": spec.problem_type}
+    if type(model).__name__ == spec.model:
+        spec = spec_of(model, labels=spec.labels, problem_type=spec.problem_type)
+    else:
+        spec = spec_of(model)
     with atomic_directory(out) as temporary:
-        write_json(temporary / CONFIG, to_json(spec_of(model, **labels)))
+        write_json(temporary / CONFIG, to_json(spec))
         for name, content in tokenizer.files().items():
             write_bytes(temporary / name, content)
         for precision, content in contents.items():
             write_bytes(temporary / GRAPH_FILES[precision], content)
-    return [
-        ExportedGraph(each, out / GRAPH_FILES[each], len(contents[each]), comparisons[each]) for each in precisions
-    ]
+    return [ExportedGraph(each, out / GRAPH_FILES[each], len(contents[each]), comparisons[each]) for each in precisions]
 
 
 def _describe(source: Path, model: Any, tokenizer: Tokenizer) -> dict[str, Any]:

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from torch import nn
 
 from litebert.export.weight_formats import to_numpy
 from litebert.model.encoder import Encoder

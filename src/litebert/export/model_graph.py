@@ -63,8 +63,12 @@ def _mean(head: HeadInputs) -> str:
     """The mean of the states of the real tokens, [B, H]."""
     graph = head.graph
     mask = graph.op("Cast", head.sequences.attention_mask, to=1)
-    summed = graph.op("Squeeze", graph.op("MatMul", graph.op("Unsqueeze", mask, graph.constant([1])), head.by_row), graph.constant([1]))
-    count = graph.op("ReduceSum", mask, graph.constant([1]))
+    summed = graph.op(
+        "Squeeze",
+        graph.op("MatMul", graph.op("Unsqueeze", mask, graph.constant([1])), head.by_row),
+        graph.constant([1]),
+    )
+    count = graph.op("ReduceSum", mask, graph.constant([1]), keepdims=1)
     return graph.op("Div", summed, graph.op("Max", count, graph.constant(1, np.float32)))
 
 

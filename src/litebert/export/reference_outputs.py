@@ -13,7 +13,8 @@ from litebert.model.question_answering import FORBIDDEN
 from litebert.randomness import rng_for
 from litebert.runtime.onnx_model import open_session, run_session
 from litebert.tasks.encoded import Inputs
-from litebert.tasks.types.extractive_qa.span_outputs import BEAM_SIZE, answer_mask
+from litebert.tasks.types.extractive_qa.span_outputs import answer_mask
+from litebert.tasks.types.extractive_qa.window_outputs import BEAM_SIZE
 
 SHAPES: Final = ((1, 1), (2, 7), (3, 40))
 """Rows and longest lengths of the batches that are compared."""

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import torch
@@ -13,43 +12,12 @@ from litebert.errors import DataError
 from litebert.precision import autocast
 from litebert.settings import Precision
 from litebert.tasks.encoded import Feature, pad
-from litebert.tasks.types.task_type import Result
+from litebert.tasks.results import Candidate, FilledMasks
 from litebert.tokenization.tokenizer import Tokenizer
 
 MASK: Final = "[MASK]"
 DEFAULT_TOP_K: Final = 5
 MASKED_LANGUAGE_MODELS: Final = ("ForPretraining", "ForMaskedLM")
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One token for a mask."""
-
-    piece: str
-    """The token in the vocabulary; `▁` marks the start of a word."""
-    probability: float
-
-    @property
-    def word(self) -> str:
-        """The token without the marker."""
-        return self.piece.replace("▁", " ").strip()
-
-
-@dataclass(frozen=True, slots=True)
-class FilledMasks(Result):
-    """The candidates for every mask of a text."""
-
-    masks: tuple[tuple[Candidate, ...], ...]
-    """Best first."""
-
-    def to_record(self) -> dict[str, Any]:
-        """The best words, their joint probability, and the candidates of every mask."""
-        best = [candidates[0] for candidates in self.masks]
-        return {
-            "prediction": " ".join(candidate.word for candidate in best),
-            "probability": prod(candidate.probability for candidate in best),
-            "masks": [{candidate.piece: candidate.probability for candidate in each} for each in self.masks],
-        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +37,7 @@ class FillMask:
         feature = self._feature(text)
         device = next(self.model.parameters()).device
         (positions,) = np.nonzero(feature.input_ids == self.tokenizer.mask_id)
-        inputs = pad([feature], pad_id=self.tokenizer.pad_id).to(device)
+        inputs = pad([feature], pad_id=self.tokenizer.pad_id).to_tensors().to(device)
         masked = torch.from_numpy(positions).to(device)
         with torch.inference_mode(), autocast(self.precision, device):
             output = self.model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids, masked)

@@ -11,7 +11,7 @@ import torch
 from litebert.errors import ConfigError
 from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
-from litebert.inference.fill_mask import DEFAULT_TOP_K, MASKED_LANGUAGE_MODELS, Candidate, FillMask
+from litebert.inference.fill_mask import DEFAULT_TOP_K, MASKED_LANGUAGE_MODELS, FillMask
 from litebert.inference.pipeline import Pipeline
 from litebert.inference.sentence_order import order_probabilities
 from litebert.model.io.hub import HubOptions
@@ -21,16 +21,12 @@ from litebert.model.io.resolve import local_model_directory
 from litebert.model.models import ForPretraining
 from litebert.settings import Precision, validate_not_given
 from litebert.tasks.labelled_data import Example
-from litebert.tasks.types.classification.classification import Classification
+from litebert.tasks.results import Candidate, Choice, Classification, MultiLabelPrediction, Result, TokenPrediction
 from litebert.tasks.types.extractive_qa.extractive_qa import NO_ANSWER
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold, QuestionSettings
 from litebert.tasks.types.extractive_qa.questions import Question
 from litebert.tasks.types.extractive_qa.span_answers import Answer
-from litebert.tasks.types.multi_label.multi_label import MultiLabelPrediction
 from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
-from litebert.tasks.types.multiple_choice.multiple_choice import Choice
-from litebert.tasks.types.task_type import Result
-from litebert.tasks.types.token_classification.token_classification import TokenPrediction
 from litebert.tasks.types.token_classification.token_examples import TokenExample
 from litebert.tokenization.tokenizer import Tokenizer
 

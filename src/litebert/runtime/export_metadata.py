@@ -53,7 +53,7 @@ class ExportMetadata:
         if text is None:
             raise CheckpointError(f"{where}: has no metadata of litebert; give a directory from `litebert export`")
         try:
-            values = json.loads(text)
+            values: Any = json.loads(text)
             version = values["format"]
         except (ValueError, TypeError, KeyError):
             raise CheckpointError(f"{where}: the metadata are damaged; export the model again") from None
@@ -63,6 +63,7 @@ class ExportMetadata:
                 "export the model again, or install the version of litebert that wrote it"
             )
         try:
-            return cls(**{**values, "labels": tuple(values.get("labels", ()))})
-        except TypeError:
+            values["labels"] = tuple(values["labels"])
+            return cls(**values)
+        except (KeyError, TypeError):
             raise CheckpointError(f"{where}: the metadata are damaged; export the model again") from None

@@ -5,13 +5,19 @@ concatenation of its normalized characters, and then the alignment follows from 
 verified.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import sentencepiece
 
-from litebert.tokenization.normalize import TextSettings, normalize_with_alignment
+from litebert.tokenization.normalize import normalize_with_alignment
 from litebert.tokenization.word_starts import SPACE
+
+if TYPE_CHECKING:
+    from litebert.tokenization.text_settings import TextSettings
+
 
 _ASCII_SPACES = np.array([chr(code).isspace() for code in range(128)])
 

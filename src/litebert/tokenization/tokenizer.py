@@ -1,18 +1,23 @@
 """`Tokenizer`: text to ids and back, with special tokens and pairs."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from litebert.errors import ConfigError, DataError
-from litebert.tokenization.normalize import Span, TextSettings
-from litebert.tokenization.tokenizer_directory import SubwordModel, read_model, tokenizer_files, write_files
+from litebert.tokenization.normalize import Span
+
+if TYPE_CHECKING:
+    from litebert.tokenization.text_settings import TextSettings
+    from litebert.tokenization.tokenizer_directory import SubwordModel
 
 
 @dataclass(frozen=True)
@@ -40,14 +45,20 @@ class Tokenizer:
 
         Defaults where `tokenizer_config.json` lacks a key: lower-cased, no accents, digit-comma rule.
         """
+        from litebert.tokenization.tokenizer_directory import read_model
+
         return cls(read_model(Path(path)))
 
     def save(self, directory: Path | str) -> None:
         """Write the tokenizer files into a directory, which may hold other files, and add them to its manifest."""
+        from litebert.tokenization.tokenizer_directory import write_files
+
         write_files(self.files(), Path(directory))
 
     def files(self) -> Mapping[str, bytes]:
         """Name → content of the files of a tokenizer directory; `AutoTokenizer` of transformers reads them too."""
+        from litebert.tokenization.tokenizer_directory import tokenizer_files
+
         return tokenizer_files(self.model)
 
     @property

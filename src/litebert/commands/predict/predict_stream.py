@@ -17,7 +17,7 @@ from typing import Any, Final
 from litebert.errors import DataError
 from litebert.files import MANIFEST, fsync_directory, sha256, translate_os_errors, write_json
 from litebert.tasks.output_formats import OutputFormat
-from litebert.tasks.types.task_type import Result
+from litebert.tasks.results import Result
 
 logger = logging.getLogger(__name__)
 

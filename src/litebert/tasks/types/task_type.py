@@ -4,7 +4,6 @@ A task type is one object. Fine-tuning, evaluation, prediction and ensembles use
 """
 
 import logging
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
@@ -24,6 +23,7 @@ from litebert.tasks.metrics.metrics import measure
 from litebert.tasks.output_formats import OutputFormat
 from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.tables import Table
+from litebert.tasks.results import Result
 from litebert.tasks.task import Task
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -140,21 +140,6 @@ class ErrorExample:
     loss: float
     """How wrong the prediction is; larger is worse."""
     is_correct: bool
-
-
-class Result(ABC):
-    """A prediction for users: label names instead of indices, text instead of positions."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def to_record(self) -> dict[str, Any]:
-        """The columns that `predict` adds to an input row; `prediction` is the first."""
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Numbers that `predict` adds up over all rows, such as entities."""
-        return {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

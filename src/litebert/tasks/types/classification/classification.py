@@ -4,7 +4,6 @@ Multiple choice shares what follows from the probabilities of the classes.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import sqrt
 from typing import Any, Final
 
@@ -29,6 +28,7 @@ from litebert.tasks.readers.label_columns import (
     weights_by_label,
 )
 from litebert.tasks.readers.tables import Table
+from litebert.tasks.results import LETTERS, class_probabilities, decode_class
 from litebert.tasks.task import Task
 from litebert.tasks.types.task_type import (
     CardEntry,
@@ -39,7 +39,6 @@ from litebert.tasks.types.task_type import (
     LossSums,
     ReadOptions,
     ReadResult,
-    Result,
     Scored,
     TaskType,
     chance_level,
@@ -48,29 +47,6 @@ from litebert.tasks.types.task_type import (
     score,
     targets_of,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Classification(Result):
-    """The predicted label of one text."""
-
-    label: str
-    probability: float
-    probabilities: dict[str, float]
-    """Of every label, in the order of the model."""
-
-    def to_record(self) -> dict[str, Any]:
-        """Label and probabilities."""
-        return {"prediction": self.label, "probability": self.probability, "probabilities": self.probabilities}
-
-
-def decode_class(
-    probabilities: np.ndarray, example: Any, labels: Sequence[str], settings: InputSettings
-) -> Classification:
-    """The most probable label."""
-    by_label = dict(zip(labels, map(float, probabilities), strict=True))
-    label = max(by_label, key=by_label.__getitem__)
-    return Classification(label, by_label[label], by_label)
 
 
 def _guess(table: Table, columns: Columns) -> str:
@@ -108,21 +84,6 @@ def labels_goal(task: Task) -> str:
     """`2 labels: bad, good`."""
     labels = task.labels or ()
     return f"{len(labels)} labels: {', '.join(labels)}"
-
-
-LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-"""Names of the options of multiple choice."""
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """Probabilities of logits, along the last axis."""
-    powers = np.exp(logits - logits.max(-1, keepdims=True))
-    return powers / powers.sum(-1, keepdims=True)
-
-
-def class_probabilities(logits: np.ndarray, settings: InputSettings, dtype: type[np.floating]) -> np.ndarray:
-    """Probabilities of the classes, along the last axis, computed in `dtype`."""
-    return softmax(logits.astype(dtype))
 
 
 def class_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:

@@ -4,15 +4,20 @@ Spans are of characters, so that models with different tokenizers can be average
 Source: `accumulate_predictions_v1` and `accumulate_predictions_v2` in squad_utils.py of google-research/albert.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from litebert.errors import ConfigError
-from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
-from litebert.tasks.types.extractive_qa.span_outputs import SpanBeams, SpanLogits
+from litebert.tasks.types.extractive_qa.window_outputs import SpanBeams, SpanLogits
 from litebert.tasks.types.extractive_qa.windows import QuestionOutputs, Window
+
+if TYPE_CHECKING:
+    from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import torch.nn.functional as F
@@ -15,14 +14,9 @@ from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.metrics.evaluation import Part
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.label_columns import (
-    SEPARATOR,
-    label_indicators,
-    label_lists,
-    label_names,
-    weights_by_label,
-)
+from litebert.tasks.readers.label_columns import label_indicators, label_lists, label_names, weights_by_label
 from litebert.tasks.readers.tables import Table
+from litebert.tasks.results import MULTI_LABEL_THRESHOLD, SEPARATOR, decode_labels, label_probabilities
 from litebert.tasks.task import Task
 from litebert.tasks.types.classification.classification import labels_goal
 from litebert.tasks.types.task_type import (
@@ -34,7 +28,6 @@ from litebert.tasks.types.task_type import (
     LossSums,
     ReadOptions,
     ReadResult,
-    Result,
     Scored,
     TaskType,
     logits_of,
@@ -43,23 +36,6 @@ from litebert.tasks.types.task_type import (
     score,
     targets_of,
 )
-
-MULTI_LABEL_THRESHOLD: Final = 0.5
-"""Probability from which a label is predicted."""
-
-
-@dataclass(frozen=True, slots=True)
-class MultiLabelPrediction(Result):
-    """The predicted labels of one text, possibly none."""
-
-    labels: tuple[str, ...]
-    probabilities: dict[str, float]
-    """Of every label, in the order of the model; they do not sum to one."""
-
-    def to_record(self) -> dict[str, Any]:
-        """Labels and probabilities."""
-        labels = list(self.labels)
-        return {"prediction": SEPARATOR.join(labels), "labels": labels, "probabilities": self.probabilities}
 
 
 def _guess(table: Table, columns: Columns) -> str | None:
@@ -108,20 +84,6 @@ def _class_weights(setting: ClassWeights, train: LabelledData) -> np.ndarray:
     return (rows - counts) / counts
 
 
-def _probabilities(logits: np.ndarray, settings: InputSettings, dtype: type[np.floating]) -> np.ndarray:
-    """Independent probabilities of the labels, float64 [C]."""
-    negative = -logits.astype(np.float64)
-    # The two differ in the last bit. Published predictions of single models and of ensembles have these bits.
-    return 1 / (1 + np.exp(negative)) if dtype is np.float32 else np.exp(-np.logaddexp(0, negative))
-
-
-def _decode(
-    probabilities: np.ndarray, example: Any, labels: Sequence[str], settings: InputSettings
-) -> MultiLabelPrediction:
-    by_label = dict(zip(labels, probabilities.tolist(), strict=True))
-    return MultiLabelPrediction(tuple(name for name in by_label if by_label[name] >= MULTI_LABEL_THRESHOLD), by_label)
-
-
 def _evaluate(
     task: Task, predictions: Sequence[np.ndarray], data: LabelledData, lengths: np.ndarray, settings: InputSettings
 ) -> Scored:
@@ -161,8 +123,8 @@ MULTI_LABEL: Final = TaskType(
     metrics=("micro_f1", "macro_f1", "sample_f1", "subset_accuracy"),
     reader=ExampleReader(guess=_guess, read=_read),
     loss=Loss(counts=lambda batch: {"label": batch.labels.numel()}, sums=binary_losses, class_weights=_class_weights),
-    predict=_probabilities,
-    decode=_decode,
+    predict=label_probabilities,
+    decode=decode_labels,
     evaluate=_evaluate,
     error_examples=_errors,
     collapse=no_label_found,

@@ -4,18 +4,23 @@ Source: `convert_single_example` in race_utils.py of google-research/albert. The
 option are the second, of which the last tokens are kept, because they are the option's.
 """
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from litebert.tasks.encoded import Encoded, Feature, Inputs, build_feature, pad
-from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.types.classification.classification import LETTERS
+from litebert.tasks.encoded import Encoded, Feature, PaddedArrays, build_feature, pad
+from litebert.tasks.results import LETTERS
 from litebert.tokenization.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from litebert.tasks.input_settings import InputSettings
+
 
 MAX_ANSWER_LENGTH: Final = 128
 """Most tokens of question and option."""
@@ -60,12 +65,11 @@ class Choices(Encoded):
         """Int64 [N]: tokens of the longest option, times the number of options."""
         return np.array([len(each) * max(len(one.input_ids) for one in each) for each in self.features], dtype=np.int64)
 
-    def inputs(self, indices: np.ndarray) -> Inputs:
+    def arrays(self, indices: np.ndarray) -> PaddedArrays:
         """The examples at `indices`, padded to [B, C, S]."""
         chosen = [self.features[index] for index in indices]
         flat = pad(list(chain.from_iterable(chosen)), pad_id=self.pad_id)
-        shape = (len(chosen), len(chosen[0]), -1)
-        return Inputs(flat.input_ids.view(shape), flat.attention_mask.view(shape), flat.token_type_ids.view(shape))
+        return PaddedArrays(*(each.reshape(len(chosen), len(chosen[0]), -1) for each in flat))
 
 
 def encode_choices(examples: Sequence[ChoiceExample], tokenizer: Tokenizer, settings: InputSettings) -> Choices:

@@ -1,58 +1,24 @@
 """The task type `multiple_choice`: the best of several options, as in RACE."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
-
-from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table
+from litebert.tasks.results import class_probabilities, decode_choice
 from litebert.tasks.types.classification.classification import (
     class_collapse,
     class_errors,
     class_losses,
-    class_probabilities,
     evaluate_classes,
 )
 from litebert.tasks.types.multiple_choice.choice_columns import option_columns, read_choice_inputs, read_choices
-from litebert.tasks.types.multiple_choice.choice_examples import LETTERS, encode_choices
-from litebert.tasks.types.task_type import (
-    CardEntry,
-    ExampleReader,
-    Loss,
-    Result,
-    TaskType,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Choice(Result):
-    """The best option."""
-
-    index: int
-    """From 0."""
-    probability: float
-    probabilities: tuple[float, ...]
-
-    @property
-    def letter(self) -> str:
-        """A for the first option."""
-        return LETTERS[self.index]
-
-    def to_record(self) -> dict[str, Any]:
-        """Letter and probabilities."""
-        return {"prediction": self.letter, "probability": self.probability, "probabilities": list(self.probabilities)}
+from litebert.tasks.types.multiple_choice.choice_examples import encode_choices
+from litebert.tasks.types.task_type import CardEntry, ExampleReader, Loss, TaskType
 
 
 def _guess(table: Table, columns: Columns) -> str | None:
     names = columns.options or option_columns(table)
     return f"there are columns of options: {', '.join(names)}" if names else None
-
-
-def _decode(probabilities: np.ndarray, example: Any, labels: Sequence[str], settings: InputSettings) -> Choice:
-    return Choice(int(probabilities.argmax()), float(probabilities.max()), tuple(probabilities.tolist()))
 
 
 MULTIPLE_CHOICE: Final = TaskType(
@@ -65,7 +31,7 @@ MULTIPLE_CHOICE: Final = TaskType(
     encode=encode_choices,
     loss=Loss(sums=class_losses),
     predict=class_probabilities,
-    decode=_decode,
+    decode=decode_choice,
     evaluate=evaluate_classes,
     error_examples=class_errors,
     collapse=class_collapse,

@@ -1,7 +1,6 @@
 """The task type `regression`: a number for each text or pair of texts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +18,7 @@ from litebert.tasks.readers.label_columns import (
     non_empty_labels,
 )
 from litebert.tasks.readers.tables import Table
+from litebert.tasks.results import decode_regression, regression_score
 from litebert.tasks.task import Task
 from litebert.tasks.types.task_type import (
     CardEntry,
@@ -28,7 +28,6 @@ from litebert.tasks.types.task_type import (
     LossSums,
     ReadOptions,
     ReadResult,
-    Result,
     Scored,
     TaskType,
     chance_level,
@@ -37,17 +36,6 @@ from litebert.tasks.types.task_type import (
     score,
     targets_of,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Regression(Result):
-    """The predicted score of one text."""
-
-    value: float
-
-    def to_record(self) -> dict[str, Any]:
-        """The score."""
-        return {"prediction": self.value}
 
 
 def _guess(table: Table, columns: Columns) -> str | None:
@@ -70,14 +58,6 @@ def _read(table: Table, columns: Columns, options: ReadOptions) -> ReadResult:
 def squared_errors(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
     """Summed squared error. Source: the STS-B branch of run_classifier.py."""
     return LossSums({"score": regression_loss(logits_of(model, batch.inputs).squeeze(-1), batch.labels)}, {})
-
-
-def _score(logits: np.ndarray, settings: InputSettings, dtype: type[np.floating]) -> np.ndarray:
-    return logits.astype(dtype)
-
-
-def _decode(score: np.ndarray, example: Any, labels: Sequence[str], settings: InputSettings) -> Regression:
-    return Regression(float(score[0]))
 
 
 def _evaluate(
@@ -108,8 +88,8 @@ REGRESSION: Final = TaskType(
     metrics=("pearson", "spearman"),
     reader=ExampleReader(guess=_guess, read=_read),
     loss=Loss(counts=lambda batch: {"score": batch.num_examples}, sums=squared_errors),
-    predict=_score,
-    decode=_decode,
+    predict=regression_score,
+    decode=decode_regression,
     evaluate=_evaluate,
     error_examples=_errors,
     collapse=_collapse,

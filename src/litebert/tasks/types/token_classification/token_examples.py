@@ -3,20 +3,24 @@
 A sentence too long for the model becomes several sequences, split between words, so that every word is predicted.
 """
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from litebert.errors import ConfigError
-from litebert.model.losses import NO_LABEL
 from litebert.tasks.encoded import Encoded, Feature, Inputs
-from litebert.tasks.input_settings import InputSettings
 from litebert.tokenization.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from litebert.tasks.input_settings import InputSettings
+
 
 NUM_SPECIAL_TOKENS: Final = 2
 
@@ -59,6 +63,10 @@ class TokenSequences(Encoded):
 
     def labels(self, indices: np.ndarray, inputs: Inputs) -> Tensor:
         """Int64 [B, S], -100 except at the first token of each word."""
+        import torch
+
+        from litebert.model.losses import NO_LABEL
+
         labels = torch.full_like(inputs.input_ids, NO_LABEL)
         for row, index in enumerate(indices):
             labels[row, torch.from_numpy(self.words[index][1])] = torch.tensor(self.targets[index])
