@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
-from litebert.tasks.input_settings import InputSettings
 from litebert.model.losses import NO_LABEL
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.types.token_classification.token_examples import TokenExample, encode_words
 
 SETTINGS = InputSettings(max_length=32)
