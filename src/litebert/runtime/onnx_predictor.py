@@ -181,15 +181,10 @@ class Predictor(PredictionMethods):
         return found
 
     def _wrong_method(self, method: str) -> ConfigError:
-        if self.task in ONNX_TASKS:
-            return ConfigError(
-                f"Predictor.{method}: the model's task is {self.task!r}; call {ONNX_TASKS[self.task].method!r}"
-            )
-        if self.task in OTHER_METHODS:
-            return ConfigError(
-                f"Predictor.{method}: the model's task is {self.task!r}; call {OTHER_METHODS[self.task]!r}"
-            )
-        return ConfigError(f"Predictor.{method}: {self.task!r} is a task type of your own; call `model.run`")
+        methods = {name: task.method for name, task in ONNX_TASKS.items()} | OTHER_METHODS
+        return ConfigError(
+            f"Predictor.{method}: the model's task is {self.task!r}; call {methods.get(self.task, 'model.run')!r}"
+        )
 
 
 def unit_length(vectors: np.ndarray) -> np.ndarray:
