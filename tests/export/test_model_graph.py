@@ -3,9 +3,6 @@
 import pytest
 import torch
 
-pytest.importorskip("onnx")
-pytest.importorskip("onnxruntime")
-
 from litebert.export.model_graph import build_graph
 from litebert.model import models
 from litebert.model.layers.lora import attach
@@ -13,6 +10,9 @@ from litebert.model.layers.lora_settings import LoRASettings
 from support.exports import largest_difference, random_inputs, session_of
 from support.model_builders import MODERN, perturbed
 from support.tolerances import TOLERANCES
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
 
 LABELLED = ("ForSequenceClassification", "ForTokenClassification")
 MODELS = (

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import torch
 
 from litebert.export.model_graph import build_graph
@@ -11,7 +10,7 @@ from litebert.export.reference_outputs import reference_outputs
 from litebert.runtime.onnx_model import open_session, run_session
 
 
-def session_of(model: Any, precision: str = "fp32") -> onnxruntime.InferenceSession:
+def session_of(model: Any, precision: str = "fp32"):
     return open_session(build_graph(model, precision).SerializeToString(), where="test", threads=1)
 
 

@@ -6,9 +6,8 @@ from pathlib import Path
 from pydantic import Field
 
 from litebert.commands.result import Result
-from litebert.export.export_model import ExportedGraph, ExportPrecision, export_model
+from litebert.export.export_model import ExportedGraph, ExportPrecision, OtherHead, export_model
 from litebert.files import readable_bytes
-from litebert.model.io.model_spec import ModelName
 from litebert.model.io.resolve import resolve_model_directory
 from litebert.settings import Settings
 
@@ -22,8 +21,8 @@ class ExportRun(Settings):
     """Directory to write; an existing export is replaced."""
     precision: tuple[ExportPrecision, ...] = Field(default=("fp32",), min_length=1)
     """`fp32`, exact (onnx/model.onnx), `int8`, a quarter of the size (onnx/model_quantized.onnx), or both."""
-    as_model: ModelName | None = None
-    """Export with another head that the model has, such as SentenceEmbedder for embeddings alone (default: its own)."""
+    as_model: OtherHead | None = None
+    """Export another head that the model has: `SentenceEmbedder`, embeddings alone, or `ForMaskedLM` (default: its own)."""
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,14 @@ from litebert.export.reference_outputs import Comparison, compare
 from litebert.files import atomic_directory, write_bytes, write_json
 from litebert.inference.fill_mask import MASKED_LANGUAGE_MODELS
 from litebert.model.io.model_directory import check_replaceable, load_model, spec_of
-from litebert.model.io.model_spec import CONFIG, ModelName, read_model_spec, to_json
+from litebert.model.io.model_spec import CONFIG, read_model_spec, to_json
 from litebert.model.layers.lora import can_be_merged, merged
 from litebert.runtime.export_metadata import GRAPH_FILES, KEY, ExportMetadata
 from litebert.tasks.types.registry import task_type_of
 from litebert.tokenization.tokenizer import Tokenizer
 
 ExportPrecision = Literal["fp32", "int8"]
+OtherHead = Literal["SentenceEmbedder", "ForMaskedLM"]
 LARGEST_FILE: Final = 2**31 - 1
 """Bytes of an ONNX file with its weights inside."""
 
@@ -35,7 +36,7 @@ class ExportedGraph:
 
 
 def export_model(
-    source: Path, out: Path, *, precisions: Sequence[ExportPrecision] = ("fp32",), as_model: ModelName | None = None
+    source: Path, out: Path, *, precisions: Sequence[ExportPrecision] = ("fp32",), as_model: OtherHead | None = None
 ) -> list[ExportedGraph]:
     """Write an export directory atomically, after the outputs of every graph were compared with torch's.
 
@@ -43,14 +44,14 @@ def export_model(
         source: a model directory.
         out: must be new, empty or an export directory.
         precisions: one file for each.
-        as_model: export the encoder with another head that the source has weights for.
+        as_model: export the encoder with this head, which the source has weights for, instead of its own.
 
     Raises:
         CheckpointError: the source lacks weights, or `out` holds other files.
         ConfigError: the graph does not fit into one file.
         LitebertError: the outputs differ.
     """
-    check_replaceable(out, next((name for name in GRAPH_FILES.values() if (out / name).is_file()), CONFIG + "/"))
+    check_replaceable(out, next((name for name in GRAPH_FILES.values() if (out / name).is_file()), GRAPH_FILES["fp32"]))
     model: Any = load_model(source, as_model=as_model)
     model = merged(model) if can_be_merged(model) else model
     tokenizer = Tokenizer.load(source)

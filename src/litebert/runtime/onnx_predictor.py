@@ -194,7 +194,7 @@ def unit_length(vectors: np.ndarray) -> np.ndarray:
 
 def _mean(outputs: Sequence[np.ndarray], batch: PaddedArrays) -> Sequence[np.ndarray]:
     mask = batch.attention_mask[..., None]
-    return list((outputs[0] * mask).sum(1) / mask.sum(1))
+    return list((outputs[0] * mask).sum(1) / mask.sum(1, dtype=np.float32))
 
 
 def _first(outputs: Sequence[np.ndarray], batch: PaddedArrays) -> Sequence[np.ndarray]:
