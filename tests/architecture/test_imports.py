@@ -16,7 +16,7 @@ ALLOWED: dict[str, set[str]] = {
     "interop": {"model", "tokenization"},
     "analysis": {"model"},
     "inference": {"tokenization", "model", "tasks"},
-    "runtime": {"tokenization", "tasks"},
+    "runtime": {"tokenization", "tasks", "inference"},
     "export": {"tokenization", "model", "tasks", "inference", "runtime"},
     "commands": {
         *("tokenization", "model", "training", "corpus", "tasks", "interop", "analysis", "inference", "export"),

@@ -37,7 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "predict": ("predict:predict", "predict every example of a file: labels, values, answers, masked tokens"),
     "glue-submission": ("glue_submission:glue_submission", "predict the test files of GLUE for its leaderboard"),
     "convert": ("convert:convert", "read and write transformers and TensorFlow checkpoints"),
-    "export": ("export:export", "write a model as ONNX files for runtimes without torch, such as browsers"),
+    "export": ("deployment.export:export", "write a model as ONNX files for runtimes without torch, such as browsers"),
     "analyze curves": ("analyze:curves", "plot the curves of runs on one page"),
     "info": ("info:info", "parameters, FLOPs and memory of a preset or a model directory"),
     "doctor": ("doctor:doctor", "versions, devices, threads and disk of this machine"),

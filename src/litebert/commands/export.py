@@ -22,7 +22,7 @@ class ExportRun(Settings):
     precision: tuple[ExportPrecision, ...] = Field(default=("fp32",), min_length=1)
     """`fp32`, exact (onnx/model.onnx), `int8`, a quarter of the size (onnx/model_quantized.onnx), or both."""
     as_model: OtherHead | None = None
-    """Export another head that the model has: `SentenceEmbedder`, embeddings alone, or `ForMaskedLM` (default: its own)."""
+    """Another head that the model has: `SentenceEmbedder` for embeddings alone, or `ForMaskedLM` (default: its own)."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ SHAPES: Final = ((1, 1), (2, 7), (3, 40))
 CHOICES: Final = 2
 TOLERANCES: Final = {"fp32": 1e-5, "int8": 0.2}
 """`fp32`: largest difference of any output, where these are of the order of 1. `int8`: root mean square error of the
-hidden states, relative to theirs; only a broken graph is further away (docs/guides/export.md has the usual values)."""
+hidden states, relative to their root mean square; docs/guides/export.md has the usual values, well below this."""
 
 
 @dataclass(frozen=True)
