@@ -48,7 +48,7 @@ def close(value, other, tolerance):
 @pytest.mark.parametrize("name", CALLS)
 def test_answers_equal_those_of_torch(saved, exported, name):
     method, arguments = CALLS[name]
-    expected = getattr(TorchPredictor.load(saved[name]), method)(*arguments)
+    expected = getattr(TorchPredictor.load(saved[name], precision="fp32"), method)(*arguments)
     found = getattr(Predictor.load(exported / name, threads=1), method)(*arguments)
     assert close(found, expected, 1e-4)
 
@@ -57,7 +57,7 @@ def test_answers_equal_those_of_torch(saved, exported, name):
 @pytest.mark.parametrize("options", [{}, {"pooling": "cls", "dimensions": 5}, {"normalize": False, "max_length": 4}])
 def test_embeddings_equal_those_of_torch(saved, exported, name, options):
     texts = ["the film was good, in 2024.", "music"]
-    expected = TorchPredictor.load(saved[name]).embed(texts, **options)
+    expected = TorchPredictor.load(saved[name], precision="fp32").embed(texts, **options)
     found = Predictor.load(exported / name).embed(texts, **options)
     assert found.dtype == expected.dtype
     assert found == pytest.approx(expected, abs=1e-5)
@@ -66,7 +66,7 @@ def test_embeddings_equal_those_of_torch(saved, exported, name, options):
 def test_order_equals_that_of_torch(saved, exported):
     pair = ("the film was good.", "the music was bad.")
     found = Predictor.load(exported / "pretraining").order(*pair)
-    assert found == pytest.approx(TorchPredictor.load(saved["pretraining"]).order(*pair), abs=1e-5)
+    assert found == pytest.approx(TorchPredictor.load(saved["pretraining"], precision="fp32").order(*pair), abs=1e-5)
 
 
 def test_int8_answers_are_near_those_of_fp32(exported):

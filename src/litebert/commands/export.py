@@ -8,15 +8,16 @@ from pydantic import Field
 from litebert.commands.result import Result
 from litebert.export.export_model import ExportedGraph, ExportPrecision, OtherHead, export_model
 from litebert.files import readable_bytes
-from litebert.model.io.resolve import resolve_model_directory
+from litebert.model.io.model_directory import HUB
+from litebert.model.io.resolve import local_model_directory
 from litebert.settings import Settings
 
 
 class ExportRun(Settings):
     """The settings of an export."""
 
-    model: Path
-    """Model or run directory."""
+    model: str
+    """Model or run directory, or a name on the hub."""
     out: Path
     """Directory to write; an existing export is replaced."""
     precision: tuple[ExportPrecision, ...] = Field(default=("fp32",), min_length=1)
@@ -39,7 +40,7 @@ class ExportResult(Result):
 
 def export(run: ExportRun) -> ExportResult:
     """Write `run.out`; nothing is left there if it fails."""
-    source = resolve_model_directory(run.model)
+    source = local_model_directory(run.model, hub=HUB)
     return ExportResult(run.out, export_model(source, run.out, precisions=run.precision, as_model=run.as_model))
 
 
