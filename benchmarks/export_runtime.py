@@ -29,7 +29,7 @@ PRECISIONS = ("fp32", "int8")
 def start(directory: str, precision: str, threads: int) -> dict[str, float]:
     """Seconds of import, load and first answer in this process, and its peak memory."""
     begin = time.perf_counter()
-    from litebert.runtime.onnx_predictor import Predictor
+    from litebert.runtime import Predictor
 
     imported = time.perf_counter()
     predictor = Predictor.load(directory, precision=precision, threads=threads)

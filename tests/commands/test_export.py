@@ -5,7 +5,7 @@ import json
 import pytest
 
 from litebert.cli.main import main
-from litebert.runtime.onnx_predictor import Predictor
+from litebert.runtime import Predictor
 from support.saved_models import save_models
 
 pytest.importorskip("onnx")

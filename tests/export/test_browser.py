@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from litebert.export.export_model import export_model
-from litebert.runtime.onnx_predictor import Predictor
+from litebert.runtime import Predictor
 from support.saved_models import save_models
 
 pytest.importorskip("onnx")

@@ -9,8 +9,8 @@ import pytest
 
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.inference.predictor import Predictor as TorchPredictor
+from litebert.runtime import Predictor
 from litebert.runtime.export_metadata import KEY
-from litebert.runtime.onnx_predictor import Predictor
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

@@ -22,7 +22,7 @@ ABSENT = {
     *("filelock", "transformers", "tokenizers", "onnx", "scipy", "sklearn", "pandas"),
 }
 sys.meta_path.insert(0, Refuse())
-from litebert.runtime.onnx_predictor import Predictor
+from litebert.runtime import Predictor
 root = sys.argv[1]
 answers = {
     "classifier": Predictor.load(f"{root}/classifier").classify(["the film was good"])[0].label,

@@ -101,6 +101,12 @@ def validate_texts(texts: Sequence[Any]) -> Sequence[Any]:
     return texts
 
 
+def unit_length(vectors: np.ndarray) -> np.ndarray:
+    """Float32 [N, D]: each row divided by its Euclidean norm; zeros stay zeros."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.maximum(norms, np.finfo(np.float32).tiny)
+
+
 def _examples(texts: Sequence[Text]) -> list[Example]:
     pairs = [(text, None) if isinstance(text, str) else text for text in validate_texts(texts)]
     return [Example(text=text, text_pair=pair) for text, pair in pairs]

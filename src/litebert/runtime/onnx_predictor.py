@@ -9,7 +9,7 @@ import numpy as np
 
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.files import MANIFEST, verify_manifest
-from litebert.inference.prediction_methods import PredictionMethods, validate_texts
+from litebert.inference.prediction_methods import PredictionMethods, unit_length, validate_texts
 from litebert.runtime.export_metadata import GRAPH_FILES
 from litebert.runtime.exported_tokenizer import load_tokenizer
 from litebert.runtime.onnx_model import OnnxModel
@@ -185,11 +185,6 @@ class Predictor(PredictionMethods):
         return ConfigError(
             f"Predictor.{method}: the model's task is {self.task!r}; call {methods.get(self.task, 'model.run')!r}"
         )
-
-
-def unit_length(vectors: np.ndarray) -> np.ndarray:
-    """Each row divided by its Euclidean norm; zeros stay zeros."""
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
 
 
 def _mean(outputs: Sequence[np.ndarray], batch: PaddedArrays) -> Sequence[np.ndarray]:

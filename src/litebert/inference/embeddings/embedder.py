@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from litebert.errors import ConfigError, DataError
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.pipeline import autocast, model_outputs
+from litebert.inference.prediction_methods import unit_length
 from litebert.model.io.model_spec import Pooling
 from litebert.model.models import POOLERS
 from litebert.settings import Precision
@@ -90,9 +91,3 @@ class Embedder:
     def _pooled(self, model: Any, inputs: Inputs) -> Tensor:
         output = model.encoder(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids)
         return POOLERS[self.pooling](output.last_hidden_state, inputs.attention_mask)
-
-
-def unit_length(vectors: np.ndarray) -> np.ndarray:
-    """Float32 [N, D]: each row divided by its Euclidean norm; zeros stay zeros."""
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.maximum(norms, np.finfo(np.float32).tiny)
