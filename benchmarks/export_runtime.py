@@ -9,7 +9,6 @@ each start: seconds from the first import of `litebert.runtime` to the first ans
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -26,28 +25,32 @@ SHAPES = ((1, 16), (1, 128), (4, 128))
 PRECISIONS = ("fp32", "int8")
 
 
-def start(directory: str, precision: str, threads: int) -> dict[str, float]:
-    """Seconds of import, load and first answer in this process, and its peak memory."""
-    begin = time.perf_counter()
-    from litebert.runtime import Predictor
-
-    imported = time.perf_counter()
-    predictor = Predictor.load(directory, precision=precision, threads=threads)
-    loaded = time.perf_counter()
-    predictor.embed(["a first short text"])
-    answered = time.perf_counter()
-    return {
-        "import_s": imported - begin,
-        "load_s": loaded - imported,
-        "answer_s": answered - loaded,
-        "total_s": answered - begin,
-        "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-    }
+START = """
+import time
+begin = time.perf_counter()
+import sys
+from litebert.runtime import Predictor
+imported = time.perf_counter()
+predictor = Predictor.load(sys.argv[1], precision=sys.argv[2], threads=int(sys.argv[3]))
+loaded = time.perf_counter()
+predictor.embed(["a first short text"])
+answered = time.perf_counter()
+import json
+memory = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(json.dumps({
+    "import_s": imported - begin,
+    "load_s": loaded - imported,
+    "answer_s": answered - loaded,
+    "total_s": answered - begin,
+    "peak_memory_mb": int(memory.split()[1]) / 1000,
+}))
+"""
+"""A new process: seconds of import, load and first answer, and the peak of its resident memory."""
 
 
 def starts(directory: Path, precision: str, threads: int, repeats: int) -> dict[str, float]:
-    """The median of `start` over new processes."""
-    command = [sys.executable, __file__, str(directory), precision, "--threads", str(threads), "--start"]
+    """The median of `START` over new processes."""
+    command = [sys.executable, "-c", START, str(directory), precision, str(threads)]
     found = [
         json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout) for _ in range(repeats)
     ]
@@ -131,11 +134,7 @@ def main() -> None:
     parser.add_argument("out")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--start", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.start:
-        print(json.dumps(start(str(arguments.model), arguments.out, arguments.threads)))
-        return
     found = measure(arguments.model, arguments.threads, arguments.repeats)
     Path(arguments.out).write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(found, indent=2))
