@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from litebert.errors import ConfigError, DataError
+from litebert.files import update_manifest, write_bytes
 from litebert.tokenization.normalize import Span
 
 if TYPE_CHECKING:
@@ -51,9 +52,10 @@ class Tokenizer:
 
     def save(self, directory: Path | str) -> None:
         """Write the tokenizer files into a directory, which may hold other files, and add them to its manifest."""
-        from litebert.tokenization.tokenizer_directory import write_files
-
-        write_files(self.files(), Path(directory))
+        files = self.files()
+        for name, content in files.items():
+            write_bytes(Path(directory) / name, content)
+        update_manifest(Path(directory), files)
 
     def files(self) -> Mapping[str, bytes]:
         """Name → content of the files of a tokenizer directory; `AutoTokenizer` of transformers reads them too."""

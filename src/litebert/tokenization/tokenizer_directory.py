@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from litebert.errors import ConfigError, DataError
-from litebert.files import MANIFEST, update_manifest, verify_manifest, write_bytes
+from litebert.files import MANIFEST, verify_manifest
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.transformers_files import CONFIG_FILE, TOKENIZER_FILE, text_settings, tokenizer_config
@@ -34,13 +34,6 @@ def tokenizer_files(model: SubwordModel) -> dict[str, bytes]:
         CONFIG_FILE: _json(tokenizer_config(model.settings, model.specials)),
         model.file_name: model.content,
     }
-
-
-def write_files(files: Mapping[str, bytes], directory: Path) -> None:
-    """Write files into a directory and add them to its manifest."""
-    for name, content in files.items():
-        write_bytes(directory / name, content)
-    update_manifest(directory, files)
 
 
 def _vocabulary_file(directory: Path) -> Path:

@@ -26,6 +26,9 @@ class SplitWord:
     occurrences: int
     pieces: tuple[str, ...]
 
+    def __str__(self) -> str:
+        return f"{self.word} ({' '.join(self.pieces)}) {self.occurrences:,}×"
+
 
 @dataclass(frozen=True)
 class VocabularyReport:
@@ -72,7 +75,7 @@ class VocabularyReport:
         if self.unknown:
             lines.append("unknown: " + ", ".join(f"{text!r} {count:,}×" for text, count in self.unknown))
         if self.most_split:
-            lines.append("most split words: " + ", ".join(_with_pieces(word) for word in self.most_split))
+            lines.append("most split words: " + ", ".join(map(str, self.most_split)))
         return "\n".join(lines)
 
 
@@ -87,7 +90,8 @@ def report_on(tokenizer: Tokenizer, texts: Iterable[str]) -> VocabularyReport:
         used[ids] = True
         if tokenizer.unk_id in ids:
             unknown_pieces += words[word] * ids.count(tokenizer.unk_id)
-            unknown.update({text: words[word] * count for text, count in _unknown(tokenizer, word).items()})
+            for index, (start, end) in zip(*tokenizer.encode_with_offsets(word), strict=True):
+                unknown[word[start:end]] += words[word] * (index == tokenizer.unk_id)
     return VocabularyReport(
         words=words.total(),
         characters=sum(len(word) * count for word, count in words.items()),
@@ -97,15 +101,9 @@ def report_on(tokenizer: Tokenizer, texts: Iterable[str]) -> VocabularyReport:
         unknown_characters=sum(len(text) * count for text, count in unknown.items()),
         used_pieces=int(used.sum()),
         vocab_size=tokenizer.vocab_size,
-        unknown=tuple(unknown.most_common(MOST_LISTED)),
+        unknown=tuple((+unknown).most_common(MOST_LISTED)),
         most_split=_most_split(tokenizer, words),
     )
-
-
-def _unknown(tokenizer: Tokenizer, word: str) -> Counter[str]:
-    """The unknown strings of a word."""
-    ids, offsets = tokenizer.encode_with_offsets(word)
-    return Counter(word[start:end] for index, (start, end) in zip(ids, offsets) if index == tokenizer.unk_id)
 
 
 def _most_split(tokenizer: Tokenizer, words: Counter[str]) -> tuple[SplitWord, ...]:
@@ -117,7 +115,3 @@ def _most_split(tokenizer: Tokenizer, words: Counter[str]) -> tuple[SplitWord, .
     costs = {word: bare[word] * (len(ids) - 1) for word, ids in encoded if len(ids) > 1}
     costliest = sorted(costs, key=lambda word: (-costs[word], word))[:MOST_LISTED]
     return tuple(SplitWord(word, bare[word], tuple(tokenizer.pieces(word))) for word in costliest)
-
-
-def _with_pieces(word: SplitWord) -> str:
-    return f"{word.word} ({' '.join(word.pieces)}) {word.occurrences:,}×"

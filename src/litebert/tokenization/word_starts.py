@@ -13,17 +13,8 @@ _GOOGLE_PUNCTUATION = frozenset(string.punctuation) - frozenset("'<=>")
 _GOOGLE_CONTINUATION = _GOOGLE_PUNCTUATION | frozenset(string.ascii_lowercase)
 
 _UNSPACED_SCRIPTS = (
-    "CJK ",
-    "IDEOGRAPHIC ",
-    "HIRAGANA ",
-    "KATAKANA",
-    "HALFWIDTH KATAKANA ",
-    "BOPOMOFO ",
-    "THAI ",
-    "LAO ",
-    "KHMER ",
-    "MYANMAR ",
-    "TIBETAN ",
+    *("CJK ", "IDEOGRAPHIC ", "HIRAGANA ", "KATAKANA", "HALFWIDTH KATAKANA ", "BOPOMOFO "),
+    *("THAI ", "LAO ", "KHMER ", "MYANMAR ", "TIBETAN "),
 )
 """Prefixes of the Unicode character names of scripts without spaces between words."""
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 from filelock import FileLock, Timeout
 
@@ -29,16 +29,21 @@ from litebert.corpus.build.build_checks import (
 from litebert.corpus.build.build_progress import BuildTracker, LogProgress, ProgressCallback
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.parallel_map import run_in_order
-from litebert.corpus.build.shard_plan import ShardTask, plan_shards
-from litebert.corpus.build.shard_writer import ShardRecord, write_shard
+from litebert.corpus.build.shard_writer import ShardRecord, ShardTask, plan_shards, write_shard
 from litebert.corpus.dedup.filters import filter_documents
-from litebert.corpus.format.shards import FORMAT_VERSION, SPLITS, TOKENIZER, ShardEntry, Split, write_description
-from litebert.corpus.format.vocabulary import Vocabulary
+from litebert.corpus.format.shards import (
+    FORMAT_VERSION,
+    SPLITS,
+    TOKENIZER,
+    Split,
+    Vocabulary,
+    write_description,
+)
 from litebert.corpus.readers.decompression import ByteCounter
 from litebert.corpus.readers.documents import Document, find_files, read_documents, total_bytes
-from litebert.durations import readable_seconds
 from litebert.errors import ConfigError, DataError
-from litebert.files import MANIFEST, fsync_directory, translate_os_errors, write_manifest
+from litebert.files import MANIFEST, fsync, translate_os_errors, write_manifest
+from litebert.logs import readable_seconds
 from litebert.tokenization.tokenizer import Tokenizer
 
 LOCK = "build.lock"
@@ -47,8 +52,7 @@ Source = str | Path | Iterable[str | Path] | Iterable[Document]
 """Files, globs and directories, read in the order of their paths; or documents, which keep their order."""
 
 
-@dataclass(frozen=True)
-class SplitReport:
+class SplitReport(NamedTuple):
     """Size of one split."""
 
     shards: int
@@ -121,10 +125,9 @@ class CorpusBuild:
         """Read the sources and yield the text of every shard, in order."""
         validation, files = (self._documents(source, reading) for source in (self.validation, self.files))
         refuse_common_files(reading.sources)
-        documents = chain(
-            ((document, "validation") for document in validation),
-            ((document, None) for document in count_scripts(files, reading.scripts)),
-        )
+        counted = count_scripts(files, reading.scripts)
+        given: tuple[tuple[Iterator[Document], Split | None], ...] = ((validation, "validation"), (counted, None))
+        documents = ((document, split) for source, split in given for document in source)
         filtered = filter_documents(documents, self.settings, reading.counts, workers=workers)
         key = json.dumps([FORMAT_VERSION, self.tokenizer.fingerprint, self.settings.to_dict()])
         return plan_shards(filtered, building=self.directory, key=key, settings=self.settings)
@@ -158,14 +161,19 @@ class CorpusBuild:
                 part.unlink()
             write_manifest(self.directory)
             self.directory.rename(self.out)
-            fsync_directory(self.out.parent)
+            fsync(self.out.parent)
         tokens = sum(record.entry.tokens for record in records)
         unknown = counts.get("unknown tokens", 0)
         warn_unknown_tokens(self.out, unknown=unknown, tokens=tokens, scripts=reading.scripts)
         warn_overlap(self.out)
         return CorpusReport(
             directory=self.out,
-            splits={split: _split_report(shards) for split, shards in entries.items()},
+            splits={
+                split: SplitReport(
+                    len(shards), *(sum(getattr(each, name) for each in shards) for name in SplitReport._fields[1:])
+                )
+                for split, shards in entries.items()
+            },
             counts=counts,
             text_bytes=sum(record.text_bytes for record in records),
             reused_shards=sum(record.reused for record in records),
@@ -235,17 +243,17 @@ def _locked(directory: Path, out: Path) -> Iterator[None]:
 def _run(build: CorpusBuild, *, workers: int, progress: ProgressCallback) -> CorpusReport:
     started = time.monotonic()
     reading, offsets = Reading(), deque[int]()
+    planned = build.plan(reading, workers=workers)
+    tracker = BuildTracker(reading.bytes_read.total)
 
     def tasks() -> Iterator[ShardTask]:
-        for task in build.plan(reading, workers=workers):
+        for task in planned:
             offsets.append(reading.bytes_read.read)
             yield task
 
     records: list[ShardRecord] = []
-    tracker: BuildTracker | None = None
     write = partial(write_shard, tokenizer=build.tokenizer, settings=build.settings)
     for record in run_in_order(write, tasks(), workers=workers):
-        tracker = tracker or BuildTracker(reading.bytes_read.total)
         records.append(record)
         progress(tracker.add(record, offsets.popleft()))
     return build.publish(records, reading, seconds=time.monotonic() - started)
@@ -263,8 +271,3 @@ def _fingerprint(tokenizer: Tokenizer, records: Sequence[ShardRecord]) -> str:
     """Hex digest of the tokens of all shards and of the tokenizer."""
     content = [tokenizer.fingerprint, *(f"{record.entry.path} {record.content}" for record in records)]
     return hashlib.blake2b("\n".join(sorted(content)).encode(), digest_size=16).hexdigest()
-
-
-def _split_report(entries: Sequence[ShardEntry]) -> SplitReport:
-    names = ("documents", "sentences", "tokens")
-    return SplitReport(len(entries), *(sum(getattr(entry, name) for entry in entries) for name in names))

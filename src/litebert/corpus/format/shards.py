@@ -13,9 +13,9 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from litebert.corpus.format.vocabulary import Vocabulary
 from litebert.errors import DataError
 from litebert.files import MANIFEST, read_manifest, sha256, write_json
+from litebert.tokenization.tokenizer import Tokenizer
 
 FORMAT_VERSION = 1
 DESCRIPTION = "corpus.json"
@@ -60,6 +60,35 @@ class Shard:
             np.save(directory / f"{name}.npy", array)
 
 
+@dataclass(frozen=True)
+class Vocabulary:
+    """Ids of the special tokens, and `word_starts`, bool [V]: which tokens start a word."""
+
+    pad_id: int
+    unk_id: int
+    cls_id: int
+    sep_id: int
+    mask_id: int
+    word_starts: np.ndarray
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> Self:
+        """The vocabulary of a tokenizer."""
+        ids = (tokenizer.pad_id, tokenizer.unk_id, tokenizer.cls_id, tokenizer.sep_id, tokenizer.mask_id)
+        return cls(*ids, word_starts=tokenizer.word_starts)
+
+    @property
+    def size(self) -> int:
+        """Number of token ids, V."""
+        return len(self.word_starts)
+
+    @cached_property
+    def non_special_ids(self) -> np.ndarray:
+        """The ids of all tokens that are not special, ascending."""
+        special = [self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id]
+        return np.setdiff1d(np.arange(self.size), special)
+
+
 class Corpus:
     """One split of a corpus directory. Opening it reads a small JSON file; shards are mapped when they are used.
 
@@ -78,11 +107,7 @@ class Corpus:
 
     @classmethod
     def open(cls, directory: Path | str, split: Split = "train") -> Self:
-        """The split of the corpus at `directory`.
-
-        Raises:
-            DataError: There is no corpus, it has another format version, or the split has no documents.
-        """
+        """The split of a corpus; DataError if there is none, it has another format version or no documents."""
         corpus = cls(Path(directory), split, read_description(Path(directory)))
         if not corpus.entries:
             raise DataError(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from litebert.corpus.dedup.minhash import ngram_hashes
+from litebert.corpus.dedup.near_duplicates import ngram_hashes
 from litebert.corpus.format.shards import Corpus, Shard
 
 NGRAM_TOKENS = 8

@@ -45,10 +45,7 @@ def raw_lines(path: Path, counter: ByteCounter) -> Iterator[tuple[int, bytes]]:
     """Each line of a file with its number; files that end in .gz, .bz2 or .zst are decompressed.
 
     A line of more than `MAX_PIECE_BYTES` bytes is returned in several pieces with the same number, cut at a space if
-    possible; only the last piece ends with a newline.
-
-    Raises:
-        DataError: The file cannot be read, or is compressed and damaged or truncated.
+    possible; only the last piece ends with a newline. DataError if the file cannot be read, or is damaged or truncated.
     """
     number = 1
     try:
@@ -62,7 +59,7 @@ def raw_lines(path: Path, counter: ByteCounter) -> Iterator[tuple[int, bytes]]:
 
 
 def decompressed(path: Path, file: BinaryIO) -> BinaryIO:
-    """The content of the open file at `path`, decompressed if its ending says so."""
+    """The content of the open file at `path`, decompressed according to its ending."""
     if path.suffix not in DECOMPRESSORS:
         return file
     try:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from litebert.corpus.sources.writing import SourceReport, validate_output, write_documents
+from litebert.corpus.sources.writing import SourceReport, write_documents
 from litebert.errors import ConfigError, DataError
 
 Content = TypeVar("Content", bound=BaseModel)
@@ -40,7 +40,6 @@ class _Race(BaseModel):
 
 def write_passages(squad: Sequence[Path], race: Sequence[Path], out: Path) -> SourceReport:
     """Write every different passage of SQuAD files and RACE directories once, as a document of its own."""
-    validate_output(out)
     if not squad and not race:
         raise ConfigError("reading-comprehension: no input; give --squad files, --race directories, or both")
     counts: Counter[str] = Counter()

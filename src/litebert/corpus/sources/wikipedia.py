@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from litebert.corpus.readers.decompression import decompressed, translate_read_errors
 from litebert.corpus.sources.wikitext import paragraphs
-from litebert.corpus.sources.writing import SourceReport, validate_output, write_documents
+from litebert.corpus.sources.writing import SourceReport, write_documents
 from litebert.errors import DataError
 
 _DISAMBIGUATION = re.compile(
@@ -37,21 +37,17 @@ class _Page:
 
 def write_wikipedia(sources: Sequence[Path], out: Path) -> SourceReport:
     """Write every article of dumps, or of files and directories in the JSON format of WikiExtractor."""
-    validate_output(out)
     counts: Counter[str] = Counter()
     return write_documents(_documents(sources, counts), out, counts)
 
 
 def _documents(sources: Sequence[Path], counts: Counter[str]) -> Iterator[str | None]:
-    for path in (file for source in sources for file in _files(source)):
-        is_dump = ".xml" in path.suffixes
-        yield from _articles(path, counts) if is_dump else _extracted(path, counts)
-
-
-def _files(path: Path) -> list[Path]:
-    if not path.exists():
-        raise DataError(f"{path}: no such file or directory; give a dump or the output of WikiExtractor")
-    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    for source in sources:
+        if not source.exists():
+            raise DataError(f"{source}: no such file or directory; give a dump or the output of WikiExtractor")
+        files = sorted(file for file in source.rglob("*") if file.is_file()) if source.is_dir() else [source]
+        for path in files:
+            yield from _articles(path, counts) if ".xml" in path.suffixes else _extracted(path, counts)
 
 
 def _articles(path: Path, counts: Counter[str]) -> Iterator[str | None]:
@@ -77,11 +73,7 @@ def _reason_to_skip(page: _Page) -> str | None:
 
 
 def _pages(path: Path, namespaces: set[str]) -> Iterator[_Page]:
-    """Every page of a dump; the namespaces in its header are added to `namespaces`.
-
-    Raises:
-        DataError: The file is damaged, truncated or no dump.
-    """
+    """Every page of a dump, unless it is damaged (DataError); the namespaces in its header go to `namespaces`."""
     pages = 0
     try:
         with translate_read_errors(lambda: f"{path}: after {pages:,} pages"), path.open("rb") as file:
