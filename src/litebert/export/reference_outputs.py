@@ -14,7 +14,7 @@ from litebert.randomness import rng_for
 from litebert.runtime.onnx_model import open_session, run_session
 from litebert.tasks.encoded import Inputs
 from litebert.tasks.types.extractive_qa.span_outputs import answer_mask
-from litebert.tasks.types.extractive_qa.window_outputs import BEAM_SIZE
+from litebert.tasks.types.extractive_qa.span_scores import BEAM_SIZE
 
 SHAPES: Final = ((1, 1), (2, 7), (3, 40))
 """Rows and longest lengths of the batches that are compared."""

@@ -4,12 +4,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from litebert.tokenization.normalize import normalize
 
 Target = int | float | tuple[float, ...]
 """Index of a label, a score, or a 0 or 1 for each label."""
+InvalidAnswers = Literal["error", "skip"]
+"""What to do with an answer that its context does not contain: raise DataError, or skip and count it."""
 
 
 class LabelledExample(Protocol):

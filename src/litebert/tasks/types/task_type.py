@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
@@ -17,7 +17,7 @@ from litebert.model.io.model_spec import ModelName, ProblemType
 from litebert.tasks.encoded import Encoded, Inputs, LabelledBatch, encode_sequences
 from litebert.tasks.ensembling.averaging import mean
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.labelled_data import Example, LabelledData, Target
+from litebert.tasks.labelled_data import Example, InvalidAnswers, LabelledData, Target
 from litebert.tasks.metrics.evaluation import Evaluation, parts, parts_by_length
 from litebert.tasks.metrics.metrics import measure
 from litebert.tasks.output_formats import OutputFormat
@@ -27,12 +27,13 @@ from litebert.tasks.results import Result
 from litebert.tasks.task import Task
 from litebert.tokenization.tokenizer import Tokenizer
 
+logger = logging.getLogger(__name__)
+
+
 Prediction = Any
 """What a model predicts for one example: probabilities, a score or span scores. Predictions can be averaged."""
 ClassWeights = str | dict[str, float]
 """`balanced`, or a weight for each label that does not have weight 1."""
-InvalidAnswers = Literal["error", "skip"]
-"""What to do with an answer that its context does not contain: raise DataError, or skip and count it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -233,9 +234,6 @@ def no_label_found(evaluation: Mapping[str, Any]) -> str | None:
         value for part in evaluation["by_label"] for name, value in part["metrics"].items() if name.endswith("f1")
     ]
     return "predicts no label correctly" if scores and not any(scores) else None
-
-
-logger = logging.getLogger(__name__)
 
 
 def read_texts(

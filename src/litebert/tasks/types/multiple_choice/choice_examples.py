@@ -1,7 +1,7 @@
-"""Questions with options, encoded as one sequence for each option.
+"""Questions with options, encoded as one sequence for each option. Importing it loads no torch.
 
-Source: `convert_single_example` in race_utils.py of google-research/albert. The text is the first segment; question and
-option are the second, of which the last tokens are kept, because they are the option's.
+The text is the first segment; question and option are the second, of which the last tokens are kept, because they are
+the option's. Source: `convert_single_example` in race_utils.py of google-research/albert.
 """
 
 from __future__ import annotations
