@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from litebert.errors import LitebertError
-from litebert.model.question_answering import FORBIDDEN
+from litebert.model.models import FORBIDDEN
 from litebert.randomness import rng_for
 from litebert.runtime.onnx_model import open_session, run_session
 from litebert.tasks.encoded import Inputs
