@@ -94,7 +94,12 @@ def main() -> None:
             f"{name:<16} {result['tokens_per_second']:>9,.0f} {result['gflops_per_second']:>8,.0f} "
             f"{result['relative']:>9.2f} {result['paper'] or '':>6}"
         )
-    about = {"date": date.today().isoformat(), "commit": source_commit(), "processor": processor_name(), "device": device}
+    about = {
+        "date": date.today().isoformat(),
+        "commit": source_commit(),
+        "processor": processor_name(),
+        "device": device,
+    }
     about |= {"threads": torch.get_num_threads(), "python": platform.python_version(), **sizes}
     arguments.out.write_text(json.dumps({**about, "presets": found}, indent=2) + "\n")
 

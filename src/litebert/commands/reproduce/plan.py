@@ -9,9 +9,9 @@ from litebert.commands.pretrain.dry_run import dry_run
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.reproduce.cells import Cell
 from litebert.commands.result import Result
-from litebert.corpus.sampling.mlm_probability import LinearSchedule
-from litebert.durations import readable_seconds
+from litebert.corpus.sampling.sampling_settings import LinearSchedule
 from litebert.files import readable_bytes
+from litebert.logs import readable_seconds
 from litebert.model.model_stats import flops_per_token, memory, parameter_counts
 from litebert.training.loop.duration import Duration
 
