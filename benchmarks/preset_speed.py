@@ -100,7 +100,7 @@ def main() -> None:
         "processor": processor_name(),
         "device": device,
     }
-    about |= {"threads": torch.get_num_threads(), "python": platform.python_version(), **sizes}
+    about |= {"device": device, "threads": torch.get_num_threads(), "python": platform.python_version(), **sizes}
     arguments.out.write_text(json.dumps({**about, "presets": found}, indent=2) + "\n")
 
 
