@@ -19,7 +19,7 @@ from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.files import write_json, write_text
 from litebert.settings import Settings
-from litebert.training.checkpointing.run_lock import locked
+from litebert.training.checkpointing.checkpoint import locked
 
 logger = logging.getLogger(__name__)
 
