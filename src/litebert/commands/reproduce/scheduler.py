@@ -99,9 +99,10 @@ def _run_in_parallel(waiting: list[Cell], paths: CellPaths, inputs: Inputs, *, j
                     _stop([process for process, _ in workers.values()])
                     message = f"{paths.path}: stopped; the same command resumes"
                     raise StoppedBySignalError(message, signal_number=signals.number)
-                lost = [cell for cell in waiting if set(cell.needs) & set(failed)]
-                failed += lost
-                waiting = [cell for cell in waiting if cell not in lost]
+                for cell in list(waiting):
+                    if set(cell.needs) & set(failed):
+                        waiting.remove(cell)
+                        failed.append(cell)
                 ready = [cell for cell in waiting if not set(cell.needs) & {*waiting, *workers}]
                 free = set(range(jobs)) - {slot for _, slot in workers.values()}
                 for cell, slot in zip(ready, sorted(free), strict=False):
