@@ -57,13 +57,13 @@ def evaluate_classes(
     predicted = stacked.argmax(-1)
     correct = int((predicted == targets).sum())
     evaluation = Evaluation(
-        **overall_and_parts(measured(task, predicted, targets), data, lengths),
+        **overall_and_parts(measured(task, predicted, targets, stacked), data, lengths),
         accuracy_interval=wilson_interval(correct, len(targets)),
         labels=tuple(names),
         confusion_matrix=confusion_matrix(predicted, targets, num_labels=len(names)),
         calibration=calibration(stacked, targets),
     )
-    return Scored(evaluation, predicted, targets)
+    return Scored(evaluation, predicted, targets, stacked)
 
 
 def class_errors(

@@ -15,9 +15,14 @@ Measured = Callable[[np.ndarray], dict[str, float]]
 """The metrics of the examples at some positions."""
 
 
-def measured(task: Task, predicted: Any, targets: Any) -> Measured:
+def measured(task: Task, predicted: Any, targets: Any, probabilities: np.ndarray | None = None) -> Measured:
     """The metrics of `task` as a function of positions."""
-    return lambda rows: measure(task.metrics, take(predicted, rows), take(targets, rows))
+    return lambda rows: measure(
+        task.metrics,
+        take(predicted, rows),
+        take(targets, rows),
+        None if probabilities is None else probabilities[rows],
+    )
 
 
 def take(values: Any, rows: np.ndarray) -> Any:

@@ -18,6 +18,7 @@ from litebert.tasks.ensembling.averaging import mean
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.metrics.evaluation import Evaluation
+from litebert.tasks.metrics.metrics import METRICS
 from litebert.tasks.output_formats import OutputFormat
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table
@@ -71,6 +72,8 @@ class FileFormat:
     """The examples without labels, one by one."""
     output_format: Callable[[Path, Path], OutputFormat] | None = None
     """(input, output) → how predictions are written to the file `output`; raises ConfigError for a wrong ending."""
+    part: Callable[[Path, LabelledData], str]
+    """(file, some of its examples) → the text of a file with these examples only."""
     write_directory: Callable[[Path, Sequence[Any], Sequence[Any]], None] | None = None
     """(directory, examples, results): write the predictions, where the format has several files."""
 
@@ -125,6 +128,12 @@ class Scored:
     """For each example, as the metrics take it."""
     targets: Any
     """For each example, as the metrics take it."""
+    probabilities: np.ndarray | None = None
+    """For each example, [N, C], for the metrics that take probabilities."""
+
+    def predicted_for(self, metric: str) -> Any:
+        """What this metric takes: probabilities or predictions."""
+        return self.probabilities if METRICS[metric].takes_probabilities else self.predicted
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,7 @@ CLASSIFICATION: Final = TaskType(
     problem_type="single_label_classification",
     has_labels=True,
     metrics=("accuracy",),
-    other_metrics=("f1", "macro_f1", "matthews"),
+    other_metrics=("f1", "macro_f1", "weighted_f1", "balanced_accuracy", "roc_auc", "matthews"),
     reader=ExampleReader(guess=_guess, read=_read, read_inputs=read_text_inputs),
     encode=encode_sequences,
     loss=Loss(counts=lambda batch: {"label": num_examples(batch)}, sums=class_losses, class_weights=_class_weights),

@@ -33,7 +33,7 @@ from litebert.tasks.types.extractive_qa.span_scores import (
     scores_from_beams,
     scores_from_logits,
 )
-from litebert.tasks.types.extractive_qa.squad_json import read_squad, read_squad_questions
+from litebert.tasks.types.extractive_qa.squad_json import read_squad, read_squad_questions, squad_part
 from litebert.tasks.types.extractive_qa.squad_predictions import write_squad_predictions
 from litebert.tasks.types.extractive_qa.windows import EncodedQuestions
 from litebert.tasks.types.task_type import (
@@ -94,6 +94,7 @@ SQUAD_JSON: Final = FileFormat(
     read=_read_json,
     has_labels=lambda path: '"answers"' in read_text(path),
     iter_inputs=_iter_json,
+    part=lambda path, data: squad_part(path, {question.id for question in data.examples}),
     write_directory=write_squad_predictions,
 )
 

@@ -132,14 +132,15 @@ def _decode(
 def _evaluate(
     task: Task, predictions: Sequence[np.ndarray], data: LabelledData, lengths: np.ndarray, settings: InputSettings
 ) -> Scored:
-    predicted = (np.stack(predictions) >= MULTI_LABEL_THRESHOLD).astype(int)
+    probabilities = np.stack(predictions)
+    predicted = (probabilities >= MULTI_LABEL_THRESHOLD).astype(int)
     targets = targets_of(data).astype(int)
     by_label = tuple(
         Part(name, int(targets[:, index].sum()), _binary_f1(predicted[:, index], targets[:, index]))
         for index, name in enumerate(task.labels or ())
     )
-    figures = overall_and_parts(measured(task, predicted, targets), data, lengths)
-    return Scored(Evaluation(**figures, labels=task.labels, by_label=by_label), predicted, targets)
+    figures = overall_and_parts(measured(task, predicted, targets, probabilities), data, lengths)
+    return Scored(Evaluation(**figures, labels=task.labels, by_label=by_label), predicted, targets, probabilities)
 
 
 def _binary_f1(predicted: np.ndarray, targets: np.ndarray) -> dict[str, float]:
@@ -168,6 +169,7 @@ MULTI_LABEL: Final = TaskType(
     problem_type="multi_label_classification",
     has_labels=True,
     metrics=("micro_f1", "macro_f1", "sample_f1", "subset_accuracy"),
+    other_metrics=("weighted_f1", "roc_auc"),
     reader=ExampleReader(guess=_guess, read=_read, read_inputs=read_text_inputs),
     encode=encode_sequences,
     loss=Loss(counts=lambda batch: {"label": batch.labels.numel()}, sums=binary_losses, class_weights=_class_weights),
