@@ -48,15 +48,6 @@ def test_train_dev_split_keeps_texts_together_that_an_uncased_model_reads_alike(
     assert {input_key(each) for each in train.examples}.isdisjoint(input_key(each) for each in dev.examples)
 
 
-def test_train_dev_split_keeps_rows_together_that_a_third_one_connects():
-    linked = [example("a text", None, 0, "one"), example("a text", None, 0, "two"), example("other", None, 0, "two")]
-    rest = [example(f"text {n}", None, 0, f"group {n}") for n in range(9)]
-    data = LabelledData(Path("x"), "classification", (*linked, *rest), ("a", "b"), "")
-    for seed in range(9):
-        train, _ = train_dev_split(data, 0.3, seed=seed)
-        assert len({each in train.examples for each in linked}) == 1
-
-
 @given(st.lists(st.sampled_from("aaaaaaaab"), min_size=4, max_size=60), st.integers(0, 9))
 def test_train_dev_split_holds_out_the_fraction_of_each_stratum(letters, seed):
     strata = [*letters, "b", "b"]

@@ -17,6 +17,7 @@ from pydantic import Field
 from litebert.analysis.curves import read_curves
 from litebert.analysis.plots import check_plotting, pretraining_curve
 from litebert.commands.finetune import finetune, finetune_settings
+from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.pretrain import pretrain, pretrain_settings
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.validation_scores import ValidationScores
@@ -194,8 +195,8 @@ def _result(
     run: QuickstartRun,
     text: TextFiles,
     pretrained: PretrainResult,
-    tuned: finetune.FinetuneResult,
-    scratch: finetune.FinetuneResult,
+    tuned: FinetuneResult,
+    scratch: FinetuneResult,
     curve: Path,
 ) -> QuickstartResult:
     assert pretrained.start is not None, "the recipe evaluates"

@@ -4,7 +4,6 @@ import logging
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from litebert.errors import DataError
 from litebert.randomness import rng_for
@@ -18,7 +17,7 @@ def train_dev_split(
 ) -> tuple[LabelledData, LabelledData]:
     """(training, development): whole groups, drawn by `seed`, so that `fraction` of each stratum is in the second.
 
-    Examples with the same text or group are in one part, also where a third example connects them.
+    Without groups, examples of the same text form one, so that no text is in both. The order of the file is kept.
 
     Args:
         data: the examples.
@@ -64,22 +63,10 @@ def _held_out(groups: Sequence[Sequence[int]], fraction: float) -> Sequence[int]
 
 
 def _groups(examples: Sequence[LabelledExample]) -> list[list[int]]:
-    """Positions of the examples that share a text or a group, directly or through others (union-find)."""
-    parent = list(range(len(examples)))
-
-    def root(index: int) -> int:
-        while parent[index] != index:
-            parent[index] = index = parent[parent[index]]
-        return index
-
-    first: dict[Any, int] = {}
+    """Positions of the examples of each group, or with the same text where there are no groups."""
+    members: dict[Hashable, list[int]] = {}
     for index, example in enumerate(examples):
-        keys = [("text", example.split_key)] + ([("group", example.group)] if example.group is not None else [])
-        for key in keys:
-            parent[root(index)] = root(first.setdefault(key, index))
-    members: dict[int, list[int]] = {}
-    for index in range(len(examples)):
-        members.setdefault(root(index), []).append(index)
+        members.setdefault(example.group if example.group is not None else example.split_key, []).append(index)
     return list(members.values())
 
 

@@ -4,7 +4,7 @@ A task type is one object. Fine-tuning, evaluation, prediction and ensembles use
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -180,6 +180,22 @@ class CardEntry:
     """What the model was fine-tuned for."""
 
 
+BaselineScores = Callable[[Task, LabelledData, LabelledData], dict[str, float]]
+"""(task, training data, development data) → the metrics of the task on the development data."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Baselines:
+    """What a model is compared with; each baseline is its name and its scores."""
+
+    constant: tuple[str, BaselineScores]
+    """The same prediction for every example."""
+    linear: tuple[str, BaselineScores]
+    """A linear model, which needs the extra `eval`."""
+    constant_loss: Callable[[LabelledData], float]
+    """Training loss of the best constant prediction."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskType:
     """One type of fine-tuning task."""
@@ -216,6 +232,11 @@ class TaskType:
     collapse: Callable[[Mapping[str, Any]], str | None]
     """Why a model with this evaluation has collapsed, that is, learned nothing; None if it has not."""
     card: CardEntry
+    strata: Callable[[LabelledData], Sequence[Hashable]] | None = None
+    """The stratum of each example, of which a split holds out the same share; None: all are in one."""
+    baselines: Baselines | None = None
+    windows: bool = False
+    """Whether a long input becomes several sequences; otherwise it is truncated."""
 
     @property
     def all_metrics(self) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ from litebert.tasks.types.task_type import (
     Scored,
     TaskType,
 )
+from litebert.tasks.types.text_baselines import CLASS_BASELINES
 from litebert.tasks.types.text_examples import (
     num_examples,
     read_text_inputs,
@@ -144,4 +145,6 @@ CLASSIFICATION: Final = TaskType(
         pair_argument='[("a text", "its pair")]',
         goal=labels_goal,
     ),
+    strata=lambda data: [example.target for example in data.examples],
+    baselines=CLASS_BASELINES,
 )

@@ -128,6 +128,7 @@ EXTRACTIVE_QA: Final = TaskType(
         argument='"a question", "a text with the answer"',
         goal=lambda task: "extractive question answering",
     ),
+    windows=True,
 )
 
 EXTRACTIVE_QA_NO_ANSWER: Final = replace(

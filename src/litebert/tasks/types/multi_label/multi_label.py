@@ -39,6 +39,7 @@ from litebert.tasks.types.task_type import (
     Scored,
     TaskType,
 )
+from litebert.tasks.types.text_baselines import LABEL_BASELINES
 from litebert.tasks.types.text_examples import (
     logits_of,
     read_text_inputs,
@@ -162,6 +163,15 @@ def _joined(task: Task, given: np.ndarray) -> str:
     return ", ".join(name for name, is_given in zip(task.labels or (), given, strict=True) if is_given) or "(none)"
 
 
+def _rarest_labels(data: LabelledData) -> list[int | None]:
+    """The label of each example that the fewest examples have; None for an example without labels."""
+    counts = targets_of(data).sum(0)
+    return [
+        min((index for index, given in enumerate(example.target) if given), key=counts.__getitem__, default=None)
+        for example in data.examples
+    ]
+
+
 MULTI_LABEL: Final = TaskType(
     name="multi_label",
     model="ForSequenceClassification",
@@ -187,4 +197,6 @@ MULTI_LABEL: Final = TaskType(
         pair_argument='[("a text", "its pair")]',
         goal=labels_goal,
     ),
+    strata=_rarest_labels,
+    baselines=LABEL_BASELINES,
 )

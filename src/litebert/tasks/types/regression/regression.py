@@ -34,6 +34,7 @@ from litebert.tasks.types.task_type import (
     Scored,
     TaskType,
 )
+from litebert.tasks.types.text_baselines import SCORE_BASELINES
 from litebert.tasks.types.text_examples import (
     logits_of,
     num_examples,
@@ -109,6 +110,12 @@ def _collapse(evaluation: Mapping[str, Any]) -> str | None:
     return chance_level(name, value, evaluation["examples"])
 
 
+def _tenths(data: LabelledData) -> list[int]:
+    """The tenth of the scores, by their size, in which each example is."""
+    targets = targets_of(data)
+    return np.searchsorted(np.quantile(targets, np.arange(1, 10) / 10), targets).tolist()
+
+
 REGRESSION: Final = TaskType(
     name="regression",
     model="ForSequenceClassification",
@@ -132,4 +139,6 @@ REGRESSION: Final = TaskType(
         pair_argument='[("a text", "its pair")]',
         goal=lambda task: f"the score {task.label!r}",
     ),
+    strata=_tenths,
+    baselines=SCORE_BASELINES,
 )

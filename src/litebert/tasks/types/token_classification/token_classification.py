@@ -161,4 +161,5 @@ TOKEN_CLASSIFICATION: Final = TaskType(
         argument='[["some", "words"]]',
         goal=labels_goal,
     ),
+    windows=True,
 )
