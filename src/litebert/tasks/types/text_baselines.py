@@ -102,6 +102,8 @@ def _features(train: Sequence[Example], dev: Sequence[Example]) -> tuple[Any, An
     ]
     is_pair = train[0].text_pair is not None
     texts = [each.text for each in train] + [each.text_pair or "" for each in train if is_pair]
+    if not any(text.strip() for text in texts):
+        return sparse.csr_matrix((len(train), 1)), sparse.csr_matrix((len(dev), 1))
     for vectorizer in vectorizers:
         vectorizer.fit(texts)
 
