@@ -1,4 +1,4 @@
-"""The recipes of the paper update the weights as google-research/albert does: docs/reference/google-research-albert.md."""
+"""The paper's recipes update weights as google-research/albert: docs/reference/google-research-albert.md."""
 
 import pytest
 

@@ -115,7 +115,8 @@ def test_finetune_keeps_the_best_evaluation_not_the_last(settings, tmp_path, mon
     scores = iter([0.5, 0.9, 0.7, 0.9])
 
     def score(*_, **__):
-        return Scored(Evaluation(metrics={"accuracy": next(scores)}, examples=36), None, None)
+        found = {"labels": ("bad", "good"), "confusion_matrix": [[18, 0], [0, 18]]}
+        return Scored(Evaluation(metrics={"accuracy": next(scores)}, examples=36, **found), None, None)
 
     monkeypatch.setattr("litebert.inference.evaluation_set.EvaluationSet.score", score)
     settings["train"]["evaluate_every"] = "10 steps"

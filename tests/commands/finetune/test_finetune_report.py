@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 
 import pytest
 
@@ -108,7 +109,9 @@ def test_max_length_that_is_set_reports_the_truncated_rows(settings, tmp_path, c
 
 def test_max_length_is_at_most_that_of_the_model(settings, tmp_path):
     rows = [f"{'good ' * 90},{index % 2}" for index in range(20)]
-    settings["data"]["train"].write_text("\n".join(["text,label", *(f"{index} {row}" for index, row in enumerate(rows))]))
+    settings["data"]["train"].write_text(
+        "\n".join(["text,label", *(f"{index} {row}" for index, row in enumerate(rows))])
+    )
     assert run(settings, tmp_path / "run").max_length == 40
 
 
@@ -124,7 +127,7 @@ def test_baselines_are_in_the_result_and_in_the_model_card(settings, tmp_path):
 
 
 def test_linear_baseline_is_left_out_without_scikit_learn(settings, tmp_path, monkeypatch, caplog):
-    monkeypatch.setitem(__import__("sys").modules, "sklearn.feature_extraction.text", None)
+    monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
     result = run(settings, tmp_path / "run", baseline=True)
     assert set(result.baselines) == {"majority class"}
     assert "baseline tf-idf and logistic regression: left out, because" in caplog.text
@@ -172,5 +175,5 @@ def test_resuming_with_other_development_rows_is_refused(settings, tmp_path):
     with pytest.raises(StoppedError):
         finetune(wanted, tmp_path / "run", callbacks=[At("step", 2, stop)])
     dev.write_text(dev.read_text().replace("good", "bad"))
-    with pytest.raises(CheckpointError, match="chosen on other development examples than those of .*dev.csv"):
+    with pytest.raises(CheckpointError, match="chosen on other development examples than those of"):
         finetune(wanted, tmp_path / "run")

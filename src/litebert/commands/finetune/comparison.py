@@ -93,9 +93,7 @@ def _causes(run: FinetuneRun, data: RunData, outcome: Outcome) -> list[str]:
         causes.append(f"{outcome.steps:,} steps are few: set train.duration='{usual.epochs} epochs'")
     if rows < FEW_ROWS:
         causes.append(f"{rows:,} training rows are few: give more")
-    return causes or [
-        "the texts may not tell the labels: check them, or try another seed or a larger pretrained model"
-    ]
+    return causes or ["the texts may not tell the labels: check them, or try another seed or a larger pretrained model"]
 
 
 def _not_better(data: RunData, outcome: Outcome) -> str:

@@ -17,13 +17,14 @@ from litebert.tasks.read_labelled import types_with_format
 from litebert.tasks.readers.tables import open_table
 
 BASE_HIDDEN_SIZE: Final = 768
-BASE_LEARNING_RATE: Final = 2e-5
+BASE_LEARNING_RATE: Final = 3e-5
 MIN_LEARNING_RATE: Final = 1e-5
 MIN_EPOCHS: Final = 3
 FEW_ROWS: Final = 2000
 """Below, a batch has 16 examples instead of 32."""
 SMALL_HIDDEN_SIZE: Final = 384
-"""Models up to this size are trained for more epochs."""
+"""Models up to this size are trained for more epochs, and with dropout if there are fewer than `DROPOUT_ROWS`."""
+DROPOUT_ROWS: Final = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class SizeSettings:
     learning_rate: float
     batch_size: int
     epochs: int
+    hidden_dropout_prob: float
 
     def steps(self, rows: int) -> int:
         """Length of the run in steps."""
@@ -43,21 +45,27 @@ class SizeSettings:
         train = values.get("train", {})
         if isinstance(train, Mapping):
             train = {"learning_rate": self.learning_rate, "duration": f"{self.epochs} epochs", **train}
-        return {"batch_size": self.batch_size, **values, "train": train}
+        return {
+            "batch_size": self.batch_size,
+            "hidden_dropout_prob": self.hidden_dropout_prob,
+            **values,
+            "train": train,
+        }
 
 
 def settings_for_size(hidden_size: int, rows: int) -> SizeSettings:
     """The rule that docs/guides/fine-tuning.md states, with the trials it comes from.
 
     The learning rate is that of ALBERT-base times (768 / hidden size)². The epochs give about 2,000 steps for a small
-    model and 1,000 for others, at least 3 epochs and at most 20 or 10.
+    model and 1,000 for others, at least 3 epochs and at most 20 or 10. Small models have dropout on few rows.
     """
     rate = max(MIN_LEARNING_RATE, BASE_LEARNING_RATE * (BASE_HIDDEN_SIZE / hidden_size) ** 2)
     batch_size = 16 if rows < FEW_ROWS else 32
     is_small = hidden_size <= SMALL_HIDDEN_SIZE
     steps, most = (2000, 20) if is_small else (1000, 10)
     epochs = min(most, max(MIN_EPOCHS, round(steps * batch_size / rows)))
-    return SizeSettings(float(f"{rate:.1e}"), batch_size, epochs)
+    dropout = 0.2 if is_small and rows < DROPOUT_ROWS else 0.0
+    return SizeSettings(float(f"{rate:.1e}"), batch_size, epochs, dropout)
 
 
 def hidden_size_of(model: str) -> int:

@@ -20,11 +20,12 @@ from litebert.commands.finetune.input_length import choose_max_length
 from litebert.commands.finetune.objective import TaskObjective
 from litebert.commands.finetune.setup import RunData, class_weights, load_start, output_names, read_data, set_trainable
 from litebert.commands.run_directory import RunDirectory
-from litebert.errors import CheckpointError
+from litebert.errors import CheckpointError, ConfigError
 from litebert.files import read_json_object, update_manifest, write_text
 from litebert.inference.evaluation_set import EvaluationSet
 from litebert.inference.pipeline import Pipeline, Workers
 from litebert.model.io.model_directory import save_model, spec_of
+from litebert.model.io.resolve import resolve_model_directory
 from litebert.model.param_groups import count_parameters
 from litebert.tasks.labelled_batches import LabelledBatches
 from litebert.tasks.labelled_data import LabelledData
@@ -46,6 +47,8 @@ def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ())
 
     An unfinished run in `out` is resumed; the result of a finished one is returned.
     """
+    if resolve_model_directory(run.model).resolve() in (out.resolve(), RunDirectory(out).model.resolve()):
+        raise ConfigError(f"out: {out} is the run of the model to start from; choose another --out")
     with distributed_context(run.train) as world:
         allowed = run.train.allow_config_changes
         directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, command="finetune", allowed=allowed))

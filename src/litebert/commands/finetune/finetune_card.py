@@ -3,7 +3,7 @@
 from torch import nn
 
 from litebert.commands.finetune.finetune_result import FinetuneResult
-from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
 from litebert.commands.finetune.setup import RunData
 from litebert.commands.model_card import model_card
 from litebert.tasks.types.registry import get_task_type
@@ -40,7 +40,8 @@ def finetune_card(run: FinetuneRun, data: RunData, result: FinetuneResult, model
         },
         settings={
             **words,
-            "training data": f"{result.train_examples:,} examples of {data.train.path.name}",
+            "training data": data.train.path.name if isinstance(run.data, LabelledFiles) else run.data.task,
+            "training examples": result.train_examples,
             "longest input in tokens": result.max_length,
             "duration": str(run.train.duration),
             "learning rate": run.train.learning_rate,
