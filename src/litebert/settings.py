@@ -22,7 +22,7 @@ Leaf = str | int | float | bool | None
 @dataclass(frozen=True, slots=True)
 class Synonyms:
     """Annotation of a setting: names that other tools give it, and the value that means the same, such as
-    `{"epochs": "{} epochs"}`. Who gives such a name is told this setting.
+    `{"epochs": "{} epochs"}`. An error message names this setting instead.
     """
 
     values: Mapping[str, str]
