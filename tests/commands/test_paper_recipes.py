@@ -4,7 +4,7 @@ import pytest
 
 from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.commands.recipes import load_recipe, recipe_names
-from litebert.training.optim.lr_schedules import LinearTF
+from litebert.training.optim.lr_schedules import Curve
 from litebert.training.train_settings import TrainSettings
 
 TABLE_14 = [name for name in recipe_names("finetune") if name not in ("default", "quickstart")]
@@ -25,7 +25,7 @@ def update_rule(train):
 
 
 ORIGINAL = {
-    "schedule": LinearTF(),
+    "schedule": Curve(type="linear_tf"),
     "betas": (0.9, 0.999),
     "eps": 1e-6,
     "weight_decay": 0.01,

@@ -57,8 +57,8 @@ def test_train_dev_split_holds_out_the_fraction_of_each_stratum(letters, seed):
     )
     of_text = {each.text: stratum for each, stratum in zip(examples, strata)}
     for stratum in {stratum for stratum in strata if strata.count(stratum) > 1}:
-        held_out = sum(of_text[each.text] == stratum for each in dev.examples)
-        assert held_out == max(1, int(0.2 * strata.count(stratum) + 0.5))
+        in_dev = sum(of_text[each.text] == stratum for each in dev.examples)
+        assert in_dev == max(1, int(0.2 * strata.count(stratum) + 0.5))
         assert any(of_text[each.text] == stratum for each in train.examples)
 
 

@@ -12,10 +12,10 @@ from litebert.analysis.curves import read_curves
 from litebert.commands.best_model import EVALUATION, BestModel, Record, evaluation_file
 from litebert.commands.compute import warn_slow_bf16
 from litebert.commands.finetune.comparison import Outcome, Scores, baseline_scores, remarks
+from litebert.commands.finetune.dev_rows import write_dev_rows
 from litebert.commands.finetune.finetune_card import finetune_card, provenance
 from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.finetune.held_out import write_held_out
 from litebert.commands.finetune.input_length import choose_max_length
 from litebert.commands.finetune.objective import TaskObjective
 from litebert.commands.finetune.setup import RunData, class_weights, load_start, output_names, read_data, set_trainable
@@ -125,7 +125,7 @@ def _validate_same_examples(directory: RunDirectory, dev: EvaluationSet) -> None
 def _begin(run: FinetuneRun, data: RunData, directory: RunDirectory) -> None:
     directory.begin(run, command="finetune", provenance=provenance(run, data))
     if data.is_split:
-        write_held_out(directory.path, data.train, data.dev)
+        write_dev_rows(directory.path, data.train, data.dev)
 
 
 def _finish(

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from litebert.commands.finetune.comparison import Scores
 from litebert.commands.result import Result
-from litebert.durations import readable_seconds
+from litebert.logs import readable_seconds
 from litebert.tasks.metrics.evaluation import Evaluation
 
 

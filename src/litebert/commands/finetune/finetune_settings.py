@@ -20,9 +20,10 @@ from litebert.commands.recipes import load_recipe
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
 from litebert.settings import Settings, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
+from litebert.tasks.labelled_data import InvalidAnswers
 from litebert.tasks.read_labelled import validate_columns_apply
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.types.task_type import ClassWeights, InvalidAnswers
+from litebert.tasks.types.task_type import ClassWeights
 from litebert.training.train_settings import TrainSettings
 
 

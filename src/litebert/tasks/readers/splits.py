@@ -37,18 +37,18 @@ def train_dev_split(
         group = groups[position]
         stratum, _ = Counter(strata[index] for index in group).most_common(1)[0]
         by_stratum.setdefault(stratum, []).append(group)
-    held_out = {index for drawn in by_stratum.values() for index in _held_out(drawn, fraction)}
-    if not held_out:  # each stratum is one group
-        held_out = set(min(groups, key=len))
+    chosen = {index for drawn in by_stratum.values() for index in _drawn_groups(drawn, fraction)}
+    if not chosen:  # each stratum is one group
+        chosen = set(min(groups, key=len))
     logger.info(
         "%s: %d of %d rows are the development set, which selects the best model; --dev takes a file instead",
-        *(data.path, len(held_out), len(data.examples)),
+        *(data.path, len(chosen), len(data.examples)),
     )
-    train, dev = ([i for i in range(len(data.examples)) if (i in held_out) is inside] for inside in (False, True))
+    train, dev = ([i for i in range(len(data.examples)) if (i in chosen) is inside] for inside in (False, True))
     return _part(data, train), _part(data, dev)
 
 
-def _held_out(groups: Sequence[Sequence[int]], fraction: float) -> Sequence[int]:
+def _drawn_groups(groups: Sequence[Sequence[int]], fraction: float) -> Sequence[int]:
     """Examples of groups that together come closest to the share, at least the smallest group; none of a single one."""
     if len(groups) == 1:
         return ()

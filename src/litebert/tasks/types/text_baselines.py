@@ -15,8 +15,7 @@ from litebert.randomness import rng_for
 from litebert.tasks.labelled_data import Example, LabelledData
 from litebert.tasks.metrics.metrics import measure
 from litebert.tasks.task import Task
-from litebert.tasks.types.task_type import Baselines
-from litebert.tasks.types.text_examples import targets_of
+from litebert.tasks.types.task_type import Baselines, targets_of
 
 MAX_ROWS: Final = 20_000
 """Training rows of the linear model: more are drawn at random, which bounds its time to about a minute."""

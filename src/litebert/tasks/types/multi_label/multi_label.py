@@ -10,10 +10,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from litebert.errors import ConfigError
-from litebert.tasks.encoded import LabelledBatch, encode_sequences
+from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.metrics.evaluation import Evaluation, Part
+from litebert.tasks.metrics.evaluation import Part
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import (
     SEPARATOR,
@@ -25,7 +25,6 @@ from litebert.tasks.readers.label_columns import (
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.task import Task
 from litebert.tasks.types.classification.classification import labels_goal
-from litebert.tasks.types.scoring import measured, no_label_found, overall_and_parts
 from litebert.tasks.types.task_type import (
     CardEntry,
     ClassWeights,
@@ -38,16 +37,13 @@ from litebert.tasks.types.task_type import (
     Result,
     Scored,
     TaskType,
-)
-from litebert.tasks.types.text_baselines import LABEL_BASELINES
-from litebert.tasks.types.text_examples import (
     logits_of,
-    read_text_inputs,
+    no_label_found,
     read_texts,
-    sequence_logits,
-    shown,
+    score,
     targets_of,
 )
+from litebert.tasks.types.text_baselines import LABEL_BASELINES
 
 MULTI_LABEL_THRESHOLD: Final = 0.5
 """Probability from which a label is predicted."""
@@ -63,11 +59,8 @@ class MultiLabelPrediction(Result):
 
     def to_record(self) -> dict[str, Any]:
         """Labels and probabilities."""
-        return {
-            "prediction": SEPARATOR.join(self.labels),
-            "labels": list(self.labels),
-            "probabilities": self.probabilities,
-        }
+        labels = list(self.labels)
+        return {"prediction": SEPARATOR.join(labels), "labels": labels, "probabilities": self.probabilities}
 
 
 def _guess(table: Table, columns: Columns) -> str | None:
@@ -140,8 +133,9 @@ def _evaluate(
         Part(name, int(targets[:, index].sum()), _binary_f1(predicted[:, index], targets[:, index]))
         for index, name in enumerate(task.labels or ())
     )
-    figures = overall_and_parts(measured(task, predicted, targets, probabilities), data, lengths)
-    return Scored(Evaluation(**figures, labels=task.labels, by_label=by_label), predicted, targets, probabilities)
+    return score(
+        *(task, predicted, targets, data, lengths), probabilities=probabilities, labels=task.labels, by_label=by_label
+    )
 
 
 def _binary_f1(predicted: np.ndarray, targets: np.ndarray) -> dict[str, float]:
@@ -155,7 +149,7 @@ def _errors(task: Task, predictions: Sequence[np.ndarray], data: LabelledData, s
         target, predicted = np.array(example.target) > 0, probabilities >= MULTI_LABEL_THRESHOLD
         loss = -float(np.log(np.maximum(np.where(target, probabilities, 1 - probabilities), 1e-30)).sum())
         names = _joined(task, target), _joined(task, predicted)
-        errors.append(ErrorExample(shown(example), *names, loss, bool((predicted == target).all())))
+        errors.append(ErrorExample(example.to_text(), *names, loss, bool((predicted == target).all())))
     return errors
 
 
@@ -175,28 +169,18 @@ def _rarest_labels(data: LabelledData) -> list[int | None]:
 MULTI_LABEL: Final = TaskType(
     name="multi_label",
     model="ForSequenceClassification",
-    head=("classifier",),
     problem_type="multi_label_classification",
     has_labels=True,
     metrics=("micro_f1", "macro_f1", "sample_f1", "subset_accuracy"),
     other_metrics=("weighted_f1", "roc_auc"),
-    reader=ExampleReader(guess=_guess, read=_read, read_inputs=read_text_inputs),
-    encode=encode_sequences,
+    reader=ExampleReader(guess=_guess, read=_read),
     loss=Loss(counts=lambda batch: {"label": batch.labels.numel()}, sums=binary_losses, class_weights=_class_weights),
-    forward=sequence_logits,
     predict=_probabilities,
     decode=_decode,
     evaluate=_evaluate,
     error_examples=_errors,
     collapse=no_label_found,
-    card=CardEntry(
-        title="An ALBERT multi-label classifier",
-        pipeline_tag="text-classification",
-        method="classify_multi_label",
-        argument='["a text"]',
-        pair_argument='[("a text", "its pair")]',
-        goal=labels_goal,
-    ),
+    card=CardEntry(title="An ALBERT multi-label classifier", method="classify_multi_label", goal=labels_goal),
     strata=_rarest_labels,
     baselines=LABEL_BASELINES,
 )

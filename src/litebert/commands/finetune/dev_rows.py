@@ -12,7 +12,7 @@ from litebert.tasks.read_labelled import read_any_table, types_with_format
 ROWS: Final = "rows.json"
 
 
-def write_held_out(directory: Path, train: LabelledData, dev: LabelledData) -> None:
+def write_dev_rows(directory: Path, train: LabelledData, dev: LabelledData) -> None:
     """Write `dev.csv` (.tsv, .jsonl, …), which `evaluate` reads, and `rows.json`, unless they exist.
 
     `rows.json` has the line of each training and development row in the training file; its id where rows have no line.
@@ -31,8 +31,8 @@ def _dev_text(dev: LabelledData, output: Path) -> str:
     if formats := types_with_format(source):
         assert formats[0].reader.file_format is not None
         return formats[0].reader.file_format.part(source, dev)
-    held_out = set(dev.lines or ())
-    return TableFormat(output).lines([row.values for row in read_any_table(source).rows if row.line in held_out])
+    dev_lines = set(dev.lines or ())
+    return TableFormat(output).lines([row.values for row in read_any_table(source).rows if row.line in dev_lines])
 
 
 def _row_names(data: LabelledData) -> list[Any]:
