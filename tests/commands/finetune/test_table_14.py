@@ -5,6 +5,7 @@ import pytest
 from litebert.commands.finetune.finetune_settings import load_finetune_config, recipe_of_task
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS
 from litebert.training.loop.duration import Duration
+from litebert.training.optim.lr_schedules import Curve
 
 TABLE_14 = {
     "cola": (1e-5, 16, 0, 0.1, 5336, 320, 512),
