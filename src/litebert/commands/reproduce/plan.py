@@ -17,6 +17,8 @@ from litebert.training.loop.duration import Duration
 
 PROBE_EXAMPLES = 8
 WEIGHT_BYTES = 4
+ASSUMED_LENGTH = 128
+"""Tokens of an example where `max_length` is chosen from the data."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,8 +90,9 @@ def _cost(cell: Cell, runs: dict[str, PretrainRun]) -> tuple[float, float]:
     if cell.kind == "finetune":
         run = FinetuneRun.parse(cell.settings, where=cell.key)
         model = _model(cell, runs).model
-        flops = flops_per_token(model, length=run.max_length).training
-        return _of_duration(run.train.duration, run.batch_size, run.max_length, flops)
+        length = run.max_length or ASSUMED_LENGTH
+        flops = flops_per_token(model, length=length).training
+        return _of_duration(run.train.duration, run.batch_size, length, flops)
     return 0.0, 0.0
 
 
