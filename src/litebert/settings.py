@@ -5,18 +5,45 @@ Unknown keys, wrong types and values out of range raise a ConfigError with the k
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Final, Literal, Self, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
 from litebert.errors import ConfigError, similar_names
 
 Leaf = str | int | float | bool | None
 """A value that is not a mapping."""
+
+
+@dataclass(frozen=True, slots=True)
+class Synonyms:
+    """Annotation of a setting: names that other tools give it, and the value that means the same, such as
+    `{"epochs": "{} epochs"}`. An error message names this setting instead.
+    """
+
+    values: Mapping[str, str]
+
+
 Precision = Literal["fp32", "bf16", "fp16"]
 """Arithmetic of matrix products; `bf16` and `fp16` are mixed precision with weights in fp32."""
+_TYPES: Final = {
+    "int": "a whole number",
+    "int_from_float": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "string": "a text",
+    "tuple": "a list, such as [a, b]",
+    "list": "a list, such as [a, b]",
+    "dict": "a mapping of settings",
+    "model": "a mapping of settings",
+    "mapping": "a mapping of settings",
+    "path": "a path",
+}
+"""Pydantic's names of types."""
 
 
 class Settings(BaseModel):
@@ -135,14 +162,23 @@ def _explain(cls: type[BaseModel], problem: Any) -> str:
     """One sentence for one pydantic problem."""
     path = _path(cls, problem["loc"])
     if problem["type"] == "extra_forbidden":
-        return f"unknown setting {path!r}; {_suggestion(cls, path)}"
+        synonym = _synonym(cls, path.rpartition(".")[2], problem["input"])
+        return f"unknown setting {path!r}; {synonym or _suggestion(cls, path)}"
     if problem["type"] == "union_tag_not_found":
         decides = problem["ctx"]["discriminator"]
         return f"{path}: give {decides} too, which decides what else there is (found {problem['input']!r})"
     if problem["type"] == "missing":
         return f"setting {path!r} is missing"
-    message = problem["msg"].removeprefix("Value error, ")
+    message = _message(problem)
     return f"{path}: {message} (found {problem['input']!r})" if path else message
+
+
+def _message(problem: Any) -> str:
+    """Pydantic's message, in the words of a settings file where a type is wrong."""
+    kind = problem["type"].removesuffix("_type").removesuffix("_parsing")
+    if kind != problem["type"] and kind in _TYPES:
+        return f"expected {_TYPES[kind]}"
+    return problem["msg"].removeprefix("Value error, ")
 
 
 def _path(cls: type[BaseModel], loc: tuple[Any, ...]) -> str:
@@ -171,12 +207,26 @@ def _suggestion(cls: type[BaseModel], path: str) -> str:
     return f"expected one of {', '.join(level)}"
 
 
-def _paths(cls: type[BaseModel], prefix: str = "") -> Iterator[str]:
+def _synonym(cls: type[BaseModel], name: str, value: Any) -> str | None:
+    """What to write instead of a setting that other tools have."""
+    for path, field in _fields(cls):
+        for synonyms in field.metadata:
+            if isinstance(synonyms, Synonyms) and name in synonyms.values:
+                return f"did you mean {path}='{synonyms.values[name].format(value)}'?"
+    return None
+
+
+def _paths(cls: type[BaseModel]) -> Iterator[str]:
     """Dotted path of every setting inside `cls`."""
+    return (path for path, _ in _fields(cls))
+
+
+def _fields(cls: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Every setting inside `cls` with its dotted path."""
     for name, field in cls.model_fields.items():
-        yield f"{prefix}{name}"
+        yield f"{prefix}{name}", field
         for inner in _models_in(field.annotation):
-            yield from _paths(inner, f"{prefix}{name}.")
+            yield from _fields(inner, f"{prefix}{name}.")
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:

@@ -129,7 +129,8 @@ def test_early_stopping_ends_the_run_and_reports_the_learning_rate(planned_run, 
     scores = iter([0.5, 0.9, 0.7, 0.9, 0.8])
 
     def score(*_, **__):
-        return Scored(Evaluation(metrics={"accuracy": next(scores)}, examples=36), None, None)
+        found = {"labels": ("bad", "good"), "confusion_matrix": [[18, 0], [0, 18]]}
+        return Scored(Evaluation(metrics={"accuracy": next(scores)}, examples=36, **found), None, None)
 
     monkeypatch.setattr(EvaluationSet, "score", score)
     run = planned_run(early_stopping_patience=2, train={"duration": "20 steps", "evaluate_every": "2 steps"})

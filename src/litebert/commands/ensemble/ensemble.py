@@ -264,7 +264,9 @@ def _ensemble_score(
     task: Task, paths: Sequence[Path], scored: Scored, singles: Sequence[Scored], chosen: Sequence[int]
 ) -> EnsembleScore:
     metric = task.metric_for_best_model
-    gains = bootstrap_differences(metric, scored.predicted, [each.predicted for each in singles], scored.targets)
+    gains = bootstrap_differences(
+        metric, scored.predicted_for(metric), [each.predicted_for(metric) for each in singles], scored.targets
+    )
     order = sorted(range(len(singles)), key=lambda index: singles[index].evaluation.metrics[metric])
     return EnsembleScore(
         metric=metric,

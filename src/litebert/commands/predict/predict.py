@@ -1,6 +1,5 @@
 """Predictions for every row of a file, in its order, or for a split of a benchmark."""
 
-import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -34,8 +33,6 @@ from litebert.tasks.readers.columns import Columns, SavedTask
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold
 from litebert.tasks.types.task_type import FileFormat
-
-logger = logging.getLogger(__name__)
 
 
 class PredictRun(Settings):
@@ -122,7 +119,6 @@ def predict(run: PredictRun) -> PredictResult:
         lambda examples: _results(predictor, examples, run.input, top_k),
         fingerprint=fingerprint_of([run.input], [model], {**settings, "output": run.output.name}),
     )
-    logger.info("%s: %d predictions written", run.output, written.rows)
     return PredictResult(run.output, predictor.task, written.rows, written.counts, predictor.threshold)
 
 

@@ -17,6 +17,7 @@ from pydantic import Field
 from litebert.analysis.curves import read_curves
 from litebert.analysis.plots import check_plotting, pretraining_curve
 from litebert.commands.finetune import finetune, finetune_settings
+from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.pretrain import pretrain, pretrain_settings
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.validation_scores import ValidationScores
@@ -36,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 RESERVED_SHARE, MIN_PRETRAIN_SHARE = 0.2, 0.5
 """Shares of the time: reserved for the stages after pretraining; minimum for pretraining."""
-FINETUNE_STEPS_PER_MINUTE = 35
+FINETUNE_STEPS_PER_MINUTE = 70
 MASKED_SENTENCES = 4
 MIN_WORDS, MAX_WORDS = 8, 18
 MAX_VOCABULARY_LINES = 40_000
@@ -77,6 +78,8 @@ class QuickstartResult(Result):
     pretrained_accuracy: float
     random_accuracy: float
     majority_accuracy: float
+    linear_accuracy: float | None
+    """Of a logistic regression of tf-idf features; None without scikit-learn."""
     labels: tuple[str, ...]
     dev_rows: int
 
@@ -99,6 +102,7 @@ class QuickstartResult(Result):
             f"  fine-tuned from pretrained weights  {self.pretrained_accuracy:.1%}",
             f"  fine-tuned from random weights      {self.random_accuracy:.1%}",
             f"  majority-class baseline             {self.majority_accuracy:.1%}",
+            *([f"  tf-idf and logistic regression      {self.linear_accuracy:.1%}"] if self.linear_accuracy else []),
             "",
             f"model  {self.model}",
             f"curve  {self.curve}",
@@ -177,7 +181,7 @@ def _finetune_run(
     """Settings of fine-tuning; the two runs differ in the initial weights only."""
     data = {"train": str(text.labelled_train), "dev": str(text.labelled_dev)}
     steps = f"train.duration={max(1, round(FINETUNE_STEPS_PER_MINUTE * run.minutes))} steps"
-    given = {"model": str(model), "from_scratch": from_scratch, "data": data}
+    given = {"model": str(model), "from_scratch": from_scratch, "data": data, "baseline": not from_scratch}
     return finetune_settings.load_finetune_config("quickstart", [steps, f"seed={run.seed}"], given=given)
 
 
@@ -194,13 +198,14 @@ def _result(
     run: QuickstartRun,
     text: TextFiles,
     pretrained: PretrainResult,
-    tuned: finetune.FinetuneResult,
-    scratch: finetune.FinetuneResult,
+    tuned: FinetuneResult,
+    scratch: FinetuneResult,
     curve: Path,
 ) -> QuickstartResult:
     assert pretrained.start is not None, "the recipe evaluates"
     assert pretrained.end is not None, "the recipe evaluates"
     labels = Counter(row["label"] for row in _rows(text.labelled_dev))
+    majority, *linear = (scores["accuracy"] for scores in tuned.baselines.values())
     return QuickstartResult(
         model=pretrained.model,
         curve=curve,
@@ -209,7 +214,8 @@ def _result(
         masks=_fill_masks(text, pretrained.model, seed=run.seed),
         pretrained_accuracy=tuned.best["metrics"]["accuracy"],
         random_accuracy=scratch.best["metrics"]["accuracy"],
-        majority_accuracy=max(labels.values()) / labels.total(),
+        majority_accuracy=majority,
+        linear_accuracy=linear[0] if linear else None,
         labels=tuple(sorted(labels)),
         dev_rows=labels.total(),
     )

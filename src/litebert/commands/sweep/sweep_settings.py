@@ -55,7 +55,8 @@ def load_sweep_config(
         axes[SEED] = list(range(seeds))
     if not axes:
         raise ConfigError("grid: nothing to compare; give --seeds 5, or settings with their values (--grid)")
-    base = load_finetune_config(recipe, overrides, given=given)
+    # The baselines are the same for each trial.
+    base = load_finetune_config(recipe, overrides, given={"baseline": False, **given})
     return SweepRun.parse({"base": base.to_dict(), "grid": axes, "retry_collapsed": retry_collapsed}, where="sweep")
 
 
