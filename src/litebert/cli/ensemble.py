@@ -4,7 +4,7 @@ from typing import Annotated
 
 from litebert.cli.arguments.common import Json, emit
 from litebert.cli.arguments.settings_arguments import arguments_of
-from litebert.commands.ensemble.ensemble import EnsembleRun
+from litebert.commands.ensemble.ensemble_settings import EnsembleRun
 
 
 def ensemble(

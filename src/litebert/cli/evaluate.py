@@ -4,7 +4,7 @@ from typing import Annotated
 
 from litebert.cli.arguments.common import Json, emit
 from litebert.cli.arguments.settings_arguments import arguments_of
-from litebert.commands.evaluate.evaluate import EvaluateRun
+from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 
 
 def evaluate(run: Annotated[EvaluateRun, arguments_of(EvaluateRun, positional=("model",))], json: Json = False) -> None:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from litebert.cli.arguments.common import Json, emit
 from litebert.cli.arguments.settings_arguments import arguments_of
-from litebert.commands.glue_submission import GlueSubmissionRun
+from litebert.commands.glue_submission.glue_submission_settings import GlueSubmissionRun
 
 
 def glue_submission(
@@ -14,7 +14,7 @@ def glue_submission(
 
     Several models for a task are averaged, as by `litebert ensemble`.
     """
-    from litebert.commands.glue_submission import glue_submission as write_submission
+    from litebert.commands.glue_submission.glue_submission import glue_submission as write_submission
 
     result = write_submission(run)
     emit(result.to_dict(), result.to_text(), as_json=json)

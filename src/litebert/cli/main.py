@@ -109,6 +109,8 @@ def _unknown(words: list[str]) -> int:
 def _call(command: str, rest: list[str]) -> int:
     import tyro
 
+    from litebert.cli.arguments.numbers import NUMBERS
+
     # Of several processes started by torchrun only the first one logs.
     log_to_stderr(os.environ.get("LITEBERT_LOG", "info") if is_first_process() else "error")
     module_name, _, function_name = COMMANDS[command][0].partition(":")
@@ -116,7 +118,8 @@ def _call(command: str, rest: list[str]) -> int:
     function: Callable[..., Any] = getattr(module, function_name)
     description = getattr(module, "description", lambda: None)()
     config = (tyro.conf.OmitArgPrefixes,)
-    tyro.cli(function, prog=f"litebert {command}", args=rest, description=description, config=config)
+    program = f"litebert {command}"
+    tyro.cli(function, prog=program, args=rest, description=description, config=config, registry=NUMBERS)
     return 0
 
 

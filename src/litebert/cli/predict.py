@@ -4,7 +4,7 @@ from typing import Annotated
 
 from litebert.cli.arguments.common import Json, emit
 from litebert.cli.arguments.settings_arguments import arguments_of
-from litebert.commands.predict.predict import PredictRun
+from litebert.commands.predict.predict_settings import PredictRun
 
 
 def predict(

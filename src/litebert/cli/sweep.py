@@ -54,11 +54,13 @@ def sweep(
         jobs: runs at the same time, each in a process with its share of the threads and GPUs
         from_scratch: start from random weights; `model` is then a preset or the directory of a model
     """
-    from litebert.commands.sweep.sweep import sweep as run
     from litebert.commands.sweep.sweep_settings import load_sweep_config
-    from litebert.training.callbacks.progress_display import progress_display
 
     given = {"model": model, "from_scratch": from_scratch, "data": data.to_setting(recipe)}
     plan = load_sweep_config(recipe, settings, given=given, grid=grid, seeds=seeds, retry_collapsed=retry_collapsed)
+    # Imports torch, which takes seconds: only once the settings are known to be valid.
+    from litebert.commands.sweep.sweep import sweep as run
+    from litebert.training.callbacks.progress_display import progress_display
+
     result = run(plan, out, jobs=jobs, callbacks=[progress_display()])
     emit(result.to_dict(), result.to_text(), as_json=json)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from litebert.commands.evaluate.evaluate import EvaluateRun, evaluate
+from litebert.commands.evaluate.evaluate import evaluate
+from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus

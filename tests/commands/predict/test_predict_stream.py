@@ -11,7 +11,8 @@ import pytest
 
 from litebert.commands.predict import input_windows
 from litebert.commands.predict import predict_stream as stream
-from litebert.commands.predict.predict import PredictRun, predict
+from litebert.commands.predict.predict import predict
+from litebert.commands.predict.predict_settings import PredictRun
 from litebert.commands.predict.predict_stream import Window, write_predictions
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification, ForTokenClassification
@@ -24,7 +25,8 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from litebert.commands.predict import input_windows, predict_stream as stream
-from litebert.commands.predict.predict import PredictRun, predict
+from litebert.commands.predict.predict import predict
+from litebert.commands.predict.predict_settings import PredictRun
 
 input_windows.ROWS_PER_WINDOW = 4
 write = stream._save_state

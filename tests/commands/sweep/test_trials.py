@@ -2,8 +2,13 @@
 
 import pytest
 
-from litebert.commands.sweep.sweep_settings import load_sweep_config
-from litebert.commands.sweep.trials import REPLACEMENT_SEED_STEP, replacement, trial_of, trials_of
+from litebert.commands.sweep.sweep_settings import (
+    REPLACEMENT_SEED_STEP,
+    load_sweep_config,
+    replacement,
+    trial_of,
+    trials_of,
+)
 from litebert.errors import ConfigError
 
 

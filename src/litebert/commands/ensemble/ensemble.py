@@ -4,11 +4,11 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from litebert.commands.ensemble.ensemble_result import EnsembleResult, EnsembleScore, MemberScore
+from litebert.commands.ensemble.ensemble_settings import EnsembleRun
 from litebert.commands.ensemble.members import Member, Predicted, averaged, members_at, predict_members
-from litebert.commands.finetune.data_arguments import NO_COLUMNS, ColumnArguments, PredictedSplit, predicted_split
 from litebert.commands.finetune.setup import task_of_benchmark
 from litebert.commands.predict.benchmark_predictions import (
     submission_text,
@@ -20,7 +20,6 @@ from litebert.commands.predict.predict_stream import fingerprint_of, write_predi
 from litebert.errors import ConfigError
 from litebert.files import write_text
 from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
-from litebert.settings import Settings, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.ensembling.bootstrap_difference import bootstrap_differences
@@ -32,33 +31,6 @@ from litebert.tasks.task import Task
 from litebert.tasks.types.task_type import FileFormat, ReadOptions, Result, Scored
 
 logger = logging.getLogger(__name__)
-
-
-class EnsembleRun(Settings):
-    """The settings of an ensemble."""
-
-    members: tuple[Path, ...]
-    """Run directories, model directories, or RUN/checkpoints/step-…; their order does not matter."""
-    data: Path | None = None
-    """CSV, TSV, JSON lines, CoNLL or SQuAD file, with or without labels."""
-    task: str | None = None
-    """A benchmark, such as cola or race."""
-    task_dir: Path | None = None
-    """Directory with the files of the benchmark."""
-    split: PredictedSplit | None = None
-    """Its split (default: dev)."""
-    split_file: str | None = None
-    """SPLIT=FILE: a file of your own in the layout of the benchmark's, such as test=mine.tsv."""
-    columns: ColumnArguments = ColumnArguments()
-    metrics: tuple[str, ...] = ()
-    """Metrics; the first selects members (default: those of the benchmark or of the task type)."""
-    select: Literal["all", "forward"] = "all"
-    """All members, or those of a forward selection on this data, whose scores then overestimate."""
-    out: Path | None = None
-    """File of the predictions: .jsonl, .csv or .tsv, also .conll for .conll; a directory for SQuAD; with a benchmark in
-    the format of its leaderboard."""
-    precision: Literal["fp32", "bf16"] = "fp32"
-    """Arithmetic of the models."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +47,7 @@ class EnsembleData:
 
 def ensemble(run: EnsembleRun) -> EnsembleResult:
     """Average the members' predictions; score them if there are labels and write them if asked to."""
-    split = predicted_split(run.task, run.split, run.split_file, default="dev", instead="--data")
-    if (run.data is None) == (run.task_dir is None) or (split is None) != (run.task_dir is None):
-        raise ConfigError("ensemble: give either --data (a file), or --task and --task-dir (a benchmark)")
-    if split is not None:
-        validate_not_given(run.columns.model_dump(), NO_COLUMNS.format(instead="--data"))
-    members = members_at(run.members)
+    split, members = run.benchmark_split, members_at(run.members)
     if split is not None and run.task_dir is not None:
         if run.out is not None:
             _validate_benchmark_output(run.out, split)

@@ -1,7 +1,6 @@
 """The settings of a fine-tuning run."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
@@ -13,9 +12,8 @@ from litebert.commands.recipes import load_recipe
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
 from litebert.settings import Settings, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
-from litebert.tasks.read_labelled import validate_columns_apply
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.types.task_type import ClassWeights, InvalidAnswers
+from litebert.tasks.task import ClassWeights, InvalidAnswers
 from litebert.training.train_settings import TrainSettings
 
 
@@ -51,12 +49,6 @@ class LabelledFiles(Settings):
     """Task type, such as classification; null: guessed from the file and logged."""
     invalid_answers: InvalidAnswers = "error"
     """What to do with an answer that its context does not contain: `error`, or `skip` and count it."""
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        files = (self.train, self.dev) if isinstance(self.dev, Path) else (self.train,)
-        validate_columns_apply(asdict(self.columns), *files)
-        return self
 
     @property
     def columns(self) -> Columns:

@@ -5,11 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import Field
-
-from litebert.commands.finetune.data_arguments import NO_COLUMNS, PredictedSplit, predicted_split
 from litebert.commands.predict.benchmark_predictions import (
     correct_share,
     submission_text,
@@ -17,6 +14,7 @@ from litebert.commands.predict.benchmark_predictions import (
     validate_submission_name,
 )
 from litebert.commands.predict.input_windows import InputFile
+from litebert.commands.predict.predict_settings import PredictRun
 from litebert.commands.predict.predict_stream import fingerprint_of, write_predictions
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
@@ -25,7 +23,7 @@ from litebert.inference.fill_mask import DEFAULT_TOP_K, FillMask
 from litebert.inference.pipeline import Pipeline
 from litebert.inference.predictor import Predictor
 from litebert.model.io.resolve import resolve_model_directory
-from litebert.settings import Settings, validate_not_given
+from litebert.settings import validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.read_labelled import types_with_format
@@ -35,44 +33,6 @@ from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThresho
 from litebert.tasks.types.task_type import FileFormat
 
 logger = logging.getLogger(__name__)
-
-
-class PredictRun(Settings):
-    """The settings of a prediction."""
-
-    model: Path
-    """Model or run directory; its task decides what is predicted."""
-    input: Path
-    """A .txt file with one text a line; a .csv, .tsv or .jsonl file; a .json file of SQuAD; .conll columns; with `task`
-    the directory of the benchmark."""
-    output: Path
-    """A .jsonl, .csv or .tsv file, whose suffix is the format; also .conll for .conll; a directory for SQuAD; with
-    `task` in the format of its leaderboard."""
-    text: str | None = None
-    """Column of the text or of the words (default: as in training, or `text`)."""
-    text_pair: str | None = None
-    """Column of the second text of a pair, of the question of a multiple choice, or of the context of a question."""
-    options: tuple[str, ...] = ()
-    """Columns of the options of a multiple choice (default: those named option1, option2, …)."""
-    task: str | None = None
-    """A benchmark, whose files are in the directory `input`."""
-    split: PredictedSplit | None = None
-    """Its split (default: test)."""
-    split_file: str | None = None
-    """SPLIT=FILE: a file of your own in the layout of the benchmark's, such as test=mine.tsv."""
-    threshold: float | None = None
-    """Null score above which a question has no answer (default: the one chosen in fine-tuning)."""
-    top_k: int | None = Field(default=None, gt=0)
-    """Candidates for each [MASK] (default: 5)."""
-    precision: Literal["fp32", "bf16"] = "fp32"
-    """Arithmetic of the model."""
-    threads: int | None = Field(default=None, gt=0)
-    """Threads of torch (default: torch's choice)."""
-
-    @property
-    def columns(self) -> Columns:
-        """The named columns."""
-        return Columns(text=self.text, text_pair=self.text_pair, options=self.options)
 
 
 @dataclass(frozen=True)
@@ -102,9 +62,8 @@ class PredictResult(Result):
 
 def predict(run: PredictRun) -> PredictResult:
     """Predict every row of `run.input` and write `run.output`."""
-    split = predicted_split(run.task, run.split, run.split_file, default="test", instead="INPUT")
-    if split is not None:
-        return _predict_benchmark(run, split)
+    if run.benchmark_split is not None:
+        return _predict_benchmark(run, run.benchmark_split)
     fitting = types_with_format(run.input)
     _validate_output(run, fitting[0].reader.file_format if fitting else None)
     predictor = Predictor.load(run.model, precision=run.precision, threads=run.threads, threshold=run.threshold)
@@ -178,8 +137,6 @@ def _predict_directory(run: PredictRun, predictor: Predictor, source: InputFile)
 
 def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:
     """Write the predictions for a split of a benchmark in the format of its leaderboard."""
-    given = {name: getattr(run, name) for name in ("text", "text_pair", "options", "top_k")}
-    validate_not_given(given, NO_COLUMNS.format(instead="INPUT"))
     if benchmark_task(split.task).format == "squad":
         unset = {"task": None, "split": None, "split_file": None}
         return predict(run.model_copy(update={**unset, "input": split.path(run.input)}))

@@ -1,0 +1,31 @@
+"""The settings of `litebert glue-submission`. Imports no torch, so that wrong settings are refused at once."""
+
+from pathlib import Path
+
+from litebert.commands.finetune.data_arguments import files_by_split
+from litebert.settings import InferencePrecision, Settings
+from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
+
+
+class GlueSubmissionRun(Settings):
+    """The settings of a submission."""
+
+    predictions: tuple[str, ...]
+    """A task and a run or model directory: cola=RUN; several to average: cola=A cola=B or 'cola=SEEDS/runs/*'; or
+    submission files by their official names, such as CoLA.tsv, as `ensemble` and `predict` write them."""
+    task_dir: Path
+    """Directory with the files of GLUE."""
+    out: Path
+    """The .zip file to write."""
+    split_file: tuple[str, ...] = ()
+    """TASK.SPLIT=FILE …: test files of your own in the layout of GLUE's, such as cola.test=mine.tsv."""
+    precision: InferencePrecision = "fp32"
+    """Arithmetic of the models."""
+
+    def own_splits(self) -> list[BenchmarkSplit]:
+        """The test files of your own."""
+        splits = []
+        for place, file in files_by_split(self.split_file).items():
+            task, _, split = place.rpartition(".")
+            splits.append(BenchmarkSplit(task=task, split=split, file=file))
+        return splits
