@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from copy import copy
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, cast, get_args, get_origin
 
 from pydantic import create_model
 from pydantic.fields import FieldInfo
@@ -28,7 +28,7 @@ def arguments_of(
 def _with_hints(settings: type[Settings], positional: Collection[str], defaults: Settings | None) -> type[Settings]:
     fields: dict[str, Any] = {}
     for name, given in settings.model_fields.items():
-        info, annotation = copy(given), given.annotation
+        info, annotation = copy(given), cast("Any", given.annotation)
         info.description = " ".join((given.description or "").split())
         if defaults is not None:
             info.default = getattr(defaults, name)
@@ -69,11 +69,9 @@ def _positional(name: str, annotation: Any) -> list[Any]:
 def _optional(info: FieldInfo) -> list[Any]:
     if info.default is False:
         return [FlagCreatePairsOff, arg(help_behavior_hint="")]
-    if info.default == ():
-        return [arg(help_behavior_hint="")]
-    if info.default is not None:
+    if info.default not in (None, ()):
         return []
-    (value_type,) = (each for each in get_args(info.annotation) if each is not type(None))
+    value_type = next((each for each in get_args(info.annotation) if each is not type(None)), None)
     is_choice = get_origin(value_type) is Literal
-    metavar = f"{{{','.join(get_args(value_type))}}}" if is_choice else METAVARS[value_type]
-    return [arg(metavar=metavar, help_behavior_hint="")]
+    metavar = f"{{{','.join(get_args(value_type))}}}" if is_choice else METAVARS.get(value_type)
+    return [arg(metavar=metavar if info.default is None else None, help_behavior_hint="")]

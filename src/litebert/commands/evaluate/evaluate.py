@@ -1,22 +1,29 @@
 """Evaluation: of a pretrained model on validation text or minimal pairs, of a fine-tuned one on labelled data."""
 
+import logging
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.commands.evaluate.minimal_pairs import MinimalPairScores, evaluate_minimal_pairs
 from litebert.commands.finetune.data_arguments import files_by_split
+from litebert.commands.pretrain.pretrain_settings import PairObjective
 from litebert.commands.pretrain.validation import ValidationSet
 from litebert.commands.pretrain.validation_scores import ValidationScores
+from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.format.shards import Corpus
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.errors import ConfigError
 from litebert.model.io.model_directory import load_model
-from litebert.model.io.model_spec import read_model_spec
+from litebert.model.io.model_spec import ModelSpec, read_model_spec
 from litebert.model.io.resolve import resolve_model_directory
+from litebert.settings import read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
+
+logger = logging.getLogger(__name__)
 
 
 def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
@@ -47,16 +54,59 @@ def _evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairSc
 
 
 def evaluate_pretraining(run: EvaluateRun, model: Path, corpus: Path) -> ValidationScores:
-    """Masked-token and pair accuracy of a pretrained model on the validation split of a corpus."""
+    """Masked-token and pair accuracy of a pretrained model on the validation split of a corpus.
+
+    Examples are drawn as in the run that the model is from, unless `run` says otherwise. A model without a
+    sentence-pair head is scored on masked tokens.
+    """
     spec = read_model_spec(model)
-    if spec.model != "ForPretraining":
-        raise ConfigError(f"{model}: a {spec.model} has no pretraining heads; give a model from `pretrain`")
+    if spec.model not in ("ForPretraining", "ForMaskedLM"):
+        raise ConfigError(
+            f"{model}: a {spec.model} has no masked-LM head; give a model from `pretrain`, or labelled data (--data)"
+        )
     _corpus_of(model, corpus)
+    sampling, objectives = _examples(run, model, spec)
     world = DistributedContext.current()
-    validation = ValidationSet(
-        corpus, run.sampling, run.max_eval_examples, run.precision, world, run.eval_pair_objectives
+    validation = ValidationSet(corpus, sampling, run.max_eval_examples, run.precision, world, objectives)
+    fresh = () if _has_pair_head(spec) else ("encoder.pooler", "sentence_pair")  # drawn at random and not scored
+    return validation.score(load_model(model, as_model="ForPretraining", fresh=fresh).to(world.device))
+
+
+def _examples(run: EvaluateRun, model: Path, spec: ModelSpec) -> tuple[SamplingSettings, tuple[PairObjective, ...]]:
+    """How examples are drawn, and the pair objectives to score besides."""
+    trained = _pretraining_settings(model)
+    positions = spec.config.max_position_embeddings
+    base = dict(trained["sampling"]) if trained else {"max_length": min(128, positions)}
+    objectives = run.eval_pair_objectives
+    if not _has_pair_head(spec):
+        base |= {"pairing": "none"}
+        objectives = objectives or ()
+    elif objectives is None:
+        objectives = tuple(trained["eval_pair_objectives"]) if trained else get_args(PairObjective)
+    sampling = run.drawn_as(base)
+    if not _has_pair_head(spec) and (sampling.pairing != "none" or objectives):
+        raise ConfigError(f"{model}: a {spec.model} has no sentence-pair head; score it without pair objectives")
+    if sampling.max_length > positions:
+        raise ConfigError(
+            f"sampling: max_length {sampling.max_length}, but {model} reads {positions} tokens; reduce it"
+        )
+    source = "as in its run" if trained else "by default"
+    logger.info(
+        "%s: examples of at most %d tokens, pairing %s, drawn %s; change this by --sampling SETTING=VALUE",
+        *(model, sampling.max_length, sampling.pairing, source),
     )
-    return validation.score(load_model(model).to(world.device))
+    return sampling, objectives
+
+
+def _has_pair_head(spec: ModelSpec) -> bool:
+    return spec.model == "ForPretraining"
+
+
+def _pretraining_settings(model: Path) -> dict[str, Any] | None:
+    """The settings of the pretraining run that a model directory lies in; None if it lies in none."""
+    file = RunDirectory(model.parent).settings_file
+    settings = read_yaml(file) if file.is_file() else {}
+    return settings if settings.get("command") == "pretrain" else None
 
 
 def _corpus_of(model: Path, corpus: Path) -> Corpus:

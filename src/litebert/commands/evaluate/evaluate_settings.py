@@ -1,7 +1,8 @@
 """The settings of `litebert evaluate`. Imports no torch, so that wrong settings are refused at once."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from pydantic import Field, model_validator
 
@@ -9,7 +10,8 @@ from litebert.commands.finetune.data_arguments import NO_COLUMNS, ONLY_BENCHMARK
 from litebert.commands.pretrain.pretrain_settings import PairObjective
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.inference.word_masking import Masking
-from litebert.settings import InferencePrecision, Settings, validate_not_given
+from litebert.settings import InferencePrecision, Settings, validate_not_given, with_overrides
+from litebert.tasks.benchmarks.benchmarks import benchmark_task
 
 
 class EvaluateRun(Settings):
@@ -39,13 +41,19 @@ class EvaluateRun(Settings):
     """With --suite: tokens of a word that are masked besides the predicted one (none, those after it, all)."""
     fast: bool = False
     """With --suite: only the first 100 pairs of each paradigm."""
-    sampling: SamplingSettings = SamplingSettings(max_length=128)
+    sampling: tuple[str, ...] = ()
+    """With --corpus: SETTING=VALUE …, how examples are drawn, such as max_length=128 pairing=nsp (default: as in the
+    run that the model is from; without a run, sentence order and at most 128 tokens)."""
     max_eval_examples: int = Field(default=2048, gt=0)
     """Maximum number of validation examples."""
-    eval_pair_objectives: tuple[PairObjective, ...] = ("sop", "nsp")
-    """Pair objectives to score, whichever the model was trained on."""
+    eval_pair_objectives: tuple[PairObjective, ...] | None = None
+    """Pair objectives to score besides that of `sampling` (default: those of the run; without a run, both)."""
     precision: InferencePrecision = "fp32"
     """Arithmetic of a pretrained model."""
+
+    def drawn_as(self, base: Mapping[str, Any]) -> SamplingSettings:
+        """`base` with the settings of `sampling`."""
+        return SamplingSettings.parse(with_overrides(base, self.sampling), where="sampling")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -60,5 +68,7 @@ class EvaluateRun(Settings):
         if self.split_file and self.task is None:
             raise ValueError(f"split_file: {ONLY_BENCHMARKS} --data")
         if self.task is not None:
+            benchmark_task(self.task)
             validate_not_given(self.columns.model_dump(), NO_COLUMNS.format(instead="--data"))
+        self.drawn_as({})
         return self

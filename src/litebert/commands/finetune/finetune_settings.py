@@ -1,6 +1,7 @@
 """The settings of a fine-tuning run."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
@@ -49,6 +50,15 @@ class LabelledFiles(Settings):
     """Task type, such as classification; null: guessed from the file and logged."""
     invalid_answers: InvalidAnswers = "error"
     """What to do with an answer that its context does not contain: `error`, or `skip` and count it."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        files = (self.train, self.dev) if isinstance(self.dev, Path) else (self.train,)
+        if self.columns.named() and any(file.suffix not in (".csv", ".tsv", ".jsonl") for file in files):
+            from litebert.tasks.read_labelled import validate_columns_apply  # imports torch
+
+            validate_columns_apply(asdict(self.columns), *files)
+        return self
 
     @property
     def columns(self) -> Columns:

@@ -1,7 +1,6 @@
 """What a fine-tuning run starts from: data, tokenizer, pretrained model and the parameters to train."""
 
 import logging
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ from litebert.model.presets import PRESETS, preset
 from litebert.tasks.benchmarks.benchmark_files import read_benchmark
 from litebert.tasks.benchmarks.benchmarks import BenchmarkTask, benchmark_task
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
+from litebert.tasks.read_labelled import read_labelled, task_for
 from litebert.tasks.readers.data_checks import warn_small_dataset, warn_train_dev_leakage
 from litebert.tasks.readers.splits import train_dev_split
 from litebert.tasks.task import Task
@@ -53,8 +52,6 @@ def task_of_benchmark(benchmark: BenchmarkTask, data: LabelledData, metrics: tup
 
 
 def _read_files(files: LabelledFiles) -> tuple[LabelledData, LabelledData]:
-    dev = (files.dev,) if isinstance(files.dev, Path) else ()
-    validate_columns_apply(asdict(files.columns), files.train, *dev)
     options = ReadOptions(task_type=files.task_type, invalid_answers=files.invalid_answers)
     train = read_labelled(files.train, files.columns, options=options)
     if isinstance(files.dev, DevSplit):
