@@ -71,7 +71,13 @@ def _optional(info: FieldInfo) -> list[Any]:
         return [FlagCreatePairsOff, arg(help_behavior_hint="")]
     if info.default not in (None, ()):
         return []
-    value_type = next((each for each in get_args(info.annotation) if each is not type(None)), None)
-    is_choice = get_origin(value_type) is Literal
-    metavar = f"{{{','.join(get_args(value_type))}}}" if is_choice else METAVARS.get(value_type)
-    return [arg(metavar=metavar if info.default is None else None, help_behavior_hint="")]
+    if info.default == ():
+        return [arg(help_behavior_hint="")]
+    (value_type,) = (each for each in get_args(info.annotation) if each is not type(None))
+    return [arg(metavar=_metavar(value_type), help_behavior_hint="")]
+
+
+def _metavar(value_type: Any) -> str:
+    if get_origin(value_type) is Literal:
+        return f"{{{','.join(get_args(value_type))}}}"
+    return f"[{_metavar(get_args(value_type)[0])} …]" if get_origin(value_type) is tuple else METAVARS[value_type]

@@ -29,9 +29,6 @@ SUBMISSION_FILES: Final[Mapping[str, BenchmarkSplit]] = {
 }
 """Official name of each submission file → the split it predicts."""
 _SPLIT_FILES: Final = "give TASK.SPLIT=FILE, such as cola.test=mine.tsv or mnli.test-mismatched=mine.tsv"
-_USAGE: Final = (
-    "glue-submission: give TASK=MODEL for one task or more, such as cola=runs/cola, or submission files (CoLA.tsv)"
-)
 
 
 @dataclass(frozen=True)
@@ -62,8 +59,6 @@ def glue_submission(run: GlueSubmissionRun) -> GlueSubmission:
     """Predict the test files of GLUE and write them, under their official names, into a zip file."""
     given = [Path(value) for value in run.predictions if value.endswith(".tsv")]
     models = models_by_task([value for value in run.predictions if not value.endswith(".tsv")])
-    if not models and not given:
-        raise ConfigError(_USAGE)
     own = run.own_splits()
     splits = _with_own(own)
     predicted = {file: name for name in models for file in _files_of(name, splits, run.task_dir)}
@@ -85,8 +80,6 @@ def models_by_task(values: Sequence[str]) -> dict[str, list[Path]]:
     models: dict[str, list[Path]] = {}
     for value in values:
         task, _, path = value.partition("=")
-        if not task or not path:
-            raise ConfigError(_USAGE)
         found = _matching(Path(path)) if any(sign in path for sign in "*?") else [Path(path)]
         if not found:
             raise ConfigError(f"glue-submission: {value!r} matches no directory; give those of the models")

@@ -1,6 +1,9 @@
 """The settings of `litebert glue-submission`. Imports no torch, so that wrong settings are refused at once."""
 
 from pathlib import Path
+from typing import Self
+
+from pydantic import model_validator
 
 from litebert.commands.finetune.data_arguments import files_by_split
 from litebert.settings import InferencePrecision, Settings
@@ -29,3 +32,13 @@ class GlueSubmissionRun(Settings):
             task, _, split = place.rpartition(".")
             splits.append(BenchmarkSplit(task=task, split=split, file=file))
         return splits
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        named = [value.partition("=") for value in self.predictions if not value.endswith(".tsv")]
+        if not self.predictions or not all(task and path for task, _, path in named):
+            raise ValueError(
+                "give TASK=MODEL for one task or more, such as cola=runs/cola, or submission files (CoLA.tsv)"
+            )
+        self.own_splits()
+        return self
