@@ -86,8 +86,10 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file, read by the safe loader."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigError(f"{path}: no such file; give the path of an existing settings file") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: {str(error.strerror).lower()}; give the path of a settings file") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: not a file of settings (its values are nested too deeply)") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not a YAML file ({' '.join(str(error).split())})") from None
     if not isinstance(content, dict):
@@ -105,7 +107,7 @@ def with_overrides(values: Mapping[str, Any], overrides: Iterable[str]) -> dict[
     result = dict(values)
     for override in overrides:
         path, equals, text = override.partition("=")
-        if not equals or not path:
+        if not equals or not all(path.split(".")):
             raise ConfigError(f"{override!r}: expected setting=value, such as train.learning_rate=0.001")
         _set(result, path.split("."), _scalar(text, where=override))
     return result
@@ -114,8 +116,8 @@ def with_overrides(values: Mapping[str, Any], overrides: Iterable[str]) -> dict[
 def _scalar(text: str, *, where: str) -> Any:
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise ConfigError(f"{where!r}: the value is not valid YAML; quote it") from None
+    except (yaml.YAMLError, RecursionError):
+        raise ConfigError(f"{_shortened(where)}: the value is not valid YAML; quote it") from None
 
 
 def _set(values: dict[str, Any], path: list[str], value: Any) -> None:
@@ -176,7 +178,8 @@ def _explain(cls: type[BaseModel], path: str, problem: Any) -> str:
         message = f"must be {expected}"
     elif " should " in message and kind != "value_error":
         message = f"must {message.partition(' should ')[2].partition(' after ')[0]}"
-    return f"{path}: {message} (found {_shortened(value)})" if path else message
+    found = _shortened(value)
+    return f"{path}: {message}" + (f" (found {found})" if found not in message else "") if path else message
 
 
 def _shortened(value: object, most: int = 80) -> str:

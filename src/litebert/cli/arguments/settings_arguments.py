@@ -1,5 +1,6 @@
 """A command's settings class as its command line arguments."""
 
+import re
 from collections.abc import Collection
 from copy import copy
 from pathlib import Path
@@ -39,7 +40,8 @@ def _with_hints(settings: type[Settings], positional: Collection[str], defaults:
             hints = _positional(name, annotation) if name in positional else _optional(info)
             fields[name] = (Annotated[(annotation, *hints)] if hints else annotation, info)
     # The name of the class begins the message about a wrong value.
-    name = settings.__name__.removesuffix("Run").removesuffix("Settings").lower()
+    words = re.findall("[A-Z][a-z]+", settings.__name__.removesuffix("Run").removesuffix("Settings"))
+    name = "-".join(words).lower()
     return create_model(name, __base__=(_Arguments, settings), __doc__=settings.__doc__, **fields)
 
 

@@ -64,6 +64,9 @@ def predict(run: PredictRun) -> PredictResult:
     """Predict every row of `run.input` and write `run.output`."""
     if run.benchmark_split is not None:
         return _predict_benchmark(run, run.benchmark_split)
+    if not run.input.is_file():
+        found = "is a directory; give a file, or the benchmark that it holds (--task)" if run.input.is_dir() else ""
+        raise DataError(f"{run.input}: {found or 'no such file; check the path'}")
     fitting = types_with_format(run.input)
     _validate_output(run, fitting[0].reader.file_format if fitting else None)
     predictor = Predictor.load(run.model, precision=run.precision, threads=run.threads, threshold=run.threshold)
@@ -164,5 +167,8 @@ def _results(predictor: Predictor, examples: Sequence[Any], path: Path, top_k: i
         try:
             results += predictor.backend.results([text], top_k=top_k)
         except DataError as error:
-            raise DataError(f"{path}:{line}: {error}") from None
+            raise DataError(
+                f"{path}:{line}: {error}. The model is pretrained, not fine-tuned, so it fills masks; for labels or "
+                "answers, fine-tune it first (`litebert finetune`)"
+            ) from None
     return results
