@@ -18,3 +18,10 @@ def test_resolve_model_directory_of_an_unfinished_run_is_an_error(tmp_path):
     (tmp_path / "settings.yaml").write_text("kind: finetune\n")
     with pytest.raises(CheckpointError, match="the run has no model yet"):
         resolve_model_directory(tmp_path)
+
+
+def test_resolve_model_directory_of_a_sweep_names_its_trials(tmp_path):
+    (tmp_path / "settings.yaml").write_text("command: sweep\n")
+    (tmp_path / "runs").mkdir()
+    with pytest.raises(CheckpointError, match=r"a sweep; give the runs of its trials, .*/runs/\*"):
+        resolve_model_directory(tmp_path)
