@@ -1,11 +1,14 @@
 """Predictions from Python."""
 
+import shutil
+
 import numpy as np
 import pytest
 import torch
 
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Candidate, Predictor
+from litebert.model.io.hub import HubOptions
 from litebert.model.io.model_directory import load_model
 
 TEXTS = ["the film was good", "this story is awful, in 1999.", "music", ""]
@@ -153,9 +156,22 @@ def test_fill_mask_rejects_texts_without_a_mask_or_too_long(saved, text, message
         Predictor.load(saved["masked"]).fill_mask(text)
 
 
-def test_predictor_rejects_a_model_without_a_head(saved):
-    with pytest.raises(ConfigError, match="a SentenceEmbedder has no fine-tuned head"):
-        Predictor.load(saved["embedder"])
+def test_predictor_load_accepts_a_name_of_the_hub(saved, tmp_path):
+    repository = tmp_path / "models--someone--albert"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text(commit := "0123456789abcdef0123456789abcdef01234567")
+    shutil.copytree(saved["classifier"], repository / "snapshots" / commit)
+    predictor = Predictor.load("someone/albert", hub=HubOptions(cache=tmp_path, local_files_only=True))
+    assert predictor.classify(TEXTS) == Predictor.load(saved["classifier"]).classify(TEXTS)
+
+
+def test_predictor_of_a_sentence_embedder_only_embeds(saved):
+    predictor = Predictor.load(saved["embedder"])
+    assert (predictor.task, predictor.labels) == ("embedding", ())
+    with pytest.raises(ConfigError, match="the model's task is 'embedding'; call 'embed'"):
+        predictor.classify(["the film"])
+    with pytest.raises(ConfigError, match="call 'embed'"):
+        predictor.predict(["the film"])
 
 
 def test_classify_truncates_long_texts(saved, tiny_tokenizer):

@@ -5,14 +5,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
+import numpy as np
 import torch
 
 from litebert.errors import ConfigError
+from litebert.inference.embeddings.embedder import Embedder
+from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.fill_mask import DEFAULT_TOP_K, MASKED_LANGUAGE_MODELS, Candidate, FillMask
 from litebert.inference.pipeline import Pipeline
-from litebert.model.io.model_directory import load_model
-from litebert.model.io.model_spec import read_model_spec
-from litebert.model.io.resolve import resolve_model_directory
+from litebert.inference.sentence_order import order_probabilities
+from litebert.model.io.hub import HubOptions
+from litebert.model.io.model_directory import HUB, load_model
+from litebert.model.io.model_spec import Pooling, read_model_spec
+from litebert.model.io.resolve import local_model_directory
+from litebert.model.models import ForPretraining
 from litebert.settings import Precision, validate_not_given
 from litebert.tasks.labelled_data import Example
 from litebert.tasks.types.classification.classification import Classification
@@ -37,17 +43,18 @@ Text = str | tuple[str, str]
 Options = tuple[str, str | None, Sequence[str]]
 """A text, an optional question about it, and the options."""
 FILL_MASK: Final = "fill_mask"
+EMBEDDING: Final = "embedding"
 
 
 class Predictor:
     """A loaded model; `task` decides which of its methods applies."""
 
-    def __init__(self, backend: Pipeline | FillMask, *, threshold: NoAnswerThreshold | None = None) -> None:
+    def __init__(self, backend: Pipeline | FillMask | Embedder, *, threshold: NoAnswerThreshold | None = None) -> None:
         self.backend = backend
         self.threshold = threshold
         """When a question has no answer; None for models that always answer."""
-        self.task: str = backend.task_type.name if isinstance(backend, Pipeline) else FILL_MASK
-        """Name of the task type, or `fill_mask`."""
+        self.task: str = _task(backend)
+        """Name of the task type, or `fill_mask` or `embedding`."""
 
     @classmethod
     def load(
@@ -58,32 +65,37 @@ class Predictor:
         threads: int | None = None,
         device: str = "cpu",
         threshold: float | None = None,
+        hub: HubOptions = HUB,
     ) -> Self:
-        """The model of a model or run directory.
+        """The model of a model or run directory, or of the hub.
 
         Args:
-            directory: from `finetune` or `pretrain`.
+            directory: from `finetune` or `pretrain`; a string may be a name on the hub.
             precision: arithmetic of the model.
             threads: number of threads of torch, for the whole process.
             device: where the model runs.
             threshold: null score above which a question has no answer; None: the one chosen in fine-tuning.
+            hub: options of the download.
 
         Raises:
-            ConfigError: the model has no head for predictions, or `threshold` does not apply to it.
+            ConfigError: `threshold` does not apply to the model.
         """
-        directory = resolve_model_directory(directory)
+        directory = local_model_directory(directory, hub=hub)
         spec = read_model_spec(directory)
         if threads is not None:
             torch.set_num_threads(threads)
         if spec.model in MASKED_LANGUAGE_MODELS:
             _validate_threshold({"threshold": threshold}, FILL_MASK)
             backend = FillMask(
-                model=load_model(directory, as_model="ForMaskedLM").to(device),
+                model=load_model(directory).to(device),
                 tokenizer=Tokenizer.load(directory),
                 max_length=spec.config.max_position_embeddings,
                 precision=precision,
             )
             return cls(backend)
+        if spec.model == "SentenceEmbedder":
+            _validate_threshold({"threshold": threshold}, EMBEDDING)
+            return cls(Embedder.of(load_model(directory).to(device), Tokenizer.load(directory), precision=precision))
         pipeline = Pipeline.load(directory, device=device, precision=precision)
         if pipeline.task_type.name != NO_ANSWER:
             _validate_threshold({"threshold": threshold}, pipeline.task_type.name)
@@ -143,8 +155,59 @@ class Predictor:
         ]
         return self._results("answer", examples)
 
+    def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        pooling: Pooling | None = None,
+        normalize: bool = True,
+        dimensions: int | None = None,
+        max_length: int | None = None,
+    ) -> np.ndarray:
+        """Float32 [N, H]: the vector of each text, from the last hidden states of any model.
+
+        Args:
+            texts: N texts.
+            pooling: `mean` of the hidden states, special tokens included, or that of the first token, `cls`; None: the
+                pooling of the model, or `mean`.
+            normalize: scale the vectors to length 1.
+            dimensions: keep only the first dimensions; None: all.
+            max_length: tokens after which a text is truncated; None: as many as the model has positions.
+
+        Raises:
+            DataError: a text has no token.
+        """
+        settings = EmbeddingSettings(pooling=pooling, normalize=normalize, dimensions=dimensions, max_length=max_length)
+        return self.embedder(settings).embed(_texts(texts))
+
+    def embedder(self, settings: EmbeddingSettings) -> Embedder:
+        """The encoder of this model with settings for embeddings."""
+        backend = self.backend
+        return Embedder.of(backend.model, backend.tokenizer, settings, precision=backend.precision)
+
+    def similarity(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
+        """Float32 [N, M]: the cosine of the vectors of each text of `first` and each of `second`."""
+        return self.embed(first) @ self.embed(second).T
+
+    def order(self, first: str, second: str) -> float:
+        """The probability that the segment `first` comes before `second`, from a model pretrained with SOP."""
+        return self.order_batch([(first, second)])[0]
+
+    def order_batch(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """`order` of each (first, second), faster than one by one."""
+        model = self.backend.model
+        if not isinstance(model, ForPretraining):
+            raise ConfigError(
+                f"Predictor.order: a {type(model).__name__} has no sentence-pair head; give a model from "
+                "`pretrain` with sampling.pairing=sop"
+            )
+        precision = self.backend.precision
+        return order_probabilities(model, self.backend.tokenizer, pairs, precision=precision).tolist()
+
     def predict(self, examples: Sequence[Any]) -> list[Result]:
         """The results for examples of the task type, such as a task type of your own; texts for `fill_mask`."""
+        if isinstance(self.backend, Embedder):
+            raise self._wrong_method("predict")
         return list(self.backend.results(examples))
 
     def _results(self, method: str, examples: Sequence[Any]) -> list[Any]:
@@ -153,7 +216,8 @@ class Predictor:
         return self.backend.results(examples)
 
     def _wrong_method(self, method: str) -> ConfigError:
-        fitting = self.backend.task_type.card.method if isinstance(self.backend, Pipeline) else FILL_MASK
+        named = {FILL_MASK: "fill_mask", EMBEDDING: "embed"}
+        fitting = self.backend.task_type.card.method if isinstance(self.backend, Pipeline) else named[self.task]
         return ConfigError(f"Predictor.{method}: the model's task is {self.task!r}; call {fitting!r}")
 
 
@@ -172,8 +236,18 @@ def _threshold(settings: Any, given: float | None, directory: Path) -> NoAnswerT
     return used
 
 
+def _task(backend: Pipeline | FillMask | Embedder) -> str:
+    if isinstance(backend, Pipeline):
+        return backend.task_type.name
+    return EMBEDDING if isinstance(backend, Embedder) else FILL_MASK
+
+
 def _examples(texts: Sequence[Text]) -> list[Example]:
+    pairs = [(text, None) if isinstance(text, str) else text for text in _texts(texts)]
+    return [Example(text=text, text_pair=pair) for text, pair in pairs]
+
+
+def _texts(texts: Sequence[Any]) -> Sequence[Any]:
     if isinstance(texts, str):
         raise ConfigError("texts: expected a list of texts, found one text; put it into a list")
-    pairs = [(text, None) if isinstance(text, str) else text for text in texts]
-    return [Example(text=text, text_pair=pair) for text, pair in pairs]
+    return texts

@@ -16,6 +16,7 @@ from litebert.model.models import (
     ForMultipleChoice,
     ForSequenceClassification,
     ForTokenClassification,
+    SentenceEmbedder,
 )
 from support.tolerances import close_to
 
@@ -224,6 +225,14 @@ def test_predict_rejects_invalid_settings_and_writes_nothing(
 def test_predict_names_an_input_that_is_no_file(models, tmp_path, name, message):
     with pytest.raises(DataError, match=message):
         predict(PredictRun(model=models["classifier"], input=tmp_path / name, output=tmp_path / "out.csv"))
+
+
+def test_predict_rejects_a_model_without_a_head_for_predictions(tiny_tokenizer, small_config, tmp_path):
+    model = save_model(SentenceEmbedder(small_config), tmp_path / "m", extra_files=tiny_tokenizer.files())
+    (tmp_path / "in.txt").write_text("the film\n")
+    run = PredictRun(model=model, input=tmp_path / "in.txt", output=tmp_path / "out.csv")
+    with pytest.raises(ConfigError, match="has no head for predictions; `litebert embed` writes its embeddings"):
+        predict(run)
 
 
 def test_predict_result_has_output_task_and_count(models, tmp_path):

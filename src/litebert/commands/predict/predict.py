@@ -92,6 +92,8 @@ def _input_file(run: PredictRun, predictor: Predictor) -> InputFile:
     if isinstance(predictor.backend, FillMask):
         _validate_unused(run, ("text", "top_k"), predictor.task)
         return InputFile(path=run.input, read_inputs=_texts, columns=run.columns, saved=None)
+    if not isinstance(predictor.backend, Pipeline):
+        raise ConfigError(f"model: {run.model} has no head for predictions; `litebert embed` writes its embeddings")
     reader = predictor.backend.task_type.reader
     file_format = reader.file_format
     if file_format is None or run.input.suffix not in file_format.suffixes:
@@ -160,7 +162,7 @@ def _texts(table: Table, columns: Columns) -> list[Any]:
 
 
 def _results(predictor: Predictor, examples: Sequence[Any], path: Path, top_k: int) -> Sequence[Any]:
-    if isinstance(predictor.backend, Pipeline):
+    if not isinstance(predictor.backend, FillMask):
         return predictor.predict(examples)
     results = []
     for text, line in examples:

@@ -10,7 +10,7 @@ from litebert.files import MANIFEST, read_manifest
 from litebert.model.io.weight_files import PICKLE, has_weights
 from litebert.settings import Settings
 
-_WANTED = ["*.json", "*.safetensors", "*.model", MANIFEST]
+_WANTED = ["*.json", "*.safetensors", "*.model", "vocab.txt", MANIFEST]
 
 
 class HubOptions(Settings):

@@ -1,8 +1,9 @@
-"""Model directories by the path of a model or of a run."""
+"""Model directories by the path of a model or of a run, or by a name on the hub."""
 
 from pathlib import Path
 
 from litebert.errors import CheckpointError
+from litebert.model.io.hub import HubOptions, fetch
 from litebert.model.io.model_spec import CONFIG
 
 RUN_SETTINGS = "settings.yaml"
@@ -23,3 +24,12 @@ def resolve_model_directory(path: Path | str) -> Path:
             )
         raise CheckpointError(f"{directory}: the run has no model yet; finish the run first")
     return directory
+
+
+def local_model_directory(source: Path | str, *, hub: HubOptions) -> Path:
+    """The model directory at a path, or that of a model of the hub, downloaded or from the cache.
+
+    Only a string can be a name on the hub. Raises CheckpointError if there is no such model.
+    """
+    is_name = isinstance(source, str) and not Path(source).exists()
+    return fetch(source, hub) if is_name else resolve_model_directory(source)

@@ -1,0 +1,98 @@
+"""Texts to vectors with the encoder of any model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+import numpy as np
+from torch import Tensor, nn
+
+from litebert.errors import ConfigError, DataError
+from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
+from litebert.inference.pipeline import autocast, model_outputs
+from litebert.model.io.model_spec import Pooling
+from litebert.model.models import POOLERS
+from litebert.settings import Precision
+from litebert.tasks.encoded import Inputs, Sequences, build_feature
+from litebert.tokenization.tokenizer import Tokenizer
+
+TEXTS_PER_PART: Final = 4096
+"""Texts whose tokens are in memory at once."""
+DEFAULT_EMBEDDING: Final = EmbeddingSettings()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embedder:
+    """An encoder with its tokenizer and the settings that are resolved for it."""
+
+    model: nn.Module
+    """Has an `encoder`."""
+    tokenizer: Tokenizer
+    pooling: Pooling
+    normalize: bool
+    dimensions: int
+    max_length: int
+    precision: Precision = "fp32"
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        tokenizer: Tokenizer,
+        settings: EmbeddingSettings = DEFAULT_EMBEDDING,
+        *,
+        precision: Precision = "fp32",
+    ) -> Self:
+        """An embedder with any model of `models.py`; ConfigError for more dimensions or tokens than it has."""
+        config = model.config
+        limits = {"dimensions": config.hidden_size, "max_length": config.max_position_embeddings}
+        for name, limit in limits.items():
+            given = getattr(settings, name)
+            if given is not None and given > limit:
+                raise ConfigError(f"{name}: {given} is more than the {limit} of the model; give at most {limit}")
+        return cls(
+            model=model,
+            tokenizer=tokenizer,
+            pooling=settings.pooling or getattr(model, "pooling", "mean"),
+            normalize=settings.normalize,
+            dimensions=settings.dimensions or config.hidden_size,
+            max_length=settings.max_length or config.max_position_embeddings,
+            precision=precision,
+        )
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Float32 [N, dimensions]: the vector of each text; DataError for a text without a token."""
+        vectors = np.empty((len(texts), self.dimensions), np.float32)
+        for start in range(0, len(texts), TEXTS_PER_PART):
+            part = slice(start, start + TEXTS_PER_PART)
+            vectors[part] = self._embed(texts[part], first=start + 1)
+        return vectors
+
+    def _embed(self, texts: Sequence[str], *, first: int) -> np.ndarray:
+        encoded = self.encode(texts, first=first)
+        with autocast(self.precision, next(self.model.parameters()).device):
+            states = model_outputs(self.model, encoded, self._forward)
+        vectors = np.stack(states)[:, : self.dimensions]
+        return unit_length(vectors) if self.normalize else vectors
+
+    def encode(self, texts: Sequence[str], *, first: int = 1) -> Sequences:
+        """`[CLS] text [SEP]` of each text, truncated; `first` is the number of the first text, for error messages."""
+        features = []
+        for number, ids in enumerate(self.tokenizer.encode_batch(list(texts)), start=first):
+            if not ids:
+                raise DataError(f"text {number}: {texts[number - first][:60]!r} has no tokens; remove it")
+            features.append(build_feature(ids, None, self.tokenizer, max_length=self.max_length))
+        return Sequences(features, [None] * len(features), self.tokenizer.pad_id)
+
+    def _forward(self, model: Any, inputs: Inputs) -> Sequence[np.ndarray]:
+        return list(self._pooled(model, inputs).float().cpu().numpy())
+
+    def _pooled(self, model: Any, inputs: Inputs) -> Tensor:
+        output = model.encoder(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids)
+        return POOLERS[self.pooling](output.last_hidden_state, inputs.attention_mask)
+
+
+def unit_length(vectors: np.ndarray) -> np.ndarray:
+    """Float32 [N, D]: each row divided by its Euclidean norm; zeros stay zeros."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.maximum(norms, np.finfo(np.float32).tiny)

@@ -1,0 +1,20 @@
+"""Settings of embeddings."""
+
+from pydantic import Field
+
+from litebert.model.io.model_spec import Pooling
+from litebert.settings import Settings
+
+
+class EmbeddingSettings(Settings):
+    """How a text becomes a vector."""
+
+    pooling: Pooling | None = None
+    """`mean` of the last hidden states, special tokens included, or that of the first token, `cls` (default: the
+    pooling of the model, or `mean`)."""
+    normalize: bool = True
+    """Scale vectors to length 1, so that their dot product is the cosine."""
+    dimensions: int | None = Field(default=None, gt=0)
+    """Keep only the first dimensions, before the scaling (default: all)."""
+    max_length: int | None = Field(default=None, ge=3)
+    """Tokens after which a text is truncated (default: as many as the model has positions)."""

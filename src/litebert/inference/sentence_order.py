@@ -1,0 +1,43 @@
+"""Whether two segments stand in the right order: the sentence-pair head of a model that was pretrained with SOP."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from litebert.errors import DataError
+from litebert.inference.pipeline import autocast, model_outputs
+from litebert.model.models import ForPretraining
+from litebert.settings import Precision
+from litebert.tasks.encoded import Inputs, Sequences, build_feature
+from litebert.tokenization.tokenizer import Tokenizer
+
+
+def order_probabilities(
+    model: ForPretraining, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], *, precision: Precision = "fp32"
+) -> np.ndarray:
+    """Float32 [N]: for each pair of segments, the probability that the first one comes before the second one.
+
+    Raises DataError for a segment without a token.
+
+    Source: class 0 of `get_sentence_order_output` in run_pretraining.py of google-research/albert.
+    """
+    encoded = _encode(model, tokenizer, pairs)
+    with autocast(precision, next(model.parameters()).device):
+        return np.array(model_outputs(model, encoded, _probabilities), np.float32)
+
+
+def _encode(model: ForPretraining, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Sequences:
+    features = []
+    for number, pair in enumerate(pairs, start=1):
+        first, second = tokenizer.encode_batch(pair)
+        if not first or not second:
+            raise DataError(f"pair {number}: a segment has no tokens; give two texts")
+        features.append(build_feature(first, second, tokenizer, max_length=model.config.max_position_embeddings))
+    return Sequences(features, [None] * len(features), tokenizer.pad_id)
+
+
+def _probabilities(model: torch.nn.Module, inputs: Inputs) -> Sequence[float]:
+    assert isinstance(model, ForPretraining)
+    pooled = model.encoder.pooled(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids)
+    return model.sentence_pair(pooled).float().softmax(-1)[:, 0].tolist()
