@@ -15,8 +15,7 @@ from litebert.commands.predict.benchmark_predictions import (
     validate_benchmark_model,
     validate_submission_name,
 )
-from litebert.commands.predict.input_windows import InputFile
-from litebert.commands.predict.predict_stream import fingerprint_of, write_predictions
+from litebert.commands.predict.input_windows import InputFile, validate_output_directory
 from litebert.errors import ConfigError
 from litebert.files import write_text
 from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
@@ -24,8 +23,8 @@ from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.ensembling.bootstrap_difference import bootstrap_differences
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.read_labelled import read_labelled, task_for, types_with_format, validate_columns_apply
-from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
+from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
+from litebert.tasks.readers.columns import Columns, resolve_columns
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.task import Task
 from litebert.tasks.types.task_type import FileFormat, ReadOptions, Result, Scored
@@ -53,9 +52,11 @@ def ensemble(run: EnsembleRun) -> EnsembleResult:
             _validate_benchmark_output(run.out, split)
         return _in_memory(run, members, _benchmark_data(run, members[0], split, run.task_dir))
     assert run.data is not None
-    source = _source(run, members[0], run.data)
+    validate_columns_apply(run.columns.model_dump(), run.data)
+    first = members[0]
+    source = InputFile.of(run.data, first.task_type, run.columns.to_columns(), model=first.directory)
     if run.out is not None:
-        _validate_output(run.out, source)
+        source.validate_output(run.out)
     if _has_labels(members[0], source):
         return _in_memory(run, members, _labelled_data(run, members[0], source))
     return _streamed(run, members, source)
@@ -119,21 +120,14 @@ def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) ->
     assert run.out is not None
     logger.info("%s: no labels; its rows are predicted, not scored", source.path)
     pipelines = [member.load(precision=run.precision) for member in members]
-    if source.file_format is not None and source.file_format.write_directory is not None:
-        examples = [example for window in source.windows() for example in window.examples]
-        source.file_format.write_directory(run.out, examples, ensemble_results(pipelines, examples))
-        rows = len(examples)
-    else:
-        models = [member.checkpoint or member.directory for member in members]
-        rows = write_predictions(
-            run.out,
-            source.output_format(run.out),
-            source.windows,
-            lambda examples: ensemble_results(pipelines, examples),
-            fingerprint=fingerprint_of([source.path], models, run.model_dump(exclude={"members"})),
-        ).rows
+    written = source.predict_into(
+        run.out,
+        lambda examples: ensemble_results(pipelines, examples),
+        models=[member.checkpoint or member.directory for member in members],
+        settings=run.model_dump(exclude={"members"}),
+    )
     paths = tuple(member.path for member in members)
-    return EnsembleResult(members=paths, given=len(members), examples=rows, score=None, output=run.out)
+    return EnsembleResult(members=paths, given=len(members), examples=written.rows, score=None, output=run.out)
 
 
 def ensemble_results(pipelines: Sequence[Pipeline], examples: Sequence[Any]) -> list[Result]:
@@ -150,22 +144,6 @@ def _validate_unlabelled(run: EnsembleRun, path: Path) -> None:
         raise ConfigError(f"{path}: has no labels, so there is nothing to score; give --out for the predictions")
     if run.select != "all":
         raise ConfigError(f"select: {path} has no labels; select members on a development file")
-
-
-def _source(run: EnsembleRun, member: Member, path: Path) -> InputFile:
-    columns = run.columns.to_columns()
-    validate_columns_apply(run.columns.model_dump(), path)
-    reader = member.task_type.reader
-    fitting = types_with_format(path)
-    if fitting and member.task_type not in fitting:
-        raise ConfigError(f"{path}: a model for {member.task_type.name} cannot read {path.suffix} files; give a table")
-    return InputFile(
-        path=path,
-        read_inputs=reader.read_inputs,
-        columns=columns,
-        saved=SavedTask.stored(member.directory),
-        file_format=reader.file_format if fitting else None,
-    )
 
 
 def _resolved(source: InputFile) -> Columns:
@@ -195,35 +173,25 @@ def _benchmark_data(run: EnsembleRun, member: Member, split: BenchmarkSplit, dir
     return EnsembleData(data, task, None, split)
 
 
-def _validate_output(out: Path, source: InputFile) -> None:
-    if source.file_format is not None and source.file_format.write_directory is not None:
-        if out.suffix:
-            raise ConfigError(f"output: {out} is a file, but predictions for SQuAD are several files; give a directory")
-        return
-    source.output_format(out)
-
-
 def _validate_benchmark_output(out: Path, split: BenchmarkSplit) -> None:
-    if benchmark_task(split.task).format != "squad":
+    if benchmark_task(split.task).format == "squad":
+        validate_output_directory(out, ".json")
+    else:
         validate_submission_name(out, split.task)
-    elif out.suffix:
-        raise ConfigError(f"output: {out} is a file, but predictions for SQuAD are several files; give a directory")
 
 
 def _write(out: Path, given: EnsembleData, whole: Predicted) -> None:
     """Write the predictions as `predict` does."""
-    results = whole.results(given.data.examples)
+    results, source = whole.results(given.data.examples), given.source
     file_format: FileFormat | None = whole.task_type.reader.file_format
     if given.split is not None and benchmark_task(given.split.task).format != "squad":
         write_text(out, submission_text(given.split.task, given.data, results))
-    elif given.source is None or (given.source.file_format is not None and file_format and file_format.write_directory):
-        assert file_format is not None
-        assert file_format.write_directory is not None
-        file_format.write_directory(out, given.data.examples, results)
-    else:
-        rows = [row for window in given.source.windows() for row in window.rows]
-        output_format = given.source.output_format(out)
+    elif source is not None and source.write_directory is None:
+        rows = [row for window in source.windows() for row in window.rows]
+        output_format = source.output_format(out)
         write_text(out, output_format.render(rows, results) + output_format.finish())
+    elif file_format is not None and file_format.write_directory is not None:
+        file_format.write_directory(out, given.data.examples, results)
 
 
 def _ensemble_score(

@@ -1,9 +1,8 @@
 """Predictions for every row of a file, in its order, or for a split of a benchmark."""
 
 import logging
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from litebert.commands.predict.benchmark_predictions import (
 )
 from litebert.commands.predict.input_windows import InputFile
 from litebert.commands.predict.predict_settings import PredictRun
-from litebert.commands.predict.predict_stream import fingerprint_of, write_predictions
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text
@@ -27,10 +25,9 @@ from litebert.settings import validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.read_labelled import types_with_format
-from litebert.tasks.readers.columns import Columns, SavedTask
+from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold
-from litebert.tasks.types.task_type import FileFormat
 
 logger = logging.getLogger(__name__)
 
@@ -67,77 +64,34 @@ def predict(run: PredictRun) -> PredictResult:
     if not run.input.is_file():
         found = "is a directory; give a file, or the benchmark that it holds (--task)" if run.input.is_dir() else ""
         raise DataError(f"{run.input}: {found or 'no such file; check the path'}")
+    # Before the model is loaded, which takes longer: the formats of any task type.
     fitting = types_with_format(run.input)
-    _validate_output(run, fitting[0].reader.file_format if fitting else None)
+    masks = InputFile(path=run.input, read_inputs=_texts, columns=run.columns, saved=None)
+    replace(masks, file_format=fitting[0].reader.file_format if fitting else None).validate_output(run.output)
     predictor = Predictor.load(run.model, precision=run.precision, threads=run.threads, threshold=run.threshold)
-    source = _input_file(run, predictor)
-    if source.file_format is not None and source.file_format.write_directory is not None:
-        return _predict_directory(run, predictor, source)
     model = resolve_model_directory(run.model)
-    top_k = run.top_k or DEFAULT_TOP_K
-    settings = run.model_dump(exclude={"model", "input", "output"})
-    written = write_predictions(
+    if isinstance(predictor.backend, FillMask):
+        source = masks
+        _validate_unused(run, ("text", "top_k"), predictor.task)
+    elif isinstance(predictor.backend, Pipeline):
+        task_type = predictor.backend.task_type
+        source = InputFile.of(run.input, task_type, run.columns, model=model)
+        _validate_unused(run, () if source.file_format else task_type.reader.input_columns, predictor.task)
+    else:
+        raise ConfigError(f"model: {run.model} has no head for predictions; `litebert embed` writes its embeddings")
+    written = source.predict_into(
         run.output,
-        source.output_format(run.output),
-        source.windows,
-        lambda examples: _results(predictor, examples, run.input, top_k),
-        fingerprint=fingerprint_of([run.input], [model], {**settings, "output": run.output.name}),
+        lambda examples: _results(predictor, examples, run.input, run.top_k or DEFAULT_TOP_K),
+        models=[model],
+        settings=run.model_dump(exclude={"model", "input", "output"}),
     )
     logger.info("%s: %d predictions written", run.output, written.rows)
     return PredictResult(run.output, predictor.task, written.rows, written.counts, predictor.threshold)
 
 
-def _input_file(run: PredictRun, predictor: Predictor) -> InputFile:
-    """The input as the model reads it; ConfigError for settings that do not apply to it."""
-    if isinstance(predictor.backend, FillMask):
-        _validate_unused(run, ("text", "top_k"), predictor.task)
-        return InputFile(path=run.input, read_inputs=_texts, columns=run.columns, saved=None)
-    if not isinstance(predictor.backend, Pipeline):
-        raise ConfigError(f"model: {run.model} has no head for predictions; `litebert embed` writes its embeddings")
-    reader = predictor.backend.task_type.reader
-    file_format = reader.file_format
-    if file_format is None or run.input.suffix not in file_format.suffixes:
-        file_format = None
-    _validate_unused(run, () if file_format else reader.input_columns, predictor.task)
-    if types_with_format(run.input) and file_format is None:
-        raise ConfigError(f"input: a model for {predictor.task} cannot read {run.input.suffix} files; give a table")
-    return InputFile(
-        path=run.input,
-        read_inputs=reader.read_inputs,
-        columns=run.columns,
-        saved=SavedTask.stored(resolve_model_directory(run.model)),
-        file_format=file_format,
-    )
-
-
 def _validate_unused(run: PredictRun, used: Sequence[str], task: str) -> None:
     given = {name: getattr(run, name) for name in ("text", "text_pair", "options", "top_k") if name not in used}
     validate_not_given(given, f"not used for {task} and {run.input.suffix} files; remove these options")
-
-
-def _validate_output(run: PredictRun, file_format: FileFormat | None) -> None:
-    """Raise ConfigError for an output that cannot be written, before the model is loaded."""
-    if file_format is not None and file_format.write_directory is not None:
-        if run.output.suffix or (run.output.exists() and not run.output.is_dir()):
-            raise ConfigError(
-                f"output: {run.output} is a file, but predictions for {run.input.suffix} files are several files; give "
-                "a directory"
-            )
-        return
-    nothing = InputFile(path=run.input, read_inputs=_texts, columns=run.columns, saved=None, file_format=file_format)
-    nothing.output_format(run.output)
-
-
-def _predict_directory(run: PredictRun, predictor: Predictor, source: InputFile) -> PredictResult:
-    examples = [example for window in source.windows() for example in window.examples]
-    results = predictor.predict(examples)
-    assert source.file_format is not None
-    assert source.file_format.write_directory is not None
-    source.file_format.write_directory(run.output, examples, results)
-    counts = Counter[str]()
-    for result in results:
-        counts.update(result.counts)
-    return PredictResult(run.output, predictor.task, len(results), dict(counts), predictor.threshold)
 
 
 def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:
