@@ -33,11 +33,20 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "evaluate": ("predictions:evaluate", "score a model on validation text or on a labelled file"),
     "finetune": ("finetune:finetune", "train a model on a labelled file"),
     "sweep": ("sweep:sweep", "fine-tune with several seeds, or over a grid of settings, and compare the runs"),
+    "sweep-pretrain": (
+        "experiments.sweep_pretrain:sweep_pretrain",
+        "pretrain over a grid of settings, fine-tune each model, and compare",
+    ),
+    "reproduce": (
+        "experiments.reproduce:reproduce",
+        "run the experiments of the paper's tables and figures, and check its claims",
+    ),
     "ensemble": ("predictions:ensemble", "average the predictions of several fine-tuned models"),
     "predict": ("predictions:predict", "predict every example of a file: labels, values, answers, masked tokens"),
     "glue-submission": ("predictions:glue_submission", "predict the test files of GLUE for its leaderboard"),
     "convert": ("convert:convert", "read and write transformers and TensorFlow checkpoints"),
     "analyze curves": ("analyze:curves", "plot the curves of runs on one page"),
+    "analyze layers": ("analyze:layers", "plot how far each layer of a model moves the hidden states"),
     "info": ("info:info", "parameters, FLOPs and memory of a preset or a model directory"),
     "doctor": ("doctor:doctor", "versions, devices, threads and disk of this machine"),
 }
@@ -119,8 +128,7 @@ def _call(command: str, rest: list[str]) -> int:
     description = getattr(module, "description", lambda: None)()
     config = (tyro.conf.OmitArgPrefixes,)
     program = f"litebert {command}"
-    tyro.cli(function, prog=program, args=rest, description=description, config=config, registry=REGISTRY)
-    return 0
+    return tyro.cli(function, prog=program, args=rest, description=description, config=config, registry=REGISTRY) or 0
 
 
 def _exit_code(call: Callable[[], int]) -> int:
