@@ -70,7 +70,8 @@ def write_predictions(
                 file.truncate()
                 for window in windows(rows):
                     results = predict(window.examples)
-                    file.write(output_format.render(window.rows, results).encode())
+                    content = output_format.render(window.rows, results)
+                    file.write(content.encode() if isinstance(content, str) else content)
                     rows += len(results)
                     for result in results:
                         counts.update(result.counts)

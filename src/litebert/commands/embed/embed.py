@@ -1,0 +1,155 @@
+"""Embeddings of every row of a file, in its order."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from litebert.commands.embed.vector_files import (
+    SUFFIXES,
+    Embedding,
+    NpyFormat,
+    VectorSpec,
+    read_vectors,
+    spec_file,
+    write_parquet,
+)
+from litebert.commands.predict.input_windows import InputFile
+from litebert.commands.predict.predict_stream import fingerprint_of, write_predictions
+from litebert.commands.result import Result
+from litebert.errors import ConfigError
+from litebert.inference.embeddings.embedder import Embedder
+from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
+from litebert.inference.predictor import Predictor
+from litebert.model.io.model_directory import HUB
+from litebert.model.io.resolve import local_model_directory
+from litebert.settings import Settings
+from litebert.tasks.output_formats import OutputFormat, RowFormat, validate_suffix
+from litebert.tasks.readers.columns import Columns
+from litebert.tasks.readers.tables import Table
+
+logger = logging.getLogger(__name__)
+
+TextAtPlace = tuple[str, str]
+"""A text, and the file and line that it comes from."""
+
+
+class EmbedRun(Settings):
+    """The settings of an embedding."""
+
+    model: str
+    """Model or run directory, pretrained or fine-tuned, or a name on the hub."""
+    input: Path
+    """A .txt file with one text a line, or a .csv, .tsv or .jsonl file."""
+    output: Path
+    """A .npy file with the vectors, or a .jsonl or .parquet file with the rows and a column `embedding`."""
+    text: str | None = None
+    """Column of the text (default: text)."""
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    precision: Literal["fp32", "bf16"] = "fp32"
+    """Arithmetic of the model."""
+    threads: int | None = Field(default=None, gt=0)
+    """Threads of torch (default: torch's choice)."""
+
+    def source(self) -> InputFile:
+        """The texts of the input."""
+        return InputFile(path=self.input, read_inputs=_texts, columns=Columns(text=self.text), saved=None)
+
+
+@dataclass(frozen=True)
+class EmbedResult(Result):
+    """What was written."""
+
+    output: Path
+    rows: int
+    dimensions: int
+
+    def to_text(self) -> str:
+        """One line."""
+        return f"{self.output}: {self.rows:,} embeddings of {self.dimensions:,} dimensions written"
+
+
+def embed(run: EmbedRun) -> EmbedResult:
+    """Embed every row of `run.input` and write `run.output`, which is complete or absent.
+
+    Memory is bounded; a command that was killed continues where it was, to the same bytes.
+    """
+    validate_suffix(run.output, SUFFIXES)
+    if run.output.resolve() == run.input.resolve():
+        raise ConfigError(f"output: {run.output} is the input; choose another file")
+    rows = sum(len(window.rows) for window in run.source().windows())
+    model = local_model_directory(run.model, hub=HUB)
+    predictor = Predictor.load(model, precision=run.precision, threads=run.threads)
+    writer = VectorWriter(run, predictor.embedder(run.embedding), rows, vector_spec(run, model))
+    writer.write()
+    logger.info("%s: %d embeddings written", run.output, rows)
+    return EmbedResult(run.output, rows, writer.embedder.dimensions)
+
+
+def vector_spec(run: EmbedRun, model: Path) -> VectorSpec:
+    """What the vectors of a run depend on."""
+    settings = run.model_dump(exclude={"model", "input", "output"})
+    return VectorSpec(
+        fingerprint=fingerprint_of([run.input], [model], settings),
+        model=fingerprint_of([], [model], {}),
+        embedding=run.embedding,
+    )
+
+
+@dataclass(frozen=True)
+class VectorWriter:
+    """Writes the output of a run in the format of its suffix."""
+
+    run: EmbedRun
+    embedder: Embedder
+    rows: int
+    spec: VectorSpec
+
+    def write(self) -> None:
+        """Write `run.output`."""
+        output = self.run.output
+        if output.suffix == ".npy":
+            self._write_npy(output)
+        elif output.suffix == ".jsonl":
+            self._write(output, RowFormat(self.run.input, output))
+        else:
+            self._write_parquet(output)
+
+    def _write_parquet(self, output: Path) -> None:
+        """A Parquet file cannot be continued after a stop, so the vectors are first written to a file of their own."""
+        vectors = output.with_name(f".{output.name}.npy")
+        self._write_npy(vectors)
+        windows = (window.rows for window in self.run.source().windows())
+        write_parquet(output, self.run.input, windows, read_vectors(vectors))
+        vectors.unlink()
+        spec_file(vectors).unlink()
+
+    def _write_npy(self, output: Path) -> None:
+        """Write the vectors alone, unless they are there from a command that was stopped later."""
+        if output.exists() and VectorSpec.stored(output) == self.spec:
+            logger.info("%s: is complete", output)
+            return
+        spec_file(output).unlink(missing_ok=True)
+        self._write(output, NpyFormat(rows=self.rows, dimensions=self.embedder.dimensions))
+        self.spec.write(output)
+
+    def _write(self, output: Path, output_format: OutputFormat) -> None:
+        write_predictions(
+            output,
+            output_format,
+            self.run.source().windows,
+            self._embeddings,
+            fingerprint=self.spec.fingerprint,
+        )
+
+    def _embeddings(self, examples: Sequence[TextAtPlace]) -> list[Embedding]:
+        texts, places = zip(*examples, strict=True)
+        return [Embedding(vector) for vector in self.embedder.embed(texts, places=places)]
+
+
+def _texts(table: Table, columns: Columns) -> list[TextAtPlace]:
+    places = [f"{table.path}:{row.line}" for row in table.rows]
+    return list(zip(table.texts(columns.names().text), places, strict=True))
