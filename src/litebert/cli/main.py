@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "ensemble": ("ensemble:ensemble", "average the predictions of several fine-tuned models"),
     "predict": ("predict:predict", "predict every example of a file: labels, values, answers, masked tokens"),
     "embed": ("embed:embed", "write the embedding of every row of a file"),
+    "search": ("search:search", "find the rows of a file whose embeddings are nearest to a query"),
     "glue-submission": ("glue_submission:glue_submission", "predict the test files of GLUE for its leaderboard"),
     "convert": ("convert:convert", "read and write transformers and TensorFlow checkpoints"),
     "analyze curves": ("analyze:curves", "plot the curves of runs on one page"),

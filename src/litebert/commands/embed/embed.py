@@ -21,6 +21,7 @@ from litebert.commands.predict.input_windows import InputFile
 from litebert.commands.predict.predict_stream import fingerprint_of, write_predictions
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
+from litebert.files import sha256
 from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.predictor import Predictor
@@ -56,7 +57,7 @@ class EmbedRun(Settings):
 
     def source(self) -> InputFile:
         """The texts of the input."""
-        return InputFile(path=self.input, read_inputs=_texts, columns=Columns(text=self.text), saved=None)
+        return InputFile(path=self.input, read_inputs=texts_with_places, columns=Columns(text=self.text), saved=None)
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,15 @@ def vector_spec(run: EmbedRun, model: Path) -> VectorSpec:
     settings = run.model_dump(exclude={"model", "input", "output"})
     return VectorSpec(
         fingerprint=fingerprint_of([run.input], [model], settings),
-        model=fingerprint_of([], [model], {}),
+        model=model_digest(model),
+        texts=sha256(run.input),
         embedding=run.embedding,
     )
+
+
+def model_digest(model: Path) -> str:
+    """Digest of the files of a model directory."""
+    return fingerprint_of([], [model], {})
 
 
 @dataclass(frozen=True)
@@ -129,7 +136,8 @@ class VectorWriter:
 
     def _write_npy(self, output: Path) -> None:
         """Write the vectors alone, unless they are there from a command that was stopped later."""
-        if output.exists() and VectorSpec.stored(output) == self.spec:
+        stored = VectorSpec.stored(output) if output.exists() else None
+        if stored is not None and stored.to_dict() == self.spec.to_dict():
             logger.info("%s: is complete", output)
             return
         spec_file(output).unlink(missing_ok=True)
@@ -150,6 +158,7 @@ class VectorWriter:
         return [Embedding(vector) for vector in self.embedder.embed(texts, places=places)]
 
 
-def _texts(table: Table, columns: Columns) -> list[TextAtPlace]:
+def texts_with_places(table: Table, columns: Columns) -> list[TextAtPlace]:
+    """The texts of a table."""
     places = [f"{table.path}:{row.line}" for row in table.rows]
     return list(zip(table.texts(columns.names().text), places, strict=True))

@@ -31,6 +31,8 @@ class VectorSpec(Settings):
     """Digest of texts, model and settings."""
     model: str
     """Digest of the model's files."""
+    texts: str
+    """SHA-256 of the file of the texts."""
     embedding: EmbeddingSettings
 
     @classmethod
