@@ -1,5 +1,7 @@
 """sentence-transformers computes the embeddings of litebert from a converted directory."""
 
+import sys
+
 import pytest
 
 from litebert.commands.convert import convert
@@ -19,7 +21,15 @@ def sentence_transformers(tmp_path, monkeypatch):
     module = pytest.importorskip("sentence_transformers")
     monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
     monkeypatch.syspath_prepend(str(tmp_path / "modules"))
-    return module
+    forget_remote_code()
+    yield module
+    forget_remote_code()
+
+
+def forget_remote_code():
+    """Other tests import other copies of the remote code."""
+    for name in [name for name in sys.modules if name.startswith("transformers_modules")]:
+        del sys.modules[name]
 
 
 MODELS = {

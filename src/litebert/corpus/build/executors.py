@@ -7,42 +7,27 @@ to a file; many tasks write the shards; one task publishes the corpus. All machi
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from importlib import import_module
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from litebert.corpus.build.build_corpus import CorpusBuild, Reading
 from litebert.corpus.build.shard_plan import ShardTask
 from litebert.corpus.build.shard_writer import finished_shard, write_shard
-from litebert.errors import ConfigError, LitebertError, MissingExtraError
+from litebert.datatrove_stages import DatatroveExecutor, Stage, run_stages
+from litebert.errors import LitebertError
 from litebert.files import write_bytes, write_json
 
 logger = logging.getLogger(__name__)
 
-Executor = Literal["local", "slurm", "ray"]
 TASKS = "tasks"
 PLAN = "plan.json"
 
 
-@dataclass(frozen=True)
-class Stage:
-    """A pipeline step that datatrove calls in each task of a stage."""
-
-    name: str
-    build: CorpusBuild
-    run: Callable[[CorpusBuild, int, int], None]
-
-    def __repr__(self) -> str:
-        return f"litebert corpus build, {self.name}: {self.build.out}"
-
-    def __call__(self, data: Any, rank: int, world_size: int) -> None:
-        """Run the part of task `rank`; stages communicate by files only."""
-        self.run(self.build, rank, world_size)
-
-
-def build_with_datatrove(build: CorpusBuild, executor: Executor, *, tasks: int, options: Mapping[str, Any]) -> Path:
+def build_with_datatrove(
+    build: CorpusBuild, executor: DatatroveExecutor, *, tasks: int, options: Mapping[str, Any]
+) -> Path:
     """Start a build whose shards are written by `tasks` tasks, and return the directory of its logs.
 
     Slurm jobs continue after this returns. `options` are arguments of the datatrove executor, such as partition and
@@ -53,22 +38,16 @@ def build_with_datatrove(build: CorpusBuild, executor: Executor, *, tasks: int, 
         MissingExtraError: datatrove (or ray) is not installed.
     """
     build.validate(workers=tasks)
-    executor_class = _executor_class(executor)
     logs = build.directory.with_suffix(".logs")
-
-    def stage_after(previous: Any, name: str, run: Callable[[CorpusBuild, int, int], None], size: int) -> Any:
-        pipeline, folder = [Stage(name, build, run)], str(logs / name)
-        # Finished shards are recognised by their digest; a completion marker of another build would skip a task.
-        own = {"pipeline": pipeline, "tasks": size, "logging_dir": folder, "depends": previous, "skip_completed": False}
-        return executor_class(**{**options, **own})
-
-    try:
-        planned = stage_after(None, "plan", plan_to_files, 1)
-        written = stage_after(planned, "write", write_planned, tasks)
-        published = stage_after(written, "publish", publish_written, 1)
-    except TypeError as error:
-        raise ConfigError(f"executor {executor}: {error}; see the documentation of the datatrove executor") from None
-    published.run()
+    stages = [
+        Stage(name, partial(run, build), size, f"litebert corpus build, {name}: {build.out}")
+        for name, run, size in (
+            ("plan", plan_to_files, 1),
+            ("write", write_planned, tasks),
+            ("publish", publish_written, 1),
+        )
+    ]
+    run_stages(stages, executor, logs=logs, options=options)
     return logs
 
 
@@ -118,17 +97,3 @@ def _plan(build: CorpusBuild) -> dict[str, Any]:
 
 def _file(directory: Path, number: int) -> Path:
     return directory / f"{number:05d}.json"
-
-
-def _executor_class(executor: Executor) -> Callable[..., Any]:
-    """The executor class of datatrove."""
-    names = {"local": "LocalPipelineExecutor", "slurm": "SlurmPipelineExecutor", "ray": "RayPipelineExecutor"}
-    try:
-        if executor == "ray":
-            import_module("ray")  # datatrove would report a missing ray only later
-        return getattr(import_module(f"datatrove.executor.{executor}"), names[executor])
-    except ImportError as error:
-        package = (error.name or "datatrove").partition(".")[0]
-        raise MissingExtraError(
-            package, extra=executor if executor == "ray" else "datatrove", needed_for=f"executor {executor}"
-        ) from None
