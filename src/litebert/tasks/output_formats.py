@@ -15,13 +15,13 @@ SUFFIXES: Final = (".jsonl", ".csv", ".tsv")
 
 
 class OutputFormat(Protocol):
-    """Renders predictions as text or bytes, window after window; `state` lets another process continue."""
+    """Renders predictions as text, window after window; `state` lets another process continue."""
 
     state: dict[str, Any]
     """JSON values that `render` depends on besides its arguments."""
 
-    def render(self, rows: Sequence[Any], results: Sequence[Any]) -> str | bytes:
-        """The content of the next predictions."""
+    def render(self, rows: Sequence[Any], results: Sequence[Any]) -> str:
+        """The text of the next predictions."""
         ...
 
     def finish(self) -> str:

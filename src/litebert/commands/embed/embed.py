@@ -17,8 +17,17 @@ from litebert.commands.embed.vector_files import (
     spec_file,
     write_parquet,
 )
+from litebert.commands.many_files.file_workers import (
+    FileJob,
+    FilesWritten,
+    FileWorkers,
+    file_tasks,
+    is_pattern,
+    validate_one_file,
+    write_files,
+)
 from litebert.commands.predict.input_windows import InputFile
-from litebert.commands.predict.predict_stream import fingerprint_of, write_predictions
+from litebert.commands.predict.predict_stream import BinaryFormat, fingerprint_of, write_predictions
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.files import sha256
@@ -44,16 +53,18 @@ class EmbedRun(Settings):
     model: str
     """Model or run directory, pretrained or fine-tuned, or a name on the hub."""
     input: Path
-    """A .txt file with one text a line, or a .csv, .tsv or .jsonl file."""
+    """A .txt file with one text a line, or a .csv, .tsv or .jsonl file; or a quoted pattern of them."""
     output: Path
-    """A .npy file with the vectors, or a .jsonl or .parquet file with the rows and a column `embedding`."""
+    """A .npy file with the vectors, or a .jsonl or .parquet file with the rows and a column `embedding`; for a pattern
+    a directory, to which .npy files are written by default."""
     text: str | None = None
     """Column of the text (default: text)."""
     embedding: EmbeddingSettings = EmbeddingSettings()
     precision: Literal["fp32", "bf16"] = "fp32"
     """Arithmetic of the model."""
     threads: int | None = Field(default=None, gt=0)
-    """Threads of torch (default: torch's choice)."""
+    """Threads of torch (default: torch's choice; 1 for a pattern)."""
+    files: FileWorkers = FileWorkers()
 
     def source(self) -> InputFile:
         """The texts of the input."""
@@ -73,26 +84,57 @@ class EmbedResult(Result):
         return f"{self.output}: {self.rows:,} embeddings of {self.dimensions:,} dimensions written"
 
 
-def embed(run: EmbedRun) -> EmbedResult:
-    """Embed every row of `run.input` and write `run.output`, which is complete or absent.
+def embed(run: EmbedRun) -> EmbedResult | FilesWritten:
+    """Embed every row of `run.input`, or of the files that match it, and write `run.output`.
 
     Memory is bounded; a command that was killed continues where it was, to the same bytes.
     """
+    if is_pattern(run.input):
+        return _embed_files(EmbedRun(**run.model_dump()))
+    validate_one_file(run.files)
     validate_suffix(run.output, SUFFIXES)
     if run.output.resolve() == run.input.resolve():
         raise ConfigError(f"output: {run.output} is the input; choose another file")
-    rows = sum(len(window.rows) for window in run.source().windows())
-    model = local_model_directory(run.model, hub=HUB)
-    predictor = Predictor.load(model, precision=run.precision, threads=run.threads)
-    writer = VectorWriter(run, predictor.embedder(run.embedding), rows, vector_spec(run, model))
+    _number_of_rows(run)  # an invalid input is found before the model is loaded
+    return _embed_file(run, _load(run))
+
+
+def _embed_files(run: EmbedRun) -> FilesWritten:
+    suffix = run.files.output_suffix or ".npy"
+    tasks = file_tasks(run.input, run.output, lambda path: f"{path.stem}{suffix}")
+    validate_suffix(tasks[0].output, SUFFIXES)
+    job = FileJob(run=run, load=_load, work=_embed_file, digest=_fingerprint)
+    return write_files(tasks, job, run.output, run.files)
+
+
+def _load(run: EmbedRun) -> Predictor:
+    return Predictor.load(_model_directory(run), precision=run.precision, threads=run.threads)
+
+
+def _embed_file(run: EmbedRun, predictor: Predictor) -> EmbedResult:
+    writer = VectorWriter(run, predictor.embedder(run.embedding), _number_of_rows(run), vector_spec(run))
     writer.write()
-    logger.info("%s: %d embeddings written", run.output, rows)
-    return EmbedResult(run.output, rows, writer.embedder.dimensions)
+    logger.info("%s: %d embeddings written", run.output, writer.rows)
+    return EmbedResult(run.output, writer.rows, writer.embedder.dimensions)
 
 
-def vector_spec(run: EmbedRun, model: Path) -> VectorSpec:
+def _number_of_rows(run: EmbedRun) -> int:
+    """The rows of the input, which is read once; DataError if it is invalid."""
+    return sum(len(window.rows) for window in run.source().windows())
+
+
+def _fingerprint(run: EmbedRun) -> str:
+    return vector_spec(run).fingerprint
+
+
+def _model_directory(run: EmbedRun) -> Path:
+    return local_model_directory(run.model, hub=HUB)
+
+
+def vector_spec(run: EmbedRun) -> VectorSpec:
     """What the vectors of a run depend on."""
-    settings = run.model_dump(exclude={"model", "input", "output"})
+    model = _model_directory(run)
+    settings = run.model_dump(exclude={"model", "input", "output", "files"})
     return VectorSpec(
         fingerprint=fingerprint_of([run.input], [model], settings),
         model=model_digest(model),
@@ -144,7 +186,7 @@ class VectorWriter:
         self._write(output, NpyFormat(rows=self.rows, dimensions=self.embedder.dimensions))
         self.spec.write(output)
 
-    def _write(self, output: Path, output_format: OutputFormat) -> None:
+    def _write(self, output: Path, output_format: OutputFormat | BinaryFormat) -> None:
         write_predictions(
             output,
             output_format,

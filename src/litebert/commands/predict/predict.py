@@ -10,6 +10,15 @@ from typing import Any, Literal
 from pydantic import Field
 
 from litebert.commands.finetune.data_arguments import NO_COLUMNS, PredictedSplit, predicted_split
+from litebert.commands.many_files.file_workers import (
+    FileJob,
+    FilesWritten,
+    FileWorkers,
+    file_tasks,
+    is_pattern,
+    validate_one_file,
+    write_files,
+)
 from litebert.commands.predict.benchmark_predictions import (
     correct_share,
     submission_text,
@@ -43,11 +52,11 @@ class PredictRun(Settings):
     model: Path
     """Model or run directory; its task decides what is predicted."""
     input: Path
-    """A .txt file with one text a line; a .csv, .tsv or .jsonl file; a .json file of SQuAD; .conll columns; with `task`
-    the directory of the benchmark."""
+    """A .txt file with one text a line; a .csv, .tsv or .jsonl file; a .json file of SQuAD; .conll columns; a quoted
+    pattern of such files; with `task` the directory of the benchmark."""
     output: Path
-    """A .jsonl, .csv or .tsv file, whose suffix is the format; also .conll for .conll; a directory for SQuAD; with
-    `task` in the format of its leaderboard."""
+    """A .jsonl, .csv or .tsv file, whose suffix is the format; also .conll for .conll; a directory for SQuAD and
+    for a pattern of files; with `task` in the format of its leaderboard."""
     text: str | None = None
     """Column of the text or of the words (default: as in training, or `text`)."""
     text_pair: str | None = None
@@ -67,7 +76,8 @@ class PredictRun(Settings):
     precision: Literal["fp32", "bf16"] = "fp32"
     """Arithmetic of the model."""
     threads: int | None = Field(default=None, gt=0)
-    """Threads of torch (default: torch's choice)."""
+    """Threads of torch (default: torch's choice; 1 for a pattern)."""
+    files: FileWorkers = FileWorkers()
 
     @property
     def columns(self) -> Columns:
@@ -100,26 +110,60 @@ class PredictResult(Result):
         return f"{self.output}: {self.predictions:,} predictions written ({', '.join(details)})"
 
 
-def predict(run: PredictRun) -> PredictResult:
-    """Predict every row of `run.input` and write `run.output`."""
+def predict(run: PredictRun) -> PredictResult | FilesWritten:
+    """Predict every row of `run.input`, or of the files that match it, and write `run.output`."""
+    if is_pattern(run.input):
+        return _predict_files(PredictRun(**run.model_dump()))
+    validate_one_file(run.files)
     split = predicted_split(run.task, run.split, run.split_file, default="test", instead="INPUT")
     if split is not None:
         return _predict_benchmark(run, split)
-    fitting = types_with_format(run.input)
-    _validate_output(run, fitting[0].reader.file_format if fitting else None)
-    predictor = Predictor.load(run.model, precision=run.precision, threads=run.threads, threshold=run.threshold)
+    return _predict_one(run)
+
+
+def _predict_one(run: PredictRun) -> PredictResult:
+    _validate_output(run)
+    return _predict_file(run, _load(run))
+
+
+def _predict_files(run: PredictRun) -> FilesWritten:
+    if run.task is not None:
+        raise ConfigError("task: the input of a benchmark is its directory; give that instead of a pattern")
+    tasks = file_tasks(run.input, run.output, lambda path: _output_name(path, run.files.output_suffix))
+    job = FileJob(run=run, load=_load, work=_predict_file, digest=_fingerprint)
+    return write_files(tasks, job, run.output, run.files)
+
+
+def _output_name(path: Path, suffix: str | None) -> str:
+    """The name of the output of one of several files: that of the file, with the ending of a format that fits."""
+    file_format = _file_format(path)
+    if file_format is not None and file_format.write_directory is not None:
+        return path.stem
+    return path.stem + (suffix or {".txt": ".jsonl"}.get(path.suffix, path.suffix))
+
+
+def _load(run: PredictRun) -> Predictor:
+    return Predictor.load(run.model, precision=run.precision, threads=run.threads, threshold=run.threshold)
+
+
+def _fingerprint(run: PredictRun) -> str:
+    settings = run.model_dump(exclude={"model", "input", "output", "files"})
+    model = resolve_model_directory(run.model)
+    return fingerprint_of([run.input], [model], {**settings, "output": run.output.name})
+
+
+def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
+    _validate_output(run)
     source = _input_file(run, predictor)
     if source.file_format is not None and source.file_format.write_directory is not None:
         return _predict_directory(run, predictor, source)
-    model = resolve_model_directory(run.model)
     top_k = run.top_k or DEFAULT_TOP_K
-    settings = run.model_dump(exclude={"model", "input", "output"})
     written = write_predictions(
         run.output,
         source.output_format(run.output),
         source.windows,
         lambda examples: _results(predictor, examples, run.input, top_k),
-        fingerprint=fingerprint_of([run.input], [model], {**settings, "output": run.output.name}),
+        fingerprint=_fingerprint(run),
     )
     logger.info("%s: %d predictions written", run.output, written.rows)
     return PredictResult(run.output, predictor.task, written.rows, written.counts, predictor.threshold)
@@ -153,8 +197,15 @@ def _validate_unused(run: PredictRun, used: Sequence[str], task: str) -> None:
     validate_not_given(given, f"not used for {task} and {run.input.suffix} files; remove these options")
 
 
-def _validate_output(run: PredictRun, file_format: FileFormat | None) -> None:
+def _file_format(path: Path) -> FileFormat | None:
+    """The format of a file that is no table."""
+    fitting = types_with_format(path)
+    return fitting[0].reader.file_format if fitting else None
+
+
+def _validate_output(run: PredictRun) -> None:
     """Raise ConfigError for an output that cannot be written, before the model is loaded."""
+    file_format = _file_format(run.input)
     if file_format is not None and file_format.write_directory is not None:
         if run.output.suffix or (run.output.exists() and not run.output.is_dir()):
             raise ConfigError(
@@ -184,7 +235,7 @@ def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:
     validate_not_given(given, NO_COLUMNS.format(instead="INPUT"))
     if benchmark_task(split.task).format == "squad":
         unset = {"task": None, "split": None, "split_file": None}
-        return predict(run.model_copy(update={**unset, "input": split.path(run.input)}))
+        return _predict_one(run.model_copy(update={**unset, "input": split.path(run.input)}))
     validate_submission_name(run.output, split.task)
     data = split.read(run.input)
     predictor = Predictor.load(run.model, precision=run.precision, threads=run.threads, threshold=run.threshold)

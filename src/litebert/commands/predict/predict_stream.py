@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from litebert.errors import DataError
 from litebert.files import MANIFEST, fsync_directory, sha256, translate_os_errors, write_json
@@ -35,6 +35,20 @@ class Window:
     """As the model takes them."""
 
 
+class BinaryFormat(Protocol):
+    """An `OutputFormat` of bytes."""
+
+    state: dict[str, Any]
+
+    def render(self, rows: Sequence[Any], results: Sequence[Any]) -> bytes:
+        """The bytes of the next predictions."""
+        ...
+
+    def finish(self) -> str:
+        """The text after the last prediction."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """What was written."""
@@ -46,7 +60,7 @@ class Written:
 
 def write_predictions(
     output: Path,
-    output_format: OutputFormat,
+    output_format: OutputFormat | BinaryFormat,
     windows: Callable[[int], Iterator[Window]],
     predict: Callable[[Sequence[Any]], Sequence[Result]],
     *,
