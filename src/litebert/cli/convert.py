@@ -38,8 +38,11 @@ def convert(
         tokenizer: tokenizer directory or vocabulary file for the target; default: the source's
         verbose: list every tensor
     """
-    from litebert.commands.convert import convert as run
     from litebert.settings import with_overrides
+
+    changes = with_overrides({}, change)
+    # Imports torch, which takes seconds: only once the settings are known to be valid.
+    from litebert.commands.convert import convert as run
 
     report = run(
         source,
@@ -48,7 +51,7 @@ def convert(
         as_model=as_model,
         labels=labels,
         allow_missing=allow_missing,
-        changes=with_overrides({}, change),
+        changes=changes,
         tokenizer=tokenizer,
     )
     emit(asdict(report), report.to_text(verbose=verbose), as_json=json)

@@ -73,15 +73,17 @@ def finetune(
         from_scratch: start from random weights; `model` is then a preset or the directory of a model
         print_settings: print the resolved settings and stop
     """
-    from litebert.commands.finetune.finetune import finetune as run
     from litebert.commands.finetune.finetune_settings import load_finetune_config
     from litebert.settings import write_yaml
-    from litebert.training.callbacks.progress_display import progress_display
 
     given = {"model": model, "from_scratch": from_scratch, "data": data.to_setting(recipe)}
     config = load_finetune_config(recipe, settings, given=given)
     if print_settings:
         print(write_yaml(config.to_dict()), end="")
         return
+    # Imports torch, which takes seconds: only once the settings are known to be valid.
+    from litebert.commands.finetune.finetune import finetune as run
+    from litebert.training.callbacks.progress_display import progress_display
+
     result = run(config, out, callbacks=[progress_display()])
     emit(result.to_dict(), result.to_text(), as_json=json)

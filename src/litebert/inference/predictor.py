@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from litebert.errors import ConfigError
-from litebert.inference.embeddings.embedder import DEFAULT_EMBEDDING, Embedder
-from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
+from litebert.inference.embeddings.embedder import Embedder
+from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.embeddings.exact_search import Hit, exact_search
 from litebert.inference.fill_mask import DEFAULT_TOP_K, MASKED_LANGUAGE_MODELS, Candidate, FillMask
 from litebert.inference.pipeline import Pipeline

@@ -9,7 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from litebert.commands.embed.embed import EmbedRun, embed
+from litebert.commands.embed.embed import embed
+from litebert.commands.embed.embed_settings import EmbedRun
 from litebert.commands.embed.vector_files import VectorSpec
 from litebert.commands.predict import input_windows
 from litebert.errors import CheckpointError, ConfigError, DataError, MissingExtraError
@@ -20,7 +21,8 @@ from support.tolerances import close_to
 
 KILLED = """
 import os, signal, sys
-from litebert.commands.embed.embed import EmbedRun, embed
+from litebert.commands.embed.embed import embed
+from litebert.commands.embed.embed_settings import EmbedRun
 from litebert.commands.predict import input_windows, predict_stream as stream
 
 input_windows.ROWS_PER_WINDOW = 4

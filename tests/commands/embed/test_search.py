@@ -5,8 +5,9 @@ import csv
 import numpy as np
 import pytest
 
-from litebert.commands.embed.embed import EmbedRun, embed
-from litebert.commands.embed.search import SearchRun, search
+from litebert.commands.embed.embed import embed
+from litebert.commands.embed.embed_settings import EmbedRun, SearchRun
+from litebert.commands.embed.search import search
 from litebert.commands.predict import input_windows
 from litebert.errors import ConfigError, DataError
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings

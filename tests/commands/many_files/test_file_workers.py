@@ -4,10 +4,12 @@ import json
 
 import pytest
 
-from litebert.commands.embed.embed import EmbedRun, embed
+from litebert.commands.embed.embed import embed
+from litebert.commands.embed.embed_settings import EmbedRun
 from litebert.commands.many_files import file_workers
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern
-from litebert.commands.predict.predict import PredictRun, predict
+from litebert.commands.predict.predict import predict
+from litebert.commands.predict.predict_settings import PredictRun
 from litebert.errors import ConfigError, DataError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification

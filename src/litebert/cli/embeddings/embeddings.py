@@ -4,8 +4,7 @@ from typing import Annotated
 
 from litebert.cli.arguments.common import Json, emit
 from litebert.cli.arguments.settings_arguments import arguments_of
-from litebert.commands.embed.embed import EmbedRun
-from litebert.commands.embed.search import SearchRun
+from litebert.commands.embed.embed_settings import EmbedRun, SearchRun
 
 
 def embed(

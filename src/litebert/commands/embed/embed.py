@@ -4,12 +4,9 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from pydantic import Field
-
+from litebert.commands.embed.embed_settings import VECTOR_SUFFIXES, EmbedRun
 from litebert.commands.embed.vector_files import (
-    SUFFIXES,
     Embedding,
     NpyFormat,
     VectorSpec,
@@ -20,23 +17,18 @@ from litebert.commands.embed.vector_files import (
 from litebert.commands.many_files.file_workers import (
     FileJob,
     FilesWritten,
-    FileWorkers,
     file_tasks,
     is_pattern,
-    validate_one_file,
     write_files,
 )
 from litebert.commands.predict.input_windows import InputFile
 from litebert.commands.predict.predict_stream import BinaryFormat, fingerprint_of, write_predictions
 from litebert.commands.result import Result
-from litebert.errors import ConfigError
 from litebert.files import sha256
 from litebert.inference.embeddings.embedder import Embedder
-from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import HUB
 from litebert.model.io.resolve import local_model_directory
-from litebert.settings import Settings
 from litebert.tasks.output_formats import OutputFormat, RowFormat, validate_suffix
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table
@@ -45,30 +37,6 @@ logger = logging.getLogger(__name__)
 
 TextAtPlace = tuple[str, str]
 """A text, and the file and line that it comes from."""
-
-
-class EmbedRun(Settings):
-    """The settings of an embedding."""
-
-    model: str
-    """Model or run directory, pretrained or fine-tuned, or a name on the hub."""
-    input: Path
-    """A .txt file with one text a line, or a .csv, .tsv or .jsonl file; or a quoted pattern of them."""
-    output: Path
-    """A .npy file with the vectors, or a .jsonl or .parquet file with the rows and a column `embedding`; for a pattern
-    a directory, to which .npy files are written by default."""
-    text: str | None = None
-    """Column of the text (default: text)."""
-    embedding: EmbeddingSettings = EmbeddingSettings()
-    precision: Literal["fp32", "bf16"] = "fp32"
-    """Arithmetic of the model."""
-    threads: int | None = Field(default=None, gt=0)
-    """Threads of torch (default: torch's choice; 1 for a pattern)."""
-    files: FileWorkers = FileWorkers()
-
-    def source(self) -> InputFile:
-        """The texts of the input."""
-        return InputFile(path=self.input, read_inputs=texts_with_places, columns=Columns(text=self.text), saved=None)
 
 
 @dataclass(frozen=True)
@@ -91,10 +59,6 @@ def embed(run: EmbedRun) -> EmbedResult | FilesWritten:
     """
     if is_pattern(run.input):
         return _embed_files(EmbedRun(**run.model_dump()))
-    validate_one_file(run.files)
-    validate_suffix(run.output, SUFFIXES)
-    if run.output.resolve() == run.input.resolve():
-        raise ConfigError(f"output: {run.output} is the input; choose another file")
     _number_of_rows(run)  # an invalid input is found before the model is loaded
     return _embed_file(run, _load(run))
 
@@ -102,7 +66,7 @@ def embed(run: EmbedRun) -> EmbedResult | FilesWritten:
 def _embed_files(run: EmbedRun) -> FilesWritten:
     suffix = run.files.output_suffix or ".npy"
     tasks = file_tasks(run.input, run.output, lambda path: f"{path.stem}{suffix}")
-    validate_suffix(tasks[0].output, SUFFIXES)
+    validate_suffix(tasks[0].output, VECTOR_SUFFIXES)
     job = FileJob(run=run, load=_load, work=_embed_file, digest=_fingerprint)
     return write_files(tasks, job, run.output, run.files)
 
@@ -120,7 +84,7 @@ def _embed_file(run: EmbedRun, predictor: Predictor) -> EmbedResult:
 
 def _number_of_rows(run: EmbedRun) -> int:
     """The rows of the input, which is read once; DataError if it is invalid."""
-    return sum(len(window.rows) for window in run.source().windows())
+    return sum(len(window.rows) for window in texts_of(run.input, run.text).windows())
 
 
 def _fingerprint(run: EmbedRun) -> str:
@@ -171,7 +135,7 @@ class VectorWriter:
         """A Parquet file cannot be continued after a stop, so the vectors are first written to a file of their own."""
         vectors = output.with_name(f".{output.name}.npy")
         self._write_npy(vectors)
-        windows = (window.rows for window in self.run.source().windows())
+        windows = (window.rows for window in texts_of(self.run.input, self.run.text).windows())
         write_parquet(output, self.run.input, windows, read_vectors(vectors))
         vectors.unlink()
         spec_file(vectors).unlink()
@@ -190,7 +154,7 @@ class VectorWriter:
         write_predictions(
             output,
             output_format,
-            self.run.source().windows,
+            texts_of(self.run.input, self.run.text).windows,
             self._embeddings,
             fingerprint=self.spec.fingerprint,
         )
@@ -198,6 +162,11 @@ class VectorWriter:
     def _embeddings(self, examples: Sequence[TextAtPlace]) -> list[Embedding]:
         texts, places = zip(*examples, strict=True)
         return [Embedding(vector) for vector in self.embedder.embed(texts, places=places)]
+
+
+def texts_of(path: Path, column: str | None) -> InputFile:
+    """The texts of a file."""
+    return InputFile(path=path, read_inputs=texts_with_places, columns=Columns(text=column), saved=None)
 
 
 def texts_with_places(table: Table, columns: Columns) -> list[TextAtPlace]:

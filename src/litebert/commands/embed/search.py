@@ -3,61 +3,26 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import Field
 
-from litebert.commands.embed.embed import model_digest, texts_with_places
+from litebert.commands.embed.embed import model_digest, texts_of
+from litebert.commands.embed.embed_settings import SearchRun
 from litebert.commands.embed.vector_files import VectorSpec, read_vectors
-from litebert.commands.predict.input_windows import InputFile
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import sha256, write_text
 from litebert.inference.embeddings.approximate_search import ApproximateIndex
-from litebert.inference.embeddings.embedder import DEFAULT_EMBEDDING, Embedder
-from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
+from litebert.inference.embeddings.embedder import Embedder
+from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.embeddings.exact_search import Hit, exact_search
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import HUB
 from litebert.model.io.resolve import local_model_directory
-from litebert.settings import Settings
 from litebert.tasks.output_formats import TableFormat
-from litebert.tasks.readers.columns import Columns
 
 SHOWN_CHARACTERS = 100
-
-
-class SearchRun(Settings):
-    """The settings of a search."""
-
-    model: str
-    """Model or run directory, pretrained or fine-tuned, or a name on the hub."""
-    input: Path
-    """The texts to search: a .txt file with one text a line, or a .csv, .tsv or .jsonl file."""
-    query: tuple[str, ...] = ()
-    """Texts to find the nearest rows of."""
-    queries: Path | None = None
-    """A file of queries, in a format of `input`."""
-    vectors: Path | None = None
-    """The .npy file that `litebert embed` has made of `input` (default: the texts are embedded now)."""
-    index: Path | None = None
-    """Search approximately in this file, which is built if it does not exist (default: search exactly)."""
-    output: Path | None = None
-    """A .jsonl, .csv or .tsv file for the results (default: they are printed)."""
-    text: str | None = None
-    """Column of the texts and of the queries (default: text)."""
-    top_k: int = Field(default=10, gt=0)
-    """Results for each query."""
-    embedding: EmbeddingSettings = DEFAULT_EMBEDDING
-    precision: Literal["fp32", "bf16"] = "fp32"
-    """Arithmetic of the model."""
-    threads: int | None = Field(default=None, gt=0)
-    """Threads of torch (default: torch's choice)."""
-
-    def texts_of(self, path: Path) -> InputFile:
-        """The texts of a file."""
-        return InputFile(path=path, read_inputs=texts_with_places, columns=Columns(text=self.text), saved=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +67,6 @@ class SearchResult(Result):
 
 def search(run: SearchRun) -> SearchResult:
     """Find the nearest rows of `run.input` for every query, and write `run.output` if it is given."""
-    table = None if run.output is None else TableFormat(run.output)
     queries = _queries(run)
     model = local_model_directory(run.model, hub=HUB)
     settings = run.embedding if run.vectors is None else _settings_of(run, run.vectors, model)
@@ -117,19 +81,16 @@ def search(run: SearchRun) -> SearchResult:
         for (query, _), each in zip(queries, hits, strict=True)
         for rank, hit in enumerate(each, start=1)
     )
-    if table is not None:
-        assert run.output is not None
-        write_text(run.output, table.lines([each.to_record() for each in found]))
+    if run.output is not None:
+        write_text(run.output, TableFormat(run.output).lines([each.to_record() for each in found]))
     return SearchResult(len(vectors), len(queries), found, run.output)
 
 
 def _queries(run: SearchRun) -> list[tuple[str, str]]:
     """The queries with the places they come from."""
-    if bool(run.query) == (run.queries is not None):
-        raise ConfigError("search: give either --query (texts) or --queries (a file)")
     if run.queries is None:
         return [(text, f"query {number}") for number, text in enumerate(run.query, start=1)]
-    return [example for window in run.texts_of(run.queries).windows() for example in window.examples]
+    return [example for window in texts_of(run.queries, run.text).windows() for example in window.examples]
 
 
 def _settings_of(run: SearchRun, vectors: Path, model: Path) -> EmbeddingSettings:
@@ -148,7 +109,7 @@ def _settings_of(run: SearchRun, vectors: Path, model: Path) -> EmbeddingSetting
 
 def _embedded(run: SearchRun, embedder: Embedder) -> np.ndarray:
     parts = []
-    for window in run.texts_of(run.input).windows():
+    for window in texts_of(run.input, run.text).windows():
         texts, places = zip(*window.examples, strict=True)
         parts.append(embedder.embed(texts, places=places))
     return np.concatenate(parts)
@@ -171,7 +132,7 @@ def _texts_of_rows(run: SearchRun, rows: Collection[int], *, expected: int) -> d
     """The texts of some rows of the input; DataError if it does not have the expected number of rows."""
     texts: dict[int, str] = {}
     start = 0
-    for window in run.texts_of(run.input).windows():
+    for window in texts_of(run.input, run.text).windows():
         texts |= _selected(window.examples, rows, start)
         start += len(window.rows)
     if start != expected:

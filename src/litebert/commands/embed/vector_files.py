@@ -21,7 +21,6 @@ from litebert.tasks.readers.tables import Row
 from litebert.tasks.types.task_type import Result
 
 COLUMN: Final = "embedding"
-SUFFIXES: Final = (".npy", ".jsonl", ".parquet")
 
 
 class VectorSpec(Settings):

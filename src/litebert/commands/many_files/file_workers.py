@@ -59,16 +59,15 @@ class FileJob:
     def run_of(self, task: "FileTask") -> Any:
         """The settings for one file."""
         changes = {self.input_field: task.source, "output": task.output, "files": FileWorkers()}
-        return self._run.model_copy(update=changes)
+        return self.run.model_copy(update=changes)
 
     def start(self) -> Callable[["FileTask"], dict[str, Any]]:
         """Load the model, and return what is called for each file."""
-        model = self.load(self._run)
-        return lambda task: self.work(self.run_of(task), model).to_dict()
+        import torch
 
-    @property
-    def _run(self) -> Any:
-        return self.run.model_copy(update={"threads": self.run.threads or THREADS_OF_A_WORKER})
+        torch.set_num_threads(self.run.threads or THREADS_OF_A_WORKER)
+        model = self.load(self.run)
+        return lambda task: self.work(self.run_of(task), model).to_dict()
 
 
 @dataclass(frozen=True, slots=True)

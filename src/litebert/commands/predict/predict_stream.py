@@ -8,13 +8,14 @@ import hashlib
 import json
 import logging
 import os
+import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from litebert.errors import DataError
+from litebert.errors import DataError, StoppedBySignalError
 from litebert.files import MANIFEST, fsync_directory, sha256, translate_os_errors, write_json
 from litebert.tasks.output_formats import OutputFormat
 from litebert.tasks.types.task_type import Result
@@ -101,6 +102,10 @@ def write_predictions(
                     )
                 file.write(output_format.finish().encode())
                 _fsync(file)
+        except KeyboardInterrupt:
+            raise StoppedBySignalError(
+                f"{output}: stopped after {rows:,} rows; the same command continues there", signal_number=signal.SIGINT
+            ) from None
         except DataError:  # a corrected input is another input
             partial.unlink(missing_ok=True)
             state_file.unlink(missing_ok=True)
@@ -131,7 +136,11 @@ def _read_state(state_file: Path, partial: Path, fingerprint: str) -> dict[str, 
     except ValueError:
         return None
     if state.get("fingerprint") != fingerprint or partial.stat().st_size < state["bytes"]:
-        logger.info("%s: input, model or settings have changed since it was interrupted; starting again", partial)
+        logger.warning(
+            "%s: the %d predictions of an interrupted command are discarded, because input, model or settings are "
+            "others now",
+            *(partial, state["rows"]),
+        )
         return None
     return state
 

@@ -8,7 +8,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from litebert.errors import ConfigError, DataError
-from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
+from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.pipeline import autocast, model_outputs
 from litebert.model.io.model_spec import Pooling
 from litebert.model.models import POOLERS
@@ -18,7 +18,6 @@ from litebert.tokenization.tokenizer import Tokenizer
 
 TEXTS_PER_PART: Final = 4096
 """Texts whose tokens are in memory at once."""
-DEFAULT_EMBEDDING: Final = EmbeddingSettings()
 
 
 @dataclass(frozen=True, kw_only=True)

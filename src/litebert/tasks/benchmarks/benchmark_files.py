@@ -10,12 +10,10 @@ from pathlib import Path
 
 from litebert.errors import ConfigError, DataError
 from litebert.tasks.benchmarks.benchmarks import BenchmarkFile, BenchmarkTask, Split, benchmark_task
-from litebert.tasks.benchmarks.race import read_race
 from litebert.tasks.labelled_data import Example, LabelledData, Target
 from litebert.tasks.readers.data_checks import warn_duplicates
 from litebert.tasks.readers.label_columns import label_indices, label_scores, non_empty_labels
 from litebert.tasks.readers.tables import Table, read_tsv
-from litebert.tasks.types.extractive_qa.squad_json import read_squad
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +71,10 @@ def read_benchmark(
     own_name = (files or {}).get(split)
     path = _find(task, directory, own_name or official.file, is_own=own_name is not None)
     lines = None
+    # Both import torch: settings name a split without reading it.
+    from litebert.tasks.benchmarks.race import read_race
+    from litebert.tasks.types.extractive_qa.squad_json import read_squad
+
     if task.format == "race":
         examples = read_race(path, task.levels)
     elif task.format == "squad":

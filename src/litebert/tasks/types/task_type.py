@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
@@ -21,15 +21,11 @@ from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.output_formats import OutputFormat
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table
-from litebert.tasks.task import Task
+from litebert.tasks.task import ClassWeights, InvalidAnswers, Task
 from litebert.tokenization.tokenizer import Tokenizer
 
 Prediction = Any
 """What a model predicts for one example: probabilities, a score or span scores. Predictions can be averaged."""
-ClassWeights = str | dict[str, float]
-"""`balanced`, or a weight for each label that does not have weight 1."""
-InvalidAnswers = Literal["error", "skip"]
-"""What to do with an answer that its context does not contain: raise DataError, or skip and count it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -57,15 +57,15 @@ class Choices:
     targets: Sequence[int | None]
     pad_id: int
 
-    @cached_property
+    @property
     def lengths(self) -> np.ndarray:
         """Int64 [N]: tokens of the longest option, times the number of options."""
-        return np.array([len(each) * max(len(one.input_ids) for one in each) for each in self.features], dtype=np.int64)
+        return self.example_lengths * np.array([len(each) for each in self.features], dtype=np.int64)
 
-    @property
+    @cached_property
     def example_lengths(self) -> np.ndarray:
-        """Int64 [N]: the same."""
-        return self.lengths
+        """Int64 [N]: tokens of the longest option, with text and question."""
+        return np.array([max(len(one.input_ids) for one in each) for each in self.features], dtype=np.int64)
 
     @property
     def num_examples(self) -> int:
