@@ -51,8 +51,8 @@ class FileJob:
     """The setting that has the file."""
     load: Callable[[Any], Any]
     """(run) → the model."""
-    work: Callable[[Any, Any], Result]
-    """(run of one file, model) → the result of one file, whose output it writes."""
+    work: Callable[[Any, Any], Any]
+    """(run of one file, model) → the result of one file, with `to_dict`; it writes the output."""
     digest: Callable[[Any], str]
     """(run of one file) → digest of everything that the output depends on."""
 
