@@ -16,20 +16,12 @@ DatatroveExecutor = Literal["local", "slurm", "ray"]
 
 @dataclass(frozen=True)
 class Stage:
-    """A number of tasks that datatrove runs; each is called with its rank and the number of tasks."""
+    """A number of tasks that datatrove runs."""
 
     name: str
-    run: Callable[[int, int], None]
+    run: Callable[[Any, int, int], None]
+    """(data of a pipeline of datatrove, rank of the task, number of tasks)."""
     tasks: int
-    title: str
-    """For the logs of datatrove."""
-
-    def __repr__(self) -> str:
-        return self.title
-
-    def __call__(self, data: Any, rank: int, world_size: int) -> None:
-        """Run task `rank`, as a step of a pipeline of datatrove."""
-        self.run(rank, world_size)
 
 
 def run_stages(stages: Sequence[Stage], executor: DatatroveExecutor, *, logs: Path, options: Mapping[str, Any]) -> None:
@@ -50,7 +42,7 @@ def run_stages(stages: Sequence[Stage], executor: DatatroveExecutor, *, logs: Pa
     try:
         for stage in stages:
             # Finished work is recognised by its digest; a completion marker of another run would skip a task.
-            own = {"pipeline": [stage], "tasks": stage.tasks, "logging_dir": str(logs / stage.name)}
+            own = {"pipeline": [stage.run], "tasks": stage.tasks, "logging_dir": str(logs / stage.name)}
             last = executor_class(**{**options, **own, "depends": last, "skip_completed": False})
     except TypeError as error:
         raise ConfigError(f"executor {executor}: {error}; see the documentation of the datatrove executor") from None

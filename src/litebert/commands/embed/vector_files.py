@@ -5,7 +5,6 @@ Beside a `.npy` file lies `NAME.npy.json`, which says what the vectors depend on
 
 import io
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from litebert.errors import DataError, MissingExtraError
-from litebert.files import fsync_directory, read_json_object, translate_os_errors, write_json
+from litebert.files import fsync, read_json_object, translate_os_errors, write_json
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.settings import Settings
 from litebert.tasks.readers.tables import Row
@@ -118,10 +117,9 @@ def write_parquet(output: Path, source: Path, windows: Iterable[Sequence[Row]], 
         finally:
             if writer:
                 writer.close()
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
+        fsync(temporary)
         temporary.replace(output)
-        fsync_directory(output.parent)
+        fsync(output.parent)
 
 
 def _column_windows(

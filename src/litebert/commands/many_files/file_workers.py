@@ -138,31 +138,35 @@ def write_files(tasks: Sequence[FileTask], job: FileJob, out: Path, settings: Fi
 
     Slurm jobs continue after this returns. Raises what the first task that fails raises; complete outputs stay.
     """
-    work = partial(_work, job, _balanced(tasks, settings.workers))
+    shares = _balanced(tasks, settings.workers)
     logs = None
     if settings.executor == "processes":
         if settings.executor_options:
             raise ConfigError("executor_options: executor processes has no options; leave them out")
-        ranks = range(settings.workers)
-        for _ in run_in_order(partial(_work_of_rank, work, settings.workers), ranks, workers=settings.workers):
+        for _ in run_in_order(partial(_work, job), shares, workers=settings.workers):
             pass
     else:
         logs = out.with_name(f".{out.name}.logs")
-        stage = Stage("files", work, settings.workers, f"litebert, {len(tasks)} files: {out}")
-        run_stages([stage], settings.executor, logs=logs, options=with_overrides({}, settings.executor_options))
+        run_stages(
+            [Stage("files", partial(_work_of_rank, job, shares), settings.workers)],
+            settings.executor,
+            logs=logs,
+            options=with_overrides({}, settings.executor_options),
+        )
     results = {task.output.relative_to(out).as_posix(): _result(task, job) for task in tasks}
     done = {name: result for name, result in results.items() if result is not None}
     return FilesWritten(out, len(tasks), done, logs)
 
 
-def _work_of_rank(work: Callable[[int, int], None], workers: int, rank: int) -> None:
-    work(rank, workers)
+def _work_of_rank(job: FileJob, shares: Sequence[Sequence[FileTask]], data: Any, rank: int, world_size: int) -> None:
+    """The share of a task of datatrove."""
+    _work(job, shares[rank])
 
 
-def _work(job: FileJob, shares: Sequence[Sequence[FileTask]], rank: int, world_size: int) -> None:
-    """The share of one worker; the model is loaded once, and only if there is something to do."""
+def _work(job: FileJob, share: Sequence[FileTask]) -> None:
+    """The files of one worker; the model is loaded once, and only if there is something to do."""
     work: Callable[[FileTask], dict[str, Any]] | None = None
-    for task in shares[rank]:
+    for task in share:
         if _result(task, job) is not None:
             logger.info("%s: is complete", task.output)
             continue

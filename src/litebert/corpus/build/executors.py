@@ -1,7 +1,8 @@
 """Distributed corpus builds with the executors of datatrove; the bytes are those of a build in one process.
 
 There are three stages, which datatrove starts one after the other: one task plans, and writes the text of every shard
-to a file; many tasks write the shards; one task publishes the corpus. All machines need the same file system.
+to a file; many tasks write the shards; one task publishes the corpus. The stages communicate by files only, so all
+machines need the same file system.
 """
 
 import json
@@ -13,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from litebert.corpus.build.build_corpus import CorpusBuild, Reading
-from litebert.corpus.build.shard_plan import ShardTask
-from litebert.corpus.build.shard_writer import finished_shard, write_shard
+from litebert.corpus.build.shard_writer import ShardTask, finished_shard, write_shard
 from litebert.datatrove_stages import DatatroveExecutor, Stage, run_stages
 from litebert.errors import LitebertError
 from litebert.files import write_bytes, write_json
@@ -31,27 +31,20 @@ def build_with_datatrove(
     """Start a build whose shards are written by `tasks` tasks, and return the directory of its logs.
 
     Slurm jobs continue after this returns. `options` are arguments of the datatrove executor, such as partition and
-    time for Slurm. `build.files` must be paths, not documents.
-
-    Raises:
-        ConfigError: The corpus exists, or the executor does not accept the options.
-        MissingExtraError: datatrove (or ray) is not installed.
+    time for Slurm; ConfigError if it does not accept them. `build.files` must be paths, not documents.
     """
     build.validate(workers=tasks)
     logs = build.directory.with_suffix(".logs")
     stages = [
-        Stage(name, partial(run, build), size, f"litebert corpus build, {name}: {build.out}")
-        for name, run, size in (
-            ("plan", plan_to_files, 1),
-            ("write", write_planned, tasks),
-            ("publish", publish_written, 1),
-        )
+        Stage("plan", partial(plan_to_files, build), 1),
+        Stage("write", partial(write_planned, build), tasks),
+        Stage("publish", partial(publish_written, build), 1),
     ]
     run_stages(stages, executor, logs=logs, options=options)
     return logs
 
 
-def plan_to_files(build: CorpusBuild, rank: int = 0, world_size: int = 1) -> None:
+def plan_to_files(build: CorpusBuild, data: Any = None, rank: int = 0, world_size: int = 1) -> None:
     """Write the text of every shard to its own file, and finally the list of shards with counts and sources."""
     directory = build.directory / TASKS
     (directory / PLAN).unlink(missing_ok=True)
@@ -63,7 +56,7 @@ def plan_to_files(build: CorpusBuild, rank: int = 0, world_size: int = 1) -> Non
     write_json(directory / PLAN, {"shards": shards, "counts": reading.counts, "sources": reading.sources})
 
 
-def write_planned(build: CorpusBuild, rank: int, world_size: int) -> None:
+def write_planned(build: CorpusBuild, data: Any, rank: int, world_size: int) -> None:
     """Write every `world_size`-th shard of the plan, starting with `rank`."""
     shards = _plan(build)["shards"]
     for number in range(rank, len(shards), world_size):
@@ -74,7 +67,7 @@ def write_planned(build: CorpusBuild, rank: int, world_size: int) -> None:
         logger.info("%s: %d documents, %d tokens", path, record.entry.documents, record.entry.tokens)
 
 
-def publish_written(build: CorpusBuild, rank: int = 0, world_size: int = 1) -> None:
+def publish_written(build: CorpusBuild, data: Any = None, rank: int = 0, world_size: int = 1) -> None:
     """Publish the corpus; all shards must have been written."""
     plan = _plan(build)
     records = [finished_shard(build.directory / path, source) for path, source in plan["shards"]]

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic_core import CoreSchema, core_schema
 
-from litebert.durations import readable_seconds
 from litebert.errors import ConfigError
+from litebert.logs import readable_seconds
 
 _UNITS = {
     "step": ("steps", 1),

@@ -17,7 +17,7 @@ import torch
 from litebert.tasks.encoded import Feature, Inputs, LabelledBatch, pad
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from litebert.tasks.types.extractive_qa.questions import Question
-from litebert.tokenization.subwords import Span
+from litebert.tokenization.normalize import Span
 from litebert.tokenization.tokenizer import Tokenizer
 
 
