@@ -4,6 +4,7 @@
 
 STS: Spearman's correlation of the cosine with the scores, over all scored pairs of a year; mean over the years.
 Cranfield: nDCG@10 over the 225 queries; tf-idf and BM25 (k1 1.5, b 0.75) have English stop words removed.
+Texts are truncated to 128 tokens for the model.
 """
 
 import json
@@ -22,22 +23,24 @@ from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.predictor import Predictor
 from litebert.model.models import SentenceEmbedder
 
+SETTINGS = EmbeddingSettings(max_length=128)
+"""The length of the model's pretraining."""
 Vectors = Callable[[list[str]], object]
 """Texts → vectors of length 1, dense or sparse."""
 
 
 def main(model: Path, sts: Path, cranfield: Path) -> None:
     predictor = Predictor.load(model, threads=1)
-    embedder = predictor.embedder(EmbeddingSettings())
+    embedder = predictor.embedder(SETTINGS)
     random = SentenceEmbedder(embedder.model.config, seed=1).eval()
     years = {folder.name: sts_pairs(folder) for folder in sorted(sts.iterdir()) if folder.is_dir()}
     sentences = [text for pairs in years.values() for _, *texts in pairs for text in texts]
     documents, queries, relevant = cranfield_collection(cranfield)
     methods: dict[str, tuple[Vectors, Vectors]] = {
-        "mean": (predictor.embed,) * 2,
-        "cls": (lambda texts: predictor.embed(texts, pooling="cls"),) * 2,
-        "mean, random weights": (Embedder.of(random, embedder.tokenizer).embed,) * 2,
         "tf-idf": (TfidfVectorizer().fit(sentences).transform, cranfield_tfidf(documents)),
+        "mean": (predictor.embedder(SETTINGS).embed,) * 2,
+        "mean, random weights": (Embedder.of(random, embedder.tokenizer, SETTINGS).embed,) * 2,
+        "cls": (predictor.embedder(SETTINGS.replace(pooling="cls")).embed,) * 2,
     }
     result = {}
     for name, (of_sentences, of_documents) in methods.items():
@@ -49,7 +52,7 @@ def main(model: Path, sts: Path, cranfield: Path) -> None:
             "cranfield_ndcg@10": ndcg(ranks, relevant),
             "seconds": round(time.monotonic() - start, 1),
         }
-        print(name, result[name], file=sys.stderr)
+        print(name, result[name], file=sys.stderr, flush=True)
     result["bm25"] = {"cranfield_ndcg@10": ndcg(bm25(documents, queries), relevant)}
     pairs = {year: len(each) for year, each in years.items()}
     print(
