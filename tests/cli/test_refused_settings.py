@@ -7,6 +7,7 @@ import sys
 FINETUNE = ["--model", "tiny", "--train", "rows.csv", "--out", "run"]
 REFUSED = [
     ["info", "tinny"],
+    ["quickstart", "--minutes", "-1"],
     ["pretrain", "tinny", "--corpus", "corpus", "--out", "run"],
     ["corpus", "build", "a.txt", "--tokenizer", "tok", "--out", "corpus", "--validation-fraction", "3"],
     ["corpus", "show", "corpus", "--max-length", "2"],

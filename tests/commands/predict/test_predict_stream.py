@@ -141,7 +141,7 @@ def test_predict_interrupted_from_the_keyboard_says_how_to_continue(tmp_path):
         seen.append(len(examples))
         if len(seen) == 3:
             raise KeyboardInterrupt
-        return [Regression(prediction=0.5)] * len(examples)
+        return [Regression(0.5)] * len(examples)
 
     def write():
         return write_predictions(output, RowFormat(source, output), windows, predictions, fingerprint="x")

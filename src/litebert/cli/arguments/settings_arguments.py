@@ -73,9 +73,9 @@ def _optional(info: FieldInfo) -> list[Any]:
         return [FlagCreatePairsOff, arg(help_behavior_hint="")]
     if info.default not in (None, ()):
         return []
-    if info.default == ():
-        return [arg(help_behavior_hint="")]
-    (value_type,) = (each for each in get_args(info.annotation) if each is not type(None))
+    value_type: Any = info.annotation
+    if info.default is None:
+        (value_type,) = (each for each in get_args(value_type) if each is not type(None))
     return [arg(metavar=_metavar(value_type), help_behavior_hint="")]
 
 
