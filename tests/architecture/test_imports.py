@@ -27,9 +27,9 @@ ONLY_IN = {
     "tyro": ("cli/",),
     "datasets": ("hub_datasets.py",),
     "datatrove": ("datatrove_stages.py",),
-    "tensorboard": ("training/callbacks/trackers.py",),
-    "wandb": ("training/callbacks/trackers.py",),
-    "trackio": ("training/callbacks/trackers.py",),
+    "tensorboard": ("training/callbacks/metric_logger.py",),
+    "wandb": ("training/callbacks/metric_logger.py",),
+    "trackio": ("training/callbacks/metric_logger.py",),
     "tokenizers": ("tokenization/wordpiece_model.py",),
 }
 FILES = {path.relative_to(SOURCE): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from litebert.errors import DataError
-from litebert.inference.pipeline import autocast
+from litebert.precision import autocast
 from litebert.settings import Precision
 from litebert.tasks.encoded import Feature, pad
 from litebert.tasks.types.task_type import Result

@@ -4,7 +4,6 @@ Evaluation, prediction, ensembles, submission files and `Predictor` all use it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
@@ -16,6 +15,7 @@ from torch import nn
 from litebert.errors import ConfigError
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
+from litebert.precision import autocast
 from litebert.settings import Precision
 from litebert.tasks.encoded import Encoded, Inputs
 from litebert.tasks.ensembling.averaging import reorder_labels
@@ -156,10 +156,3 @@ def batches_by_length(lengths: np.ndarray, *, tokens_per_batch: int = TOKENS_PER
         end = start + max(1, tokens_per_batch // int(lengths[order[start]]))
         yield order[start:end]
         start = end
-
-
-def autocast(precision: Precision, device: torch.device) -> AbstractContextManager[object]:
-    """Matrix products in `precision` inside the block."""
-    if precision == "fp32":
-        return nullcontext()
-    return torch.autocast(device.type, dtype={"bf16": torch.bfloat16, "fp16": torch.float16}[precision])

@@ -1,12 +1,9 @@
 """A task: what a model learns from one labelled file."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 ClassWeights = str | dict[str, float]
 """`balanced`, or a weight for each label that does not have weight 1."""
-InvalidAnswers = Literal["error", "skip"]
-"""What to do with an answer that its context does not contain: raise DataError, or skip and count it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
