@@ -43,6 +43,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "ensemble": ("predictions:ensemble", "average the predictions of several fine-tuned models"),
     "predict": ("predictions:predict", "predict every example of a file: labels, values, answers, masked tokens"),
+    "embed": ("embeddings.embeddings:embed", "write the embedding of every row of a file"),
+    "search": ("embeddings.embeddings:search", "find the rows of a file whose embeddings are nearest to a query"),
     "glue-submission": ("predictions:glue_submission", "predict the test files of GLUE for its leaderboard"),
     "convert": ("convert:convert", "read and write transformers and TensorFlow checkpoints"),
     "analyze curves": ("analyze:curves", "plot the curves of runs on one page"),

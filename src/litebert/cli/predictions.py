@@ -26,7 +26,8 @@ def predict(
 ) -> None:
     """Predict every row of a file: words for masks, labels, scores, options, labels of words, or answers.
 
-    Files of any size are read and written in parts. A command that was stopped continues where it was.
+    Files of any size are read and written in parts. A command that was stopped continues where it was. A pattern of
+    files, such as 'texts/*.csv', has an output for each file in the directory OUTPUT.
     """
     from litebert.commands.predict.predict import predict as command
 

@@ -4,10 +4,12 @@ import logging
 from pathlib import Path
 from typing import Any, get_args
 
+from litebert.commands.evaluate.evaluate_files import evaluate_files
 from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.commands.evaluate.minimal_pairs import MinimalPairScores, evaluate_minimal_pairs
 from litebert.commands.finetune.data_arguments import files_by_split
+from litebert.commands.many_files.file_workers import is_pattern
 from litebert.commands.pretrain.pretrain_settings import PairObjective
 from litebert.commands.pretrain.validation import ValidationSet
 from litebert.commands.pretrain.validation_scores import ValidationScores
@@ -36,6 +38,9 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
         scores = evaluate_pretraining(run, model, run.corpus)
         return scores.to_dict(), scores.to_report()
     columns = run.columns
+    if run.data is not None and is_pattern(run.data):
+        written = evaluate_files(EvaluateRun(**run.model_dump()))
+        return written.to_dict(), "\n".join([written.to_text(), *map(_line, written.results.items())])
     if run.data is not None:
         result = evaluate_labelled(model, run.data, columns.to_columns(), metrics=run.metrics, report=run.report)
         return result.to_dict(), result.to_text()
@@ -44,6 +49,13 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
     files = files_by_split(run.split_file)
     scored = evaluate_benchmark(model, run.task, run.task_dir, files=files, metrics=run.metrics, report=run.report)
     return scored.to_dict(), scored.to_text()
+
+
+def _line(result: tuple[str, dict[str, Any]]) -> str:
+    """The metrics of one of several files."""
+    name, scores = result
+    metrics = ", ".join(f"{metric} {value:.4f}" for metric, value in scores["metrics"].items())
+    return f"  {name.removesuffix('.json')}: {metrics} on {scores['examples']:,} examples"
 
 
 def _evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairScores:

@@ -7,6 +7,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from litebert.commands.finetune.data_arguments import NO_COLUMNS, ONLY_BENCHMARKS, ColumnArguments
+from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
 from litebert.commands.pretrain.pretrain_settings import PairObjective
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.inference.word_masking import Masking
@@ -20,7 +21,7 @@ class EvaluateRun(Settings):
     model: Path
     """Model or run directory."""
     data: Path | None = None
-    """Labelled file: .csv, .tsv or .jsonl with named columns, .conll, or .json of SQuAD."""
+    """Labelled file: .csv, .tsv or .jsonl with named columns, .conll, or .json of SQuAD; or a pattern of them."""
     task: str | None = None
     """A benchmark, such as cola, mnli (both development sets), squad-v2.0, race (by level) or race-high."""
     task_dir: Path | None = None
@@ -50,6 +51,11 @@ class EvaluateRun(Settings):
     """Pair objectives to score besides that of `sampling` (default: those of the run; without a run, both)."""
     precision: InferencePrecision = "fp32"
     """Arithmetic of a pretrained model."""
+    output: Path | None = None
+    """With a pattern as --data: directory for the scores of each file."""
+    threads: int | None = Field(default=None, gt=0)
+    """With a pattern as --data: threads of torch in each worker (default: 1)."""
+    files: FileWorkers = FileWorkers()
 
     def drawn_as(self, base: Mapping[str, Any]) -> SamplingSettings:
         """`base` with the settings of `sampling`."""
@@ -71,4 +77,15 @@ class EvaluateRun(Settings):
             benchmark_task(self.task)
             validate_not_given(self.columns.model_dump(), NO_COLUMNS.format(instead="--data"))
         self.drawn_as({})
+        self._check_files()
         return self
+
+    def _check_files(self) -> None:
+        only = "only for a pattern of files as --data, such as 'test/*.csv'"
+        if self.data is None or not is_pattern(self.data):
+            validate_one_file(self.files)
+            validate_not_given({"output": self.output, "threads": self.threads}, only)
+            return
+        if self.output is None:
+            raise ValueError("output: a pattern of files has scores for each; give a directory for them (--output)")
+        validate_not_given({"report": self.report, "output_suffix": self.files.output_suffix}, "only for one file")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from litebert.commands.many_files.file_workers import FileJob, FilesWritten, file_tasks, is_pattern, write_files
 from litebert.commands.predict.benchmark_predictions import (
     correct_share,
     submission_text,
@@ -13,6 +14,7 @@ from litebert.commands.predict.benchmark_predictions import (
 )
 from litebert.commands.predict.input_windows import InputFile
 from litebert.commands.predict.predict_settings import PredictRun
+from litebert.commands.predict.predict_stream import fingerprint_of
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text
@@ -27,6 +29,7 @@ from litebert.tasks.read_labelled import types_with_format
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold
+from litebert.tasks.types.task_type import FileFormat
 
 
 @dataclass(frozen=True)
@@ -54,21 +57,67 @@ class PredictResult(Result):
         return f"{self.output}: {self.predictions:,} predictions written ({', '.join(details)})"
 
 
-def predict(run: PredictRun) -> PredictResult:
-    """Predict every row of `run.input` and write `run.output`."""
+def predict(run: PredictRun) -> PredictResult | FilesWritten:
+    """Predict every row of `run.input`, or of the files that match it, and write `run.output`."""
+    if is_pattern(run.input):
+        return _predict_files(PredictRun(**run.model_dump()))
     if run.benchmark_split is not None:
         return _predict_benchmark(run, run.benchmark_split)
+    return _predict_one(run)
+
+
+def _predict_one(run: PredictRun) -> PredictResult:
     if not run.input.is_file():
         found = "is a directory; give a file, or the benchmark that it holds (--task)" if run.input.is_dir() else ""
         raise DataError(f"{run.input}: {found or 'no such file; check the path'}")
-    # Before the model is loaded, which takes longer: the formats of any task type.
-    fitting = types_with_format(run.input)
-    masks = InputFile(path=run.input, read_inputs=_texts, columns=run.columns, saved=None)
-    replace(masks, file_format=fitting[0].reader.file_format if fitting else None).validate_output(run.output)
-    predictor = Predictor.load(run.model, precision=run.precision, threads=run.threads, threshold=run.threshold)
+    _texts_of(run).validate_output(run.output)  # before the model is loaded, which takes longer
+    return _predict_file(run, _load(run))
+
+
+def _predict_files(run: PredictRun) -> FilesWritten:
+    tasks = file_tasks(run.input, run.output, lambda path: _output_name(path, run.files.output_suffix))
+    for task in tasks:
+        _texts_of(run.model_copy(update={"input": task.source})).validate_output(task.output)
+    job = FileJob(run=run, load=_load, work=_predict_file, digest=_digest)
+    return write_files(tasks, job, run.output, run.files)
+
+
+def _output_name(path: Path, suffix: str | None) -> str:
+    """The name of the output of one of several files: that of the file, with the ending of a format that fits."""
+    if (file_format := _file_format(path)) and file_format.write_directory:
+        return path.stem
+    return path.stem + (suffix or {".txt": ".jsonl"}.get(path.suffix, path.suffix))
+
+
+def _file_format(path: Path) -> FileFormat | None:
+    """The format of any task type for this ending."""
+    fitting = types_with_format(path)
+    return fitting[0].reader.file_format if fitting else None
+
+
+def _texts_of(run: PredictRun) -> InputFile:
+    """The input as any model reads it."""
+    file_format = _file_format(run.input)
+    return InputFile(path=run.input, read_inputs=_texts, columns=run.columns, saved=None, file_format=file_format)
+
+
+def _load(run: PredictRun) -> Predictor:
+    return Predictor.load(run.model, precision=run.precision, threads=run.threads, threshold=run.threshold)
+
+
+def _settings(run: PredictRun) -> dict[str, Any]:
+    """What the predictions depend on besides model and input."""
+    return run.model_dump(exclude={"model", "input", "output", "files"})
+
+
+def _digest(run: PredictRun) -> str:
+    return fingerprint_of([run.input], [resolve_model_directory(run.model)], _settings(run))
+
+
+def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
     model = resolve_model_directory(run.model)
     if isinstance(predictor.backend, FillMask):
-        source = masks
+        source = replace(_texts_of(run), file_format=None)
         _validate_unused(run, ("text", "top_k"), predictor.task)
     elif isinstance(predictor.backend, Pipeline):
         task_type = predictor.backend.task_type
@@ -80,7 +129,7 @@ def predict(run: PredictRun) -> PredictResult:
         run.output,
         lambda examples: _results(predictor, examples, run.input, run.top_k or DEFAULT_TOP_K),
         models=[model],
-        settings=run.model_dump(exclude={"model", "input", "output"}),
+        settings=_settings(run),
     )
     return PredictResult(run.output, predictor.task, written.rows, written.counts, predictor.threshold)
 
@@ -94,7 +143,7 @@ def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:
     """Write the predictions for a split of a benchmark in the format of its leaderboard."""
     if benchmark_task(split.task).format == "squad":
         unset = {"task": None, "split": None, "split_file": None}
-        return predict(run.model_copy(update={**unset, "input": split.path(run.input)}))
+        return _predict_one(run.model_copy(update={**unset, "input": split.path(run.input)}))
     validate_submission_name(run.output, split.task)
     data = split.read(run.input)
     predictor = Predictor.load(run.model, precision=run.precision, threads=run.threads, threshold=run.threshold)

@@ -6,6 +6,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from litebert.commands.finetune.data_arguments import NO_COLUMNS, PredictedSplit, predicted_split
+from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
 from litebert.settings import InferencePrecision, Settings, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.readers.columns import Columns
@@ -17,11 +18,11 @@ class PredictRun(Settings):
     model: Path
     """Model or run directory; its task decides what is predicted."""
     input: Path
-    """A .txt file with one text a line; a .csv, .tsv or .jsonl file; a .json file of SQuAD; .conll columns; with `task`
-    the directory of the benchmark."""
+    """A .txt file with one text a line; a .csv, .tsv or .jsonl file; a .json file of SQuAD; .conll columns; a quoted
+    pattern of such files; with `task` the directory of the benchmark."""
     output: Path
-    """A .jsonl, .csv or .tsv file, whose suffix is the format; also .conll for .conll; a directory for SQuAD; with
-    `task` in the format of its leaderboard."""
+    """A .jsonl, .csv or .tsv file, whose suffix is the format; also .conll for .conll; a directory for SQuAD and
+    for a pattern of files; with `task` in the format of its leaderboard."""
     text: str | None = None
     """Column of the text or of the words (default: as in training, or `text`)."""
     text_pair: str | None = None
@@ -41,7 +42,8 @@ class PredictRun(Settings):
     precision: InferencePrecision = "fp32"
     """Arithmetic of the model."""
     threads: int | None = Field(default=None, gt=0)
-    """Threads of torch (default: torch's choice)."""
+    """Threads of torch (default: torch's choice; 1 for a pattern)."""
+    files: FileWorkers = FileWorkers()
 
     @property
     def columns(self) -> Columns:
@@ -58,4 +60,8 @@ class PredictRun(Settings):
         if self.benchmark_split is not None:
             given = {name: getattr(self, name) for name in ("text", "text_pair", "options", "top_k")}
             validate_not_given(given, NO_COLUMNS.format(instead="INPUT"))
+        if not is_pattern(self.input):
+            validate_one_file(self.files)
+        elif self.task is not None:
+            raise ValueError("task: the input of a benchmark is its directory; give that instead of a pattern")
         return self

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from litebert.errors import DataError, StoppedBySignalError
 from litebert.files import MANIFEST, fsync, sha256, translate_os_errors, write_json
@@ -36,6 +36,20 @@ class Window:
     """As the model takes them."""
 
 
+class BinaryFormat(Protocol):
+    """An `OutputFormat` of bytes."""
+
+    state: dict[str, Any]
+
+    def render(self, rows: Sequence[Any], results: Sequence[Any]) -> bytes:
+        """The bytes of the next predictions."""
+        ...
+
+    def finish(self) -> str:
+        """The text after the last prediction."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """What was written."""
@@ -47,7 +61,7 @@ class Written:
 
 def write_predictions(
     output: Path,
-    output_format: OutputFormat,
+    output_format: OutputFormat | BinaryFormat,
     windows: Callable[[int], Iterator[Window]],
     predict: Callable[[Sequence[Any]], Sequence[Result]],
     *,
@@ -71,7 +85,8 @@ def write_predictions(
                 file.truncate()
                 for window in windows(rows):
                     results = predict(window.examples)
-                    file.write(output_format.render(window.rows, results).encode())
+                    content = output_format.render(window.rows, results)
+                    file.write(content.encode() if isinstance(content, str) else content)
                     rows += len(results)
                     for result in results:
                         counts.update(result.counts)
