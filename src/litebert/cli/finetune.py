@@ -77,10 +77,8 @@ def finetune(
         no_baseline: do not compare with the majority class and with a linear model of tf-idf features (scikit-learn)
         print_settings: print the resolved settings and stop
     """
-    from litebert.commands.finetune.finetune import finetune as run
     from litebert.commands.finetune.finetune_settings import load_finetune_config
     from litebert.settings import write_yaml
-    from litebert.training.callbacks.progress_display import progress_display
 
     given = {"model": model, "from_scratch": from_scratch, "data": data.to_setting(recipe)}
     given |= {"baseline": False} if no_baseline else {}
@@ -88,5 +86,9 @@ def finetune(
     if print_settings:
         print(write_yaml(config.to_dict()), end="")
         return
+    # Imports torch, which takes seconds: only once the settings are known to be valid.
+    from litebert.commands.finetune.finetune import finetune as run
+    from litebert.training.callbacks.progress_display import progress_display
+
     result = run(config, out, callbacks=[progress_display()])
     emit(result.to_dict(), result.to_text(), as_json=json)

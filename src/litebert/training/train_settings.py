@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, model_validator
 
 from litebert.errors import ConfigError
-from litebert.settings import Precision, Settings, Synonyms
+from litebert.settings import Precision, Settings
 from litebert.training.loop.duration import Duration
 from litebert.training.optim.lr_schedules import Curve, Schedule
 
@@ -68,15 +68,7 @@ class SpikeSettings(Settings):
 class TrainSettings(Settings):
     """Duration, optimizer, learning rate schedule, precision; intervals of evaluation, checkpoints and logging."""
 
-    duration: Annotated[
-        Duration,
-        Synonyms(
-            {
-                **dict.fromkeys(("epochs", "num_epochs", "num_train_epochs", "max_epochs"), "{} epochs"),
-                **dict.fromkeys(("steps", "max_steps", "num_steps"), "{} steps"),
-            }
-        ),
-    ]
+    duration: Duration
     """Length of the run: a number of steps, examples, tokens, epochs, seconds, minutes, hours or days."""
     optimizer: OptimizerName = "lamb"
     """`lamb` (You et al., 2020), `adamw` (Loshchilov and Hutter, 2019), or `muon` (Jordan et al., 2024) for the

@@ -223,11 +223,11 @@ def test_class_weights_change_the_loss(planned_run, tmp_path):
         ({"class_weights": {"goood": 2}}, r"unknown label 'goood' \(did you mean 'good'\?\)"),
         ({"class_weights": {"good": 0}}, "class_weights: expected `balanced`, or a positive number"),
         ({"class_weights": "even"}, "class_weights: expected `balanced`, or a positive number"),
-        ({"early_stopping_patience": 0}, "early_stopping_patience: Input should be greater than 0"),
-        ({"layerwise_lr_decay": 1.5}, "layerwise_lr_decay: Input should be less than or equal to 1"),
+        ({"early_stopping_patience": 0}, "early_stopping_patience: must be greater than 0"),
+        ({"layerwise_lr_decay": 1.5}, "layerwise_lr_decay: must be less than or equal to 1"),
         ({"keep_head": True, "from_scratch": True}, "a model from scratch has no head to keep"),
-        ({"freeze": "head"}, "freeze: Input should be 'nothing', 'embeddings'"),
-        ({"adapters": {"rank": 0}}, "adapters.rank: Input should be greater than 0"),
+        ({"freeze": "head"}, "freeze: must be 'nothing', 'embeddings'"),
+        ({"adapters": {"rank": 0}}, "adapters.rank: must be greater than 0"),
     ],
 )
 def test_finetune_rejects_invalid_settings_before_writing(planned_run, tmp_path, changes, message):

@@ -21,9 +21,8 @@ from litebert.model.layers.lora_settings import Freeze, LoRASettings
 from litebert.settings import Settings, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
 from litebert.tasks.labelled_data import InvalidAnswers
-from litebert.tasks.read_labelled import validate_columns_apply
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.types.task_type import ClassWeights
+from litebert.tasks.task import ClassWeights
 from litebert.training.train_settings import TrainSettings
 
 
@@ -63,7 +62,10 @@ class LabelledFiles(Settings):
     @model_validator(mode="after")
     def _check(self) -> Self:
         files = (self.train, self.dev) if isinstance(self.dev, Path) else (self.train,)
-        validate_columns_apply(asdict(self.columns), *files)
+        if self.columns.named() and any(file.suffix not in (".csv", ".tsv", ".jsonl") for file in files):
+            from litebert.tasks.read_labelled import validate_columns_apply  # imports torch
+
+            validate_columns_apply(asdict(self.columns), *files)
         return self
 
     @property

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import Field
-
 from litebert.analysis.curves import read_curves
 from litebert.analysis.plots import check_plotting, pretraining_curve
 from litebert.commands.finetune import finetune, finetune_settings
@@ -21,6 +19,7 @@ from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.pretrain import pretrain, pretrain_settings
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.validation_scores import ValidationScores
+from litebert.commands.quickstart.quickstart_settings import QuickstartRun
 from litebert.commands.quickstart.quickstart_text import TextFiles, split_text
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
@@ -28,7 +27,7 @@ from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.inference.predictor import Predictor
 from litebert.randomness import rng_for
-from litebert.settings import Settings, read_yaml
+from litebert.settings import read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings, VocabularyTooLargeError, train_tokenizer
 from litebert.training.callbacks.callback import Callback
@@ -42,19 +41,6 @@ MASKED_SENTENCES = 4
 MIN_WORDS, MAX_WORDS = 8, 18
 MAX_VOCABULARY_LINES = 40_000
 """Maximum number of lines for vocabulary training, which bounds its time."""
-
-
-class QuickstartRun(Settings):
-    """Settings of a quickstart."""
-
-    text: tuple[str, ...] = ()
-    """Text files, globs or directories; by default the documentation of the installed Python libraries."""
-    minutes: float = Field(default=5.8, gt=0)
-    """Approximate duration on two cores."""
-    vocab_size: int = Field(default=4000, gt=5)
-    """Maximum size of the vocabulary; a small text has fewer pieces."""
-    seed: int = Field(default=0, ge=0)
-    """Seed of all random numbers."""
 
 
 @dataclass(frozen=True)

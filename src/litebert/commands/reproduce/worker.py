@@ -20,7 +20,8 @@ from filelock import FileLock
 
 from litebert.analysis.curves import read_curves
 from litebert.analysis.layer_transitions import layer_transitions
-from litebert.commands.ensemble.ensemble import EnsembleRun, ensemble
+from litebert.commands.ensemble.ensemble import ensemble
+from litebert.commands.ensemble.ensemble_settings import EnsembleRun
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.pretrain.pretrain import pretrain

@@ -24,7 +24,7 @@ from litebert.tasks.output_formats import OutputFormat
 from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.results import Result
-from litebert.tasks.task import Task
+from litebert.tasks.task import ClassWeights, Task
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
@@ -32,8 +32,6 @@ logger = logging.getLogger(__name__)
 
 Prediction = Any
 """What a model predicts for one example: probabilities, a score or span scores. Predictions can be averaged."""
-ClassWeights = str | dict[str, float]
-"""`balanced`, or a weight for each label that does not have weight 1."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
