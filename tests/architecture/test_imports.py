@@ -6,6 +6,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "litebert"
 CORE = {
     *("errors", "settings", "files", "randomness", "logs", "machine", "hub_datasets", "protobuf_wire"),
+    "datatrove_stages",
 }
 ALLOWED: dict[str, set[str]] = {
     "tokenization": set(),
@@ -16,8 +17,12 @@ ALLOWED: dict[str, set[str]] = {
     "interop": {"model", "tokenization"},
     "analysis": {"model"},
     "inference": {"tokenization", "model", "tasks"},
-    "commands": {"tokenization", "model", "training", "corpus", "tasks", "interop", "analysis", "inference"},
     "api": {"tokenization", "model", "training", "corpus", "tasks", "analysis", "inference", "commands"},
+    "runtime": {"tokenization", "tasks", "inference"},
+    "export": {"tokenization", "model", "tasks", "inference", "runtime"},
+    "commands": {
+        *("tokenization", "model", "training", "corpus", "tasks", "interop", "analysis", "inference", "export"),
+    },
     "cli": {"tokenization", "model", "training", "corpus", "tasks", "interop", "analysis", "inference", "commands"},
 }
 ONLY_IN = {
@@ -27,10 +32,12 @@ ONLY_IN = {
     "transformers": ("model/io/remote_code/",),
     "tyro": ("cli/",),
     "datasets": ("hub_datasets.py",),
-    "datatrove": ("corpus/build/executors.py",),
+    "datatrove": ("datatrove_stages.py",),
     "tensorboard": ("training/callbacks/metric_logger.py",),
     "wandb": ("training/callbacks/metric_logger.py",),
     "trackio": ("training/callbacks/metric_logger.py",),
+    "onnx": ("export/",),
+    "onnxruntime": ("runtime/onnx_model.py",),
     "tokenizers": ("tokenization/wordpiece_model.py",),
 }
 FILES = {path.relative_to(SOURCE): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}

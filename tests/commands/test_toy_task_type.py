@@ -6,23 +6,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from litebert.commands.ensemble.ensemble import EnsembleRun, ensemble
+from litebert.commands.ensemble.ensemble import ensemble
+from litebert.commands.ensemble.ensemble_settings import EnsembleRun
 from litebert.commands.evaluate.evaluate_labelled import evaluate_labelled
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.predict.predict import PredictRun, predict
+from litebert.commands.predict.predict import predict
+from litebert.commands.predict.predict_settings import PredictRun
 from litebert.inference.predictor import Predictor
 from litebert.tasks.readers.label_columns import label_scores, non_empty_labels
+from litebert.tasks.results import Result
 from litebert.tasks.types.registry import register, unregister
 from litebert.tasks.types.regression.regression import REGRESSION
-from litebert.tasks.types.task_type import (
-    CardEntry,
-    ExampleReader,
-    Result,
-    read_texts,
-    score,
-    targets_of,
-)
+from litebert.tasks.types.task_type import CardEntry, ExampleReader, read_texts, score, targets_of
 from support.labelled_files import write_opinions
 from support.tiny_runs import save_pretrained
 

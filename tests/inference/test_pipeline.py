@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.inference.pipeline import batches_by_length, model_outputs
+from litebert.inference.pipeline import model_outputs
 from litebert.model.io.model_directory import load_model
-from litebert.tasks.encoded import Encoded, Feature
+from litebert.tasks.encoded import Encoded, Feature, batches_by_length
 from litebert.tasks.types.task_type import sequence_logits
 
 

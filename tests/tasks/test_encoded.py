@@ -23,11 +23,11 @@ def test_pad_masks_padding_only(sequences):
         assert inputs.input_ids[row][inputs.attention_mask[row]].tolist() == ids
         assert inputs.token_type_ids[row][inputs.attention_mask[row]].tolist() == [i % 2 for i in range(len(ids))]
     assert not inputs.input_ids[~inputs.attention_mask].any()
-    assert inputs.attention_mask.any(dim=0).all(), "no column is all padding"
+    assert inputs.attention_mask.any(axis=0).all(), "no column is all padding"
 
 
 def test_labelled_batch_moves_to_a_device():
-    batch = LabelledBatch(pad([feature_of([5, 6])], pad_id=0), torch.tensor([1]), num_tokens=2)
+    batch = LabelledBatch(pad([feature_of([5, 6])], pad_id=0).to_tensors(), torch.tensor([1]), num_tokens=2)
     moved = batch.to("meta")
     tensors = (moved.inputs.input_ids, moved.inputs.attention_mask, moved.inputs.token_type_ids, moved.labels)
     assert {tensor.device.type for tensor in tensors} == {"meta"}

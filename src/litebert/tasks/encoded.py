@@ -1,18 +1,23 @@
-"""Examples → token ids → padded batches."""
+"""Examples → token ids → padded batches. Importing it loads no torch, so that `litebert.runtime` shares it."""
+
+from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import Example
 from litebert.tokenization.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from litebert.tasks.input_settings import InputSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,23 @@ class Feature:
     """Int32 [S]."""
     token_type_ids: np.ndarray
     """Int8 [S]: 0 for the first text, 1 for the second."""
+
+
+class PaddedArrays(NamedTuple):
+    """Sequences padded to the longest of them, as arrays of the shape of the batch."""
+
+    input_ids: np.ndarray
+    """Int64."""
+    attention_mask: np.ndarray
+    """Bool, True on real tokens."""
+    token_type_ids: np.ndarray
+    """Int64."""
+
+    def to_tensors(self) -> Inputs:
+        """The same batch for torch, on the CPU."""
+        import torch
+
+        return Inputs(*map(torch.from_numpy, self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +128,18 @@ class Encoded:
         """N, the number of sequences."""
         return len(self.features)
 
-    def inputs(self, indices: np.ndarray) -> Inputs:
+    def arrays(self, indices: np.ndarray) -> PaddedArrays:
         """The sequences at `indices`, padded to [B, S]."""
         return pad([self.features[index] for index in indices], pad_id=self.pad_id)
 
+    def inputs(self, indices: np.ndarray) -> Inputs:
+        """`arrays` as tensors."""
+        return self.arrays(indices).to_tensors()
+
     def labels(self, indices: np.ndarray, inputs: Inputs) -> Tensor:
         """Int64 [B] classes, Float32 [B] scores or Float32 [B, C] zeros and ones."""
+        import torch
+
         return torch.tensor([self.targets[index] for index in indices])
 
     def batch(self, indices: np.ndarray) -> LabelledBatch:
@@ -143,12 +171,22 @@ def build_feature(
     return Feature(np.asarray(encoding.input_ids, np.int32), np.asarray(encoding.token_type_ids, np.int8))
 
 
-def pad(features: Sequence[Feature], *, pad_id: int) -> Inputs:
-    """One batch of `features`, on the CPU."""
+def pad(features: Sequence[Feature], *, pad_id: int) -> PaddedArrays:
+    """One batch of `features`."""
     lengths = np.array([len(feature.input_ids) for feature in features])
     attention_mask = np.arange(lengths.max()) < lengths[:, None]
     input_ids = np.full(attention_mask.shape, pad_id, dtype=np.int64)
     token_type_ids = np.zeros(attention_mask.shape, dtype=np.int64)
     input_ids[attention_mask] = np.concatenate([feature.input_ids for feature in features])
     token_type_ids[attention_mask] = np.concatenate([feature.token_type_ids for feature in features])
-    return Inputs(torch.from_numpy(input_ids), torch.from_numpy(attention_mask), torch.from_numpy(token_type_ids))
+    return PaddedArrays(input_ids, attention_mask, token_type_ids)
+
+
+def batches_by_length(lengths: np.ndarray, *, tokens_per_batch: int) -> Iterator[np.ndarray]:
+    """Positions of each batch, longest sequences first: little padding, and memory runs out at once or never."""
+    order = np.argsort(-lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        end = start + max(1, tokens_per_batch // int(lengths[order[start]]))
+        yield order[start:end]
+        start = end

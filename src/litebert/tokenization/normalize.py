@@ -9,30 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from litebert.settings import Settings
-
 Span = tuple[int, int]
 """Half-open span of characters."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORD = re.compile(r"\S+")
-
-
-class TextSettings(Settings):
-    """Text normalization and segmentation; stored in `tokenizer_config.json`."""
-
-    lowercase: bool = True
-    """Lower-case the text. Source: `do_lower_case` of google-research/albert."""
-
-    keep_accents: bool = False
-    """Keep combining marks and compatibility characters instead of decomposing (NFKD) and dropping them."""
-
-    digit_comma: bool = True
-    """Re-split a piece that ends in a digit and a comma, as google-research/albert; false: plain SentencePiece."""
-
-    def normalize(self, text: str) -> str:
-        """The text, normalized."""
-        return normalize(text, lowercase=self.lowercase, keep_accents=self.keep_accents)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,23 @@
 """A SentencePiece vocabulary with the rules of google-research/albert."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import sentencepiece
 
 from litebert.errors import DataError
 from litebert.protobuf_wire import DamagedBytesError
-from litebert.tokenization.normalize import Span, TextSettings, normalize_with_alignment
+from litebert.tokenization.normalize import Span, normalize_with_alignment
 from litebert.tokenization.sentencepiece_proto import model_type
 from litebert.tokenization.transformers_files import unigram_tokenizer
 from litebert.tokenization.word_starts import SPACE, google_word_start, word_start
+
+if TYPE_CHECKING:
+    from litebert.tokenization.text_settings import TextSettings
+
 
 Token = TypeVar("Token", int, str)
 

@@ -1,20 +1,25 @@
 """`Tokenizer`: text to ids and back, with special tokens and pairs."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
 from litebert.errors import ConfigError, DataError
 from litebert.files import update_manifest, write_bytes
 from litebert.tokenization.batch_encoding import BatchEncoding, Padding, TensorType, encode_rows, padded, tensors
-from litebert.tokenization.normalize import Span, TextSettings
-from litebert.tokenization.tokenizer_directory import SubwordModel, read_model, tokenizer_files
+from litebert.tokenization.normalize import Span
+
+if TYPE_CHECKING:
+    from litebert.tokenization.text_settings import TextSettings
+    from litebert.tokenization.tokenizer_directory import SubwordModel
 
 DEFAULT_MAX_LENGTH: Final = 512
 """Tokens after which a call truncates: the positions of the released models."""
@@ -45,6 +50,8 @@ class Tokenizer:
 
         Defaults where `tokenizer_config.json` lacks a key: lower-cased, no accents, digit-comma rule.
         """
+        from litebert.tokenization.tokenizer_directory import read_model
+
         return cls(read_model(Path(path)))
 
     def __call__(
@@ -90,6 +97,8 @@ class Tokenizer:
 
     def files(self) -> Mapping[str, bytes]:
         """Name → content of the files of a tokenizer directory; `AutoTokenizer` of transformers reads them too."""
+        from litebert.tokenization.tokenizer_directory import tokenizer_files
+
         return tokenizer_files(self.model)
 
     @property

@@ -7,8 +7,8 @@ from typing import Any
 
 from litebert.errors import ConfigError, DataError
 from litebert.files import MANIFEST, verify_manifest
-from litebert.tokenization.normalize import TextSettings
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
+from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.transformers_files import CONFIG_FILE, TOKENIZER_FILE, text_settings, tokenizer_config
 from litebert.tokenization.wordpiece_model import WordPieceModel
 

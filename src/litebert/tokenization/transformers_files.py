@@ -5,6 +5,8 @@ The digit-comma rule is expressed by scores so low that a piece that it would sp
 docs/reference/tokenizer.md lists the differences.
 """
 
+from __future__ import annotations
+
 import base64
 import functools
 import itertools
@@ -12,11 +14,14 @@ import sys
 import unicodedata
 from collections.abc import Callable, Collection, Mapping
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from litebert.tokenization.normalize import TextSettings
 from litebert.tokenization.sentencepiece_proto import ModelFile, ScoredPiece, parse_model
 from litebert.tokenization.word_starts import SPACE
+
+if TYPE_CHECKING:
+    from litebert.tokenization.text_settings import TextSettings
+
 
 TOKENIZER_FILE = "tokenizer.json"
 CONFIG_FILE = "tokenizer_config.json"
@@ -39,6 +44,8 @@ def tokenizer_config(settings: TextSettings, specials: Mapping[str, str]) -> dic
 
 def text_settings(config: Mapping[str, Any], *, where: str) -> TextSettings:
     """The settings in a `tokenizer_config.json`; defaults for missing keys."""
+    from litebert.tokenization.text_settings import TextSettings
+
     given = {field: config[name] for field, name in _SETTING_NAMES.items() if name in config}
     return TextSettings.parse(given, where=where)
 

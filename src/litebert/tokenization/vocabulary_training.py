@@ -13,8 +13,8 @@ from pydantic import Field, model_validator
 
 from litebert.errors import ConfigError, DataError
 from litebert.randomness import rng_for
-from litebert.tokenization.normalize import TextSettings
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
+from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)

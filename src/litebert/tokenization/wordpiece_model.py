@@ -3,13 +3,19 @@
 Text is split as in BERT by the `tokenizers` library, with the pipeline that is written for transformers.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from litebert.errors import DataError, MissingExtraError
-from litebert.tokenization.normalize import Span, TextSettings, without_surrogates
+from litebert.tokenization.normalize import Span, without_surrogates
 from litebert.tokenization.transformers_files import pipeline
+
+if TYPE_CHECKING:
+    from litebert.tokenization.text_settings import TextSettings
+
 
 CONTINUATION = "##"
 """Prefix of a piece that continues a word."""

@@ -16,9 +16,10 @@ from litebert.model.io.resolve import resolve_model_directory
 from litebert.settings import Precision
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.results import Result
 from litebert.tasks.task import Task
 from litebert.tasks.types.registry import task_type_of
-from litebert.tasks.types.task_type import Prediction, Result, Scored, TaskType
+from litebert.tasks.types.task_type import Prediction, Scored, TaskType
 from litebert.training.checkpointing.checkpoint import read_tensors, verified
 from litebert.training.distributed.context import DistributedContext
 
@@ -90,10 +91,6 @@ class Predicted:
 
 def members_at(paths: Sequence[Path]) -> list[Member]:
     """The members in the order of their paths; ConfigError unless they have the same task type and labels."""
-    if len(set(paths)) < len(paths):
-        raise ConfigError("ensemble: a member is given twice; give each member once")
-    if not paths:
-        raise ConfigError("ensemble: no members; give the directories of the models")
     members = [Member.at(path) for path in sorted(paths)]
     first = members[0]
     for member in members[1:]:

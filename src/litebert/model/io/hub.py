@@ -7,7 +7,6 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntry
 
 from litebert.errors import CheckpointError
 from litebert.files import MANIFEST, read_manifest
-from litebert.model.io.weight_files import PICKLE, has_weights
 from litebert.model.presets import PRESETS
 from litebert.settings import Settings
 
@@ -35,6 +34,8 @@ def fetch(name: str, options: HubOptions) -> Path:
     if name in PRESETS:
         instead = f"albert/{name}, its weights on the hub" if is_released(name) else "a model directory"
         raise CheckpointError(f"{name}: no such directory; it is an architecture without weights; give {instead}")
+    from litebert.model.io.weight_files import PICKLE, has_weights  # imports torch
+
     directory = _snapshot(name, options, _WANTED)
     if (directory / MANIFEST).is_file():
         return _snapshot(name, options, list(read_manifest(directory)))

@@ -4,7 +4,6 @@ Multiple choice shares what follows from the probabilities of the classes.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import sqrt
 from typing import Any, Final
 
@@ -29,6 +28,7 @@ from litebert.tasks.readers.label_columns import (
     weights_by_label,
 )
 from litebert.tasks.readers.tables import Table
+from litebert.tasks.results import LETTERS, class_probabilities, decode_class
 from litebert.tasks.task import Task
 from litebert.tasks.types.task_type import (
     CardEntry,
@@ -39,7 +39,6 @@ from litebert.tasks.types.task_type import (
     LossSums,
     ReadOptions,
     ReadResult,
-    Result,
     Scored,
     TaskType,
     chance_level,
@@ -48,32 +47,7 @@ from litebert.tasks.types.task_type import (
     score,
     targets_of,
 )
-
-LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-"""Names of the options of multiple choice."""
-
-
-@dataclass(frozen=True, slots=True)
-class Classification(Result):
-    """The predicted label of one text."""
-
-    label: str
-    probability: float
-    probabilities: dict[str, float]
-    """Of every label, in the order of the model."""
-
-    def to_record(self) -> dict[str, Any]:
-        """Label and probabilities."""
-        return {"prediction": self.label, "probability": self.probability, "probabilities": self.probabilities}
-
-
-def decode_class(
-    probabilities: np.ndarray, example: Any, labels: Sequence[str], settings: InputSettings
-) -> Classification:
-    """The most probable label."""
-    by_label = dict(zip(labels, map(float, probabilities), strict=True))
-    label = max(by_label, key=by_label.__getitem__)
-    return Classification(label, by_label[label], by_label)
+from litebert.tasks.types.text_baselines import CLASS_BASELINES
 
 
 def _guess(table: Table, columns: Columns) -> str:
@@ -113,17 +87,6 @@ def labels_goal(task: Task) -> str:
     return f"{len(labels)} labels: {', '.join(labels)}"
 
 
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """Probabilities of logits, along the last axis."""
-    powers = np.exp(logits - logits.max(-1, keepdims=True))
-    return powers / powers.sum(-1, keepdims=True)
-
-
-def class_probabilities(logits: np.ndarray, settings: InputSettings, dtype: type[np.floating]) -> np.ndarray:
-    """Probabilities of the classes, along the last axis, computed in `dtype`."""
-    return softmax(logits.astype(dtype))
-
-
 def class_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
     """Summed cross-entropy, times the weight of the label. Source: run_classifier.py and race_utils.py."""
     logits = logits_of(model, batch.inputs)
@@ -154,6 +117,7 @@ def evaluate_classes(
         labels=names,
         confusion_matrix=confusion_matrix(predicted, targets, num_labels=len(names)),
         calibration=calibration(probabilities, targets),
+        probabilities=probabilities,
     )
 
 
@@ -201,7 +165,7 @@ CLASSIFICATION: Final = TaskType(
     problem_type="single_label_classification",
     has_labels=True,
     metrics=("accuracy",),
-    other_metrics=("f1", "macro_f1", "matthews"),
+    other_metrics=("f1", "macro_f1", "weighted_f1", "balanced_accuracy", "roc_auc", "matthews"),
     reader=ExampleReader(guess=_guess, read=_read),
     loss=Loss(sums=class_losses, class_weights=_class_weights),
     predict=class_probabilities,
@@ -210,4 +174,6 @@ CLASSIFICATION: Final = TaskType(
     error_examples=class_errors,
     collapse=class_collapse,
     card=CardEntry(title="An ALBERT classifier", method="classify", goal=labels_goal),
+    strata=lambda data: [example.target for example in data.examples],
+    baselines=CLASS_BASELINES,
 )

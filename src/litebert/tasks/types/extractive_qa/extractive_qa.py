@@ -28,17 +28,24 @@ from litebert.tasks.types.extractive_qa.question_tables import (
 )
 from litebert.tasks.types.extractive_qa.questions import Question
 from litebert.tasks.types.extractive_qa.span_answers import decode_answer, n_best
-from litebert.tasks.types.extractive_qa.span_scores import (
-    SpanScores,
-    average_span_scores,
-    scores_from_beams,
-    scores_from_logits,
+from litebert.tasks.types.extractive_qa.span_outputs import (
     span_and_answerability_losses,
     span_beams,
     span_logits,
     span_losses,
 )
-from litebert.tasks.types.extractive_qa.squad_json import read_squad, read_squad_questions, write_squad_predictions
+from litebert.tasks.types.extractive_qa.span_scores import (
+    SpanScores,
+    average_span_scores,
+    scores_from_beams,
+    scores_from_logits,
+)
+from litebert.tasks.types.extractive_qa.squad_json import (
+    read_squad,
+    read_squad_questions,
+    squad_part,
+    write_squad_predictions,
+)
 from litebert.tasks.types.extractive_qa.windows import encode_questions
 from litebert.tasks.types.task_type import (
     CardEntry,
@@ -160,6 +167,7 @@ SQUAD_JSON: Final = FileFormat(
     read=_read_json,
     has_labels=lambda path: '"answers"' in read_text(path),
     iter_inputs=lambda path: iter(read_squad_questions(path)),
+    part=lambda path, data: squad_part(path, {question.id for question in data.examples}),
     write_directory=write_squad_predictions,
 )
 
@@ -194,6 +202,7 @@ EXTRACTIVE_QA: Final = TaskType(
         pair_argument=None,
         goal=lambda task: "extractive question answering",
     ),
+    windows=True,
 )
 
 EXTRACTIVE_QA_NO_ANSWER: Final = replace(

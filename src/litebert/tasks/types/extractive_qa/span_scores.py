@@ -1,30 +1,26 @@
-"""Forward pass, losses, and the model's outputs for all windows of a question → scores of the spans of its context.
+"""The model's outputs for all windows of a question → scores of the spans of its context. Importing it loads no torch.
 
 Spans are of characters, so that models with different tokenizers can be averaged.
-Sources: `create_v1_model`, `accumulate_predictions_v1` and the same of v2 in squad_utils.py of google-research/albert.
+Source: `accumulate_predictions_v1` and `accumulate_predictions_v2` in squad_utils.py of google-research/albert.
 """
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from litebert.errors import ConfigError
-from litebert.model.losses import answerability_losses, span_loss
-from litebert.model.models import FORBIDDEN
-from litebert.model.outputs import QuestionAnsweringWithNoAnswerOutput, SpanOutput
-from litebert.tasks.encoded import Inputs, LabelledBatch
-from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from litebert.tasks.types.extractive_qa.windows import QuestionOutputs, Window
-from litebert.tasks.types.task_type import LossSums
+
+if TYPE_CHECKING:
+    from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
+
 
 BEAM_SIZE: Final = 5
 """Start positions, and end positions for each, in a beam search. Source: start_n_top and end_n_top."""
-IMPOSSIBLE_WEIGHT: Final = 0.5
-"""Weight of the no-answer loss relative to the span loss."""
 
 
 class SpanLogits(NamedTuple):
@@ -49,71 +45,26 @@ class Candidates:
     null_score: float | None = None
 
 
-def answer_mask(inputs: Inputs) -> Tensor:
-    """Bool [B, S]: where an answer may start or end: the context, and `[CLS]`, which means "no answer".
-
-    Source: `p_mask` in squad_utils.py, which is 0 there.
-    """
-    length = inputs.attention_mask.sum(1, keepdim=True)
-    positions = torch.arange(inputs.attention_mask.shape[1], device=length.device)
-    is_context = (inputs.token_type_ids == 1) & (positions < length - 1)
-    return is_context | (positions == 0)
+def logits_by_window(starts: np.ndarray, ends: np.ndarray, lengths: Sequence[int]) -> list[SpanLogits]:
+    """The logits [B, S] of each window without padding."""
+    windows = zip(starts, ends, lengths, strict=True)
+    return [SpanLogits(own_starts[:length], own_ends[:length]) for own_starts, own_ends, length in windows]
 
 
-def span_logits(model: nn.Module, inputs: Inputs) -> list[SpanLogits]:
-    """The scores of each window, without padding."""
-    output = model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids)
-    scores = torch.stack([output.start_logits, output.end_logits], dim=1).float().cpu().numpy()
-    lengths = inputs.attention_mask.sum(1).tolist()
-    return [SpanLogits(*window[:, :length]) for window, length in zip(scores, lengths, strict=True)]
-
-
-def span_beams(model: nn.Module, inputs: Inputs) -> list[Candidates]:
-    """The best spans of each window."""
-    ids = inputs.input_ids, inputs.attention_mask, inputs.token_type_ids
-    # A wrapper for several processes forwards `forward` only; the wrapped model has `beams`.
-    wrapped: Any = getattr(model, "module", model)
-    beams = wrapped.beams(*ids, answer_mask(inputs), num_starts=BEAM_SIZE, num_ends=BEAM_SIZE)
-    last = beams.end_positions  # B K K2
-    first = beams.start_positions[..., None].expand_as(last)
-    start_scores = beams.start_log_probs[..., None].expand_as(last)
-    scores = torch.stack([start_scores.float(), beams.end_log_probs.float()], dim=-1).flatten(1, 2).double()
-    columns = (first.flatten(1), last.flatten(1), scores)
-    windows = zip(*(column.cpu().numpy() for column in columns), beams.impossible_logits.float().tolist(), strict=True)
-    return [Candidates(*window) for window in windows]
-
-
-def span_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
-    """Summed mean of the cross-entropies of start and end over the real tokens ("span").
-
-    Those of google-research/albert also include the padding, whose amount depends on the batch here.
-    """
-    inputs, (starts, ends, _) = batch.inputs, batch.labels.unbind(1)
-    output = model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids)
-    padding = ~inputs.attention_mask
-    masked = SpanOutput(
-        output.start_logits.masked_fill(padding, FORBIDDEN),
-        output.end_logits.masked_fill(padding, FORBIDDEN),
-        output.encoder,
-    )
-    correct = _num_correct(masked.start_logits, masked.end_logits, starts, ends)
-    return LossSums({"span": span_loss(masked, starts, ends)}, {"span": correct})
-
-
-def span_and_answerability_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
-    """Summed losses of the span, its end scored given the true start, and of "no answer" ("impossible")."""
-    inputs, (starts, ends, impossible) = batch.inputs, batch.labels.unbind(1)
-    ids = inputs.input_ids, inputs.attention_mask, inputs.token_type_ids
-    output: QuestionAnsweringWithNoAnswerOutput = model(*ids, answer_mask(inputs), starts)
-    losses = answerability_losses(output, starts, ends, impossible.float())
-    losses["impossible"] = IMPOSSIBLE_WEIGHT * losses["impossible"]
-    correct_spans = _num_correct(output.start_log_probs, output.end_log_probs, starts, ends)
-    correct_decisions = ((output.impossible_logits > 0) == (impossible > 0)).sum()
-    return LossSums(losses, {"span": correct_spans, "impossible": correct_decisions})
-
-
-def _num_correct(start_scores: Tensor, end_scores: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
-    return ((start_scores.argmax(-1) == starts) & (end_scores.argmax(-1) == ends)).sum()
+def beams_by_window(
+    start_log_probs: np.ndarray,
+    start_positions: np.ndarray,
+    end_log_probs: np.ndarray,
+    end_positions: np.ndarray,
+    impossible_logits: np.ndarray,
+) -> list[Candidates]:
+    """The pairs of each start [B, K] with its ends [B, K, K2], from a beam search."""
+    rows = len(end_positions)
+    first = np.broadcast_to(start_positions[..., None], end_positions.shape).reshape(rows, -1)
+    start_scores = np.broadcast_to(start_log_probs[..., None], end_log_probs.shape)
+    scores = np.stack([start_scores, end_log_probs], axis=-1).reshape(rows, -1, 2).astype(np.float64)
+    columns = (first, end_positions.reshape(rows, -1), scores, impossible_logits.tolist())
+    return [Candidates(*window) for window in zip(*columns, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,23 @@ A context is tokenized once for all its questions. Every question has a window, 
 Source: `convert_examples_to_features` and `_check_is_max_context` in squad_utils.py of google-research/albert.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from litebert.tasks.encoded import Encoded, Feature
-from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from litebert.tasks.types.extractive_qa.questions import Question
 from litebert.tokenization.normalize import Span
 from litebert.tokenization.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import torch.nn.functional as F
@@ -15,14 +14,9 @@ from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.metrics.evaluation import Part
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.label_columns import (
-    SEPARATOR,
-    label_indicators,
-    label_lists,
-    label_names,
-    weights_by_label,
-)
+from litebert.tasks.readers.label_columns import label_indicators, label_lists, label_names, weights_by_label
 from litebert.tasks.readers.tables import Table
+from litebert.tasks.results import MULTI_LABEL_THRESHOLD, SEPARATOR, decode_labels, label_probabilities
 from litebert.tasks.task import Task
 from litebert.tasks.types.classification.classification import labels_goal
 from litebert.tasks.types.task_type import (
@@ -34,7 +28,6 @@ from litebert.tasks.types.task_type import (
     LossSums,
     ReadOptions,
     ReadResult,
-    Result,
     Scored,
     TaskType,
     logits_of,
@@ -43,23 +36,7 @@ from litebert.tasks.types.task_type import (
     score,
     targets_of,
 )
-
-MULTI_LABEL_THRESHOLD: Final = 0.5
-"""Probability from which a label is predicted."""
-
-
-@dataclass(frozen=True, slots=True)
-class MultiLabelPrediction(Result):
-    """The predicted labels of one text, possibly none."""
-
-    labels: tuple[str, ...]
-    probabilities: dict[str, float]
-    """Of every label, in the order of the model; they do not sum to one."""
-
-    def to_record(self) -> dict[str, Any]:
-        """Labels and probabilities."""
-        labels = list(self.labels)
-        return {"prediction": SEPARATOR.join(labels), "labels": labels, "probabilities": self.probabilities}
+from litebert.tasks.types.text_baselines import LABEL_BASELINES
 
 
 def _guess(table: Table, columns: Columns) -> str | None:
@@ -108,30 +85,19 @@ def _class_weights(setting: ClassWeights, train: LabelledData) -> np.ndarray:
     return (rows - counts) / counts
 
 
-def _probabilities(logits: np.ndarray, settings: InputSettings, dtype: type[np.floating]) -> np.ndarray:
-    """Independent probabilities of the labels, float64 [C]."""
-    negative = -logits.astype(np.float64)
-    # The two differ in the last bit. Published predictions of single models and of ensembles have these bits.
-    return 1 / (1 + np.exp(negative)) if dtype is np.float32 else np.exp(-np.logaddexp(0, negative))
-
-
-def _decode(
-    probabilities: np.ndarray, example: Any, labels: Sequence[str], settings: InputSettings
-) -> MultiLabelPrediction:
-    by_label = dict(zip(labels, probabilities.tolist(), strict=True))
-    return MultiLabelPrediction(tuple(name for name in by_label if by_label[name] >= MULTI_LABEL_THRESHOLD), by_label)
-
-
 def _evaluate(
     task: Task, predictions: Sequence[np.ndarray], data: LabelledData, lengths: np.ndarray, settings: InputSettings
 ) -> Scored:
-    predicted = (np.stack(predictions) >= MULTI_LABEL_THRESHOLD).astype(int)
+    probabilities = np.stack(predictions)
+    predicted = (probabilities >= MULTI_LABEL_THRESHOLD).astype(int)
     targets = targets_of(data).astype(int)
     by_label = tuple(
         Part(name, int(targets[:, index].sum()), _binary_f1(predicted[:, index], targets[:, index]))
         for index, name in enumerate(task.labels or ())
     )
-    return score(task, predicted, targets, data, lengths, labels=task.labels, by_label=by_label)
+    return score(
+        *(task, predicted, targets, data, lengths), probabilities=probabilities, labels=task.labels, by_label=by_label
+    )
 
 
 def _binary_f1(predicted: np.ndarray, targets: np.ndarray) -> dict[str, float]:
@@ -153,18 +119,30 @@ def _joined(task: Task, given: np.ndarray) -> str:
     return ", ".join(name for name, is_given in zip(task.labels or (), given, strict=True) if is_given) or "(none)"
 
 
+def _rarest_labels(data: LabelledData) -> list[int | None]:
+    """The label of each example that the fewest examples have; None for an example without labels."""
+    counts = targets_of(data).sum(0)
+    return [
+        min((index for index, given in enumerate(example.target) if given), key=counts.__getitem__, default=None)
+        for example in data.examples
+    ]
+
+
 MULTI_LABEL: Final = TaskType(
     name="multi_label",
     model="ForSequenceClassification",
     problem_type="multi_label_classification",
     has_labels=True,
     metrics=("micro_f1", "macro_f1", "sample_f1", "subset_accuracy"),
+    other_metrics=("weighted_f1", "roc_auc"),
     reader=ExampleReader(guess=_guess, read=_read),
     loss=Loss(counts=lambda batch: {"label": batch.labels.numel()}, sums=binary_losses, class_weights=_class_weights),
-    predict=_probabilities,
-    decode=_decode,
+    predict=label_probabilities,
+    decode=decode_labels,
     evaluate=_evaluate,
     error_examples=_errors,
     collapse=no_label_found,
     card=CardEntry(title="An ALBERT multi-label classifier", method="classify_multi_label", goal=labels_goal),
+    strata=_rarest_labels,
+    baselines=LABEL_BASELINES,
 )

@@ -1,107 +1,31 @@
-"""The task type `multiple_choice`: the best of several options, as in RACE.
-
-Each option is encoded as one sequence. The text is the first segment; question and option are the second, of which the
-last tokens are kept, because they are the option's. Source: `convert_single_example` in race_utils.py of
-google-research/albert.
-"""
+"""The task type `multiple_choice`: the best of several options, as in RACE."""
 
 import re
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import chain
-from typing import Any, Final
-
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
 
 from litebert.errors import DataError
-from litebert.tasks.encoded import Encoded, Feature, Inputs, build_feature, pad
-from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.tables import Row, Table
+from litebert.tasks.results import LETTERS, class_probabilities, decode_choice
 from litebert.tasks.types.classification.classification import (
-    LETTERS,
     class_collapse,
     class_errors,
     class_losses,
-    class_probabilities,
     evaluate_classes,
 )
-from litebert.tasks.types.task_type import (
-    CardEntry,
-    ExampleReader,
-    Loss,
-    ReadOptions,
-    ReadResult,
-    Result,
-    TaskType,
-)
-from litebert.tokenization.tokenizer import Tokenizer
+from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample, encode_choices
+from litebert.tasks.types.task_type import CardEntry, ExampleReader, Loss, ReadOptions, ReadResult, TaskType
 
 MIN_OPTIONS: Final = 2
 _NUMBERED: Final = re.compile(r"(option|choice|answer|ending)[ _]?(\d|[a-e])", re.IGNORECASE)
 _LISTS: Final = ("options", "choices", "endings")
-MAX_ANSWER_LENGTH: Final = 128
-"""Most tokens of question and option."""
-BLANK: Final = "_"
-"""Placeholder in a question, to be replaced by the option."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ChoiceExample:
-    """A text, optionally a question about it, and options of which one is correct."""
-
-    text: str
-    question: str | None
-    options: tuple[str, ...]
-    target: int | None = None
-    """Index of the correct option."""
-    group: str | None = None
-    slice: str | None = None
-    id: str | None = None
-
-    @property
-    def texts(self) -> tuple[str | None, ...]:
-        """Text, question and options."""
-        return self.text, self.question, *self.options
-
-    @property
-    def split_key(self) -> Hashable:
-        """Questions about one text stay together."""
-        return self.text
-
-    def to_text(self) -> str:
-        """A line each for text, question and options."""
-        options = (f"{letter}. {option}" for letter, option in zip(LETTERS, self.options, strict=False))
-        return "\n".join([self.text, self.question or "", *options])
-
-
-@dataclass(frozen=True, slots=True)
-class Choice(Result):
-    """The best option."""
-
-    index: int
-    """From 0."""
-    probability: float
-    probabilities: tuple[float, ...]
-
-    @property
-    def letter(self) -> str:
-        """A for the first option."""
-        return LETTERS[self.index]
-
-    def to_record(self) -> dict[str, Any]:
-        """Letter and probabilities."""
-        return {"prediction": self.letter, "probability": self.probability, "probabilities": list(self.probabilities)}
 
 
 def _guess(table: Table, columns: Columns) -> str | None:
     names = columns.options or option_columns(table)
     return f"there are columns of options: {', '.join(names)}" if names else None
-
-
-def _decode(probabilities: np.ndarray, example: Any, labels: Sequence[str], settings: InputSettings) -> Choice:
-    return Choice(int(probabilities.argmax()), float(probabilities.max()), tuple(probabilities.tolist()))
 
 
 def option_columns(table: Table) -> tuple[str, ...]:
@@ -180,47 +104,6 @@ def _row_options(table: Table, row: Row, columns: Sequence[str]) -> tuple[str, .
     return tuple(map(str, values))
 
 
-class Choices(Encoded):
-    """C sequences for each example, as one feature."""
-
-    @cached_property
-    def lengths(self) -> np.ndarray:
-        """Int64 [N]: tokens of the longest option, times the number of options."""
-        return np.array([len(each) * max(len(one.input_ids) for one in each) for each in self.features], dtype=np.int64)
-
-    def inputs(self, indices: np.ndarray) -> Inputs:
-        """The examples at `indices`, padded to [B, C, S]."""
-        chosen = [self.features[index] for index in indices]
-        flat = pad(list(chain.from_iterable(chosen)), pad_id=self.pad_id)
-        shape = (len(chosen), len(chosen[0]), -1)
-        return Inputs(flat.input_ids.view(shape), flat.attention_mask.view(shape), flat.token_type_ids.view(shape))
-
-
-def encode_choices(examples: Sequence[ChoiceExample], tokenizer: Tokenizer, settings: InputSettings) -> Choices:
-    """`[CLS] text [SEP] question with option [SEP]` of each option of each example."""
-    texts = tokenizer.encode_batch([each.text for each in examples])
-    answers = iter(
-        tokenizer.encode_batch([fill_blank(each.question, option) for each in examples for option in each.options])
-    )
-    features = []
-    for each, text in zip(examples, texts, strict=True):
-        features.append(tuple(_feature(text, next(answers), tokenizer, settings.max_length) for _ in each.options))
-    return Choices(features, [each.target for each in examples], tokenizer.pad_id)
-
-
-def fill_blank(question: str | None, option: str) -> str:
-    """The question with the option in its blank, or followed by the option."""
-    if not question:
-        return option
-    return question.replace(BLANK, option) if BLANK in question else f"{question} {option}"
-
-
-def _feature(text: Sequence[int], answer: Sequence[int], tokenizer: Tokenizer, max_length: int) -> Feature:
-    """The last tokens of the answer and as many of the text's first tokens as fit."""
-    answer = answer[-min(MAX_ANSWER_LENGTH, max_length - 3) :]
-    return build_feature(text[: max_length - 3 - len(answer)], answer, tokenizer, max_length=max_length)
-
-
 MULTIPLE_CHOICE: Final = TaskType(
     name="multiple_choice",
     model="ForMultipleChoice",
@@ -231,7 +114,7 @@ MULTIPLE_CHOICE: Final = TaskType(
     encode=encode_choices,
     loss=Loss(sums=class_losses),
     predict=class_probabilities,
-    decode=_decode,
+    decode=decode_choice,
     evaluate=evaluate_classes,
     error_examples=class_errors,
     collapse=class_collapse,

@@ -1,7 +1,6 @@
 """The task type `regression`: a number for each text or pair of texts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +18,7 @@ from litebert.tasks.readers.label_columns import (
     non_empty_labels,
 )
 from litebert.tasks.readers.tables import Table
+from litebert.tasks.results import decode_regression, regression_score
 from litebert.tasks.task import Task
 from litebert.tasks.types.task_type import (
     CardEntry,
@@ -28,7 +28,6 @@ from litebert.tasks.types.task_type import (
     LossSums,
     ReadOptions,
     ReadResult,
-    Result,
     Scored,
     TaskType,
     chance_level,
@@ -37,17 +36,7 @@ from litebert.tasks.types.task_type import (
     score,
     targets_of,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Regression(Result):
-    """The predicted score of one text."""
-
-    value: float
-
-    def to_record(self) -> dict[str, Any]:
-        """The score."""
-        return {"prediction": self.value}
+from litebert.tasks.types.text_baselines import SCORE_BASELINES
 
 
 def _guess(table: Table, columns: Columns) -> str | None:
@@ -93,6 +82,12 @@ def _collapse(evaluation: Mapping[str, Any]) -> str | None:
     return chance_level(name, value, evaluation["examples"])
 
 
+def _tenths(data: LabelledData) -> list[int]:
+    """The tenth of the scores, by their size, in which each example is."""
+    targets = targets_of(data)
+    return np.searchsorted(np.quantile(targets, np.arange(1, 10) / 10), targets).tolist()
+
+
 REGRESSION: Final = TaskType(
     name="regression",
     model="ForSequenceClassification",
@@ -100,10 +95,12 @@ REGRESSION: Final = TaskType(
     metrics=("pearson", "spearman"),
     reader=ExampleReader(guess=_guess, read=_read),
     loss=Loss(counts=lambda batch: {"score": batch.num_examples}, sums=squared_errors),
-    predict=lambda logits, settings, dtype: logits.astype(dtype),
-    decode=lambda prediction, example, labels, settings: Regression(float(prediction[0])),
+    predict=regression_score,
+    decode=decode_regression,
     evaluate=_evaluate,
     error_examples=_errors,
     collapse=_collapse,
     card=CardEntry(title="An ALBERT regressor", method="regress", goal=lambda task: f"the score {task.label!r}"),
+    strata=_tenths,
+    baselines=SCORE_BASELINES,
 )

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from litebert.errors import DataError
+from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.output_formats import SUFFIXES, OutputFormat, TableFormat, validate_suffix
 from litebert.tasks.readers.tables import iter_lines
 from litebert.tasks.types.task_type import FileFormat, ReadOptions, ReadResult
-from litebert.tasks.types.token_classification.token_examples import TokenExample, label_index, token_labels
+from litebert.tasks.types.token_classification.token_examples import TokenExample
+from litebert.tasks.types.token_classification.tokens_in_tables import label_index, token_labels
 
 CONLL_SUFFIXES: Final = (".conll", ".bio", ".iob")
 _DOCUMENT: Final = "-DOCSTART-"
@@ -84,6 +86,13 @@ def _has_labels(path: Path) -> bool:
 def _iter_inputs(path: Path) -> Iterator[TokenExample]:
     for lines in iter_sentences(path):
         yield TokenExample(words=tuple(line.columns[0] for line in lines))
+
+
+def _part(path: Path, data: LabelledData) -> str:
+    """The sentences at the lines of `data`, as they are in the file."""
+    starts = set(data.lines or ())
+    kept = [sentence for sentence in iter_sentences(path) if sentence[0].number in starts]
+    return "\n".join("".join("\t".join(line.columns) + "\n" for line in sentence) for sentence in kept)
 
 
 class ConllOutput:
@@ -160,5 +169,6 @@ CONLL: Final = FileFormat(
     read=read_conll,
     has_labels=_has_labels,
     iter_inputs=_iter_inputs,
+    part=_part,
     output_format=_output_format,
 )

@@ -1,8 +1,7 @@
 """The task type `token_classification`: a label for each word, as in named entity recognition."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from torch import Tensor, nn
@@ -13,15 +12,15 @@ from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.metrics.entities import entities, entity_scores
 from litebert.tasks.metrics.evaluation import Part
+from litebert.tasks.results import class_probabilities, decode_words
 from litebert.tasks.task import Task
-from litebert.tasks.types.classification.classification import class_probabilities, labels_goal, num_correct
+from litebert.tasks.types.classification.classification import labels_goal, num_correct
 from litebert.tasks.types.task_type import (
     CardEntry,
     ErrorExample,
     ExampleReader,
     Loss,
     LossSums,
-    Result,
     Scored,
     TaskType,
     logits_of,
@@ -29,59 +28,19 @@ from litebert.tasks.types.task_type import (
     score,
 )
 from litebert.tasks.types.token_classification.conll import CONLL
-from litebert.tasks.types.token_classification.token_examples import (
+from litebert.tasks.types.token_classification.token_examples import encode_words
+from litebert.tasks.types.token_classification.tokens_in_tables import (
     OUTSIDE,
-    TokenExample,
-    encode_words,
     guess_token_lists,
     read_token_lists,
     read_words,
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """Words that the predicted labels mark as one entity."""
-
-    label: str
-    text: str
-    start: int
-    """Index of its first word."""
-    end: int
-    """Index of the word after its last."""
-
-
-@dataclass(frozen=True, slots=True)
-class TokenPrediction(Result):
-    """A label for each word of a sentence."""
-
-    labels: tuple[str, ...]
-    entities: tuple[Entity, ...]
-
-    def to_record(self) -> dict[str, Any]:
-        """Labels and entities."""
-        entities = [{"label": each.label, "text": each.text} for each in self.entities]
-        return {"prediction": " ".join(self.labels), "labels": list(self.labels), "entities": entities}
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Words and entities."""
-        return {"words": len(self.labels), "entities": len(self.entities)}
-
-
 def token_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
     """Summed cross-entropy at the first token of each word."""
     logits, labels = logits_of(model, batch.inputs).flatten(0, 1), batch.labels.flatten()
     return LossSums({"word": classification_loss(logits, labels)}, {"word": num_correct(logits, labels)})
-
-
-def _decode(
-    probabilities: np.ndarray, example: TokenExample, labels: Sequence[str], settings: InputSettings
-) -> TokenPrediction:
-    predicted = tuple(labels[index] for index in probabilities.argmax(-1))
-    found = sorted(entities(predicted), key=lambda entity: entity[1])
-    spans = (Entity(name, " ".join(example.words[start:end]), start, end) for name, start, end in found)
-    return TokenPrediction(predicted, tuple(spans))
 
 
 def _evaluate(
@@ -141,7 +100,7 @@ TOKEN_CLASSIFICATION: Final = TaskType(
     encode=encode_words,
     loss=Loss(counts=lambda batch: {"word": int((batch.labels != NO_LABEL).sum())}, sums=token_losses),
     predict=class_probabilities,
-    decode=_decode,
+    decode=decode_words,
     evaluate=_evaluate,
     error_examples=_errors,
     collapse=no_label_found,
@@ -153,4 +112,5 @@ TOKEN_CLASSIFICATION: Final = TaskType(
         pair_argument=None,
         goal=labels_goal,
     ),
+    windows=True,
 )
