@@ -1,0 +1,30 @@
+"""Generated pages are those that the code gives now, and the site has no dead link."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.processes import PYTHONPATH
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(tool, *arguments):
+    command = [sys.executable, str(ROOT / "tools" / tool), *arguments]
+    return subprocess.run(command, cwd=ROOT, env={"PYTHONPATH": PYTHONPATH, "PATH": ""}, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("tool", ["generate_reference.py", "make_notebooks.py"])
+def test_generated_pages_are_current(tool):
+    done = run(tool, "--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_site_builds_without_warnings_and_dead_links(tmp_path):
+    pytest.importorskip("zensical")
+    pytest.importorskip("mkdocstrings_handlers.python")
+    done = run("build_site.py", str(tmp_path / "site"))
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "## Tutorials" in (tmp_path / "site" / "llms.txt").read_text(encoding="utf-8")
