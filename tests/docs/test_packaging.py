@@ -1,0 +1,61 @@
+"""The wheel and the source distribution: built, installed into a new environment, and used outside the repository."""
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import litebert
+
+ROOT = Path(__file__).parents[2]
+
+
+def call(*command, **options):
+    return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    pytest.importorskip("hatchling")
+    out = tmp_path_factory.mktemp("dist")
+    call(sys.executable, "-m", "hatchling", "build", "-d", str(out), cwd=ROOT)
+    return {path.suffix: path for path in out.iterdir()}
+
+
+@pytest.mark.slow
+def test_wheel_has_the_recipes_the_types_and_the_licence(built):
+    with zipfile.ZipFile(built[".whl"]) as archive:
+        names = archive.namelist()
+    for needed in ("litebert/py.typed", "litebert/__init__.pyi", "litebert/recipes/pretrain/tiny.yaml"):
+        assert needed in names
+    assert any(name.endswith("LICENSE") for name in names)
+    assert not [name for name in names if name.startswith(("tests/", "docs/"))]
+    assert litebert.__version__ in built[".whl"].name
+
+
+@pytest.mark.slow
+def test_source_distribution_has_the_source_and_the_citation(built):
+    with tarfile.open(built[".gz"]) as archive:
+        names = archive.getnames()
+    assert any(name.endswith("src/litebert/__init__.py") for name in names)
+    assert any(name.endswith("CITATION.cff") for name in names)
+
+
+@pytest.mark.slow
+def test_installed_wheel_runs_outside_the_repository(built, tmp_path):
+    """The new environment sees the packages of this one; only litebert comes from the wheel."""
+    call(sys.executable, "-m", "venv", "--without-pip", "--system-site-packages", str(tmp_path / "venv"))
+    python = tmp_path / "venv" / "bin" / "python"
+    place = call(str(python), "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])").strip()
+    call(sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", place, str(built[".whl"]))
+    own = Path(next(path for path in sys.path if path.endswith("site-packages")))
+    environment = {**os.environ, "PYTHONPATH": f"{place}{os.pathsep}{own}"}
+    printed = call(str(python), "-c", "import litebert; print(litebert.__file__)", env=environment, cwd=tmp_path)
+    assert printed.startswith(str(tmp_path))
+    assert "albert-base-v2" in call(
+        str(python), "-m", "litebert", "info", "albert-base-v2", env=environment, cwd=tmp_path
+    )
