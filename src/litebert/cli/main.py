@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sweep": ("sweep:sweep", "fine-tune with several seeds, or over a grid of settings, and compare the runs"),
     "ensemble": ("ensemble:ensemble", "average the predictions of several fine-tuned models"),
     "predict": ("predict:predict", "predict every example of a file: labels, values, answers, masked tokens"),
+    "serve": ("serve:serve", "answer HTTP requests with models, and a page for trying them"),
     "glue-submission": ("glue_submission:glue_submission", "predict the test files of GLUE for its leaderboard"),
     "convert": ("convert:convert", "read and write transformers and TensorFlow checkpoints"),
     "analyze curves": ("analyze:curves", "plot the curves of runs on one page"),

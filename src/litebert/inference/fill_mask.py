@@ -1,7 +1,8 @@
 """Masked words filled in by a pretrained model."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import prod
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ import torch
 from torch import nn
 
 from litebert.errors import DataError
-from litebert.inference.pipeline import autocast
+from litebert.inference.pipeline import autocast, batches_by_length
 from litebert.settings import Precision
 from litebert.tasks.encoded import Feature, pad
 from litebert.tasks.types.task_type import Result
@@ -63,21 +64,28 @@ class FillMask:
 
     def results(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
         """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
-        return [FilledMasks(self._fill(text, top_k)) for text in texts]
+        features = [self._feature(text) for text in texts]
+        filled: list[Any] = [None] * len(features)
+        for batch in batches_by_length(np.array([len(each.input_ids) for each in features], np.int64)):
+            for index, masks in zip(batch, self._fill([features[index] for index in batch], top_k), strict=True):
+                filled[index] = FilledMasks(masks)
+        return filled
 
-    def _fill(self, text: str, top_k: int) -> tuple[tuple[Candidate, ...], ...]:
-        feature = self._feature(text)
+    def _fill(self, features: Sequence[Feature], top_k: int) -> Iterator[tuple[tuple[Candidate, ...], ...]]:
+        """The candidates for the masks of each sequence of one batch."""
         device = next(self.model.parameters()).device
-        (positions,) = np.nonzero(feature.input_ids == self.tokenizer.mask_id)
-        inputs = pad([feature], pad_id=self.tokenizer.pad_id).to(device)
-        masked = torch.from_numpy(positions).to(device)
+        inputs = pad(features, pad_id=self.tokenizer.pad_id).to(device)
+        is_mask = inputs.input_ids == self.tokenizer.mask_id
         with torch.inference_mode(), autocast(self.precision, device):
+            masked = is_mask.flatten().nonzero().flatten()
             output = self.model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids, masked)
         best = output.mlm_logits.float().softmax(-1).topk(min(top_k, self.tokenizer.vocab_size))
-        return tuple(
+        candidates = (
             tuple(Candidate(self.tokenizer.id_to_piece(piece), value) for piece, value in zip(*each, strict=True))
             for each in zip(best.indices.tolist(), best.values.tolist(), strict=True)
         )
+        for count in is_mask.sum(1).tolist():
+            yield tuple(islice(candidates, count))
 
     def _feature(self, text: str) -> Feature:
         """`[CLS] text [SEP]` with the mask token for every "[MASK]", which the tokenizer never makes from text."""

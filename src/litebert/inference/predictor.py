@@ -110,10 +110,13 @@ class Predictor:
 
     def fill_mask(self, text: str, *, top_k: int = DEFAULT_TOP_K) -> list[list[Candidate]]:
         """For each `[MASK]` of `text` the `top_k` best candidates, best first."""
+        return self.fill_mask_batch([text], top_k=top_k)[0]
+
+    def fill_mask_batch(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[list[list[Candidate]]]:
+        """`fill_mask` of each text, faster than one by one."""
         if not isinstance(self.backend, FillMask):
             raise self._wrong_method("fill_mask")
-        (filled,) = self.backend.results([text], top_k=top_k)
-        return [list(candidates) for candidates in filled.masks]
+        return [list(map(list, filled.masks)) for filled in self.backend.results(texts, top_k=top_k)]
 
     def classify(self, texts: Sequence[Text]) -> list[Classification]:
         """The label of each text or pair of texts, with the probabilities of all labels."""
