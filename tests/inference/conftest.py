@@ -2,16 +2,7 @@
 
 import pytest
 
-from litebert.model.io.model_directory import save_model
-from litebert.model.models import (
-    ForMaskedLM,
-    ForMultipleChoice,
-    ForPretraining,
-    ForQuestionAnswering,
-    ForSequenceClassification,
-    ForTokenClassification,
-    SentenceEmbedder,
-)
+from support.model_directories import save_models
 
 
 @pytest.fixture(scope="session")
@@ -22,34 +13,4 @@ def config(small_config):
 @pytest.fixture(scope="session")
 def saved(tiny_tokenizer, config, tmp_path_factory):
     """The directory of a model by its name."""
-    root = tmp_path_factory.mktemp("models")
-
-    def save(name, model, **options):
-        return save_model(model, root / name, extra_files=tiny_tokenizer.files(), **options)
-
-    return {
-        "pretraining": save("pretraining", ForPretraining(config)),
-        "masked": save("masked", ForMaskedLM(config)),
-        "classifier": save(
-            "classifier",
-            ForSequenceClassification(config, num_labels=3),
-            labels=("bad", "fair", "good"),
-            problem_type="single_label_classification",
-        ),
-        "regressor": save(
-            "regressor",
-            ForSequenceClassification(config, num_labels=1),
-            labels=("stars",),
-            problem_type="regression",
-        ),
-        "several": save(
-            "several",
-            ForSequenceClassification(config, num_labels=3),
-            labels=("long", "dull", "loud"),
-            problem_type="multi_label_classification",
-        ),
-        "chooser": save("chooser", ForMultipleChoice(config)),
-        "tagger": save("tagger", ForTokenClassification(config, num_labels=3), labels=("O", "B-X", "I-X")),
-        "reader": save("reader", ForQuestionAnswering(config)),
-        "embedder": save("embedder", SentenceEmbedder(config)),
-    }
+    return save_models(tmp_path_factory.mktemp("models"), tiny_tokenizer, config)

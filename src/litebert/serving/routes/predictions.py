@@ -77,7 +77,8 @@ async def fill_mask(
     if not all(MASK in text for text in texts):
         raise RequestError(f"inputs: a text has no {MASK}; write {MASK} where the model should fill in a word")
     operation = Operation("fill_mask_batch", (("top_k", body.top_k),))
-    inputs = [OperationInput(text, [(text,)]) for text in texts]
+    # A mask is one token, as is each of the two special tokens: the parts between masks are counted.
+    inputs = [OperationInput(text, [tuple(text.split(MASK))]) for text in texts]
     results = await model.answer(operation, inputs, headers=response.headers)
     return [
         [
