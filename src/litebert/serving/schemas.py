@@ -6,10 +6,19 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-Text = Annotated[str, Field(description="A text.")]
-TextPair = tuple[str, str]
+
+def _is_unicode(text: str) -> str:
+    """The text itself; ValueError for half of a surrogate pair, which JSON can escape but no response can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("a text has a lone surrogate, which is not a character") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(_is_unicode)]
 Several = Field(min_length=1)
 
 
@@ -38,7 +47,7 @@ class TruncatedBody(ModelBody):
 class EmbedRequest(TruncatedBody):
     """Texts to embed."""
 
-    inputs: str | Annotated[list[str], Several]
+    inputs: Text | Annotated[list[Text], Several]
     normalize: bool = True
     """Scale vectors to length 1."""
     dimensions: Annotated[int, Field(gt=0, le=65536)] | None = None
@@ -51,7 +60,7 @@ class EmbedRequest(TruncatedBody):
 class OpenAIEmbeddingsRequest(Body):
     """The request of the OpenAI client."""
 
-    input: str | Annotated[list[str], Several]
+    input: Text | Annotated[list[Text], Several]
     model: str
     encoding_format: Literal["float", "base64"] = "float"
     dimensions: Annotated[int, Field(gt=0, le=65536)] | None = None
@@ -102,8 +111,8 @@ class OpenAIModels(BaseModel):
 class SimilarityInputs(Body):
     """One sentence and those to compare it with."""
 
-    source_sentence: str
-    sentences: Annotated[list[str], Several]
+    source_sentence: Text
+    sentences: Annotated[list[Text], Several]
 
 
 class SimilarityRequest(TruncatedBody):
@@ -115,7 +124,7 @@ class SimilarityRequest(TruncatedBody):
 class PredictRequest(TruncatedBody):
     """A text, a pair `[text, pair]`, or a list of `[text]` and `[text, pair]`."""
 
-    inputs: str | Annotated[list[str], Field(min_length=1, max_length=2)] | Annotated[list[list[str]], Several]
+    inputs: Text | Annotated[list[Text], Field(min_length=1, max_length=2)] | Annotated[list[list[Text]], Several]
     raw_scores: Literal[False] = False
 
 
@@ -129,8 +138,8 @@ class Score(BaseModel):
 class RerankRequest(TruncatedBody):
     """A query and the texts to order by relevance."""
 
-    query: str
-    texts: Annotated[list[str], Several]
+    query: Text
+    texts: Annotated[list[Text], Several]
     return_text: bool = False
     raw_scores: Literal[False] = False
 
@@ -147,9 +156,9 @@ class Rank(BaseModel):
 class MultipleChoiceRequest(TruncatedBody):
     """A text, an optional question about it, and the options."""
 
-    text: str
-    question: str | None = None
-    options: Annotated[list[str], Field(min_length=2, max_length=26)]
+    text: Text
+    question: Text | None = None
+    options: Annotated[list[Text], Field(min_length=2, max_length=26)]
 
 
 class ChoiceResponse(BaseModel):
@@ -164,7 +173,7 @@ class ChoiceResponse(BaseModel):
 class FillMaskRequest(ModelBody):
     """Texts with `[MASK]` in place of words."""
 
-    inputs: str | Annotated[list[str], Several]
+    inputs: Text | Annotated[list[Text], Several]
     top_k: Annotated[int, Field(ge=1, le=1000)] = 5
     """Candidates for each mask."""
 
@@ -181,7 +190,7 @@ class MaskCandidate(BaseModel):
 class TokenClassificationRequest(ModelBody):
     """A text, a list of texts, or a list of lists of words."""
 
-    inputs: str | Annotated[list[str], Several] | Annotated[list[Annotated[list[str], Several]], Several]
+    inputs: Text | Annotated[list[Text], Several] | Annotated[list[Annotated[list[Text], Several]], Several]
 
 
 class LabelledWord(BaseModel):
@@ -212,8 +221,8 @@ class TaggedText(BaseModel):
 class QuestionInputs(Body):
     """A question about a text."""
 
-    question: str
-    context: str
+    question: Text
+    context: Text
 
 
 class QuestionAnsweringRequest(ModelBody):
@@ -238,7 +247,7 @@ class AnswerResponse(BaseModel):
 class TokenizeRequest(ModelBody):
     """Texts to tokenize."""
 
-    inputs: str | Annotated[list[str], Several]
+    inputs: Text | Annotated[list[Text], Several]
     add_special_tokens: bool = True
 
 
