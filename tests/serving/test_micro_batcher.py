@@ -10,7 +10,7 @@ import pytest
 from litebert.errors import DataError
 from litebert.serving.http_errors import ModelFailedError, OverloadedError, RequestError
 from litebert.serving.micro_batcher import MicroBatcher
-from litebert.serving.operations import Operation
+from litebert.serving.model_operations import Operation
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.server_metrics import ServerMetrics
 

@@ -102,10 +102,13 @@ class ServerProcess:
 
     def stop(self) -> str:
         """What is left on stderr, after the end."""
+        if self.process.stderr is None or self.process.stderr.closed:
+            return "".join(self.log)
         if self.process.poll() is None:
             self.process.terminate()
         _, log = self.process.communicate(timeout=60)
-        return "".join(self.log) + log
+        self.log.append(log)
+        return "".join(self.log)
 
     def __enter__(self) -> Self:
         self.wait_until_ready()

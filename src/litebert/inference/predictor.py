@@ -11,7 +11,7 @@ import torch
 from litebert.errors import ConfigError
 from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
-from litebert.inference.fill_mask import DEFAULT_TOP_K, MASKED_LANGUAGE_MODELS, Candidate, FillMask
+from litebert.inference.fill_mask import DEFAULT_TOP_K, MASKED_LANGUAGE_MODELS, Candidate, FilledMasks, FillMask
 from litebert.inference.pipeline import Pipeline
 from litebert.inference.sentence_order import order_probabilities
 from litebert.model.io.hub import HubOptions
@@ -110,13 +110,14 @@ class Predictor:
 
     def fill_mask(self, text: str, *, top_k: int = DEFAULT_TOP_K) -> list[list[Candidate]]:
         """For each `[MASK]` of `text` the `top_k` best candidates, best first."""
-        return self.fill_mask_batch([text], top_k=top_k)[0]
+        (filled,) = self.fill_masks([text], top_k=top_k)
+        return [list(candidates) for candidates in filled.masks]
 
-    def fill_mask_batch(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[list[list[Candidate]]]:
+    def fill_masks(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
         """`fill_mask` of each text, faster than one by one."""
         if not isinstance(self.backend, FillMask):
             raise self._wrong_method("fill_mask")
-        return [list(map(list, filled.masks)) for filled in self.backend.results(texts, top_k=top_k)]
+        return self.backend.results(texts, top_k=top_k)
 
     def classify(self, texts: Sequence[Text]) -> list[Classification]:
         """The label of each text or pair of texts, with the probabilities of all labels."""

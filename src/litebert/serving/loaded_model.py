@@ -8,14 +8,14 @@ from typing import Any, Final
 import numpy as np
 
 from litebert.errors import CheckpointError
-from litebert.serving.operations import Operation
+from litebert.serving.model_operations import Operation
 from litebert.serving.serve_settings import ServeSettings
 
 PREDICT: Final = {"classification": "classify", "multi_label": "classify_multi_label", "regression": "regress"}
 """Task → the method of `Predictor` behind /predict."""
 _TRIALS: Final[dict[str, tuple[Operation, Any]]] = {
     **{task: (Operation(method), "a") for task, method in PREDICT.items()},
-    "fill_mask": (Operation("fill_mask_batch"), "a [MASK]"),
+    "fill_mask": (Operation("fill_masks"), "a [MASK]"),
     "multiple_choice": (Operation("multiple_choice"), ("a", None, ("b", "c"))),
     "token_classification": (Operation("classify_tokens"), ("a",)),
     "extractive_qa": (Operation("answer_batch"), ("a", "b")),
@@ -86,7 +86,12 @@ def _load_torch(directory: str, settings: ServeSettings) -> LoadedModel:
 
 
 def _load_onnx(directory: str, settings: ServeSettings) -> LoadedModel:
-    raise NotImplementedError
+    from litebert.runtime.onnx_predictor import Predictor
+
+    predictor = Predictor.load(directory, precision=settings.precision, threads=settings.threads)
+    reads_options = predictor.task == "multiple_choice"
+    size = 0 if reads_options else predictor.embed(["a"]).shape[1]
+    return LoadedModel(predictor, predictor.tokenizer, predictor.metadata.max_length, size)
 
 
 _RUNTIMES: Final[dict[str, Callable[[str, ServeSettings], LoadedModel]]] = {"torch": _load_torch, "onnx": _load_onnx}

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 
 from litebert.errors import LitebertError
 from litebert.serving.http_errors import ModelFailedError, OverloadedError, RequestError
-from litebert.serving.operations import Operation
+from litebert.serving.model_operations import Operation
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.server_metrics import ModelMetrics
 

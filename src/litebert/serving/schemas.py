@@ -25,7 +25,15 @@ Several = Field(min_length=1)
 class Body(BaseModel):
     """Base of request bodies: no unknown fields, no conversion of types."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+
+class Reply(BaseModel):
+    """Base of response bodies."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
 
 class ModelBody(Body):
@@ -67,7 +75,7 @@ class OpenAIEmbeddingsRequest(Body):
     user: str | None = None
 
 
-class OpenAIEmbedding(BaseModel):
+class OpenAIEmbedding(Reply):
     """One vector."""
 
     object: Literal["embedding"] = "embedding"
@@ -76,14 +84,14 @@ class OpenAIEmbedding(BaseModel):
     """Numbers, or little-endian float32 in base64."""
 
 
-class OpenAIUsage(BaseModel):
+class OpenAIUsage(Reply):
     """Tokens of a request."""
 
     prompt_tokens: int
     total_tokens: int
 
 
-class OpenAIEmbeddings(BaseModel):
+class OpenAIEmbeddings(Reply):
     """The response of the OpenAI client."""
 
     object: Literal["list"] = "list"
@@ -92,7 +100,7 @@ class OpenAIEmbeddings(BaseModel):
     usage: OpenAIUsage
 
 
-class OpenAIModel(BaseModel):
+class OpenAIModel(Reply):
     """One model."""
 
     id: str
@@ -101,7 +109,7 @@ class OpenAIModel(BaseModel):
     owned_by: Literal["litebert"] = "litebert"
 
 
-class OpenAIModels(BaseModel):
+class OpenAIModels(Reply):
     """The models of the server."""
 
     object: Literal["list"] = "list"
@@ -128,7 +136,7 @@ class PredictRequest(TruncatedBody):
     raw_scores: Literal[False] = False
 
 
-class Score(BaseModel):
+class Score(Reply):
     """A label with its probability, or the value of a regression model."""
 
     label: str
@@ -144,7 +152,7 @@ class RerankRequest(TruncatedBody):
     raw_scores: Literal[False] = False
 
 
-class Rank(BaseModel):
+class Rank(Reply):
     """One text with its relevance."""
 
     index: int
@@ -161,7 +169,7 @@ class MultipleChoiceRequest(TruncatedBody):
     options: Annotated[list[Text], Field(min_length=2, max_length=26)]
 
 
-class ChoiceResponse(BaseModel):
+class ChoiceResponse(Reply):
     """The best option."""
 
     index: int
@@ -178,7 +186,7 @@ class FillMaskRequest(ModelBody):
     """Candidates for each mask."""
 
 
-class MaskCandidate(BaseModel):
+class MaskCandidate(Reply):
     """One token for a mask."""
 
     piece: str
@@ -193,7 +201,7 @@ class TokenClassificationRequest(ModelBody):
     inputs: Text | Annotated[list[Text], Several] | Annotated[list[Annotated[list[Text], Several]], Several]
 
 
-class LabelledWord(BaseModel):
+class LabelledWord(Reply):
     """A word with its label; positions are characters of the text, or of the words joined by spaces."""
 
     word: str
@@ -202,7 +210,7 @@ class LabelledWord(BaseModel):
     label: str
 
 
-class LabelledEntity(BaseModel):
+class LabelledEntity(Reply):
     """Words that are one entity."""
 
     label: str
@@ -211,7 +219,7 @@ class LabelledEntity(BaseModel):
     end: int
 
 
-class TaggedText(BaseModel):
+class TaggedText(Reply):
     """The words and the entities of one text."""
 
     words: list[LabelledWord]
@@ -231,7 +239,7 @@ class QuestionAnsweringRequest(ModelBody):
     inputs: QuestionInputs | Annotated[list[QuestionInputs], Several]
 
 
-class AnswerResponse(BaseModel):
+class AnswerResponse(Reply):
     """The answer to a question; `text` is empty where the context has none."""
 
     text: str
@@ -251,7 +259,7 @@ class TokenizeRequest(ModelBody):
     add_special_tokens: bool = True
 
 
-class TokenInText(BaseModel):
+class TokenInText(Reply):
     """One token; special tokens have no position."""
 
     id: int
@@ -261,7 +269,7 @@ class TokenInText(BaseModel):
     stop: int | None
 
 
-class ModelInformation(BaseModel):
+class ModelInformation(Reply):
     """One served model."""
 
     name: str
@@ -274,7 +282,7 @@ class ModelInformation(BaseModel):
     """Time in UTC, ISO 8601."""
 
 
-class ServerInformation(BaseModel):
+class ServerInformation(Reply):
     """The server and its limits."""
 
     version: str
@@ -289,7 +297,7 @@ class ServerInformation(BaseModel):
     needs_key: bool
 
 
-class Status(BaseModel):
+class Status(Reply):
     """Whether the server answers requests."""
 
     status: Literal["ok", "draining"]
@@ -301,7 +309,7 @@ class ReloadRequest(Body):
     model: str | None = None
 
 
-class Reloaded(BaseModel):
+class Reloaded(Reply):
     """The models that were replaced."""
 
     models: list[str]

@@ -9,7 +9,7 @@ from typing import Any, Final
 from litebert.serving.http_errors import RequestError, TooLargeError
 from litebert.serving.loaded_model import LoadedModel
 from litebert.serving.micro_batcher import Entry, MicroBatcher
-from litebert.serving.operations import Operation, OperationInput
+from litebert.serving.model_operations import Operation, OperationInput
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.server_metrics import ModelMetrics
 
@@ -91,7 +91,7 @@ class ServedModel:
         sequences = [sequence for each in inputs for sequence in each.sequences]
         counts = iter(map(len, self.loaded.tokenizer.encode_batch([text for texts in sequences for text in texts])))
         limit = self._settings.max_tokens_per_text if operation.reads_windows else self.loaded.max_length
-        advice = "" if operation.reads_windows or operation.method == "fill_mask_batch" else ', or set "truncate"'
+        advice = "" if operation.reads_windows or operation.method == "fill_masks" else ', or set "truncate"'
         totals = []
         for each in inputs:
             lengths = [sum(next(counts) for _ in texts) + len(texts) + 1 for texts in each.sequences]

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 
 from litebert.serving import schemas
 from litebert.serving.http_errors import ERROR_RESPONSES, RequestError
-from litebert.serving.operations import Operation, OperationInput
+from litebert.serving.model_operations import Operation, OperationInput
 from litebert.serving.served_model import ServedModel
 from litebert.serving.server_state import State
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from litebert.serving import schemas
 from litebert.serving.http_errors import ERROR_RESPONSES, RequestError
 from litebert.serving.loaded_model import PREDICT
-from litebert.serving.operations import Operation, OperationInput
+from litebert.serving.model_operations import Operation, OperationInput
 from litebert.serving.server_state import State
 from litebert.serving.words_in_text import Word, words_in
 
@@ -76,7 +76,7 @@ async def fill_mask(
     texts = _texts(body.inputs)
     if not all(MASK in text for text in texts):
         raise RequestError(f"inputs: a text has no {MASK}; write {MASK} where the model should fill in a word")
-    operation = Operation("fill_mask_batch", (("top_k", body.top_k),))
+    operation = Operation("fill_masks", (("top_k", body.top_k),))
     # A mask is one token, as is each of the two special tokens: the parts between masks are counted.
     inputs = [OperationInput(text, [tuple(text.split(MASK))]) for text in texts]
     results = await model.answer(operation, inputs, headers=response.headers)
@@ -86,9 +86,9 @@ async def fill_mask(
                 schemas.MaskCandidate(piece=each.piece, word=each.word, probability=each.probability)
                 for each in candidates
             ]
-            for candidates in masks
+            for candidates in filled.masks
         ]
-        for masks in results
+        for filled in results
     ]
 
 
