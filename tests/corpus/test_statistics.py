@@ -60,7 +60,7 @@ def within_three_sigma(found: float, expected: float, count: int) -> bool:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_sop_pairs_are_of_one_document_and_half_are_swapped(corpora, size):
-    corpus = corpora.sentences.sources[0].corpus
+    corpus = corpora.sentences.parts[0].corpus
     document_of = np.repeat(np.arange(corpus.num_documents), np.diff(corpus.shard(0).documents))
     labels = []
     for ref, example in drawn(corpora.sentences, size):
@@ -79,7 +79,7 @@ def test_sop_pairs_are_of_one_document_and_half_are_swapped(corpora, size):
 
 
 def test_examples_have_every_sentence_once_per_epoch(corpora):
-    stream = corpora.sentences.sources[0].stream
+    stream = corpora.sentences.parts[0].source(0).stream
     for number in range(11):
         starts = stream.epoch(number).starts
         assert (starts[0], starts[-1]) == (0, stream.corpus.num_sentences)
@@ -95,13 +95,13 @@ def masks(request, corpora):
 
 
 def masked(corpora, examples: list[Example]) -> tuple[ExampleGrid, MaskedGrid]:
-    vocab = corpora.words.sources[0].corpus.vocabulary
+    vocab = corpora.words.parts[0].corpus.vocabulary
     grid = to_grid(examples, vocab)
     return grid, mask_tokens(grid, vocab, SETTINGS, mlm_probability=0.15)
 
 
 def words_of(corpora, grid):
-    return find_mask_units(grid, corpora.words.sources[0].corpus.vocabulary, SETTINGS)
+    return find_mask_units(grid, corpora.words.parts[0].corpus.vocabulary, SETTINGS)
 
 
 def test_masking_keeps_budgets_words_and_special_tokens(corpora, masks):

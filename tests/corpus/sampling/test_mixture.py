@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.corpus.sampling.mixture import ExampleRef, Mixture, examples_by_corpus, remaining_shares
+from litebert.corpus.sampling.corpus_examples import ExampleRef
+from litebert.corpus.sampling.mixture import Mixture, examples_by_corpus, remaining_shares
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
@@ -69,7 +70,7 @@ def test_mixture_shares_are_exact_for_decimal_weights():
 
 def test_mixture_has_separate_epochs_for_each_corpus(corpora):
     mixed = mixture(corpora)
-    sizes = [len(source.stream.epoch(0).order) for source in mixed.sources]
+    sizes = [part.epoch_size(0) for part in mixed.parts]
     first_epochs: dict[str, Counter] = {}
     for position in range(2 * sum(sizes)):
         ref = mixed.at(position)
@@ -86,20 +87,20 @@ def test_mixture_of_one_corpus_equals_that_corpus(corpora):
 
 def test_mixture_draws_the_first_corpus_independently_of_the_others(corpora):
     mixed, alone = mixture(corpora), mixture(corpora[:1], (1.0,))
-    own = [ref for ref in map(mixed.at, range(100)) if ref.source is mixed.sources[0]]
+    own = [ref for ref in map(mixed.at, range(100)) if ref.source is mixed.parts[0].source(0)]
     assert [key(ref) for ref in own] == [key(alone.at(position)) for position in range(len(own))]
 
 
 def test_mixture_epoch_is_that_of_the_first_corpus(corpora):
     mixed = mixture(corpora)
-    own = mixed.sources[0].stream.examples_per_epoch
+    own = mixed.parts[0].examples_per_epoch
     assert mixed.examples_per_epoch == round(own * sum(WEIGHTS))
 
 
 def test_one_epoch_of_a_mixture_has_every_example_of_every_corpus(corpora):
     mixed = mixture(corpora)
     found = Counter(ref.source.corpus.fingerprint for ref in mixed.one_epoch(1))
-    assert found == {s.corpus.fingerprint: len(s.stream.epoch(1).order) for s in mixed.sources}
+    assert found == {part.corpus.fingerprint: part.epoch_size(1) for part in mixed.parts}
 
 
 def test_mixture_refuses_corpora_of_different_tokenizers(corpora, tmp_path):

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from litebert.corpus.sampling.corpus_examples import CorpusExamples
 from litebert.corpus.sampling.pairing import (
     IN_ORDER,
     NO_LABEL,
@@ -240,7 +241,7 @@ def test_split_sentences_at_random_is_uniform():
 def test_nsp_refuses_a_corpus_of_one_document(tmp_path):
     corpus = make_corpus(tmp_path, [[[5, 5, 5]]])
     with pytest.raises(ConfigError, match="the train split has one document, so pairing nsp has no pairs"):
-        ExampleSource(ExampleStream(corpus, SamplingSettings(max_length=16, pairing="nsp"), seed=0))
+        CorpusExamples(corpus, SamplingSettings(max_length=16, pairing="nsp"), seed=0)
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def test_batches_of_a_step_read_only_the_sentences_of_its_examples(corpus, monke
 
 def test_batches_cover_the_epochs_without_gap_or_repetition(corpus):
     batches = source(corpus, batch_size=10)
-    sizes = np.diff(batches.mixture.sources[0].stream.cycle_offsets)
+    sizes = np.diff(batches.mixture.parts[0].source(0).stream.cycle_offsets)
     drawn = [row for step in range(int(sizes[:2].sum()) // 10 + 1) for row in rows(batches.microbatches(step))]
     epochs = [row for number in range(3) for row in rows(batches.one_epoch(number))]
     assert not Counter(drawn) - Counter(epochs)
@@ -231,7 +231,7 @@ def test_batches_fingerprint_does_not_depend_on_ranks_and_microbatches(corpus, c
 
 def test_batches_examples_per_epoch_is_the_mean_of_a_cycle(corpus):
     batches = source(corpus)
-    assert batches.examples_per_epoch == round(batches.mixture.sources[0].stream.cycle_offsets[-1] / 3)
+    assert batches.examples_per_epoch == round(batches.mixture.parts[0].source(0).stream.cycle_offsets[-1] / 3)
 
 
 @pytest.mark.parametrize(

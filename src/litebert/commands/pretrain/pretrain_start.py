@@ -14,6 +14,7 @@ from litebert.commands.pretrain.init_checkpoint import load_init_checkpoint
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.format.shards import Corpus
+from litebert.corpus.sampling.corpus_examples import CorpusExamples
 from litebert.corpus.sampling.mixture import WeightedCorpora, validate_mixture
 from litebert.corpus.sampling.pairing import nsp_negative_share
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
@@ -55,7 +56,7 @@ class PretrainStart:
         if run.max_eval_examples:
             _validate_validation_split(run.corpus)
         if run.sampling.pairing == "nsp":
-            _warn_few_negatives(corpus, run.sampling)
+            _warn_few_negatives(CorpusExamples(corpus, run.sampling, seed=run.seed).source(0).corpus, run.sampling)
         tokenizer = Tokenizer.load(corpus.tokenizer_directory)
         _validate_model(run.model, tokenizer, run.sampling.max_length)
         return cls(run, corpus, data_mixture, tokenizer)

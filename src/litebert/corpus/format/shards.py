@@ -5,6 +5,7 @@ never cross shards, so examples do not either.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -92,8 +93,14 @@ class Corpus:
         return corpus
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickling keeps the path only; the other process opens the files again."""
-        return type(self).open, (self.directory, self.split)
+        """Pickling keeps the description only; the other process opens the files again."""
+        return type(self), (self.directory, self.split, self.description)
+
+    def select(self, shards: Sequence[int]) -> Self:
+        """The same corpus with some of its shards; sentences and documents are counted from 0 again."""
+        entries = self.description["splits"][self.split]
+        splits = {**self.description["splits"], self.split: [entries[shard] for shard in shards]}
+        return type(self)(self.directory, self.split, {**self.description, "splits": splits})
 
     @property
     def num_documents(self) -> int:

@@ -5,37 +5,17 @@ before the position, are computed by arithmetic, so any position is reached as d
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 from typing import Any
 
 from litebert.corpus.format.shards import Corpus
-from litebert.corpus.sampling.pairing import Example, ExampleSource
+from litebert.corpus.sampling.corpus_examples import CorpusExamples, ExampleRef
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
-from litebert.corpus.sampling.stream import Epoch, ExampleStream
 from litebert.errors import ConfigError
 from litebert.randomness import torch_seed_for
 
 WeightedCorpora = Sequence[tuple[Corpus, float]]
-
-
-@dataclass(frozen=True, eq=False)
-class ExampleRef:
-    """Reference to one example of one epoch of one corpus."""
-
-    source: ExampleSource
-    epoch: Epoch
-    index: int
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of its sentences, before pairing and truncation."""
-        return int(self.epoch.tokens[self.index])
-
-    def draw(self) -> Example:
-        """The example."""
-        return self.source.draw(self.epoch, self.index)
 
 
 class Mixture:
@@ -44,8 +24,9 @@ class Mixture:
     def __init__(self, corpora: WeightedCorpora, settings: SamplingSettings, *, seed: int) -> None:
         validate_mixture(corpora)
         seeds = [seed, *(torch_seed_for(seed, "corpus", number) for number in range(1, len(corpora)))]
-        streams = [ExampleStream(corpus, settings, seed=own) for (corpus, _), own in zip(corpora, seeds, strict=True)]
-        self.sources = [ExampleSource(stream) for stream in streams]
+        self.parts = [
+            CorpusExamples(corpus, settings, seed=own) for (corpus, _), own in zip(corpora, seeds, strict=True)
+        ]
         self.identity: list[Any] = [[corpus.fingerprint, weight] for corpus, weight in corpora]
         """What determines the sequence besides settings and seed, as plain values."""
         self.shares = remaining_shares([weight for _, weight in corpora])
@@ -53,22 +34,22 @@ class Mixture:
     @property
     def examples_per_epoch(self) -> int:
         """Length of the part of the sequence that contains the first corpus once, on average."""
-        return round(self.sources[0].stream.examples_per_epoch / self.shares[0])
+        return round(self.parts[0].examples_per_epoch / self.shares[0])
 
     def at(self, position: int) -> ExampleRef:
         """The example at a position, counted from 0."""
         before, after = (examples_by_corpus(p, self.shares) for p in (position, position + 1))
         corpus = next(i for i in range(len(before)) if after[i] > before[i])
-        source = self.sources[corpus]
-        number, position_in_epoch = source.stream.locate(before[corpus])
-        epoch = source.stream.epoch(number)
-        return ExampleRef(source, epoch, int(epoch.order[position_in_epoch]))
+        return self.parts[corpus].at(before[corpus])
 
     def one_epoch(self, number: int) -> Iterator[ExampleRef]:
         """Every example of an epoch of every corpus, one corpus after the other."""
-        for source in self.sources:
-            epoch = source.stream.epoch(number)
-            yield from (ExampleRef(source, epoch, index) for index in epoch.order.tolist())
+        for part in self.parts:
+            yield from part.one_epoch(number)
+
+    def epoch_size(self, number: int) -> int:
+        """Number of examples of that pass."""
+        return sum(part.epoch_size(number) for part in self.parts)
 
 
 def remaining_shares(weights: Sequence[float]) -> list[Fraction]:

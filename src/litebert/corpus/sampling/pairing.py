@@ -13,7 +13,6 @@ import numpy as np
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.sampling.stream import Epoch, ExampleStream
-from litebert.errors import ConfigError
 from litebert.randomness import rng_for
 
 IN_ORDER, SWAPPED, NO_LABEL = 0, 1, -100
@@ -49,11 +48,6 @@ class ExampleSource:
         self.stream, self.corpus, self.settings, self.seed = stream, stream.corpus, stream.settings, stream.seed
         self._pairings = {"sop": self._sentence_order, "nsp": self._next_sentence, "none": self._unlabelled}
         self._partners = lru_cache(maxsize=2)(self._draw_partners)
-        if self.settings.pairing == "nsp" and self.corpus.num_documents == 1:
-            raise ConfigError(
-                f"{self.corpus.directory}: the {self.corpus.split} split has one document, so pairing nsp has no "
-                "pairs of different documents; use pairing sop, or a corpus of more documents"
-            )
 
     def draw(self, epoch: Epoch, index: int) -> Example:
         """Example `index` of an epoch.

@@ -17,9 +17,10 @@ from torch import Tensor
 
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.format.vocabulary import Vocabulary
+from litebert.corpus.sampling.corpus_examples import ExampleRef
 from litebert.corpus.sampling.example_grid import to_grid
 from litebert.corpus.sampling.masking import mask_tokens
-from litebert.corpus.sampling.mixture import ExampleRef, Mixture, WeightedCorpora
+from litebert.corpus.sampling.mixture import Mixture, WeightedCorpora
 from litebert.corpus.sampling.mlm_probability import LinearSchedule
 from litebert.corpus.sampling.packing import RowLayout, pack_examples
 from litebert.corpus.sampling.pairing import Example
@@ -111,7 +112,7 @@ class PretrainBatches:
 
     def epoch_size(self, epoch: int = 0) -> int:
         """Number of examples of that pass, over all ranks."""
-        return sum(len(source.stream.epoch(epoch).order) for source in self.mixture.sources)
+        return self.mixture.epoch_size(epoch)
 
     def _microbatches(self, refs: Sequence[ExampleRef], *, mlm_probability: float) -> Sequence[PretrainBatch]:
         """Microbatches of the part of this rank of some examples."""
