@@ -54,6 +54,7 @@ function select(tab) {
     button.setAttribute("aria-selected", isSelected);
     button.tabIndex = isSelected ? 0 : -1;
   }
+  tab.button.scrollIntoView({ inline: "nearest", block: "nearest" });
   find("panel").setAttribute("aria-label", tab.title);
   find("fields").replaceChildren(...tab.fields.map(field));
   const options = modelsWith(tab.route).map(({ name }) => element("option", name));
