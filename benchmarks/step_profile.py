@@ -27,7 +27,7 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.model.kernels.layout import LAYOUTS
-from litebert.model.layers.attention import BlockInputs, FusedQKV
+from litebert.model.layers.block import BlockInputs, FusedQKV
 from litebert.model.losses import classification_loss, masked_lm_loss
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset

@@ -5,7 +5,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "litebert"
 CORE = {
-    *("errors", "settings", "files", "randomness", "logs", "machine", "hub_datasets", "durations", "protobuf_wire"),
+    *("errors", "settings", "files", "randomness", "logs", "machine", "hub_datasets", "protobuf_wire"),
 }
 ALLOWED: dict[str, set[str]] = {
     "tokenization": set(),
@@ -16,18 +16,15 @@ ALLOWED: dict[str, set[str]] = {
     "interop": {"model", "tokenization"},
     "analysis": {"model"},
     "inference": {"tokenization", "model", "tasks"},
-    "serving": {"inference"},
-    "commands": {"tokenization", "model", "training", "corpus", "tasks", "interop", "analysis", "inference", "serving"},
-    "cli": {
-        "tokenization",
-        "model",
-        "training",
-        "corpus",
-        "tasks",
-        "interop",
-        "analysis",
-        "inference",
+    "runtime": {"tokenization", "tasks", "inference"},
+    "export": {"tokenization", "model", "tasks", "inference", "runtime"},
+    "serving": {"inference", "runtime"},
+    "commands": {
+        *("tokenization", "model", "training", "corpus", "tasks", "interop", "analysis", "inference", "export"),
         "serving",
+    },
+    "cli": {
+        *("tokenization", "model", "training", "corpus", "tasks", "interop", "analysis", "inference", "serving"),
         "commands",
     },
 }
@@ -43,6 +40,8 @@ ONLY_IN = {
     "trackio": ("training/callbacks/trackers.py",),
     **dict.fromkeys(("fastapi", "starlette", "prometheus_client", "opentelemetry"), ("serving/",)),
     "uvicorn": ("serving/http_protocol.py", "commands/serve.py"),
+    "onnx": ("export/",),
+    "onnxruntime": ("runtime/onnx_model.py",),
     "tokenizers": ("tokenization/wordpiece_model.py",),
 }
 FILES = {path.relative_to(SOURCE): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.model_directories import save_models
+from support.saved_models import save_models
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Candidate, Predictor
 from litebert.model.io.hub import HubOptions
 from litebert.model.io.model_directory import load_model
+from litebert.tasks.masked_text import masked_feature
 
 TEXTS = ["the film was good", "this story is awful, in 1999.", "music", ""]
 
@@ -25,8 +26,8 @@ def test_fill_mask_candidates_are_the_most_probable_tokens(saved, tiny_tokenizer
     }
 
 
-def test_fill_mask_puts_the_mask_token_where_the_text_has_it(saved, tiny_tokenizer):
-    feature = Predictor.load(saved["masked"]).backend._feature("the [MASK] was good[MASK].")
+def test_fill_mask_puts_the_mask_token_where_the_text_has_it(tiny_tokenizer):
+    feature = masked_feature("the [MASK] was good[MASK].", tiny_tokenizer, max_length=48)
     mask = tiny_tokenizer.mask_id
     expected = [
         tiny_tokenizer.cls_id,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.model_directories import save_models
+from support.saved_models import save_models
 
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")

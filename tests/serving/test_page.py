@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from litebert.serving.routes.pages import FILES
+from litebert.serving.routes.page_routes import FILES
 from support.serving import ServerProcess
 
 DRIVER = Path(__file__).with_name("drive_page.cjs")

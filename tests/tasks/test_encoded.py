@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.tasks.encoded import Feature, LabelledBatch, Sequences, encode_sequences, pad
+from litebert.tasks.encoded import Encoded, Feature, LabelledBatch, encode_sequences, pad
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import Example
 
@@ -23,11 +23,11 @@ def test_pad_masks_padding_only(sequences):
         assert inputs.input_ids[row][inputs.attention_mask[row]].tolist() == ids
         assert inputs.token_type_ids[row][inputs.attention_mask[row]].tolist() == [i % 2 for i in range(len(ids))]
     assert not inputs.input_ids[~inputs.attention_mask].any()
-    assert inputs.attention_mask.any(dim=0).all(), "no column is all padding"
+    assert inputs.attention_mask.any(axis=0).all(), "no column is all padding"
 
 
 def test_labelled_batch_moves_to_a_device():
-    batch = LabelledBatch(pad([feature_of([5, 6])], pad_id=0), torch.tensor([1]), num_tokens=2)
+    batch = LabelledBatch(pad([feature_of([5, 6])], pad_id=0).to_tensors(), torch.tensor([1]), num_tokens=2)
     moved = batch.to("meta")
     tensors = (moved.inputs.input_ids, moved.inputs.attention_mask, moved.inputs.token_type_ids, moved.labels)
     assert {tensor.device.type for tensor in tensors} == {"meta"}
@@ -47,7 +47,7 @@ def test_encode_sequences_equals_the_tokenizer(tiny_tokenizer):
 
 def labels_of(targets):
     features = [Feature(np.array([5], np.int32), np.zeros(1, np.int8)) for _ in targets]
-    return Sequences(features, targets, pad_id=0).batch(np.arange(len(targets))).labels
+    return Encoded(features, targets, pad_id=0).batch(np.arange(len(targets))).labels
 
 
 def test_sequences_labels_have_the_dtype_of_the_targets():

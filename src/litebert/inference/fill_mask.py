@@ -1,56 +1,22 @@
 """Masked words filled in by a pretrained model."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
-from math import prod
 from typing import Any, Final
 
 import numpy as np
 import torch
 from torch import nn
 
-from litebert.errors import DataError
-from litebert.inference.pipeline import autocast, batches_by_length
+from litebert.inference.pipeline import TOKENS_PER_BATCH
+from litebert.precision import autocast
 from litebert.settings import Precision
-from litebert.tasks.encoded import Feature, pad
-from litebert.tasks.types.task_type import Result
+from litebert.tasks.encoded import Feature, batches_by_length, pad
+from litebert.tasks.masked_text import DEFAULT_TOP_K, filled_masks, masked_feature
+from litebert.tasks.results import FilledMasks
 from litebert.tokenization.tokenizer import Tokenizer
 
-MASK: Final = "[MASK]"
-DEFAULT_TOP_K: Final = 5
 MASKED_LANGUAGE_MODELS: Final = ("ForPretraining", "ForMaskedLM")
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One token for a mask."""
-
-    piece: str
-    """The token in the vocabulary; `▁` marks the start of a word."""
-    probability: float
-
-    @property
-    def word(self) -> str:
-        """The token without the marker."""
-        return self.piece.replace("▁", " ").strip()
-
-
-@dataclass(frozen=True, slots=True)
-class FilledMasks(Result):
-    """The candidates for every mask of a text."""
-
-    masks: tuple[tuple[Candidate, ...], ...]
-    """Best first."""
-
-    def to_record(self) -> dict[str, Any]:
-        """The best words, their joint probability, and the candidates of every mask."""
-        best = [candidates[0] for candidates in self.masks]
-        return {
-            "prediction": " ".join(candidate.word for candidate in best),
-            "probability": prod(candidate.probability for candidate in best),
-            "masks": [{candidate.piece: candidate.probability for candidate in each} for each in self.masks],
-        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,44 +30,21 @@ class FillMask:
 
     def results(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
         """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
-        features = [self._feature(text) for text in texts]
+        features = [masked_feature(text, self.tokenizer, max_length=self.max_length) for text in texts]
+        lengths = np.array([len(each.input_ids) for each in features], np.int64)
         filled: list[Any] = [None] * len(features)
-        for batch in batches_by_length(np.array([len(each.input_ids) for each in features], np.int64)):
-            for index, masks in zip(batch, self._fill([features[index] for index in batch], top_k), strict=True):
-                filled[index] = FilledMasks(masks)
+        for batch in batches_by_length(lengths, tokens_per_batch=TOKENS_PER_BATCH):
+            for index, probabilities in zip(batch, self._probabilities([features[i] for i in batch]), strict=True):
+                filled[index] = filled_masks(probabilities, self.tokenizer, top_k=top_k)
         return filled
 
-    def _fill(self, features: Sequence[Feature], top_k: int) -> Iterator[tuple[tuple[Candidate, ...], ...]]:
-        """The candidates for the masks of each sequence of one batch."""
+    def _probabilities(self, features: Sequence[Feature]) -> list[np.ndarray]:
+        """Float32 [P, V] for the masks of each sequence of one batch."""
         device = next(self.model.parameters()).device
-        inputs = pad(features, pad_id=self.tokenizer.pad_id).to(device)
+        inputs = pad(features, pad_id=self.tokenizer.pad_id).to_tensors().to(device)
         is_mask = inputs.input_ids == self.tokenizer.mask_id
         with torch.inference_mode(), autocast(self.precision, device):
             masked = is_mask.flatten().nonzero().flatten()
             output = self.model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids, masked)
-        best = output.mlm_logits.float().softmax(-1).topk(min(top_k, self.tokenizer.vocab_size))
-        candidates = (
-            tuple(Candidate(self.tokenizer.id_to_piece(piece), value) for piece, value in zip(*each, strict=True))
-            for each in zip(best.indices.tolist(), best.values.tolist(), strict=True)
-        )
-        for count in is_mask.sum(1).tolist():
-            yield tuple(islice(candidates, count))
-
-    def _feature(self, text: str) -> Feature:
-        """`[CLS] text [SEP]` with the mask token for every "[MASK]", which the tokenizer never makes from text."""
-        parts = text.split(MASK)
-        first, *others = self.tokenizer.encode_batch(parts)
-        ids = [self.tokenizer.cls_id, *first]
-        for part, part_ids in zip(parts[1:], others, strict=True):
-            ids += [self.tokenizer.mask_id, *self._without_added_space(part, part_ids)]
-        ids.append(self.tokenizer.sep_id)
-        if not others:
-            raise DataError(f"{text[:60]!r}: has no {MASK}; write {MASK} where the model should fill in a word")
-        if len(ids) > self.max_length:
-            raise DataError(f"{text[:60]!r}…: {len(ids)} tokens, the model reads {self.max_length}; shorten the text")
-        return Feature(np.array(ids, np.int32), np.zeros(len(ids), np.int8))
-
-    def _without_added_space(self, text: str, ids: list[int]) -> list[int]:
-        """Ids of a text directly after a mask, as in "[MASK].", without the space that the tokenizer adds."""
-        follows_directly = bool(text) and not text[0].isspace()
-        return ids[1:] if follows_directly and ids and self.tokenizer.id_to_piece(ids[0]) == "▁" else ids
+        probabilities = output.mlm_logits.float().softmax(-1).cpu()
+        return [each.numpy() for each in probabilities.split(is_mask.sum(1).tolist())]

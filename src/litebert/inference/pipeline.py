@@ -3,8 +3,7 @@
 Evaluation, prediction, ensembles, submission files and `Predictor` all use it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
@@ -16,12 +15,14 @@ from torch import nn
 from litebert.errors import ConfigError
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
+from litebert.precision import autocast
 from litebert.settings import Precision
-from litebert.tasks.encoded import Encoded, Inputs
+from litebert.tasks.encoded import Encoded, Inputs, batches_by_length
 from litebert.tasks.ensembling.averaging import reorder_labels
 from litebert.tasks.input_settings import InputSettings
+from litebert.tasks.results import Result
 from litebert.tasks.types.registry import task_type_of
-from litebert.tasks.types.task_type import Prediction, Result, TaskType
+from litebert.tasks.types.task_type import Prediction, TaskType
 from litebert.tokenization.tokenizer import Tokenizer
 
 TOKENS_PER_BATCH: Final = 4096
@@ -140,26 +141,9 @@ def model_outputs(
     own = np.arange(rank, len(encoded), world_size)
     outputs: list[Any] = [None] * len(own)
     with torch.inference_mode():
-        for positions in batches_by_length(encoded.lengths[own]):
+        for positions in batches_by_length(encoded.lengths[own], tokens_per_batch=TOKENS_PER_BATCH):
             batch = encoded.inputs(own[positions]).to(device)
             for position, output in zip(positions, forward(model, batch), strict=True):
                 outputs[position] = output
     model.train(training)
     return outputs
-
-
-def batches_by_length(lengths: np.ndarray, *, tokens_per_batch: int = TOKENS_PER_BATCH) -> Iterator[np.ndarray]:
-    """Positions of each batch, longest sequences first: little padding, and memory runs out at once or never."""
-    order = np.argsort(-lengths, kind="stable")
-    start = 0
-    while start < len(order):
-        end = start + max(1, tokens_per_batch // int(lengths[order[start]]))
-        yield order[start:end]
-        start = end
-
-
-def autocast(precision: Precision, device: torch.device) -> AbstractContextManager[object]:
-    """Matrix products in `precision` inside the block."""
-    if precision == "fp32":
-        return nullcontext()
-    return torch.autocast(device.type, dtype={"bf16": torch.bfloat16, "fp16": torch.float16}[precision])

@@ -11,8 +11,9 @@ import torch
 from litebert.errors import ConfigError
 from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
-from litebert.inference.fill_mask import DEFAULT_TOP_K, MASKED_LANGUAGE_MODELS, Candidate, FilledMasks, FillMask
+from litebert.inference.fill_mask import MASKED_LANGUAGE_MODELS, FillMask
 from litebert.inference.pipeline import Pipeline
+from litebert.inference.prediction_methods import PredictionMethods, validate_texts
 from litebert.inference.sentence_order import order_probabilities
 from litebert.model.io.hub import HubOptions
 from litebert.model.io.model_directory import HUB, load_model
@@ -20,33 +21,30 @@ from litebert.model.io.model_spec import Pooling, read_model_spec
 from litebert.model.io.resolve import local_model_directory
 from litebert.model.models import ForPretraining
 from litebert.settings import Precision, validate_not_given
-from litebert.tasks.labelled_data import Example
-from litebert.tasks.types.classification.classification import Classification
+from litebert.tasks.masked_text import DEFAULT_TOP_K
+from litebert.tasks.results import (
+    Candidate,
+    Choice,
+    Classification,
+    FilledMasks,
+    MultiLabelPrediction,
+    Result,
+    TokenPrediction,
+)
 from litebert.tasks.types.extractive_qa.extractive_qa import NO_ANSWER
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold, QuestionSettings
-from litebert.tasks.types.extractive_qa.questions import Question
 from litebert.tasks.types.extractive_qa.span_answers import Answer
-from litebert.tasks.types.multi_label.multi_label import MultiLabelPrediction
-from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
-from litebert.tasks.types.multiple_choice.multiple_choice import Choice
-from litebert.tasks.types.task_type import Result
-from litebert.tasks.types.token_classification.token_classification import TokenPrediction
-from litebert.tasks.types.token_classification.token_examples import TokenExample
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
 
 __all__ = ["Answer", "Candidate", "Choice", "Classification", "MultiLabelPrediction", "Predictor", "TokenPrediction"]
 
-Text = str | tuple[str, str]
-"""A text, or a text and its pair."""
-Options = tuple[str, str | None, Sequence[str]]
-"""A text, an optional question about it, and the options."""
 FILL_MASK: Final = "fill_mask"
 EMBEDDING: Final = "embedding"
 
 
-class Predictor:
+class Predictor(PredictionMethods):
     """A loaded model; `task` decides which of its methods applies."""
 
     def __init__(self, backend: Pipeline | FillMask | Embedder, *, threshold: NoAnswerThreshold | None = None) -> None:
@@ -108,56 +106,11 @@ class Predictor:
         """Label names in the order of the model; empty for task types without."""
         return self.backend.labels if isinstance(self.backend, Pipeline) else ()
 
-    def fill_mask(self, text: str, *, top_k: int = DEFAULT_TOP_K) -> list[list[Candidate]]:
-        """For each `[MASK]` of `text` the `top_k` best candidates, best first."""
-        (filled,) = self.fill_masks([text], top_k=top_k)
-        return [list(candidates) for candidates in filled.masks]
-
     def fill_masks(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
-        """`fill_mask` of each text, faster than one by one."""
+        """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
         if not isinstance(self.backend, FillMask):
             raise self._wrong_method("fill_mask")
         return self.backend.results(texts, top_k=top_k)
-
-    def classify(self, texts: Sequence[Text]) -> list[Classification]:
-        """The label of each text or pair of texts, with the probabilities of all labels."""
-        return self._results("classify", _examples(texts))
-
-    def classify_multi_label(self, texts: Sequence[Text]) -> list[MultiLabelPrediction]:
-        """The labels of each text or pair of texts, which may have several or none."""
-        return self._results("classify_multi_label", _examples(texts))
-
-    def regress(self, texts: Sequence[Text]) -> list[float]:
-        """The score of each text or pair of texts."""
-        return [each.value for each in self._results("regress", _examples(texts))]
-
-    def multiple_choice(self, questions: Sequence[Options]) -> list[Choice]:
-        """The best option of each question; all have equally many."""
-        examples = [
-            ChoiceExample(text=text, question=question, options=tuple(options)) for text, question, options in questions
-        ]
-        if len({len(each.options) for each in examples}) > 1:
-            raise ConfigError("questions: they have different numbers of options; predict them separately")
-        return self._results("multiple_choice", examples)
-
-    def classify_tokens(self, sentences: Sequence[Sequence[str]]) -> list[TokenPrediction]:
-        """The label of each word of each sentence, which is a list of words."""
-        if any(isinstance(words, str) for words in sentences):
-            raise ConfigError("sentences: expected lists of words, found a text; split it into words")
-        if not all(sentences):
-            raise ConfigError("sentences: one of them has no words; remove it")
-        return self._results("classify_tokens", [TokenExample(words=tuple(words)) for words in sentences])
-
-    def answer(self, question: str, context: str) -> Answer:
-        """The span of `context` that answers `question`; empty if the model predicts that there is none."""
-        return self.answer_batch([(question, context)])[0]
-
-    def answer_batch(self, questions: Sequence[tuple[str, str]]) -> list[Answer]:
-        """The answer to each (question, context), faster than one by one."""
-        examples = [
-            Question(id=str(index), text=text, context=context) for index, (text, context) in enumerate(questions)
-        ]
-        return self._results("answer", examples)
 
     def embed(
         self,
@@ -182,20 +135,12 @@ class Predictor:
             DataError: a text has no token.
         """
         settings = EmbeddingSettings(pooling=pooling, normalize=normalize, dimensions=dimensions, max_length=max_length)
-        return self.embedder(settings).embed(_texts(texts))
+        return self.embedder(settings).embed(validate_texts(texts))
 
     def embedder(self, settings: EmbeddingSettings) -> Embedder:
         """The encoder of this model with settings for embeddings."""
         backend = self.backend
         return Embedder.of(backend.model, backend.tokenizer, settings, precision=backend.precision)
-
-    def similarity(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
-        """Float32 [N, M]: the cosine of the vectors of each text of `first` and each of `second`."""
-        return self.embed(first) @ self.embed(second).T
-
-    def order(self, first: str, second: str) -> float:
-        """The probability that the segment `first` comes before `second`, from a model pretrained with SOP."""
-        return self.order_batch([(first, second)])[0]
 
     def order_batch(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """`order` of each (first, second), faster than one by one."""
@@ -214,7 +159,8 @@ class Predictor:
             raise self._wrong_method("predict")
         return list(self.backend.results(examples))
 
-    def _results(self, method: str, examples: Sequence[Any]) -> list[Any]:
+    def results(self, method: str, examples: Sequence[Any]) -> list[Any]:
+        """The results for examples of the task type; ConfigError unless `method` is that of the model's task."""
         if not isinstance(self.backend, Pipeline) or self.backend.task_type.card.method != method:
             raise self._wrong_method(method)
         return self.backend.results(examples)
@@ -244,14 +190,3 @@ def _task(backend: Pipeline | FillMask | Embedder) -> str:
     if isinstance(backend, Pipeline):
         return backend.task_type.name
     return EMBEDDING if isinstance(backend, Embedder) else FILL_MASK
-
-
-def _examples(texts: Sequence[Text]) -> list[Example]:
-    pairs = [(text, None) if isinstance(text, str) else text for text in _texts(texts)]
-    return [Example(text=text, text_pair=pair) for text, pair in pairs]
-
-
-def _texts(texts: Sequence[Any]) -> Sequence[Any]:
-    if isinstance(texts, str):
-        raise ConfigError("texts: expected a list of texts, found one text; put it into a list")
-    return texts

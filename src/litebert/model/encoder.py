@@ -15,12 +15,9 @@ from torch.utils.checkpoint import checkpoint
 from litebert.errors import DataError
 from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import LAYOUTS, AttentionKernel, Layout, default_kernel
-from litebert.model.layers.attention import Attention, BlockInputs
-from litebert.model.layers.embeddings import Embeddings
-from litebert.model.layers.feed_forward import FeedForward
+from litebert.model.layers.block import Attention, BlockInputs, Embeddings, FeedForward, rotation
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.layers.recursion_lora import NO_UPDATES, RecursionLoRA, WeightUpdates
-from litebert.model.layers.rotary import rotation
 from litebert.model.outputs import EncoderOutput
 from litebert.model.shapes import Starts
 from litebert.model.sharing_schedule import Schedule, sharing_schedule, stored_blocks

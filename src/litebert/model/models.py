@@ -1,14 +1,15 @@
 """Every model: the encoder and a head. Weights are initialized at random from `seed`; `load_model` loads saved ones."""
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from litebert.model.config import ModelConfig
 from litebert.model.encoder import Encoder, row_starts
-from litebert.model.heads import MaskedLMHead
 from litebert.model.initialization.random_init import initialize
 from litebert.model.io.model_spec import Pooling
+from litebert.model.layers.block import ACTIVATIONS
 from litebert.model.outputs import ClassifierOutput, MaskedLMOutput, PretrainingOutput, SpanOutput
 from litebert.model.question_answering import ForQuestionAnsweringWithNoAnswer
 from litebert.model.shapes import Ids, Mask, Starts, States
@@ -182,3 +183,18 @@ POOLERS = {"mean": mean_of_tokens, "cls": first_token}
 def at_positions(states: States, positions: Int[Tensor, " P"]) -> Float[Tensor, "P H"]:
     """Hidden states at flat positions b·S + s."""
     return states.flatten(0, 1).index_select(0, positions)
+
+
+class MaskedLMHead(nn.Module):
+    """Logits of the vocabulary; the output matrix is the word embeddings. Source: `get_masked_lm_output`."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.embedding_size)
+        self.norm = nn.LayerNorm(config.embedding_size, eps=config.layer_norm_eps)
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+        self.activation = ACTIVATIONS[config.hidden_act]
+
+    def forward(self, states: Float[Tensor, "P H"], word_embeddings: Float[Tensor, "V E"]) -> Float[Tensor, "P V"]:
+        """Logits of the original tokens at the positions of `states`."""
+        return F.linear(self.norm(self.activation(self.dense(states))), word_embeddings, self.bias)

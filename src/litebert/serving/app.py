@@ -17,7 +17,7 @@ from litebert.errors import LitebertError
 from litebert.logs import log_to_stderr
 from litebert.serving.http_errors import add_error_handlers
 from litebert.serving.request_guard import RequestGuard
-from litebert.serving.routes import administration, embeddings, pages, predictions
+from litebert.serving.routes import embedding_routes, page_routes, prediction_routes, server_routes
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.server_state import ServerState
 from litebert.serving.tracing import trace_requests
@@ -36,12 +36,12 @@ def create_app(settings: ServeSettings, *, state: ServerState | None = None) -> 
         state: the models, where they are loaded already.
     """
     state = ServerState.load(settings) if state is None else state
-    # The assets of FastAPI's own /docs come from another host: pages.py has a page that works without a network.
+    # The assets of FastAPI's own /docs come from another host: page_routes.py has one that works without a network.
     app = FastAPI(title="litebert", version=__version__, docs_url=None, redoc_url=None, lifespan=_lifespan)
     app.state.server = state
-    for routes in (predictions, embeddings, administration, pages):
+    for routes in (prediction_routes, embedding_routes, server_routes, page_routes):
         app.include_router(routes.router)
-    pages.add_page_files(app)
+    page_routes.add_page_files(app)
     add_error_handlers(app)
     app.add_middleware(RequestGuard, state=state)
     if settings.otlp_endpoint is not None:

@@ -86,7 +86,7 @@ def _load_torch(directory: str, settings: ServeSettings) -> LoadedModel:
 
 
 def _load_onnx(directory: str, settings: ServeSettings) -> LoadedModel:
-    from litebert.runtime.onnx_predictor import Predictor
+    from litebert.runtime import Predictor
 
     predictor = Predictor.load(directory, precision=settings.precision, threads=settings.threads)
     reads_options = predictor.task == "multiple_choice"

@@ -18,32 +18,26 @@ class LabelledExample(Protocol):
     @property
     def texts(self) -> Sequence[str | None]:
         """Every text the model reads."""
-        ...
 
     @property
     def target(self) -> Any:
         """The label, None where it is unknown."""
-        ...
 
     @property
     def split_key(self) -> Hashable:
         """Examples with the same key stay on one side of a train/dev split, unless they have a `group`."""
-        ...
 
     @property
     def group(self) -> str | None:
         """Examples of one group (a document, a user) stay on one side of a train/dev split."""
-        ...
 
     @property
     def slice(self) -> str | None:
         """Examples of one slice (a genre, a level) are also scored separately."""
-        ...
 
     @property
     def id(self) -> str | None:
         """Name of the example in its file."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,6 +60,10 @@ class Example:
     def split_key(self) -> Hashable:
         """Equal texts stay together."""
         return self.text, self.text_pair
+
+    def to_text(self) -> str:
+        """The texts, a line each."""
+        return self.text if self.text_pair is None else f"{self.text}\n{self.text_pair}"
 
 
 @dataclass(frozen=True, slots=True)

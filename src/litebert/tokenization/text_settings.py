@@ -1,6 +1,7 @@
-"""Settings of a tokenizer besides its vocabulary."""
+"""Settings of a tokenizer besides its vocabulary; apart from `normalize.py`, which imports no pydantic."""
 
 from litebert.settings import Settings
+from litebert.tokenization.normalize import normalize
 
 
 class TextSettings(Settings):
@@ -14,3 +15,7 @@ class TextSettings(Settings):
 
     digit_comma: bool = True
     """Re-split a piece that ends in a digit and a comma, as google-research/albert; false: plain SentencePiece."""
+
+    def normalize(self, text: str) -> str:
+        """The text, normalized."""
+        return normalize(text, lowercase=self.lowercase, keep_accents=self.keep_accents)

@@ -17,7 +17,7 @@ from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification, ForTokenClassification
 from litebert.tasks.output_formats import RowFormat
 from litebert.tasks.readers.tables import iter_tables
-from litebert.tasks.types.regression.regression import Regression
+from litebert.tasks.results import Regression
 from support.processes import PYTHONPATH
 
 KILLED = """

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from litebert.errors import CheckpointError
-from litebert.training.checkpointing.async_checkpointer import AsyncCheckpointer
-from litebert.training.checkpointing.checkpoint import Checkpoint, Checkpoints
+from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoint, Checkpoints
 from support.callbacks import At, HookRecorder
 from support.limits import files_no_larger_than
 from support.toy import rows, train, trainer

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
-from litebert.training.loop.duration import Duration
-from litebert.training.loop.duration_converter import DurationConverter
+from litebert.training.loop.duration import Duration, DurationConverter
 from litebert.training.loop.progress import TrainingProgress
 
 CONVERTER = DurationConverter(batch_size=8, examples_per_epoch=20)

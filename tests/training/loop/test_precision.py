@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from litebert.training.loop.precision import autocast, gradient_scaler
+from litebert.precision import autocast
+from litebert.training.loop.step import gradient_scaler
 
 CPU = torch.device("cpu")
 

@@ -28,8 +28,9 @@ from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.read_labelled import read_labelled, task_for, types_with_format, validate_columns_apply
 from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
 from litebert.tasks.readers.tables import iter_tables
+from litebert.tasks.results import Result
 from litebert.tasks.task import Task
-from litebert.tasks.types.task_type import FileFormat, ReadOptions, Result, Scored
+from litebert.tasks.types.task_type import FileFormat, ReadOptions, Scored
 
 logger = logging.getLogger(__name__)
 

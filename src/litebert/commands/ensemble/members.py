@@ -16,9 +16,10 @@ from litebert.model.io.resolve import resolve_model_directory
 from litebert.settings import Precision
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.results import Result
 from litebert.tasks.task import Task
 from litebert.tasks.types.registry import task_type_of
-from litebert.tasks.types.task_type import Prediction, Result, Scored, TaskType
+from litebert.tasks.types.task_type import Prediction, Scored, TaskType
 from litebert.training.checkpointing.checkpoint import read_tensors, verified
 from litebert.training.distributed.context import DistributedContext
 

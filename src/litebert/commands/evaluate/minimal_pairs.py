@@ -13,10 +13,10 @@ from litebert.errors import ConfigError, DataError
 from litebert.inference.pseudo_log_likelihood import Masking, pseudo_log_likelihoods
 from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForMaskedLM, ForPretraining
+from litebert.precision import autocast
 from litebert.settings import Precision
 from litebert.tasks.metrics.text_table import aligned
 from litebert.tokenization.tokenizer import Tokenizer
-from litebert.training.loop.precision import autocast
 
 FAST_PAIRS = 100
 """Pairs of each paradigm that `fast` scores: the first ones of its file."""

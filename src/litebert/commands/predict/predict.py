@@ -21,13 +21,14 @@ from litebert.commands.predict.predict_stream import fingerprint_of, write_predi
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text
-from litebert.inference.fill_mask import DEFAULT_TOP_K, FillMask
+from litebert.inference.fill_mask import FillMask
 from litebert.inference.pipeline import Pipeline
 from litebert.inference.predictor import Predictor
 from litebert.model.io.resolve import resolve_model_directory
 from litebert.settings import Settings, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
+from litebert.tasks.masked_text import DEFAULT_TOP_K
 from litebert.tasks.read_labelled import types_with_format
 from litebert.tasks.readers.columns import Columns, SavedTask
 from litebert.tasks.readers.tables import Table

@@ -10,10 +10,11 @@ from torch import Tensor, nn
 from litebert.errors import ConfigError, DataError
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.pipeline import autocast, model_outputs
+from litebert.inference.prediction_methods import unit_length
 from litebert.model.io.model_spec import Pooling
 from litebert.model.models import POOLERS
 from litebert.settings import Precision
-from litebert.tasks.encoded import Inputs, Sequences, build_feature
+from litebert.tasks.encoded import Encoded, Inputs, build_feature
 from litebert.tokenization.tokenizer import Tokenizer
 
 TEXTS_PER_PART: Final = 4096
@@ -75,14 +76,14 @@ class Embedder:
         vectors = np.stack(states)[:, : self.dimensions]
         return unit_length(vectors) if self.normalize else vectors
 
-    def encode(self, texts: Sequence[str], *, first: int = 1) -> Sequences:
+    def encode(self, texts: Sequence[str], *, first: int = 1) -> Encoded:
         """`[CLS] text [SEP]` of each text, truncated; `first` is the number of the first text, for error messages."""
         features = []
         for number, ids in enumerate(self.tokenizer.encode_batch(list(texts)), start=first):
             if not ids:
                 raise DataError(f"text {number}: {texts[number - first][:60]!r} has no tokens; remove it")
             features.append(build_feature(ids, None, self.tokenizer, max_length=self.max_length))
-        return Sequences(features, [None] * len(features), self.tokenizer.pad_id)
+        return Encoded(features, [None] * len(features), self.tokenizer.pad_id)
 
     def _forward(self, model: Any, inputs: Inputs) -> Sequence[np.ndarray]:
         return list(self._pooled(model, inputs).float().cpu().numpy())
@@ -90,9 +91,3 @@ class Embedder:
     def _pooled(self, model: Any, inputs: Inputs) -> Tensor:
         output = model.encoder(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids)
         return POOLERS[self.pooling](output.last_hidden_state, inputs.attention_mask)
-
-
-def unit_length(vectors: np.ndarray) -> np.ndarray:
-    """Float32 [N, D]: each row divided by its Euclidean norm; zeros stay zeros."""
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.maximum(norms, np.finfo(np.float32).tiny)

@@ -11,7 +11,7 @@ import numpy as np
 
 from litebert.randomness import rng_for
 from litebert.tasks.metrics.metrics import METRICS
-from litebert.tasks.types.scoring import take
+from litebert.tasks.types.task_type import take
 
 RESAMPLES: Final = 1000
 _MEANS: Final = ("accuracy", "subset_accuracy", "sample_f1", "answer_f1", "exact_match")

@@ -9,10 +9,9 @@ import numpy as np
 
 from litebert.errors import ConfigError, DataError
 from litebert.tasks.readers.tables import Table, did_you_mean
+from litebert.tasks.results import SEPARATOR
 
 NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
-SEPARATOR: Final = "|"
-"""Separates the labels of a row with several, in formats without lists."""
 MAX_INTEGER_CLASSES: Final = 20
 """A column with more distinct whole numbers than this is guessed to be a score."""
 

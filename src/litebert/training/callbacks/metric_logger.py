@@ -48,4 +48,4 @@ class MetricLogger(Callback):
 
     def _log(self, kind: str, step: int, metrics: Mapping[str, Number]) -> None:
         for tracker in self._trackers:
-            tracker.log(step, {f"{kind}/{name}": value for name, value in metrics.items()})
+            tracker.log({f"{kind}/{name}": value for name, value in metrics.items()}, step)

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from litebert.errors import MissingExtraError
 from litebert.files import translate_os_errors, write_bytes
@@ -33,7 +32,7 @@ class MetricsFile:
             _drop_after(path, (step, evaluated))
             self._file = path.open("ab", buffering=0)
 
-    def log(self, step: int, values: Mapping[str, Number]) -> None:
+    def log(self, values: Mapping[str, Number], step: int) -> None:
         """Append one line."""
         finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
         line = json.dumps({"step": step, **finite}).encode() + b"\n"
@@ -66,7 +65,7 @@ class TensorBoard:
 
         self._writer = SummaryWriter(str(directory / "tensorboard"), purge_step=step + 1)
 
-    def log(self, step: int, values: Mapping[str, Number]) -> None:
+    def log(self, values: Mapping[str, Number], step: int) -> None:
         """One scalar for each value."""
         for name, value in values.items():
             self._writer.add_scalar(name, value, step)
@@ -76,36 +75,21 @@ class TensorBoard:
         self._writer.close()
 
 
-class RunTracker:
-    """A run of wandb or trackio, which have the same interface."""
-
-    def __init__(self, run: Any) -> None:
-        self._run = run
-
-    def log(self, step: int, values: Mapping[str, Number]) -> None:
-        """One point for each value."""
-        self._run.log(dict(values), step=step)
-
-    def finish(self) -> None:
-        """Wait until the metrics are sent or stored."""
-        self._run.finish()
-
-
-def _wandb(directory: Path, *, step: int) -> RunTracker:
+def _wandb(directory: Path, *, step: int) -> Tracker:
     """A wandb run, continued when the run is resumed; wandb's environment variables set project and login."""
     import wandb  # pyrefly: ignore[missing-import]
 
     name = directory.resolve().name
-    return RunTracker(wandb.init(dir=directory, id=name, name=name, resume="allow" if step else None))
+    return wandb.init(dir=directory, id=name, name=name, resume="allow" if step else None)
 
 
-def _trackio(directory: Path, *, step: int) -> RunTracker:
+def _trackio(directory: Path, *, step: int) -> Tracker:
     """A trackio run on this machine, continued when the run is resumed; TRACKIO_PROJECT names the project."""
     import trackio  # pyrefly: ignore[missing-import]
 
     project, name = os.environ.get("TRACKIO_PROJECT", "litebert"), directory.resolve().name
     quiet = {"embed": False, "auto_log_cpu": False, "auto_log_gpu": False}
-    return RunTracker(trackio.init(project=project, name=name, resume="allow" if step else "never", **quiet))
+    return trackio.init(project=project, name=name, resume="allow" if step else "never", **quiet)
 
 
 class FailSafeTracker:
@@ -116,10 +100,10 @@ class FailSafeTracker:
         self._tracker: Tracker | None = None
         self._attempt(lambda: setattr(self, "_tracker", make()))
 
-    def log(self, step: int, values: Mapping[str, Number]) -> None:
+    def log(self, values: Mapping[str, Number], step: int) -> None:
         """Call the tracker, unless it has failed."""
         if tracker := self._tracker:
-            self._attempt(lambda: tracker.log(step, values))
+            self._attempt(lambda: tracker.log(dict(values), step))
 
     def finish(self) -> None:
         """Call the tracker, unless it has failed."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 import torch
 from torch import nn
 
+from litebert.precision import autocast
 from litebert.settings import Precision
 from litebert.training.distributed.context import DistributedContext, gathered_weights
-from litebert.training.loop.precision import autocast
 from litebert.training.loop.step import add_sums
 from litebert.training.protocols import Batch, LossSums, Number, Objective
 

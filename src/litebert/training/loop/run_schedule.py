@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-from litebert.training.loop.duration import Duration
-from litebert.training.loop.duration_converter import DurationConverter
+from litebert.training.loop.duration import Duration, DurationConverter
 from litebert.training.loop.progress import TrainingProgress
-from litebert.training.optim.lr_schedules import lr_multiplier
+from litebert.training.optim.lr_schedules import describe, lr_multiplier
 from litebert.training.protocols import BatchSource
 from litebert.training.train_settings import TrainSettings
 
@@ -61,9 +60,8 @@ class RunSchedule:
             batch = self.converter.batch_size
             peak = f"{settings.learning_rate:.3g} scaled by sqrt({batch}/{reference}) to {peak}"
         warmup = f"warm-up to {self._point(self.warmup)}" if self.warmup else "no warm-up"
-        return f"{peak}; {warmup}, then " + settings.schedule.describe(
-            lambda x: self._point(self.warmup + x * (1 - self.warmup))
-        )
+        after = describe(settings.schedule, lambda x: self._point(self.warmup + x * (1 - self.warmup)))
+        return f"{peak}; {warmup}, then {after}"
 
     def _point(self, fraction: float) -> str:
         """`step 3,125`, or a percentage of the run if its steps are not known in advance."""

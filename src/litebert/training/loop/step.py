@@ -12,13 +12,14 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
+from litebert.precision import autocast
+from litebert.settings import Precision
 from litebert.training.distributed.context import (
     DistributedContext,
     is_sharded,
     reduce_gradients,
     set_last_backward,
 )
-from litebert.training.loop.precision import autocast
 from litebert.training.optim.optimizers import set_learning_rate
 from litebert.training.protocols import Batch, LossSums, Number, Objective
 from litebert.training.train_settings import TrainSettings
@@ -187,3 +188,8 @@ def _outcome(
     losses = dict(zip(sums.losses, means))
     accuracies = dict(zip(sums.correct, means[len(losses) :], strict=True))
     return StepOutcome(losses, accuracies, grad_norm)
+
+
+def gradient_scaler(precision: Precision, device: torch.device) -> torch.amp.GradScaler:
+    """A scaler that keeps small fp16 gradients from underflow; disabled for the other precisions."""
+    return torch.amp.GradScaler(device.type, enabled=precision == "fp16")

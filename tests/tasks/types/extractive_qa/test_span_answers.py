@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from litebert.randomness import rng_for
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from litebert.tasks.types.extractive_qa.span_answers import NO_SPAN, decode_answer, n_best
-from litebert.tasks.types.extractive_qa.span_outputs import SpanBeams, SpanLogits
 from litebert.tasks.types.extractive_qa.span_scores import (
     SpanScores,
     best_pairs,
     scores_from_beams,
     scores_from_logits,
 )
+from litebert.tasks.types.extractive_qa.window_outputs import SpanBeams, SpanLogits
 from support.question_builders import CONTEXT, QUESTIONS, encoded, question
 
 LONG = f"{CONTEXT} That quiet ending seemed bright. This story is awful, in 2024."

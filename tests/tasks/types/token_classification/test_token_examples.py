@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
+from litebert.model.losses import NO_LABEL
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.types.token_classification.token_examples import NO_LABEL, TokenExample, encode_words
+from litebert.tasks.types.token_classification.token_examples import TokenExample, encode_words
 
 SETTINGS = InputSettings(max_length=32)
 WORDS = st.lists(st.sampled_from(["film", "the", "wonderful", "x", "1999", "\u200b"]), min_size=1, max_size=30)

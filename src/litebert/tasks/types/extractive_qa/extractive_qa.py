@@ -3,13 +3,12 @@
 Models of the second type can also predict that there is no answer, as in SQuAD 2.0.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from litebert.errors import DataError
-from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table, read_text
 from litebert.tasks.types.extractive_qa.qa_evaluation import answer_errors, answers_collapse, evaluate_answers
@@ -35,7 +34,7 @@ from litebert.tasks.types.extractive_qa.span_scores import (
 )
 from litebert.tasks.types.extractive_qa.squad_json import read_squad, read_squad_questions
 from litebert.tasks.types.extractive_qa.squad_predictions import write_squad_predictions
-from litebert.tasks.types.extractive_qa.windows import EncodedQuestions
+from litebert.tasks.types.extractive_qa.windows import encode_questions
 from litebert.tasks.types.task_type import (
     CardEntry,
     ExampleReader,
@@ -76,24 +75,11 @@ def _read_json(path: Path, options: ReadOptions) -> ReadResult:
     return with_task_type(path, read_squad(path, invalid_answers=options.invalid_answers), options.task_type)
 
 
-def _iter_json(path: Path) -> Iterator[Question]:
-    """One JSON document is parsed as a whole."""
-    yield from read_squad_questions(path)
-
-
-def _loss_counts(batch: LabelledBatch) -> dict[str, int]:
-    return {"span": batch.num_examples}
-
-
-def _encode(examples: Sequence[Question], tokenizer: Any, settings: QuestionSettings) -> EncodedQuestions:
-    return EncodedQuestions(examples, tokenizer, settings)
-
-
 SQUAD_JSON: Final = FileFormat(
     suffixes=(".json",),
     read=_read_json,
     has_labels=lambda path: '"answers"' in read_text(path),
-    iter_inputs=_iter_json,
+    iter_inputs=lambda path: iter(read_squad_questions(path)),
     write_directory=write_squad_predictions,
 )
 
@@ -111,8 +97,8 @@ EXTRACTIVE_QA: Final = TaskType(
         saves_columns=False,
         file_format=SQUAD_JSON,
     ),
-    encode=_encode,
-    loss=Loss(counts=_loss_counts, sums=span_losses),
+    encode=encode_questions,
+    loss=Loss(counts=lambda batch: {"span": batch.num_examples}, sums=span_losses),
     forward=span_logits,
     predict=scores_from_logits,
     average=average_span_scores,
@@ -125,6 +111,7 @@ EXTRACTIVE_QA: Final = TaskType(
         pipeline_tag="question-answering",
         method="answer",
         argument='"a question", "a text with the answer"',
+        pair_argument=None,
         goal=lambda task: "extractive question answering",
     ),
 )

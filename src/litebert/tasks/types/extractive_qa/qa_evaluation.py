@@ -2,12 +2,13 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.metrics.evaluation import Evaluation, Part, parts
+from litebert.tasks.metrics.evaluation import Part, parts
 from litebert.tasks.metrics.no_answer_threshold import best_thresholds
 from litebert.tasks.metrics.squad_metrics import exact_match, word_f1
 from litebert.tasks.task import Task
@@ -15,8 +16,7 @@ from litebert.tasks.types.extractive_qa.question_settings import THRESHOLD, Ques
 from litebert.tasks.types.extractive_qa.questions import Question
 from litebert.tasks.types.extractive_qa.span_answers import SpanAnswer, n_best
 from litebert.tasks.types.extractive_qa.span_scores import SpanScores
-from litebert.tasks.types.scoring import Measured, measured, overall_and_parts
-from litebert.tasks.types.task_type import ErrorExample, Scored
+from litebert.tasks.types.task_type import ErrorExample, Scored, measured, score
 
 logger = logging.getLogger(__name__)
 
@@ -50,11 +50,10 @@ def evaluate_answers(
         thresholds = {THRESHOLD: threshold, **by_threshold.to_dict()}
         texts = [text if score <= threshold else "" for text, score in zip(texts, null_scores, strict=True)]
     questions = list(data.examples)
-    function = measured(task, texts, questions)
-    figures = overall_and_parts(function, data, lengths)
-    figures["metrics"] |= thresholds
-    figures["by_slice"] += _by_answerability(questions, function)
-    return Scored(Evaluation(**figures), texts, questions)
+    result = score(task, texts, questions, data, lengths)
+    metrics = result.evaluation.metrics | thresholds
+    by_slice = (*result.evaluation.by_slice, *_by_answerability(task, texts, questions))
+    return replace(result, evaluation=replace(result.evaluation, metrics=metrics, by_slice=by_slice))
 
 
 def answer_errors(
@@ -90,7 +89,7 @@ def _best_spans(predictions: Sequence[SpanScores], data: LabelledData, settings:
     return [n_best(scores, question.context, size=settings.n_best)[0] for scores, question in pairs]
 
 
-def _by_answerability(questions: Sequence[Question], function: Measured) -> tuple[Part, ...]:
+def _by_answerability(task: Task, texts: Sequence[str], questions: Sequence[Question]) -> tuple[Part, ...]:
     """Scores of the answerable and of the unanswerable questions, if there are both."""
     names = [ANSWERABLE if question.answers else "without an answer" for question in questions]
-    return parts(names, function) if len(set(names)) > 1 else ()
+    return parts(names, measured(task, texts, questions)) if len(set(names)) > 1 else ()

@@ -3,16 +3,20 @@
 Source: `write_predictions_v1` and `write_predictions_v2` in squad_utils.py of google-research/albert.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
+from litebert.tasks.results import Result
 from litebert.tasks.types.extractive_qa.questions import Question
 from litebert.tasks.types.extractive_qa.span_scores import SpanScores
-from litebert.tasks.types.task_type import Result
+
+if TYPE_CHECKING:
+    from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,8 @@
 Sources: `create_v1_model` and `create_v2_model` in squad_utils.py of google-research/albert.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -13,33 +12,17 @@ from litebert.model.losses import answerability_losses, span_loss
 from litebert.model.outputs import QuestionAnsweringWithNoAnswerOutput, SpanOutput
 from litebert.model.question_answering import FORBIDDEN
 from litebert.tasks.encoded import Inputs, LabelledBatch
+from litebert.tasks.types.extractive_qa.window_outputs import (
+    BEAM_SIZE,
+    SpanBeams,
+    SpanLogits,
+    beams_by_window,
+    logits_by_window,
+)
 from litebert.tasks.types.task_type import LossSums
 
-BEAM_SIZE: Final = 5
-"""Start positions, and end positions for each, in a beam search. Source: start_n_top and end_n_top."""
 IMPOSSIBLE_WEIGHT: Final = 0.5
 """Weight of the no-answer loss relative to the span loss."""
-
-
-class SpanLogits(NamedTuple):
-    """Scores of every position of one window."""
-
-    starts: np.ndarray
-    """Float32 [S]."""
-    ends: np.ndarray
-    """Float32 [S]."""
-
-
-class SpanBeams(NamedTuple):
-    """The best spans of one window, and the score that it has no answer."""
-
-    first: np.ndarray
-    """Int64 [K]: first positions."""
-    last: np.ndarray
-    """Int64 [K]: last positions."""
-    scores: np.ndarray
-    """Float32 [K, 2]: log-probabilities of the start and of the end."""
-    null_score: float
 
 
 def answer_mask(inputs: Inputs) -> Tensor:
@@ -56,9 +39,8 @@ def answer_mask(inputs: Inputs) -> Tensor:
 def span_logits(model: nn.Module, inputs: Inputs) -> list[SpanLogits]:
     """The scores of each window, without padding."""
     output = model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids)
-    scores = torch.stack([output.start_logits, output.end_logits], dim=1).float().cpu().numpy()
-    lengths = inputs.attention_mask.sum(1).tolist()
-    return [SpanLogits(*window[:, :length]) for window, length in zip(scores, lengths, strict=True)]
+    starts, ends = (logits.float().cpu().numpy() for logits in (output.start_logits, output.end_logits))
+    return logits_by_window(starts, ends, inputs.attention_mask.sum(1).tolist())
 
 
 def span_beams(model: nn.Module, inputs: Inputs) -> list[SpanBeams]:
@@ -67,13 +49,8 @@ def span_beams(model: nn.Module, inputs: Inputs) -> list[SpanBeams]:
     # A wrapper for several processes forwards `forward` only; the wrapped model has `beams`.
     wrapped: Any = getattr(model, "module", model)
     beams = wrapped.beams(*ids, answer_mask(inputs), num_starts=BEAM_SIZE, num_ends=BEAM_SIZE)
-    last = beams.end_positions  # B K K2
-    first = beams.start_positions[..., None].expand_as(last)
-    start_scores = beams.start_log_probs[..., None].expand_as(last)
-    scores = torch.stack([start_scores.float(), beams.end_log_probs.float()], dim=-1).flatten(1, 2)
-    columns = (first.flatten(1), last.flatten(1), scores)
-    windows = zip(*(column.cpu().numpy() for column in columns), beams.impossible_logits.float().tolist(), strict=True)
-    return [SpanBeams(*window) for window in windows]
+    beams = beams._replace(impossible_logits=beams.impossible_logits.float())
+    return beams_by_window(*(each.cpu().numpy() for each in beams[:5]))
 
 
 def span_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:

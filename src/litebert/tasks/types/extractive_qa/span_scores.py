@@ -4,16 +4,20 @@ Spans are of characters, so that models with different tokenizers can be average
 Source: `accumulate_predictions_v1` and `accumulate_predictions_v2` in squad_utils.py of google-research/albert.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from litebert.errors import ConfigError
-from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
-from litebert.tasks.types.extractive_qa.span_outputs import SpanBeams, SpanLogits
-from litebert.tasks.types.extractive_qa.windows import Document, QuestionOutputs, Window
+from litebert.tasks.types.extractive_qa.window_outputs import SpanBeams, SpanLogits
+from litebert.tasks.types.extractive_qa.windows import QuestionOutputs, Window
+
+if TYPE_CHECKING:
+    from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ def span_scores(
     possible = [_possible(*pair, settings.max_answer_length) for pair in pairs]
     tokens = np.concatenate([spans for spans, _ in possible])
     scores = np.concatenate([scores for _, scores in possible])
-    spans = _characters(question.document, tokens)
+    spans = question.document.characters_of(tokens)
     order = np.argsort(-scores.sum(axis=1), kind="stable")
     _, first = np.unique(spans[order], axis=0, return_index=True)
     chosen = order[np.sort(first)]
@@ -92,25 +96,6 @@ def _possible(window: Window, candidates: Candidates, longest: int) -> tuple[np.
         & (stop - first <= longest)
     )
     return np.stack([first[keep], stop[keep]], axis=1), candidates.scores[keep]
-
-
-def _characters(document: Document, tokens: np.ndarray) -> np.ndarray:
-    """Spans of characters, without white space at both ends, of half-open spans of tokens [N, 2]."""
-    starts, ends = document.starts[tokens[:, 0]], document.ends[tokens[:, 1] - 1]
-    next_text, text_before = _text_limits(document.context)
-    # A span of tokens has no text only where the tokenizer dropped all its characters.
-    first = next_text[starts]
-    return np.stack([first, np.maximum(first, text_before[ends])], axis=1)
-
-
-@lru_cache(maxsize=64)  # consecutive questions have the same context
-def _text_limits(context: str) -> tuple[np.ndarray, np.ndarray]:
-    """For each position the next that is no white space, and the end of the text before it."""
-    is_text = np.array([not character.isspace() for character in context], dtype=bool)
-    positions = np.arange(len(context))
-    next_text = np.minimum.accumulate(np.where(is_text, positions, len(context))[::-1])[::-1]
-    text_before = np.maximum.accumulate(np.where(is_text, positions + 1, 0))
-    return np.append(next_text, len(context)).astype(np.int64), np.append(0, text_before).astype(np.int64)
 
 
 def average_span_scores(members: Sequence[SpanScores]) -> SpanScores:

@@ -8,7 +8,8 @@ from typing import Final
 from litebert.errors import DataError
 from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.tables import Row, Table
-from litebert.tasks.types.multiple_choice.choice_examples import LETTERS, ChoiceExample
+from litebert.tasks.results import LETTERS
+from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
 from litebert.tasks.types.task_type import ReadOptions, ReadResult
 
 MIN_OPTIONS: Final = 2

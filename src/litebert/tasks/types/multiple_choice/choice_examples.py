@@ -4,21 +4,24 @@ Source: `convert_single_example` in race_utils.py of google-research/albert. The
 option are the second, of which the last tokens are kept, because they are the option's.
 """
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import torch
 
-from litebert.tasks.encoded import Feature, Inputs, LabelledBatch, build_feature, digest, pad
-from litebert.tasks.input_settings import InputSettings
+from litebert.tasks.encoded import Encoded, Feature, PaddedArrays, build_feature, pad
+from litebert.tasks.results import LETTERS
 from litebert.tokenization.tokenizer import Tokenizer
 
-LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-"""Names of the options."""
+if TYPE_CHECKING:
+    from litebert.tasks.input_settings import InputSettings
+
+
 MAX_ANSWER_LENGTH: Final = 128
 """Most tokens of question and option."""
 BLANK: Final = "_"
@@ -48,55 +51,25 @@ class ChoiceExample:
         """Questions about one text stay together."""
         return self.text
 
+    def to_text(self) -> str:
+        """A line each for text, question and options."""
+        options = (f"{letter}. {option}" for letter, option in zip(LETTERS, self.options, strict=False))
+        return "\n".join([self.text, self.question or "", *options])
 
-@dataclass(frozen=True)
-class Choices:
-    """The `Encoded` of multiple choice: C sequences for each example."""
 
-    features: Sequence[tuple[Feature, ...]]
-    targets: Sequence[int | None]
-    pad_id: int
+class Choices(Encoded):
+    """C sequences for each example, as one feature."""
 
     @cached_property
     def lengths(self) -> np.ndarray:
         """Int64 [N]: tokens of the longest option, times the number of options."""
         return np.array([len(each) * max(len(one.input_ids) for one in each) for each in self.features], dtype=np.int64)
 
-    @property
-    def example_lengths(self) -> np.ndarray:
-        """Int64 [N]: the same."""
-        return self.lengths
-
-    @property
-    def num_examples(self) -> int:
-        """N."""
-        return len(self)
-
-    @property
-    def fingerprint(self) -> str:
-        """Digest of ids and targets."""
-        return digest(chain.from_iterable(self.features), self.targets)
-
-    def __len__(self) -> int:
-        """Number of examples."""
-        return len(self.features)
-
-    def inputs(self, indices: np.ndarray) -> Inputs:
+    def arrays(self, indices: np.ndarray) -> PaddedArrays:
         """The examples at `indices`, padded to [B, C, S]."""
         chosen = [self.features[index] for index in indices]
         flat = pad(list(chain.from_iterable(chosen)), pad_id=self.pad_id)
-        shape = (len(chosen), len(chosen[0]), -1)
-        return Inputs(flat.input_ids.view(shape), flat.attention_mask.view(shape), flat.token_type_ids.view(shape))
-
-    def batch(self, indices: np.ndarray) -> LabelledBatch:
-        """Labels are Int64 [B], indices of options."""
-        inputs = self.inputs(indices)
-        labels = torch.tensor([self.targets[index] for index in indices])
-        return LabelledBatch(inputs, labels, num_tokens=int(inputs.attention_mask.sum()))
-
-    def by_example(self, outputs: Sequence[Any]) -> Sequence[Any]:
-        """The outputs themselves."""
-        return outputs
+        return PaddedArrays(*(each.reshape(len(chosen), len(chosen[0]), -1) for each in flat))
 
 
 def encode_choices(examples: Sequence[ChoiceExample], tokenizer: Tokenizer, settings: InputSettings) -> Choices:

@@ -1,0 +1,1 @@
+"""Commands that hand trained models to other programs. Before: arguments. After: `litebert.cli.main`."""

@@ -1,0 +1,105 @@
+"""A model directory → an export directory: the graphs, the tokenizer and `config.json`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from litebert import __version__
+from litebert.errors import ConfigError
+from litebert.export.model_graph import build_graph
+from litebert.export.reference_outputs import Comparison, compare
+from litebert.files import atomic_directory, write_bytes, write_json
+from litebert.inference.fill_mask import MASKED_LANGUAGE_MODELS
+from litebert.model.io.model_directory import check_replaceable, load_model, spec_of
+from litebert.model.io.model_spec import CONFIG, read_model_spec, to_json
+from litebert.model.layers.lora import can_be_merged, merged
+from litebert.runtime.export_metadata import GRAPH_FILES, KEY, ExportMetadata
+from litebert.tasks.types.registry import task_type_of
+from litebert.tokenization.tokenizer import Tokenizer
+
+ExportPrecision = Literal["fp32", "int8"]
+OtherHead = Literal["SentenceEmbedder", "ForMaskedLM"]
+LARGEST_FILE: Final = 2**31 - 1
+"""Bytes of an ONNX file with its weights inside."""
+
+
+@dataclass(frozen=True)
+class ExportedGraph:
+    """One file that was written."""
+
+    precision: str
+    path: Path
+    size: int
+    """Bytes."""
+    comparison: Comparison
+
+
+def export_model(
+    source: Path, out: Path, *, precisions: Sequence[ExportPrecision] = ("fp32",), as_model: OtherHead | None = None
+) -> list[ExportedGraph]:
+    """Write an export directory atomically, after the outputs of every graph were compared with torch's.
+
+    Args:
+        source: a model directory.
+        out: must be new, empty or an export directory.
+        precisions: one file for each.
+        as_model: export the encoder with this head, which the source has weights for, instead of its own.
+
+    Raises:
+        CheckpointError: the source lacks weights, or `out` holds other files.
+        ConfigError: the graph does not fit into one file.
+        LitebertError: the outputs differ.
+    """
+    check_replaceable(out, next((name for name in GRAPH_FILES.values() if (out / name).is_file()), GRAPH_FILES["fp32"]))
+    model: Any = load_model(source, as_model=as_model)
+    model = merged(model) if can_be_merged(model) else model
+    tokenizer = Tokenizer.load(source)
+    described = _describe(source, model, tokenizer)
+    contents = {each: _content(model, each, described) for each in precisions}
+    comparisons = {each: compare(content, model, each) for each, content in contents.items()}
+    spec = read_model_spec(source)
+    if type(model).__name__ == spec.model:
+        spec = spec_of(model, labels=spec.labels, problem_type=spec.problem_type)
+    else:
+        spec = spec_of(model)
+    with atomic_directory(out) as temporary:
+        write_json(temporary / CONFIG, to_json(spec))
+        for name, content in tokenizer.files().items():
+            write_bytes(temporary / name, content)
+        for precision, content in contents.items():
+            write_bytes(temporary / GRAPH_FILES[precision], content)
+    return [ExportedGraph(each, out / GRAPH_FILES[each], len(contents[each]), comparisons[each]) for each in precisions]
+
+
+def _describe(source: Path, model: Any, tokenizer: Tokenizer) -> dict[str, Any]:
+    """The metadata without the precision."""
+    spec, name, config = read_model_spec(source), type(model).__name__, model.config
+    described = {
+        "litebert": __version__,
+        "model": name,
+        "max_length": config.max_position_embeddings,
+        "num_hidden_layers": config.num_hidden_layers,
+        "pooling": getattr(model, "pooling", "mean"),
+        "vocabulary": tokenizer.model.file_name,
+        "text_settings": tokenizer.settings.to_dict(),
+        "tokenizer": tokenizer.fingerprint,
+    }
+    if name in MASKED_LANGUAGE_MODELS or name == "SentenceEmbedder":
+        return {**described, "task": "fill_mask" if name in MASKED_LANGUAGE_MODELS else "embedding"}
+    task_type = task_type_of(source, spec)
+    settings = task_type.settings.stored(source, max_length=config.max_position_embeddings)
+    return {**described, "task": task_type.name, "labels": spec.labels, "settings": settings.to_dict()}
+
+
+def _content(model: Any, precision: ExportPrecision, described: dict[str, Any]) -> bytes:
+    """The bytes of an ONNX file."""
+    graph = build_graph(model, precision)
+    entry = graph.metadata_props.add()
+    entry.key, entry.value = KEY, ExportMetadata(precision=precision, **described).to_json()
+    if graph.ByteSize() > LARGEST_FILE:
+        raise ConfigError(
+            f"export: the graph in {precision} has {graph.ByteSize():,} bytes, an ONNX file holds {LARGEST_FILE:,}; "
+            "export in int8"
+        )
+    return graph.SerializeToString()

@@ -1,0 +1,131 @@
+"""The outputs of a torch model under the names of the graph, and their comparison with those of the graph."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from litebert.errors import LitebertError
+from litebert.model.question_answering import FORBIDDEN
+from litebert.randomness import rng_for
+from litebert.runtime.onnx_model import open_session, run_session
+from litebert.tasks.encoded import Inputs
+from litebert.tasks.types.extractive_qa.span_outputs import answer_mask
+from litebert.tasks.types.extractive_qa.window_outputs import BEAM_SIZE
+
+SHAPES: Final = ((1, 1), (2, 7), (3, 40))
+"""Rows and longest lengths of the batches that are compared."""
+CHOICES: Final = 2
+TOLERANCES: Final = {"fp32": 1e-5, "int8": 0.2}
+"""`fp32`: largest difference of any output, where these are of the order of 1. `int8`: root mean square error of the
+hidden states, relative to their root mean square; docs/guides/export.md has the usual values, well below this."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How far the outputs of a graph are from those of torch."""
+
+    largest_difference: float
+    """Of any output, divided by the largest value of that output or by 1."""
+    relative_error: float
+    """Root mean square error of the hidden states divided by their root mean square."""
+
+
+def compare(content: bytes, model: Any, precision: str) -> Comparison:
+    """Run a graph and its model on random tokens; LitebertError if their outputs differ by more than the tolerance."""
+    session = open_session(content, where="the exported graph")
+    largest, squared, total = 0.0, 0.0, 0.0
+    for inputs in _batches(model):
+        expected = reference_outputs(model, inputs)
+        feed = dict(zip(("input_ids", "attention_mask", "token_type_ids"), map(np.asarray, inputs), strict=True))
+        found = dict(zip(expected, run_session(session, feed, list(expected)), strict=True))
+        for name, value in expected.items():
+            at = _compared(name, value, feed["attention_mask"])
+            difference = found[name][at] - value[at]
+            largest = max(largest, float(np.abs(difference).max() / max(1.0, float(np.abs(value[at]).max()))))
+            if name == "last_hidden_state":
+                squared, total = squared + float((difference**2).sum()), total + float((value[at] ** 2).sum())
+    result = Comparison(largest, (squared / total) ** 0.5)
+    measured = result.largest_difference if precision == "fp32" else result.relative_error
+    if not measured <= TOLERANCES[precision]:
+        raise LitebertError(
+            f"export: the outputs in {precision} differ from torch's by {measured:.2g}, expected at most "
+            f"{TOLERANCES[precision]}; nothing was written; "
+            + ("export in fp32" if precision == "int8" else "report this model's config.json")
+        )
+    return result
+
+
+@torch.inference_mode()
+def reference_outputs(model: Any, inputs: tuple[Tensor, Tensor, Tensor]) -> dict[str, np.ndarray]:
+    """Name of an output → its value; Float32."""
+    rows = tuple(each.flatten(0, -2) for each in inputs)
+    states = model.encoder(*rows).last_hidden_state
+    outputs = {"last_hidden_state": states, **OUTPUTS[type(model).__name__](model, inputs)}
+    return {name: value.float().numpy() for name, value in outputs.items()}
+
+
+def _pretraining(model: Any, inputs: tuple[Tensor, ...]) -> dict[str, Tensor]:
+    output = model(*inputs, torch.arange(inputs[0].numel()))
+    logits = output.mlm_logits.unflatten(0, inputs[0].shape)
+    return {"logits": logits, "sentence_pair_logits": output.sentence_pair_logits}
+
+
+def _masked_lm(model: Any, inputs: tuple[Tensor, ...]) -> dict[str, Tensor]:
+    return {"logits": model(*inputs, torch.arange(inputs[0].numel())).mlm_logits.unflatten(0, inputs[0].shape)}
+
+
+def _logits(model: Any, inputs: tuple[Tensor, ...]) -> dict[str, Tensor]:
+    return {"logits": model(*inputs).logits}
+
+
+def _spans(model: Any, inputs: tuple[Tensor, ...]) -> dict[str, Tensor]:
+    output = model(*inputs)
+    return {"start_logits": output.start_logits, "end_logits": output.end_logits}
+
+
+def _beams(model: Any, inputs: tuple[Tensor, Tensor, Tensor]) -> dict[str, Tensor]:
+    """Without the positions, which are arbitrary among equal scores."""
+    beams = model.beams(*inputs, answer_mask(Inputs(*inputs)), num_starts=BEAM_SIZE, num_ends=BEAM_SIZE)
+    return {name: getattr(beams, name) for name in ("start_log_probs", "impossible_logits")}
+
+
+def _embedding(model: Any, inputs: tuple[Tensor, ...]) -> dict[str, Tensor]:
+    return {"sentence_embedding": model(*inputs)}
+
+
+OUTPUTS: Final[dict[str, Callable[[Any, Any], dict[str, Tensor]]]] = {
+    "ForPretraining": _pretraining,
+    "ForMaskedLM": _masked_lm,
+    "ForSequenceClassification": _logits,
+    "ForMultipleChoice": _logits,
+    "ForTokenClassification": _logits,
+    "ForQuestionAnswering": _spans,
+    "ForQuestionAnsweringWithNoAnswer": _beams,
+    "SentenceEmbedder": _embedding,
+}
+
+
+def _batches(model: Any) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Random tokens, padded at the end."""
+    config, rng = model.config, rng_for(0, "export")
+    choices = (CHOICES,) if type(model).__name__ == "ForMultipleChoice" else ()
+    for rows, longest in SHAPES:
+        length = min(longest, config.max_position_embeddings)
+        shape = (rows, *choices, length)
+        lengths = rng.integers(1, length + 1, shape[:-1])
+        lengths.flat[0] = length
+        ids = torch.from_numpy(rng.integers(0, config.vocab_size, shape))
+        segments = torch.from_numpy(rng.integers(0, config.type_vocab_size, shape))
+        yield ids, torch.from_numpy(np.arange(length) < lengths[..., None]), segments
+
+
+def _compared(name: str, value: np.ndarray, mask: np.ndarray) -> Any:
+    """Which values are compared: those of real tokens, and of positions where an answer may start."""
+    if name == "start_log_probs":
+        return value > FORBIDDEN / 2
+    by_token = {"last_hidden_state": 3, "start_logits": 2, "end_logits": 2, "logits": 3}.get(name) == value.ndim
+    return mask.reshape(-1, mask.shape[-1]) if by_token and value.shape[1] == mask.shape[-1] else slice(None)

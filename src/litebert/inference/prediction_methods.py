@@ -1,0 +1,112 @@
+"""The methods of both `Predictor`s, of torch and of `litebert.runtime`. Importing it loads no torch."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from litebert.errors import ConfigError
+from litebert.tasks.labelled_data import Example
+from litebert.tasks.masked_text import DEFAULT_TOP_K
+from litebert.tasks.results import Candidate, Choice, Classification, FilledMasks, MultiLabelPrediction, TokenPrediction
+from litebert.tasks.types.extractive_qa.questions import Question
+from litebert.tasks.types.extractive_qa.span_answers import Answer
+from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
+from litebert.tasks.types.token_classification.token_examples import TokenExample
+
+Text = str | tuple[str, str]
+"""A text, or a text and its pair."""
+Options = tuple[str, str | None, Sequence[str]]
+"""A text, an optional question about it, and the options."""
+
+
+class PredictionMethods(ABC):
+    """Python values in, results out; `results` and the abstract methods run the model."""
+
+    @abstractmethod
+    def results(self, method: str, examples: Sequence[Any]) -> list[Any]:
+        """The results for examples of the task type; ConfigError unless `method` is that of the model's task."""
+
+    @abstractmethod
+    def fill_masks(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
+        """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
+
+    @abstractmethod
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Float32 [N, H]: the vector of each text, of length 1."""
+
+    @abstractmethod
+    def order_batch(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """`order` of each (first, second), faster than one by one."""
+
+    def fill_mask(self, text: str, *, top_k: int = DEFAULT_TOP_K) -> list[list[Candidate]]:
+        """For each `[MASK]` of `text` the `top_k` best candidates, best first."""
+        (filled,) = self.fill_masks([text], top_k=top_k)
+        return [list(candidates) for candidates in filled.masks]
+
+    def classify(self, texts: Sequence[Text]) -> list[Classification]:
+        """The label of each text or pair of texts, with the probabilities of all labels."""
+        return self.results("classify", _examples(texts))
+
+    def classify_multi_label(self, texts: Sequence[Text]) -> list[MultiLabelPrediction]:
+        """The labels of each text or pair of texts, which may have several or none."""
+        return self.results("classify_multi_label", _examples(texts))
+
+    def regress(self, texts: Sequence[Text]) -> list[float]:
+        """The score of each text or pair of texts."""
+        return [each.value for each in self.results("regress", _examples(texts))]
+
+    def multiple_choice(self, questions: Sequence[Options]) -> list[Choice]:
+        """The best option of each question; all have equally many."""
+        examples = [
+            ChoiceExample(text=text, question=question, options=tuple(options)) for text, question, options in questions
+        ]
+        if len({len(each.options) for each in examples}) > 1:
+            raise ConfigError("questions: they have different numbers of options; predict them separately")
+        return self.results("multiple_choice", examples)
+
+    def classify_tokens(self, sentences: Sequence[Sequence[str]]) -> list[TokenPrediction]:
+        """The label of each word of each sentence, which is a list of words."""
+        if any(isinstance(words, str) for words in sentences):
+            raise ConfigError("sentences: expected lists of words, found a text; split it into words")
+        if not all(sentences):
+            raise ConfigError("sentences: one of them has no words; remove it")
+        return self.results("classify_tokens", [TokenExample(words=tuple(words)) for words in sentences])
+
+    def answer(self, question: str, context: str) -> Answer:
+        """The span of `context` that answers `question`; empty if the model predicts that there is none."""
+        return self.answer_batch([(question, context)])[0]
+
+    def answer_batch(self, questions: Sequence[tuple[str, str]]) -> list[Answer]:
+        """The answer to each (question, context), faster than one by one."""
+        examples = [
+            Question(id=str(index), text=text, context=context) for index, (text, context) in enumerate(questions)
+        ]
+        return self.results("answer", examples)
+
+    def similarity(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
+        """Float32 [N, M]: the cosine of the vectors of each text of `first` and each of `second`."""
+        return self.embed(first) @ self.embed(second).T
+
+    def order(self, first: str, second: str) -> float:
+        """The probability that the segment `first` comes before `second`, from a model pretrained with SOP."""
+        return self.order_batch([(first, second)])[0]
+
+
+def validate_texts(texts: Sequence[Any]) -> Sequence[Any]:
+    """`texts`; ConfigError for a single text."""
+    if isinstance(texts, str):
+        raise ConfigError("texts: expected a list of texts, found one text; put it into a list")
+    return texts
+
+
+def unit_length(vectors: np.ndarray) -> np.ndarray:
+    """Float32 [N, D]: each row divided by its Euclidean norm; zeros stay zeros."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.maximum(norms, np.finfo(np.float32).tiny)
+
+
+def _examples(texts: Sequence[Text]) -> list[Example]:
+    pairs = [(text, None) if isinstance(text, str) else text for text in validate_texts(texts)]
+    return [Example(text=text, text_pair=pair) for text, pair in pairs]

@@ -1,0 +1,210 @@
+"""`Predictor` of an exported model, with the methods and the answers of `litebert.Predictor`."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final, Self
+
+import numpy as np
+
+from litebert.errors import CheckpointError, ConfigError, DataError
+from litebert.files import MANIFEST, verify_manifest
+from litebert.inference.prediction_methods import PredictionMethods, unit_length, validate_texts
+from litebert.runtime.export_metadata import GRAPH_FILES
+from litebert.runtime.exported_tokenizer import load_tokenizer
+from litebert.runtime.onnx_model import OnnxModel
+from litebert.runtime.onnx_tasks import ONNX_TASKS
+from litebert.tasks.encoded import Encoded, PaddedArrays, batches_by_length, build_feature, pad
+from litebert.tasks.masked_text import DEFAULT_TOP_K, filled_masks, masked_feature
+from litebert.tasks.results import FilledMasks, softmax
+from litebert.tokenization.tokenizer import Tokenizer
+
+TOKENS_PER_BATCH: Final = 2048
+"""Padded tokens of a batch."""
+LOGITS_PER_BATCH: Final = 16_000_000
+"""Most logits of the vocabulary in memory, 64 MB, where the graph has that output."""
+OTHER_METHODS: Final = {"fill_mask": "fill_mask", "embedding": "embed"}
+
+
+class Predictor(PredictionMethods):
+    """An exported model; `task` decides which of its methods applies."""
+
+    def __init__(self, model: OnnxModel, tokenizer: Tokenizer) -> None:
+        self.model = model
+        self.metadata = model.metadata
+        self.tokenizer = tokenizer
+        self.task: str = model.metadata.task
+        """Name of the task type, or `fill_mask` or `embedding`."""
+
+    @classmethod
+    def load(
+        cls,
+        directory: Path | str,
+        *,
+        precision: str | None = None,
+        threads: int | None = None,
+        layers: int | None = None,
+        threshold: float | None = None,
+    ) -> Self:
+        """The model of a directory from `litebert export`.
+
+        Args:
+            directory: the export directory.
+            precision: `fp32` or `int8`; None: fp32 if the directory has it.
+            threads: number of threads of onnxruntime; None: all cores.
+            layers: run only the first layers, at most those of the model; None: all.
+            threshold: null score above which a question has no answer; None: the one chosen in fine-tuning.
+
+        Raises:
+            CheckpointError: a file is missing, damaged or of another version.
+            ConfigError: `layers` or `threshold` does not apply to the model.
+        """
+        directory = Path(directory)
+        path = _graph_file(directory, precision)
+        model = OnnxModel.load(path, threads=threads, layers=layers)
+        if (directory / MANIFEST).is_file():
+            files = (path.relative_to(directory).as_posix(), model.metadata.vocabulary)
+            verify_manifest(directory, only=files)
+        depth = model.metadata.num_hidden_layers
+        if layers is not None and not 1 <= layers <= depth:
+            raise ConfigError(f"layers: {layers}, expected 1 to {depth}, the layers of {directory}")
+        if threshold is not None:
+            if "no_answer_threshold" not in model.metadata.settings or model.metadata.task == "extractive_qa":
+                raise ConfigError(f'threshold: a model for {model.metadata.task} never predicts "no answer"; remove it')
+            model.metadata.settings["no_answer_threshold"] = threshold
+        return cls(model, load_tokenizer(directory, model.metadata))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Label names in the order of the model; empty for task types without."""
+        return self.metadata.labels
+
+    def results(self, method: str, examples: Sequence[Any]) -> list[Any]:
+        """The results for examples of the task type; ConfigError unless `method` is that of the model's task."""
+        task = ONNX_TASKS.get(self.task)
+        if task is None or task.method != method:
+            raise self._wrong_method(method)
+        if not examples:
+            return []
+        settings = SimpleNamespace(**self.metadata.settings)
+        encoded = task.encode(examples, self.tokenizer, settings)
+        outputs = self._outputs(encoded, task.outputs, task.by_sequence)
+        predictions = [task.predict(each, settings, np.float32) for each in encoded.by_example(outputs)]
+        pairs = zip(predictions, examples, strict=True)
+        return [task.decode(prediction, example, self.labels, settings) for prediction, example in pairs]
+
+    def fill_masks(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
+        """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
+        if self.task != "fill_mask":
+            raise self._wrong_method("fill_mask")
+        return [self._fill(text, top_k) for text in texts]
+
+    def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        pooling: str | None = None,
+        normalize: bool = True,
+        dimensions: int | None = None,
+        max_length: int | None = None,
+    ) -> np.ndarray:
+        """Float32 [N, H]: the vector of each text, from the last hidden states of any model.
+
+        Args:
+            texts: N texts.
+            pooling: `mean` of the hidden states, special tokens included, or that of the first token, `cls`; None: the
+                pooling of the model, or `mean`.
+            normalize: scale the vectors to length 1.
+            dimensions: keep only the first dimensions; None: all.
+            max_length: tokens after which a text is truncated; None: as many as the model has positions.
+
+        Raises:
+            DataError: a text has no token.
+        """
+        if self.metadata.model == "ForMultipleChoice":
+            raise ConfigError(
+                "Predictor.embed: the graph reads questions with options; export with as_model=SentenceEmbedder"
+            )
+        longest = self.metadata.max_length
+        if not 3 <= (max_length or longest) <= longest:
+            raise ConfigError(f"max_length: {max_length}, expected 3 to {longest}, the positions of the model")
+        pairs = [(text, None) for text in validate_texts(texts)]
+        encoded = self._encoded(pairs, name="text", max_length=max_length or longest)
+        pooled = self._outputs(encoded, ("last_hidden_state",), POOLINGS[pooling or self.metadata.pooling])
+        vectors = np.stack(pooled)[:, :dimensions] if pooled else np.empty((0, 0), np.float32)
+        if dimensions is not None and vectors.shape[1] < dimensions:
+            raise ConfigError(f"dimensions: {dimensions} is more than the {vectors.shape[1]} of the model; give fewer")
+        return unit_length(vectors) if normalize else vectors
+
+    def order_batch(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """`order` of each (first, second), faster than one by one."""
+        if self.metadata.model != "ForPretraining":
+            raise ConfigError(
+                f"Predictor.order: a {self.metadata.model} has no sentence-pair head; export a model from `pretrain`"
+            )
+        encoded = self._encoded(pairs, name="pair", max_length=self.metadata.max_length)
+        logits = self._outputs(encoded, ("sentence_pair_logits",), lambda outputs, batch: list(outputs[0]))
+        return [float(softmax(each)[0]) for each in logits]
+
+    def _fill(self, text: str, top_k: int) -> FilledMasks:
+        feature = masked_feature(text, self.tokenizer, max_length=self.metadata.max_length)
+        (logits,) = self.model.run(pad([feature], pad_id=self.tokenizer.pad_id)._asdict(), ("logits",))
+        masks = feature.input_ids == self.tokenizer.mask_id
+        return filled_masks(softmax(logits[0, masks]), self.tokenizer, top_k=top_k)
+
+    def _encoded(self, pairs: Sequence[tuple[str, str | None]], *, name: str, max_length: int) -> Encoded:
+        """`[CLS] first [SEP] (second [SEP])`; DataError for a text without a token."""
+        features = []
+        for number, pair in enumerate(pairs, start=1):
+            first, second = (None if text is None else self.tokenizer.encode(text) for text in pair)
+            if not first or second == []:
+                raise DataError(f"{name} {number}: {pair[0][:60]!r} has no tokens; remove it")
+            features.append(build_feature(first, second, self.tokenizer, max_length=max_length))
+        return Encoded(features, [None] * len(features), self.tokenizer.pad_id)
+
+    def _outputs(
+        self,
+        encoded: Encoded,
+        names: Sequence[str],
+        by_sequence: Callable[[Sequence[np.ndarray], PaddedArrays], Sequence[Any]],
+    ) -> list[Any]:
+        """What `by_sequence` makes of the outputs of the graph, for each sequence."""
+        found: list[Any] = [None] * len(encoded)
+        budget = TOKENS_PER_BATCH
+        if self.task == "fill_mask":
+            budget = min(budget, LOGITS_PER_BATCH // self.tokenizer.vocab_size)
+        for positions in batches_by_length(encoded.lengths, tokens_per_batch=budget):
+            batch = encoded.arrays(positions)
+            outputs = self.model.run(batch._asdict(), names)
+            for position, output in zip(positions, by_sequence(outputs, batch), strict=True):
+                found[position] = output
+        return found
+
+    def _wrong_method(self, method: str) -> ConfigError:
+        methods = {name: task.method for name, task in ONNX_TASKS.items()} | OTHER_METHODS
+        return ConfigError(
+            f"Predictor.{method}: the model's task is {self.task!r}; call {methods.get(self.task, 'model.run')!r}"
+        )
+
+
+def _mean(outputs: Sequence[np.ndarray], batch: PaddedArrays) -> Sequence[np.ndarray]:
+    mask = batch.attention_mask[..., None]
+    return list((outputs[0] * mask).sum(1) / mask.sum(1, dtype=np.float32))
+
+
+def _first(outputs: Sequence[np.ndarray], batch: PaddedArrays) -> Sequence[np.ndarray]:
+    return list(outputs[0][:, 0])
+
+
+POOLINGS: Final = {"mean": _mean, "cls": _first}
+
+
+def _graph_file(directory: Path, precision: str | None) -> Path:
+    """The graph of a precision, or the most precise one."""
+    if precision is not None and precision not in GRAPH_FILES:
+        raise ConfigError(f"precision: {precision!r}, expected one of {', '.join(GRAPH_FILES)}")
+    names = GRAPH_FILES.values() if precision is None else [GRAPH_FILES[precision]]
+    for name in names:
+        if (directory / name).is_file():
+            return directory / name
+    raise CheckpointError(f"{directory}: has no {' or '.join(names)}; give a directory from `litebert export`")

@@ -1,0 +1,221 @@
+"""Predictions as users see them, from the outputs of a model as arrays.
+
+Torch-free: shared by the task types and by `litebert.runtime`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from litebert.tasks.metrics.entities import entities
+
+LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+"""Names of the options of a multiple choice."""
+SEPARATOR: Final = "|"
+"""Between the labels of one text."""
+MULTI_LABEL_THRESHOLD: Final = 0.5
+"""Probability from which a label is predicted."""
+
+
+class Result(ABC):
+    """A prediction for users: label names instead of indices, text instead of positions."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def to_record(self) -> dict[str, Any]:
+        """The columns that `predict` adds to an input row; `prediction` is the first."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers that `predict` adds up over all rows, such as entities."""
+        return {}
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """Probabilities of logits, along the last axis."""
+    powers = np.exp(logits - logits.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def class_probabilities(logits: np.ndarray, settings: Any, dtype: type[np.floating]) -> np.ndarray:
+    """Probabilities of the classes, along the last axis, computed in `dtype`."""
+    return softmax(logits.astype(dtype))
+
+
+@dataclass(frozen=True, slots=True)
+class Classification(Result):
+    """The predicted label of one text."""
+
+    label: str
+    probability: float
+    probabilities: dict[str, float]
+    """Of every label, in the order of the model."""
+
+    def to_record(self) -> dict[str, Any]:
+        """Label and probabilities."""
+        return {"prediction": self.label, "probability": self.probability, "probabilities": self.probabilities}
+
+
+def decode_class(probabilities: np.ndarray, example: Any, labels: Sequence[str], settings: Any) -> Classification:
+    """The most probable label."""
+    by_label = dict(zip(labels, map(float, probabilities), strict=True))
+    label = max(by_label, key=by_label.__getitem__)
+    return Classification(label, by_label[label], by_label)
+
+
+@dataclass(frozen=True, slots=True)
+class Regression(Result):
+    """The predicted score of one text."""
+
+    value: float
+
+    def to_record(self) -> dict[str, Any]:
+        """The score."""
+        return {"prediction": self.value}
+
+
+def regression_score(logits: np.ndarray, settings: Any, dtype: type[np.floating]) -> np.ndarray:
+    """The score, in `dtype`."""
+    return logits.astype(dtype)
+
+
+def decode_regression(score: np.ndarray, example: Any, labels: Sequence[str], settings: Any) -> Regression:
+    """The score as a number."""
+    return Regression(float(score[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class MultiLabelPrediction(Result):
+    """The predicted labels of one text, possibly none."""
+
+    labels: tuple[str, ...]
+    probabilities: dict[str, float]
+    """Of every label, in the order of the model; they do not sum to one."""
+
+    def to_record(self) -> dict[str, Any]:
+        """Labels and probabilities."""
+        return {
+            "prediction": SEPARATOR.join(self.labels),
+            "labels": list(self.labels),
+            "probabilities": self.probabilities,
+        }
+
+
+def label_probabilities(logits: np.ndarray, settings: Any, dtype: type[np.floating]) -> np.ndarray:
+    """Independent probabilities of the labels, float64 [C]."""
+    negative = -logits.astype(np.float64)
+    # The two differ in the last bit. Published predictions of single models and of ensembles have these bits.
+    return 1 / (1 + np.exp(negative)) if dtype is np.float32 else np.exp(-np.logaddexp(0, negative))
+
+
+def decode_labels(
+    probabilities: np.ndarray, example: Any, labels: Sequence[str], settings: Any
+) -> MultiLabelPrediction:
+    """The labels whose probability reaches the threshold."""
+    by_label = dict(zip(labels, probabilities.tolist(), strict=True))
+    return MultiLabelPrediction(tuple(name for name in by_label if by_label[name] >= MULTI_LABEL_THRESHOLD), by_label)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Result):
+    """The best option."""
+
+    index: int
+    """From 0."""
+    probability: float
+    probabilities: tuple[float, ...]
+
+    @property
+    def letter(self) -> str:
+        """A for the first option."""
+        return LETTERS[self.index]
+
+    def to_record(self) -> dict[str, Any]:
+        """Letter and probabilities."""
+        return {
+            "prediction": self.letter,
+            "probability": self.probability,
+            "probabilities": list(self.probabilities),
+        }
+
+
+def decode_choice(probabilities: np.ndarray, example: Any, labels: Sequence[str], settings: Any) -> Choice:
+    """The most probable option."""
+    return Choice(int(probabilities.argmax()), float(probabilities.max()), tuple(probabilities.tolist()))
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Words that the predicted labels mark as one entity."""
+
+    label: str
+    text: str
+    start: int
+    """Index of its first word."""
+    end: int
+    """Index of the word after its last."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPrediction(Result):
+    """A label for each word of a sentence."""
+
+    labels: tuple[str, ...]
+    entities: tuple[Entity, ...]
+
+    def to_record(self) -> dict[str, Any]:
+        """Labels and entities."""
+        return {
+            "prediction": " ".join(self.labels),
+            "labels": list(self.labels),
+            "entities": [{"label": each.label, "text": each.text} for each in self.entities],
+        }
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Words and entities."""
+        return {"words": len(self.labels), "entities": len(self.entities)}
+
+
+def decode_words(probabilities: np.ndarray, example: Any, labels: Sequence[str], settings: Any) -> TokenPrediction:
+    """The most probable label of each word, and the entities that these labels mark."""
+    predicted = tuple(labels[index] for index in probabilities.argmax(-1))
+    found = sorted(entities(predicted), key=lambda entity: entity[1])
+    spans = (Entity(name, " ".join(example.words[start:end]), start, end) for name, start, end in found)
+    return TokenPrediction(predicted, tuple(spans))
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One token for a mask."""
+
+    piece: str
+    """The token in the vocabulary; `▁` marks the start of a word."""
+    probability: float
+
+    @property
+    def word(self) -> str:
+        """The token without the marker."""
+        return self.piece.replace("▁", " ").strip()
+
+
+@dataclass(frozen=True, slots=True)
+class FilledMasks(Result):
+    """The candidates for every mask of a text."""
+
+    masks: tuple[tuple[Candidate, ...], ...]
+    """Best first."""
+
+    def to_record(self) -> dict[str, Any]:
+        """The best words, their joint probability, and the candidates of every mask."""
+        best = [candidates[0] for candidates in self.masks]
+        return {
+            "prediction": " ".join(candidate.word for candidate in best),
+            "probability": prod(candidate.probability for candidate in best),
+            "masks": [{candidate.piece: candidate.probability for candidate in each} for each in self.masks],
+        }

@@ -1,0 +1,61 @@
+"""Damaged shards are found when they are used for training."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from litebert.corpus.format import shards
+from litebert.corpus.format.shards import Corpus
+from litebert.corpus.sampling.pretrain_batches import PretrainBatches
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.errors import DataError
+from litebert.files import write_manifest
+
+
+@pytest.fixture
+def copy(corpus_directory, tmp_path):
+    return shutil.copytree(corpus_directory, tmp_path / "corpus")
+
+
+def draw_epoch(directory):
+    settings = SamplingSettings(max_length=32)
+    return list(PretrainBatches(Corpus.open(directory), settings, batch_size=8, microbatch_size=8, seed=0).one_epoch())
+
+
+def flip(path, position, bit):
+    content = bytearray(path.read_bytes())
+    content[position] ^= bit
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", ["tokens", "sentences", "documents"])
+@pytest.mark.parametrize("bit", [1, 128])
+def test_training_refuses_a_shard_with_a_flipped_bit_and_names_the_file(copy, name, bit):
+    path = copy / f"train/00001/{name}.npy"
+    flip(path, -1, bit)
+    with pytest.raises(DataError, match=str(path)):
+        draw_epoch(copy)
+
+
+def test_training_refuses_token_ids_outside_the_vocabulary_and_names_the_offset(copy):
+    path = copy / "train/00001/tokens.npy"
+    tokens = np.load(path)
+    tokens[5] = 60
+    np.save(path, tokens)
+    write_manifest(copy)
+    with pytest.raises(DataError, match=r"tokens\.npy: token id 60 at offset 5, expected ids below 60"):
+        draw_epoch(copy)
+
+
+def test_checksums_are_computed_once_unless_a_file_changes(copy, monkeypatch):
+    hashed = []
+    sha256 = shards.sha256
+    monkeypatch.setattr(shards, "sha256", lambda path: hashed.append(path.name) or sha256(path))
+    draw_epoch(copy)
+    first = len(hashed)
+    draw_epoch(copy)
+    assert len(hashed) == first == 3 * len(Corpus.open(copy).entries)
+    flip(copy / "train/00000/tokens.npy", -1, 1)
+    with pytest.raises(DataError, match=r"tokens\.npy"):
+        draw_epoch(copy)

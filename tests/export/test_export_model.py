@@ -1,0 +1,92 @@
+"""Export directories: what is written, and that nothing is left after a failure."""
+
+import json
+
+import numpy as np
+import pytest
+
+from litebert.commands.recipes import load_recipe, resolved_model
+from litebert.errors import CheckpointError, LitebertError
+from litebert.export import reference_outputs
+from litebert.export.export_model import export_model
+from litebert.export.model_graph import build_graph
+from litebert.model.config import ModelConfig
+from litebert.model.models import ForPretraining
+from litebert.model.presets import preset
+from litebert.runtime.export_metadata import KEY
+from support.saved_models import save_models
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+
+@pytest.fixture(scope="module")
+def saved(tiny_tokenizer, small_config, tmp_path_factory):
+    return save_models(tmp_path_factory.mktemp("models"), tiny_tokenizer, small_config)
+
+
+def test_export_has_the_files_of_transformers_js(saved, tmp_path):
+    graphs = export_model(saved["classifier"], tmp_path / "out", precisions=("fp32", "int8"))
+    assert {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.*")} == {
+        *("config.json", "spiece.model", "tokenizer.json", "tokenizer_config.json"),
+        *("onnx/model.onnx", "onnx/model_quantized.onnx"),
+    }
+    assert [each.size for each in graphs] == [each.path.stat().st_size for each in graphs]
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert list(config["id2label"].values()) == ["bad", "fair", "good"]
+    for each in graphs:
+        onnx.checker.check_model(onnx.load(each.path), full_check=True)
+
+
+def test_metadata_describe_the_model(saved, tiny_tokenizer, tmp_path):
+    (graph,) = export_model(saved["classifier"], tmp_path / "out")
+    properties = {each.key: each.value for each in onnx.load(graph.path).metadata_props}
+    metadata = json.loads(properties[KEY])
+    assert metadata["task"] == "classification"
+    assert metadata["labels"] == ["bad", "fair", "good"]
+    assert metadata["settings"]["max_length"] == metadata["max_length"] == 96
+    assert metadata["tokenizer"] == tiny_tokenizer.fingerprint
+
+
+def test_number_of_layers_is_an_input_with_a_default(saved, tmp_path):
+    (graph,) = export_model(saved["masked"], tmp_path / "out")
+    loaded = onnx.load(graph.path).graph
+    (default,) = [each for each in loaded.initializer if each.name == "num_hidden_layers"]
+    assert "num_hidden_layers" in [each.name for each in loaded.input]
+    assert onnx.numpy_helper.to_array(default) == np.array(1)
+
+
+def test_nothing_is_written_if_the_outputs_differ(saved, tmp_path, monkeypatch):
+    monkeypatch.setitem(reference_outputs.TOLERANCES, "fp32", -1.0)
+    with pytest.raises(LitebertError, match=r"outputs in fp32 differ from torch's by .* nothing was written"):
+        export_model(saved["masked"], tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_export_replaces_an_export_and_nothing_else(saved, tmp_path):
+    export_model(saved["masked"], tmp_path / "out")
+    export_model(saved["masked"], tmp_path / "out", precisions=("int8",))
+    assert not (tmp_path / "out" / "onnx" / "model.onnx").exists()
+    with pytest.raises(CheckpointError, match="holds other files"):
+        export_model(saved["masked"], saved["classifier"])
+
+
+def test_another_head_of_the_model_can_be_exported(saved, tmp_path):
+    (graph,) = export_model(saved["classifier"], tmp_path / "out", as_model="SentenceEmbedder")
+    names = [each.name for each in onnx.load(graph.path).graph.output]
+    assert names == ["last_hidden_state", "sentence_embedding"]
+
+
+def test_head_that_the_model_lacks_cannot_be_exported(saved, tmp_path):
+    with pytest.raises(CheckpointError, match=r"as ForMaskedLM: lacks .* 'mlm"):
+        export_model(saved["classifier"], tmp_path / "out", as_model="ForMaskedLM")
+
+
+def test_int8_file_of_base_has_at_most_12_mb():
+    assert build_graph(ForPretraining(preset("albert-base-v2")), "int8").ByteSize() <= 12_000_000
+
+
+def test_int8_file_of_the_tiny_recipe_has_at_most_2_mb():
+    recipe = load_recipe("tiny", command="pretrain")
+    config = ModelConfig(**resolved_model(recipe.settings["model"], vocab_size=8000))
+    assert build_graph(ForPretraining(config), "int8").ByteSize() <= 2_000_000

@@ -1,0 +1,177 @@
+"""Predictions of exported models are those of torch."""
+
+import json
+import shutil
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from litebert.errors import CheckpointError, ConfigError, DataError
+from litebert.inference.predictor import Predictor as TorchPredictor
+from litebert.runtime import Predictor
+from litebert.runtime.export_metadata import KEY
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+TEXTS = ["the film was good", "this story is awful, in 1999.", "music", "", ("the film", "was bad"), "good " * 100]
+FILM = ("What was good?", "the film was good, in 2024.")
+CONTEXTS = [FILM, ("Who?", "The old actor. " * 20), ("", ""), ("Why?", "Ä")]
+CHOICES = [("the film", "was _?", ["good", "bad", "x " * 60]), ("a", None, ["b", "c", "d"])]
+SENTENCES = [["the", "old", "actor"], ["music"] * 100, ["\u200b", "x"]]
+CALLS = {
+    "classifier": ("classify", (TEXTS,)),
+    "regressor": ("regress", (TEXTS,)),
+    "several": ("classify_multi_label", (TEXTS,)),
+    "chooser": ("multiple_choice", (CHOICES,)),
+    "tagger": ("classify_tokens", (SENTENCES,)),
+    "reader": ("answer_batch", (CONTEXTS,)),
+    "doubter": ("answer_batch", (CONTEXTS,)),
+    "pretraining": ("fill_mask", ("the [MASK] was [MASK].",)),
+    "masked": ("fill_mask", ("the [MASK] was [MASK].",)),
+    "embedder": ("similarity", (["the film was good"], ["the old actor", "music"])),
+}
+
+
+def close(value, other, tolerance):
+    """Equal but for the last digits of numbers, at any depth."""
+    if isinstance(value, np.ndarray | float):
+        return value == pytest.approx(other, abs=tolerance, rel=tolerance)
+    if isinstance(value, dict):
+        return value.keys() == other.keys() and all(close(value[key], other[key], tolerance) for key in value)
+    if isinstance(value, list | tuple):
+        return len(value) == len(other) and all(close(*pair, tolerance) for pair in zip(value, other, strict=True))
+    return close(asdict(value), asdict(other), tolerance) if hasattr(value, "__dataclass_fields__") else value == other
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_answers_equal_those_of_torch(saved, exported, name):
+    method, arguments = CALLS[name]
+    expected = getattr(TorchPredictor.load(saved[name], precision="fp32"), method)(*arguments)
+    found = getattr(Predictor.load(exported / name, threads=1), method)(*arguments)
+    assert close(found, expected, 1e-4)
+
+
+@pytest.mark.parametrize("name", ["pretraining", "classifier", "embedder"])
+@pytest.mark.parametrize("options", [{}, {"pooling": "cls", "dimensions": 5}, {"normalize": False, "max_length": 4}])
+def test_embeddings_equal_those_of_torch(saved, exported, name, options):
+    texts = ["the film was good, in 2024.", "music"]
+    expected = TorchPredictor.load(saved[name], precision="fp32").embed(texts, **options)
+    found = Predictor.load(exported / name).embed(texts, **options)
+    assert found.dtype == expected.dtype
+    assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_order_equals_that_of_torch(saved, exported):
+    pair = ("the film was good.", "the music was bad.")
+    found = Predictor.load(exported / "pretraining").order(*pair)
+    assert found == pytest.approx(TorchPredictor.load(saved["pretraining"], precision="fp32").order(*pair), abs=1e-5)
+
+
+def test_int8_answers_are_near_those_of_fp32(exported):
+    exact, small = (Predictor.load(exported / "classifier", precision=each) for each in ("fp32", "int8"))
+    for one, other in zip(exact.classify(TEXTS), small.classify(TEXTS), strict=True):
+        assert list(one.probabilities.values()) == pytest.approx(list(other.probabilities.values()), abs=0.2)
+
+
+def test_fewer_layers_give_other_answers(exported):
+    first, whole = (Predictor.load(exported / "classifier", layers=layers) for layers in (1, None))
+    assert first.classify(["the film"]) != whole.classify(["the film"])
+
+
+def test_threshold_decides_whether_there_is_an_answer(exported):
+    never, always = (Predictor.load(exported / "doubter", threshold=threshold) for threshold in (1e9, -1e9))
+    assert never.answer(*FILM).text
+    assert not always.answer(*FILM).text
+
+
+def test_a_million_characters_are_truncated_or_refused(exported):
+    text = "film " * 200_000
+    (answer,) = Predictor.load(exported / "classifier").classify([text])
+    assert answer.label in ("bad", "fair", "good")
+    with pytest.raises(DataError, match="tokens, the model reads 48; shorten the text"):
+        Predictor.load(exported / "masked").fill_mask(text + "[MASK]")
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "message"),
+    [
+        ("classifier", lambda p: p.fill_mask("a [MASK]"), "the model's task is 'classification'; call 'classify'"),
+        ("masked", lambda p: p.classify(["a"]), "the model's task is 'fill_mask'; call 'fill_mask'"),
+        ("embedder", lambda p: p.regress(["a"]), "the model's task is 'embedding'; call 'embed'"),
+        ("masked", lambda p: p.order("a", "b"), "a ForMaskedLM has no sentence-pair head"),
+        ("chooser", lambda p: p.embed(["a"]), "the graph reads questions with options"),
+        ("embedder", lambda p: p.embed(["a"], dimensions=99), "99 is more than the 16 of the model"),
+        ("embedder", lambda p: p.embed(["a"], max_length=2), "max_length: 2, expected 3 to 48"),
+        ("classifier", lambda p: p.classify("a"), "expected a list of texts"),
+    ],
+)
+def test_wrong_calls_are_refused(exported, name, call, message):
+    with pytest.raises(ConfigError, match=message):
+        call(Predictor.load(exported / name))
+
+
+def test_text_without_a_token_is_refused(exported):
+    with pytest.raises(DataError, match=r"text 2: ' ' has no tokens"):
+        Predictor.load(exported / "embedder").embed(["a", " "])
+    with pytest.raises(DataError, match=r"has no \[MASK\]"):
+        Predictor.load(exported / "masked").fill_mask("no mask")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"precision": "int4"}, "precision: 'int4', expected one of fp32, int8"),
+        ({"layers": 3}, "layers: 3, expected 1 to 2"),
+        ({"threshold": 1.0}, 'a model for classification never predicts "no answer"'),
+    ],
+)
+def test_wrong_options_are_refused(exported, options, message):
+    with pytest.raises(ConfigError, match=message):
+        Predictor.load(exported / "classifier", **options)
+
+
+def change_metadata(path, change):
+    graph = onnx.load(path)
+    for each in list(graph.metadata_props):
+        if each.key == KEY:
+            graph.metadata_props.remove(each)
+            if (value := change(json.loads(each.value))) is not None:
+                onnx.helper.set_model_props(graph, {KEY: value})
+    onnx.save(graph, path)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda path: path.write_bytes(path.read_bytes()[:-500]), "onnxruntime cannot load it"),
+        (lambda path: path.write_bytes(b"text"), "onnxruntime cannot load it"),
+        (lambda path: path.unlink(), "has no onnx/model.onnx or onnx/model_quantized.onnx"),
+        (lambda path: (path.parents[1] / "spiece.model").unlink(), "spiece.model: missing"),
+        (lambda path: (path.parents[1] / "spiece.model").write_bytes(b"x"), "spiece.model: damaged"),
+        (lambda path: change_metadata(path, lambda values: None), "has no metadata of litebert"),
+        (lambda path: change_metadata(path, lambda values: "{"), "the metadata are damaged"),
+        (lambda path: change_metadata(path, lambda values: '{"format": 1}'), "the metadata are damaged"),
+        (lambda path: change_metadata(path, lambda values: json.dumps({**values, "new": 1})), "metadata are damaged"),
+        (
+            lambda path: change_metadata(path, lambda values: json.dumps({**values, "format": 9, "litebert": "7.0"})),
+            "format 9 of litebert 7.0, expected format 1; export the model again",
+        ),
+    ],
+)
+def test_damaged_exports_are_refused(exported, tmp_path, damage, message):
+    copy = tmp_path / "copy"
+    shutil.copytree(exported / "classifier", copy, ignore=shutil.ignore_patterns("*quantized*"))
+    damage(copy / "onnx" / "model.onnx")
+    with pytest.raises(CheckpointError, match=message):
+        Predictor.load(copy)
+
+
+def test_vocabulary_of_another_model_is_refused(exported, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(exported / "classifier", copy, ignore=shutil.ignore_patterns("SHA256SUMS"))
+    path = copy / "onnx" / "model.onnx"
+    change_metadata(path, lambda values: json.dumps({**values, "tokenizer": "0" * 64}))
+    with pytest.raises(CheckpointError, match=r"the model was exported with 000000000000…"):
+        Predictor.load(copy)
