@@ -30,7 +30,7 @@ class ServeSettings(Settings):
     LITEBERT_API_KEY, or no key)."""
     max_batch_tokens: int = Field(default=2048, gt=0)
     """Tokens that the model reads at once."""
-    max_queue_tokens: int = Field(default=32768, gt=0)
+    max_queue_tokens: int = Field(default=8192, gt=0)
     """Waiting tokens of a model above which requests get status 429."""
     max_wait_milliseconds: float = Field(default=2.0, ge=0)
     """Longest time that a batch waits for further requests; it only waits if they arrive faster than this."""
