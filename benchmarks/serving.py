@@ -60,7 +60,7 @@ def server(name: str, arguments: argparse.Namespace) -> Iterator[int]:
     command, environment = [], {**os.environ, "OMP_NUM_THREADS": str(arguments.threads), "HF_HUB_OFFLINE": "1"}
     if name.startswith("litebert"):
         command = ["-m", "litebert", "serve", model, "--port", str(PORT), "--threads", str(arguments.threads)]
-        command += [*arguments.options, *(["--runtime", "onnx"] if "onnx" in name else [])]
+        command += ["--runtime", "onnx"] if "onnx" in name else []
     else:
         command = ["-m", "uvicorn", "--factory", "serving_contestants:create", "--port", str(PORT)]
         command += ["--app-dir", str(HERE), "--log-level", "error"]
@@ -191,7 +191,6 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=512)
     parser.add_argument("--requests-of-others", type=int, default=192)
     parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--options", nargs="*", default=[], help="further options of litebert serve")
     arguments = parser.parse_args()
     if arguments.command == "model":
         build(arguments)
