@@ -65,7 +65,7 @@ def server(name: str, arguments: argparse.Namespace) -> Iterator[int]:
         command = ["-m", "uvicorn", "--factory", "serving_contestants:create", "--port", str(PORT)]
         command += ["--app-dir", str(HERE), "--log-level", "error"]
         environment |= {"CONTESTANT": name, "MODEL": model, "THREADS": str(arguments.threads)}
-    process = subprocess.Popen([sys.executable, *command], env=environment, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, *command], env=environment)
     try:
         wait_for_answer(process)
         yield process.pid
@@ -105,7 +105,7 @@ async def closed_loop(texts: Sequence[str], *, clients: int) -> tuple[list[float
 
 
 async def open_loop(texts: Sequence[str], *, per_second: float, seconds: float) -> list[tuple[int, float, float]]:
-    """(status, latency, time of the answer) of requests that arrive as a Poisson process, whatever is answered."""
+    """(status or 0, latency, time of the answer) of requests that arrive as a Poisson process, whatever is answered."""
     arrivals = np.random.default_rng(0).exponential(1 / per_second, int(per_second * seconds)).cumsum()
     found: list[tuple[int, float, float]] = []
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
@@ -115,9 +115,13 @@ async def open_loop(texts: Sequence[str], *, per_second: float, seconds: float) 
         async def ask(at: float, text: str) -> None:
             await asyncio.sleep(max(0.0, begin + at - time.monotonic()))
             started = time.monotonic()
-            response = await session.post("/predict", json={"inputs": text})
+            try:
+                status = (await session.post("/predict", json={"inputs": text})).status_code
+            except httpx.TransportError as error:
+                print(repr(error), file=sys.stderr)
+                status = 0
             now = time.monotonic()
-            found.append((response.status_code, now - started, now - begin))
+            found.append((status, now - started, now - begin))
 
         await asyncio.gather(*map(ask, arrivals, itertools.cycle(texts)))
     return found

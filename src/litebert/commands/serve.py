@@ -5,9 +5,10 @@ import logging
 import os
 import socket
 import tempfile
+from pathlib import Path
 from typing import Any, Final
 
-from litebert.errors import ConfigError, LitebertError, MissingExtraError
+from litebert.errors import CheckpointError, ConfigError, LitebertError, MissingExtraError
 from litebert.serving.serve_settings import ServeSettings
 
 logger = logging.getLogger(__name__)
@@ -18,6 +19,8 @@ WORKER_SECONDS: Final = 60
 """Time for a worker to answer that it is alive, and for its successor to load the models."""
 BACKLOG: Final = 2048
 """Connections that wait to be accepted."""
+CONFIGS: Final = ("config.json", "model/config.json")
+"""The file of a model directory, and of a run directory."""
 
 
 def serve(settings: ServeSettings) -> None:
@@ -26,12 +29,22 @@ def serve(settings: ServeSettings) -> None:
         from litebert.serving import app
     except ImportError as error:
         raise MissingExtraError(str(error.name), extra="serve", needed_for="litebert serve") from None
-    listener = _listener(settings)
-    if settings.workers == 1:
-        _run(app.create_app(settings), settings, listener)
-        return
+    with _listener(settings) as listener:
+        if settings.workers == 1:
+            _run(app.create_app(settings), settings, listener)
+        else:
+            _run_workers(settings, listener)
+
+
+def _run_workers(settings: ServeSettings, listener: socket.socket) -> None:
+    from litebert.serving.app import SETTINGS
+    from litebert.serving.model_registry import directories_by_name
+
+    for directory in directories_by_name(settings.models).values():
+        if not any((Path(directory) / name).exists() for name in CONFIGS):  # an error here, not one in each worker
+            raise CheckpointError(f"{directory}: no model directory, as it has no config.json; give a model or a run")
     # Workers are new processes; they read the settings, and find each other's metrics, through the environment.
-    os.environ[app.SETTINGS] = json.dumps(settings.to_dict())
+    os.environ[SETTINGS] = json.dumps(settings.to_dict())
     with tempfile.TemporaryDirectory(prefix="litebert-metrics-") as directory:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = directory
         _run("litebert.serving.app:create_worker_app", settings, listener)

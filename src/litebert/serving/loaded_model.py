@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from litebert.errors import CheckpointError
+from litebert.errors import CheckpointError, ConfigError
 from litebert.serving.model_operations import Operation
 from litebert.serving.serve_settings import ServeSettings
 
@@ -79,7 +78,9 @@ def load(directory: str, settings: ServeSettings) -> LoadedModel:
 def _load_torch(directory: str, settings: ServeSettings) -> LoadedModel:
     from litebert.inference.predictor import Predictor
 
-    predictor = Predictor.load(Path(directory), precision=settings.precision, threads=settings.threads)
+    if settings.precision == "int8":
+        raise ConfigError("precision: int8 needs an export directory with int8 and `runtime: onnx`")
+    predictor = Predictor.load(directory, precision=settings.precision, threads=settings.threads)
     backend: Any = predictor.backend
     length = backend.settings.max_length if hasattr(backend, "settings") else backend.max_length
     return LoadedModel(predictor, backend.tokenizer, length, backend.model.config.hidden_size)

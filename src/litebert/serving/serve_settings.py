@@ -5,14 +5,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from litebert.settings import Precision, Settings
+from litebert.settings import Settings
 
 
 class ServeSettings(Settings):
     """The settings of a server."""
 
     models: tuple[str, ...] = Field(min_length=1)
-    """Model or run directories. The name of a model is the name of its directory, or NAME of NAME=DIRECTORY."""
+    """Model or run directories, or names on the hub. The name of a model is that of its directory, or NAME of
+    NAME=DIRECTORY."""
     host: str = "127.0.0.1"
     """Address to listen on; 0.0.0.0 for every network interface."""
     port: int = Field(default=8000, ge=0, le=65535)
@@ -21,8 +22,8 @@ class ServeSettings(Settings):
     """Processes, each with its own copy of the models."""
     runtime: Literal["torch", "onnx"] = "torch"
     """What runs the models: torch, or onnxruntime for directories of `litebert export`."""
-    precision: Precision = "fp32"
-    """Arithmetic of the models."""
+    precision: Literal["fp32", "bf16", "fp16", "int8"] = "fp32"
+    """Arithmetic of the models; int8 with the runtime onnx only."""
     threads: int | None = Field(default=None, gt=0)
     """Threads of the runtime in each worker (default: its own choice)."""
     api_key_file: Path | None = None
