@@ -60,7 +60,7 @@ def server(name: str, arguments: argparse.Namespace) -> Iterator[int]:
     command, environment = [], {**os.environ, "OMP_NUM_THREADS": str(arguments.threads), "HF_HUB_OFFLINE": "1"}
     if name.startswith("litebert"):
         command = ["-m", "litebert", "serve", model, "--port", str(PORT), "--threads", str(arguments.threads)]
-        command += ["--runtime", "onnx"] if "onnx" in name else []
+        command += ["--timeout-seconds", "600", *(["--runtime", "onnx"] if "onnx" in name else [])]
     else:
         command = ["-m", "uvicorn", "--factory", "serving_contestants:create", "--port", str(PORT)]
         command += ["--app-dir", str(HERE), "--log-level", "error"]
