@@ -1,16 +1,13 @@
-"""Mixed precision of a forward pass; torch is imported where it is used."""
+"""Mixed precision of a forward pass."""
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
+from typing import Any
 
 from litebert.settings import Precision
 
-if TYPE_CHECKING:
-    import torch
 
-
-def autocast(precision: Precision, device: "torch.device") -> AbstractContextManager[object]:
-    """Context of a forward: matrix products in `precision`, sums and norms in fp32."""
+def autocast(precision: Precision, device: Any) -> AbstractContextManager[object]:
+    """Context of a forward on a `torch.device`: matrix products in `precision`, sums and norms in fp32."""
     import torch
 
     if precision == "fp32":

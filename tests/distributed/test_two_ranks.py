@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from litebert.training.checkpointing.state_tensors import model_tensors
+from litebert.training.checkpointing.run_checkpoints import model_tensors
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.evaluation_loop import evaluate
 from litebert.training.loop.step import TrainStep, gradient_scaler

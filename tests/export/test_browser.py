@@ -31,14 +31,15 @@ REASON = (
 
 
 @pytest.mark.skipif(REASON is not None, reason=str(REASON))
-def test_browser_gives_the_answers_of_python(tiny_tokenizer, small_config, tmp_path):
+@pytest.mark.parametrize(("dtype", "precision"), [("fp32", "fp32"), ("q8", "int8")])
+def test_browser_gives_the_answers_of_python(tiny_tokenizer, small_config, tmp_path, dtype, precision):
     saved = save_models(tmp_path / "models", tiny_tokenizer, small_config)
     for name in ("masked", "classifier"):
-        export_model(saved[name], tmp_path / "exports" / name)
+        export_model(saved[name], tmp_path / "exports" / name, precisions=(precision,))
     text, masked = "the old actor was wonderful, in 1999.", "the [MASK] was good."
     questions = [
-        {"task": "fill-mask", "name": "masked", "text": masked, "options": {"top_k": 3}},
-        {"task": "text-classification", "name": "classifier", "text": text, "options": {"top_k": 3}},
+        {"task": "fill-mask", "name": "masked", "dtype": dtype, "text": masked, "options": {"top_k": 3}},
+        {"task": "text-classification", "name": "classifier", "dtype": dtype, "text": text, "options": {"top_k": 3}},
     ]
     command = [NODE, HARNESS / "drive.mjs", MODULES, BROWSER, tmp_path / "exports", json.dumps(questions)]
     done = subprocess.run([str(each) for each in command], capture_output=True, text=True, check=False)

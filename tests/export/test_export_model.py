@@ -1,12 +1,14 @@
 """Export directories: what is written, and that nothing is left after a failure."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
 
 from litebert.commands.recipes import load_recipe, resolved_model
-from litebert.errors import CheckpointError, LitebertError
+from litebert.errors import CheckpointError, ConfigError, LitebertError, MissingExtraError
+from litebert.export import export_model as export_module
 from litebert.export import reference_outputs
 from litebert.export.export_model import export_model
 from litebert.export.model_graph import build_graph
@@ -61,6 +63,19 @@ def test_nothing_is_written_if_the_outputs_differ(saved, tmp_path, monkeypatch):
     with pytest.raises(LitebertError, match=r"outputs in fp32 differ from torch's by .* nothing was written"):
         export_model(saved["masked"], tmp_path / "out")
     assert not list(tmp_path.iterdir())
+
+
+def test_graph_too_large_for_one_file_is_refused(saved, tmp_path, monkeypatch):
+    monkeypatch.setattr(export_module, "LARGEST_FILE", 1000)
+    with pytest.raises(ConfigError, match=r"an ONNX file holds 1,000; export in int8"):
+        export_model(saved["masked"], tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_export_without_the_extra_names_it(saved, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(MissingExtraError, match=r"litebert\[export\]"):
+        export_model(saved["masked"], tmp_path / "out")
 
 
 def test_export_replaces_an_export_and_nothing_else(saved, tmp_path):

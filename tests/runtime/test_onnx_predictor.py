@@ -2,15 +2,17 @@
 
 import json
 import shutil
+import sys
 from dataclasses import asdict
 
 import numpy as np
 import pytest
 
-from litebert.errors import CheckpointError, ConfigError, DataError
+from litebert.errors import CheckpointError, ConfigError, DataError, MissingExtraError
 from litebert.inference.predictor import Predictor as TorchPredictor
 from litebert.runtime import Predictor
 from litebert.runtime.export_metadata import KEY
+from litebert.runtime.onnx_model import OnnxModel
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -166,6 +168,17 @@ def test_damaged_exports_are_refused(exported, tmp_path, damage, message):
     damage(copy / "onnx" / "model.onnx")
     with pytest.raises(CheckpointError, match=message):
         Predictor.load(copy)
+
+
+def test_graph_that_cannot_be_read_is_refused(tmp_path):
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        OnnxModel.load(tmp_path)
+
+
+def test_predictor_without_the_extra_names_it(exported, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingExtraError, match=r"litebert\[runtime\]"):
+        Predictor.load(exported / "classifier")
 
 
 def test_vocabulary_of_another_model_is_refused(exported, tmp_path):

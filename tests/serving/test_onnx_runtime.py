@@ -47,7 +47,7 @@ def test_served_answers_of_exported_models_equal_those_of_predictor(exported, sa
 def test_server_of_exported_models_imports_no_torch(exported):
     program = (
         "import sys; sys.modules['torch'] = None\n"
-        "import litebert.cli.deployment.serve, litebert.commands.serve\n"
+        "import litebert.cli.serve, litebert.commands.serve\n"
         "from litebert.serving.app import create_app\n"
         "from litebert.serving.serve_settings import ServeSettings\n"
         f"create_app(ServeSettings(models=({str(exported / 'classifier')!r},), runtime='onnx'))\n"

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from litebert.errors import CheckpointError, LitebertError, StoppedBySignalError
-from litebert.training.checkpointing.state_tensors import model_tensors
+from litebert.training.checkpointing.run_checkpoints import model_tensors
 from litebert.training.distributed.context import (
     DistributedContext,
     distribute_model,

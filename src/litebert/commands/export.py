@@ -6,10 +6,8 @@ from pathlib import Path
 from pydantic import Field
 
 from litebert.commands.result import Result
-from litebert.export.export_model import ExportedGraph, ExportPrecision, OtherHead, export_model
+from litebert.export.exported_graph import ExportedGraph, ExportPrecision, OtherHead
 from litebert.files import readable_bytes
-from litebert.model.io.model_directory import HUB
-from litebert.model.io.resolve import local_model_directory
 from litebert.settings import Settings
 
 
@@ -40,6 +38,10 @@ class ExportResult(Result):
 
 def export(run: ExportRun) -> ExportResult:
     """Write `run.out`; nothing is left there if it fails."""
+    from litebert.export.export_model import export_model
+    from litebert.model.io.model_directory import HUB
+    from litebert.model.io.resolve import local_model_directory
+
     source = local_model_directory(run.model, hub=HUB)
     return ExportResult(run.out, export_model(source, run.out, precisions=run.precision, as_model=run.as_model))
 

@@ -1,14 +1,14 @@
 """A model directory → an export directory: the graphs, the tokenizer and `config.json`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from litebert import __version__
 from litebert.errors import ConfigError
+from litebert.export.exported_graph import ExportedGraph, ExportPrecision, OtherHead
 from litebert.export.model_graph import build_graph
-from litebert.export.reference_outputs import Comparison, compare
+from litebert.export.reference_outputs import compare
 from litebert.files import atomic_directory, write_bytes, write_json
 from litebert.inference.fill_mask import MASKED_LANGUAGE_MODELS
 from litebert.model.io.model_directory import check_replaceable, load_model, spec_of
@@ -18,21 +18,8 @@ from litebert.runtime.export_metadata import GRAPH_FILES, KEY, ExportMetadata
 from litebert.tasks.types.registry import task_type_of
 from litebert.tokenization.tokenizer import Tokenizer
 
-ExportPrecision = Literal["fp32", "int8"]
-OtherHead = Literal["SentenceEmbedder", "ForMaskedLM"]
 LARGEST_FILE: Final = 2**31 - 1
 """Bytes of an ONNX file with its weights inside."""
-
-
-@dataclass(frozen=True)
-class ExportedGraph:
-    """One file that was written."""
-
-    precision: str
-    path: Path
-    size: int
-    """Bytes."""
-    comparison: Comparison
 
 
 def export_model(

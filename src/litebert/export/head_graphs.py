@@ -10,8 +10,8 @@ from litebert.export.encoder_graph import Sequences
 from litebert.export.graph_builder import GraphBuilder
 from litebert.export.operations import activation, norm
 from litebert.export.weight_formats import Dense, Float32, WeightFormat
-from litebert.model.question_answering import FORBIDDEN
-from litebert.tasks.types.extractive_qa.window_outputs import BEAM_SIZE
+from litebert.model.models import FORBIDDEN
+from litebert.tasks.types.extractive_qa.span_scores import BEAM_SIZE
 
 FLOAT, INT64 = np.float32, np.int64
 

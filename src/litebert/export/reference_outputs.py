@@ -1,7 +1,6 @@
 """The outputs of a torch model under the names of the graph, and their comparison with those of the graph."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -9,12 +8,13 @@ import torch
 from torch import Tensor
 
 from litebert.errors import LitebertError
-from litebert.model.question_answering import FORBIDDEN
+from litebert.export.exported_graph import Comparison
+from litebert.model.models import FORBIDDEN
 from litebert.randomness import rng_for
 from litebert.runtime.onnx_model import open_session, run_session
 from litebert.tasks.encoded import Inputs
 from litebert.tasks.types.extractive_qa.span_outputs import answer_mask
-from litebert.tasks.types.extractive_qa.window_outputs import BEAM_SIZE
+from litebert.tasks.types.extractive_qa.span_scores import BEAM_SIZE
 
 SHAPES: Final = ((1, 1), (2, 7), (3, 40))
 """Rows and longest lengths of the batches that are compared."""
@@ -22,16 +22,6 @@ CHOICES: Final = 2
 TOLERANCES: Final = {"fp32": 1e-5, "int8": 0.2}
 """`fp32`: largest difference of any output, where these are of the order of 1. `int8`: root mean square error of the
 hidden states, relative to their root mean square; docs/guides/export.md has the usual values, well below this."""
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """How far the outputs of a graph are from those of torch."""
-
-    largest_difference: float
-    """Of any output, divided by the largest value of that output or by 1."""
-    relative_error: float
-    """Root mean square error of the hidden states divided by their root mean square."""
 
 
 def compare(content: bytes, model: Any, precision: str) -> Comparison:

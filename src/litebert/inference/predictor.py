@@ -10,7 +10,8 @@ import torch
 
 from litebert.errors import ConfigError
 from litebert.inference.embeddings.embedder import Embedder
-from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
+from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
+from litebert.inference.embeddings.exact_search import Hit, exact_search
 from litebert.inference.fill_mask import MASKED_LANGUAGE_MODELS, FillMask
 from litebert.inference.pipeline import Pipeline
 from litebert.inference.prediction_methods import PredictionMethods, validate_texts
@@ -141,6 +142,24 @@ class Predictor(PredictionMethods):
         """The encoder of this model with settings for embeddings."""
         backend = self.backend
         return Embedder.of(backend.model, backend.tokenizer, settings, precision=backend.precision)
+
+    def search(
+        self,
+        queries: Sequence[str],
+        vectors: np.ndarray,
+        *,
+        top_k: int = 10,
+        embedding: EmbeddingSettings = DEFAULT_EMBEDDING,
+    ) -> list[list[Hit]]:
+        """For each query the `top_k` nearest rows of `vectors`, best first.
+
+        Args:
+            queries: texts.
+            vectors: float32 [N, D] from `embed`.
+            top_k: hits for each query; all N, if there are fewer.
+            embedding: the settings with which `vectors` were made.
+        """
+        return exact_search(self.embedder(embedding).embed(validate_texts(queries)), vectors, top_k=top_k)
 
     def order_batch(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """`order` of each (first, second), faster than one by one."""

@@ -18,8 +18,12 @@ from litebert.tasks.results import (
     regression_score,
 )
 from litebert.tasks.types.extractive_qa.span_answers import decode_answer
-from litebert.tasks.types.extractive_qa.span_scores import scores_from_beams, scores_from_logits
-from litebert.tasks.types.extractive_qa.window_outputs import beams_by_window, logits_by_window
+from litebert.tasks.types.extractive_qa.span_scores import (
+    beams_by_window,
+    logits_by_window,
+    scores_from_beams,
+    scores_from_logits,
+)
 from litebert.tasks.types.extractive_qa.windows import encode_questions
 from litebert.tasks.types.multiple_choice.choice_examples import encode_choices
 from litebert.tasks.types.token_classification.token_examples import encode_words

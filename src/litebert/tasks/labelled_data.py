@@ -4,12 +4,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from litebert.tokenization.normalize import normalize
 
 Target = int | float | tuple[float, ...]
 """Index of a label, a score, or a 0 or 1 for each label."""
+InvalidAnswers = Literal["error", "skip"]
+"""What to do with an answer that its context does not contain: raise DataError, or skip and count it."""
 
 
 class LabelledExample(Protocol):
@@ -58,8 +60,8 @@ class Example:
 
     @property
     def split_key(self) -> Hashable:
-        """Equal texts stay together."""
-        return self.text, self.text_pair
+        """Texts that an uncased model reads alike stay together."""
+        return input_key(self)
 
     def to_text(self) -> str:
         """The texts, a line each."""
@@ -79,6 +81,8 @@ class LabelledData:
     """Label names by index; None for task types without classes."""
     reason: str
     """Why the file was read as this task type."""
+    lines: tuple[int, ...] | None = None
+    """Line of each example in the file, from 1; None: the examples have ids."""
 
     @property
     def has_labels(self) -> bool:

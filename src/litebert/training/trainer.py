@@ -17,18 +17,15 @@ from torch import nn
 
 from litebert.errors import ConfigError, StoppedBySignalError
 from litebert.randomness import torch_seed_for
-from litebert.training.callbacks.callback import Callback, Rollback, RunState, StepRecord
-from litebert.training.callbacks.metric_logger import MetricLogger
+from litebert.training.callbacks.callback import Callback, RunState, StepRecord
+from litebert.training.callbacks.metric_logger import MetricLogger, require_trackers
 from litebert.training.callbacks.spike_detector import SpikeDetector
-from litebert.training.callbacks.trackers import require_trackers
-from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoints
+from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoints, locked
 from litebert.training.checkpointing.run_checkpoints import Fingerprint, RunCheckpoints
-from litebert.training.checkpointing.run_lock import locked
 from litebert.training.distributed.context import DistributedContext, distribute_model
 from litebert.training.loop.memory import memory_used, translate_memory_errors
 from litebert.training.loop.prefetch import Prefetcher
-from litebert.training.loop.progress import TrainingProgress
-from litebert.training.loop.run_schedule import RunSchedule
+from litebert.training.loop.run_schedule import RunSchedule, TrainingProgress
 from litebert.training.loop.signals import StopSignals, interruptible
 from litebert.training.loop.step import StepCounts, StepOutcome, TrainStep, UpdateLimits, gradient_scaler
 from litebert.training.loop.throughput import peak_flops, throughput
@@ -159,8 +156,10 @@ class Trainer:
         while not self._ended:
             before = self.progress
             self._step(prefetcher)
-            if self._run.rollback:
-                self._roll_back(self._run.rollback)
+            if request := self._run.rollback:
+                self._run.rollback = None
+                self._checkpoints.roll_back(request)
+                self._call(lambda callback: callback.on_rollback(self._run))
                 continue
             self._run.evaluation_due = self._evaluate is not None and self._schedule.evaluates(before, self.progress)
             self._evaluate_and_save(save=self._schedule.saves(before, self.progress))
@@ -204,13 +203,7 @@ class Trainer:
             "skipped_steps": after.skipped_steps,
             "rollbacks": after.rollbacks,
             "memory_bytes": memory_used(self.world.device),
-            **throughput(
-                tokens=counts.tokens,
-                examples=counts.examples,
-                flops=counts.flops,
-                seconds=seconds,
-                peak=peak_flops(self.world),
-            ),
+            **throughput(counts, seconds, peak=peak_flops(self.world)),
         }
         record = StepRecord(after.step, before.batch, learning_rate, outcome, metrics)
         self._call(lambda callback: callback.on_step(self._run, record))
@@ -244,12 +237,6 @@ class Trainer:
         self._signal = agreed["signal"]
         if agreed["written"]:
             self._checkpoints.finish()
-
-    def _roll_back(self, request: Rollback) -> None:
-        """Return to a checkpoint, as a callback asked for."""
-        self._run.rollback = None
-        self._checkpoints.roll_back(request)
-        self._call(lambda callback: callback.on_rollback(self._run))
 
     def _call(self, hook: Callable[[Callback], None]) -> None:
         """Call a hook of every callback; a request to stop reaches every rank."""

@@ -46,9 +46,21 @@ def evaluate_labelled(
     `report` is an HTML file to write.
     """
     columns = columns or Columns()
-    names = columns.names()
     validate_columns_apply(asdict(columns), file)
-    pipeline = _pipeline(model)
+    return evaluate_file(load_pipeline(model), model, file, columns, metrics=metrics, report=report)
+
+
+def evaluate_file(
+    pipeline: Pipeline,
+    model: Path,
+    file: Path,
+    columns: Columns,
+    *,
+    metrics: Sequence[str] = (),
+    report: Path | None = None,
+) -> Evaluation:
+    """`evaluate_labelled` with the loaded pipeline of the model."""
+    names = columns.names()
     options = ReadOptions(
         task_type=pipeline.task_type.name, labels=pipeline.labels if pipeline.task_type.has_labels else None
     )
@@ -70,7 +82,7 @@ def evaluate_benchmark(
 
     `files` are files of your own in the layout of the official ones, by split; then only their splits are scored.
     """
-    benchmark, pipeline = benchmark_task(name), _pipeline(model)
+    benchmark, pipeline = benchmark_task(name), load_pipeline(model)
     # F1 is that of the second label, so its position matters.
     ordered = "f1" in benchmark.metrics
     validate_benchmark_model(name, pipeline.task_type.name, pipeline.labels, model=model, ordered=ordered)
@@ -87,7 +99,8 @@ def evaluate_benchmark(
     return BenchmarkEvaluation(scores)
 
 
-def _pipeline(model: Path) -> Pipeline:
+def load_pipeline(model: Path) -> Pipeline:
+    """The fine-tuned model of a model or run directory."""
     return Pipeline.load(resolve_model_directory(model), device=DistributedContext.current().device)
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from litebert.errors import ConfigError
+from litebert.tasks.benchmarks.benchmark_files import glue_file, race_file
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
-from litebert.tasks.benchmarks.submission_files import glue_file, race_file
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.results import LETTERS, Result
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final, Literal
 
-from litebert.model.config import ModelConfig
-from litebert.model.dense_shapes import attention_shapes, feed_forward_shapes
+from litebert.model.config import ModelConfig, attention_shapes, feed_forward_shapes
 from litebert.model.sharing_schedule import sharing_schedule, stored_blocks
 
 Format = Literal["litebert", "transformers", "tensorflow"]

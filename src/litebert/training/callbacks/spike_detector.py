@@ -4,13 +4,14 @@ import logging
 import math
 from collections import deque
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from litebert.errors import DivergedError
 from litebert.files import write_json
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
-from litebert.training.loop.progress import TrainingProgress
+from litebert.training.loop.run_schedule import TrainingProgress
 from litebert.training.loop.step import NO_LIMITS, UpdateLimits
 from litebert.training.train_settings import TrainSettings
 
@@ -117,22 +118,13 @@ def _describe(record: StepRecord) -> str:
 
 
 def _to_dict(record: StepRecord) -> dict[str, Any]:
-    """Plain values for JSON, which has no infinity."""
     outcome = record.outcome
-    return {
-        "step": record.step,
-        "batch": record.batch,
-        "applied": outcome.applied,
-        "loss": _finite_or_text(outcome.loss),
-        "losses": {name: _finite_or_text(value) for name, value in outcome.losses.items()},
-        "grad_norm": _finite_or_text(outcome.grad_norm),
-        "learning_rate": record.learning_rate,
-        "limits": {
-            "loss": _finite_or_text(outcome.limits.loss),
-            "grad_norm": _finite_or_text(outcome.limits.grad_norm),
-        },
-    }
+    step = {"step": record.step, "batch": record.batch, "learning_rate": record.learning_rate}
+    return _finite_or_text({**step, "applied": outcome.applied, "loss": outcome.loss, **asdict(outcome)})
 
 
-def _finite_or_text(value: float) -> float | str:
-    return value if math.isfinite(value) else str(value)
+def _finite_or_text(value: Any) -> Any:
+    """Numbers that are not finite as text, because JSON has no infinity."""
+    if isinstance(value, dict):
+        return {name: _finite_or_text(each) for name, each in value.items()}
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

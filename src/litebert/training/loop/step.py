@@ -135,8 +135,8 @@ class TrainStep:
         sums = self._accumulate(microbatches, counts)
         reduce_gradients(self.model, self.world)
         self.scaler.unscale_(self.optimizer)
-        gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
-        norm = _global_norm(gradients)
+        norm = get_total_norm([each.grad for each in self.model.parameters() if each.grad is not None])
+        norm = norm.full_tensor() if isinstance(norm, DTensor) else norm
         outcome = replace(_outcome(sums, norm, counts, self.world), limits=limits)
         if outcome.applied:
             if self.settings.max_grad_norm is not None:
@@ -168,11 +168,6 @@ def add_sums(total: LossSums, sums: LossSums) -> None:
     for target, values in ((total.losses, sums.losses), (total.correct, sums.correct)):
         for name, value in values.items():
             target[name] = target.get(name, 0) + value.detach().double()
-
-
-def _global_norm(gradients: list[Tensor]) -> Float[Tensor, ""]:
-    norm = get_total_norm(gradients)
-    return norm.full_tensor() if isinstance(norm, DTensor) else norm
 
 
 def _outcome(

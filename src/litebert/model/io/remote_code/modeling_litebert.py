@@ -82,7 +82,8 @@ class LitebertModel(LitebertPreTrainedModel):
         attention_mask: Tensor | None = None,
         token_type_ids: Tensor | None = None,
         output_hidden_states: bool | None = None,
-    ) -> BaseModelOutputWithPooling:
+        return_dict: bool = True,
+    ) -> BaseModelOutputWithPooling | tuple[Any, ...]:
         """Hidden states of all tokens and the pooled state of the first one."""
         attention_mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         token_type_ids = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
@@ -101,11 +102,12 @@ class LitebertModel(LitebertPreTrainedModel):
         states[-1] = x = self.final_norm(x)
         if output_hidden_states is None:
             output_hidden_states = self.config.output_hidden_states
-        return BaseModelOutputWithPooling(
+        output = BaseModelOutputWithPooling(
             last_hidden_state=x,
             pooler_output=None if self.pooler is None else torch.tanh(self.pooler(x[:, 0])),
             hidden_states=tuple(states) if output_hidden_states else None,
         )
+        return output if return_dict else output.to_tuple()
 
     def _block(self, block: Any, x: Tensor, *others: object) -> Tensor:
         """`x` + block(LayerNorm(`x`)) with `norm_first`, otherwise LayerNorm(`x` + block(`x`))."""
@@ -115,16 +117,11 @@ class LitebertModel(LitebertPreTrainedModel):
 
     def _updates(self) -> nn.ModuleDict:
         """The low-rank updates of all dense layers of one block."""
-        blocks = (self.attentions[0], self.feed_forwards[0])
-        layers = {name: layer for block in blocks for name, layer in block.named_children()}
+        named = [each for block in (self.attentions[0], self.feed_forwards[0]) for each in block.named_children()]
+        layers = {name: layer for name, layer in named if isinstance(layer, nn.Linear)}
         rank = self.config.recursion_lora_rank
-        return nn.ModuleDict(
-            {
-                name: LowRankUpdate(layer.in_features, layer.out_features, rank)
-                for name, layer in layers.items()
-                if isinstance(layer, nn.Linear)
-            }
-        )
+        shapes = {name: (layer.in_features, layer.out_features) for name, layer in layers.items()}
+        return nn.ModuleDict({name: LowRankUpdate(*shape, rank) for name, shape in shapes.items()})
 
 
 class LitebertMaskedLMHead(nn.Module):
@@ -167,9 +164,8 @@ class LitebertForPreTraining(LitebertPreTrainedModel):
         order = self.sentence_pair(output.pooler_output)
         loss = None
         if labels is not None and sentence_order_label is not None:
-            loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten()) + F.cross_entropy(
-                order, sentence_order_label
-            )
+            loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+            loss = loss + F.cross_entropy(order, sentence_order_label)
         return AlbertForPreTrainingOutput(loss, logits, order, output.hidden_states)
 
 
@@ -197,15 +193,21 @@ class LitebertForMaskedLM(LitebertPreTrainedModel):
         return MaskedLMOutput(loss, logits, output.hidden_states)
 
 
-class LitebertForSequenceClassification(LitebertPreTrainedModel):
-    """Classes of a sequence, several of them at once, or a number, by `config.problem_type`."""
+class LitebertClassifier(LitebertPreTrainedModel):
+    """Base of the classifiers: the encoder, dropout and a dense layer."""
 
-    def __init__(self, config: LitebertConfig):
+    has_pooler = True
+
+    def __init__(self, config: LitebertConfig, num_labels: int | None = None):
         super().__init__(config)
-        self.encoder = LitebertModel(config)
+        self.encoder = LitebertModel(config, add_pooling_layer=self.has_pooler)
         self.dropout = nn.Dropout(config.classifier_dropout_prob)
-        self.classifier = nn.Linear(config.hidden_size, config.num_labels or 1)
+        self.classifier = nn.Linear(config.hidden_size, num_labels or config.num_labels or 1)
         self.post_init()
+
+
+class LitebertForSequenceClassification(LitebertClassifier):
+    """Classes of a sequence, several of them at once, or a number, by `config.problem_type`."""
 
     def forward(
         self,
@@ -229,15 +231,11 @@ class LitebertForSequenceClassification(LitebertPreTrainedModel):
         return F.cross_entropy(logits, labels)
 
 
-class LitebertForMultipleChoice(LitebertPreTrainedModel):
+class LitebertForMultipleChoice(LitebertClassifier):
     """One logit for each of C candidate sequences; inputs are [B, C, S]."""
 
     def __init__(self, config: LitebertConfig):
-        super().__init__(config)
-        self.encoder = LitebertModel(config)
-        self.dropout = nn.Dropout(config.classifier_dropout_prob)
-        self.classifier = nn.Linear(config.hidden_size, 1)
-        self.post_init()
+        super().__init__(config, num_labels=1)
 
     def forward(
         self,
@@ -256,15 +254,10 @@ class LitebertForMultipleChoice(LitebertPreTrainedModel):
         return MultipleChoiceModelOutput(loss, logits, output.hidden_states)
 
 
-class LitebertForTokenClassification(LitebertPreTrainedModel):
+class LitebertForTokenClassification(LitebertClassifier):
     """Classes of every token."""
 
-    def __init__(self, config: LitebertConfig):
-        super().__init__(config)
-        self.encoder = LitebertModel(config, add_pooling_layer=False)
-        self.dropout = nn.Dropout(config.classifier_dropout_prob)
-        self.classifier = nn.Linear(config.hidden_size, config.num_labels or 1)
-        self.post_init()
+    has_pooler = False
 
     def forward(
         self,

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from litebert.model.losses import answerability_losses, span_loss
+from litebert.model.models import FORBIDDEN
 from litebert.model.outputs import QuestionAnsweringWithNoAnswerOutput, SpanOutput
-from litebert.model.question_answering import FORBIDDEN
 from litebert.tasks.encoded import Inputs, LabelledBatch
-from litebert.tasks.types.extractive_qa.window_outputs import (
+from litebert.tasks.types.extractive_qa.span_scores import (
     BEAM_SIZE,
-    SpanBeams,
+    Candidates,
     SpanLogits,
     beams_by_window,
     logits_by_window,
@@ -43,7 +43,7 @@ def span_logits(model: nn.Module, inputs: Inputs) -> list[SpanLogits]:
     return logits_by_window(starts, ends, inputs.attention_mask.sum(1).tolist())
 
 
-def span_beams(model: nn.Module, inputs: Inputs) -> list[SpanBeams]:
+def span_beams(model: nn.Module, inputs: Inputs) -> list[Candidates]:
     """The best spans of each window."""
     ids = inputs.input_ids, inputs.attention_mask, inputs.token_type_ids
     # A wrapper for several processes forwards `forward` only; the wrapped model has `beams`.

@@ -1,4 +1,4 @@
-"""The model's outputs for all windows of a question → scores of the spans of its context.
+"""The model's outputs for all windows of a question → scores of the spans of its context. Importing it loads no torch.
 
 Spans are of characters, so that models with different tokenizers can be averaged.
 Source: `accumulate_predictions_v1` and `accumulate_predictions_v2` in squad_utils.py of google-research/albert.
@@ -8,16 +8,63 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from litebert.errors import ConfigError
-from litebert.tasks.types.extractive_qa.window_outputs import SpanBeams, SpanLogits
 from litebert.tasks.types.extractive_qa.windows import QuestionOutputs, Window
 
 if TYPE_CHECKING:
     from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
+
+
+BEAM_SIZE: Final = 5
+"""Start positions, and end positions for each, in a beam search. Source: start_n_top and end_n_top."""
+
+
+class SpanLogits(NamedTuple):
+    """Scores of every position of one window."""
+
+    starts: np.ndarray
+    """Float32 [S]."""
+    ends: np.ndarray
+    """Float32 [S]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Pairs of a first and a last position in one window, and the score that the window has no answer."""
+
+    first: np.ndarray
+    """Int64 [N]."""
+    last: np.ndarray
+    """Int64 [N]."""
+    scores: np.ndarray
+    """Float64 [N, 2]: of the first position as start, of the last one as end; log-probabilities from a beam search."""
+    null_score: float | None = None
+
+
+def logits_by_window(starts: np.ndarray, ends: np.ndarray, lengths: Sequence[int]) -> list[SpanLogits]:
+    """The logits [B, S] of each window without padding."""
+    windows = zip(starts, ends, lengths, strict=True)
+    return [SpanLogits(own_starts[:length], own_ends[:length]) for own_starts, own_ends, length in windows]
+
+
+def beams_by_window(
+    start_log_probs: np.ndarray,
+    start_positions: np.ndarray,
+    end_log_probs: np.ndarray,
+    end_positions: np.ndarray,
+    impossible_logits: np.ndarray,
+) -> list[Candidates]:
+    """The pairs of each start [B, K] with its ends [B, K, K2], from a beam search."""
+    rows = len(end_positions)
+    first = np.broadcast_to(start_positions[..., None], end_positions.shape).reshape(rows, -1)
+    start_scores = np.broadcast_to(start_log_probs[..., None], end_log_probs.shape)
+    scores = np.stack([start_scores, end_log_probs], axis=-1).reshape(rows, -1, 2).astype(np.float64)
+    columns = (first, end_positions.reshape(rows, -1), scores, impossible_logits.tolist())
+    return [Candidates(*window) for window in zip(*columns, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +79,6 @@ class SpanScores:
     """Score of "no answer"; None from a model without."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Pairs of a first and a last position in one window."""
-
-    first: np.ndarray
-    """Int64 [N]."""
-    last: np.ndarray
-    """Int64 [N]."""
-    scores: np.ndarray
-    """Float64 [N, 2]: of the first position as start, of the last one as end."""
-
-
 def scores_from_logits(question: QuestionOutputs, settings: QuestionSettings, dtype: type[np.floating]) -> SpanScores:
     """The scores that a model without "no answer" gives the spans of one question."""
     candidates = [best_pairs(output, n_best=settings.n_best) for output in question.outputs]
@@ -52,9 +87,8 @@ def scores_from_logits(question: QuestionOutputs, settings: QuestionSettings, dt
 
 def scores_from_beams(question: QuestionOutputs, settings: QuestionSettings, dtype: type[np.floating]) -> SpanScores:
     """The scores that a model with "no answer" gives; the null score is the smallest of all windows."""
-    outputs: Sequence[SpanBeams] = question.outputs
-    candidates = [Candidates(each.first, each.last, each.scores.astype(np.float64)) for each in outputs]
-    return span_scores(question, candidates, null_score=min(each.null_score for each in outputs), settings=settings)
+    null_score = min(each.null_score for each in question.outputs)
+    return span_scores(question, question.outputs, null_score=null_score, settings=settings)
 
 
 def best_pairs(window: SpanLogits, *, n_best: int) -> Candidates:

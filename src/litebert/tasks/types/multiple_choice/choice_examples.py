@@ -1,7 +1,7 @@
-"""Questions with options, encoded as one sequence for each option.
+"""Questions with options, encoded as one sequence for each option. Importing it loads no torch.
 
-Source: `convert_single_example` in race_utils.py of google-research/albert. The text is the first segment; question and
-option are the second, of which the last tokens are kept, because they are the option's.
+The text is the first segment; question and option are the second, of which the last tokens are kept, because they are
+the option's. Source: `convert_single_example` in race_utils.py of google-research/albert.
 """
 
 from __future__ import annotations
@@ -63,7 +63,12 @@ class Choices(Encoded):
     @cached_property
     def lengths(self) -> np.ndarray:
         """Int64 [N]: tokens of the longest option, times the number of options."""
-        return np.array([len(each) * max(len(one.input_ids) for one in each) for each in self.features], dtype=np.int64)
+        return self.example_lengths * np.array([len(each) for each in self.features], dtype=np.int64)
+
+    @cached_property
+    def example_lengths(self) -> np.ndarray:
+        """Int64 [N]: tokens of the longest option, with text and question."""
+        return np.array([max(len(one.input_ids) for one in each) for each in self.features], dtype=np.int64)
 
     def arrays(self, indices: np.ndarray) -> PaddedArrays:
         """The examples at `indices`, padded to [B, C, S]."""

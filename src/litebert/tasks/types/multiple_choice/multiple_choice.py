@@ -1,24 +1,107 @@
 """The task type `multiple_choice`: the best of several options, as in RACE."""
 
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.tables import Table
-from litebert.tasks.results import class_probabilities, decode_choice
+from litebert.errors import DataError
+from litebert.tasks.readers.columns import Columns, group_and_slice
+from litebert.tasks.readers.tables import Row, Table
+from litebert.tasks.results import LETTERS, class_probabilities, decode_choice
 from litebert.tasks.types.classification.classification import (
     class_collapse,
     class_errors,
     class_losses,
     evaluate_classes,
 )
-from litebert.tasks.types.multiple_choice.choice_columns import option_columns, read_choice_inputs, read_choices
-from litebert.tasks.types.multiple_choice.choice_examples import encode_choices
-from litebert.tasks.types.task_type import CardEntry, ExampleReader, Loss, TaskType
+from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample, encode_choices
+from litebert.tasks.types.task_type import CardEntry, ExampleReader, Loss, ReadOptions, ReadResult, TaskType
+
+MIN_OPTIONS: Final = 2
+_NUMBERED: Final = re.compile(r"(option|choice|answer|ending)[ _]?(\d|[a-e])", re.IGNORECASE)
+_LISTS: Final = ("options", "choices", "endings")
 
 
 def _guess(table: Table, columns: Columns) -> str | None:
     names = columns.options or option_columns(table)
     return f"there are columns of options: {', '.join(names)}" if names else None
+
+
+def option_columns(table: Table) -> tuple[str, ...]:
+    """Columns with the names of options: `option1`, `choice_b`, …, or one named `options` with lists."""
+    numbered = tuple(name for name in table.columns if _NUMBERED.fullmatch(name))
+    lists = tuple(name for name in _LISTS if isinstance(table.rows[0].values.get(name), list))
+    return numbered if len(numbered) >= MIN_OPTIONS else lists[:1]
+
+
+def read_choices(table: Table, columns: Columns, options: ReadOptions) -> ReadResult:
+    """The rows with their correct options; DataError where options are missing or the label is none of them."""
+    label = columns.names().label
+    inputs = read_choice_inputs(table, columns)
+    targets = [
+        correct_option(value, example.options, where=f"{table.path}:{row.line}: field {label!r}")
+        for row, value, example in zip(table.rows, table.texts(label), inputs, strict=True)
+    ]
+    groups, slices = group_and_slice(table, columns)
+    examples = tuple(
+        replace(example, target=target, group=group, slice=slice_)
+        for example, target, group, slice_ in zip(inputs, targets, groups, slices, strict=True)
+    )
+    return ReadResult(examples=examples, lines=[row.line for row in table.rows])
+
+
+def read_choice_inputs(table: Table, columns: Columns) -> list[ChoiceExample]:
+    """The rows without their correct options."""
+    given = options_of(table, columns.options or option_columns(table))
+    texts = table.texts(columns.names().text)
+    questions = table.texts(columns.text_pair) if columns.text_pair else [None] * len(texts)
+    return [
+        ChoiceExample(text=text, question=question, options=options)
+        for text, question, options in zip(texts, questions, given, strict=True)
+    ]
+
+
+def correct_option(value: str, options: Sequence[str], *, where: str) -> int:
+    """Index of the option that `value` names: a letter from A, a number from 0, or the option itself."""
+    value = value.strip()
+    letters = LETTERS[: len(options)]
+    if value in letters:
+        return letters.index(value)
+    if value.isascii() and value.isdigit() and int(value) < len(options):
+        return int(value)
+    if options.count(value) == 1:
+        return options.index(value)
+    raise DataError(
+        f"{where}: {value!r} is none of the {len(options)} options; "
+        f"give a letter from {letters[0]} to {letters[-1]}, a number from 0 to {len(options) - 1}, or an option's text"
+    )
+
+
+def options_of(table: Table, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """The options of each row, equally many in all rows, from these columns or from one column with lists."""
+    if not columns:
+        raise DataError(f"{table.path}: no columns with options, such as option1, option2, …; name them (--options)")
+    for name in columns:
+        table.texts(name, lists=True)  # raises for a missing column
+    rows = [_row_options(table, row, columns) for row in table.rows]
+    for row, options in zip(table.rows, rows, strict=True):
+        where = f"{table.path}:{row.line}: field {columns[0]!r}"
+        if not MIN_OPTIONS <= len(options) == len(rows[0]) <= len(LETTERS):
+            expected = len(rows[0]) if len(rows[0]) >= MIN_OPTIONS else f"{MIN_OPTIONS} or more"
+            raise DataError(f"{where}: {len(options)} options, expected {expected}")
+        if not all(option.strip() for option in options):
+            raise DataError(f"{where}: an option is empty; fill it or remove the row")
+    return rows
+
+
+def _row_options(table: Table, row: Row, columns: Sequence[str]) -> tuple[str, ...]:
+    values = [row.values[name] for name in columns]
+    if len(values) == 1 and isinstance(values[0], list):
+        values = values[0]
+    if not all(isinstance(value, str | int | float) for value in values):
+        raise DataError(f"{table.path}:{row.line}: field {columns[0]!r}: expected texts, found {values!r:.60}")
+    return tuple(map(str, values))
 
 
 MULTIPLE_CHOICE: Final = TaskType(

@@ -1,4 +1,4 @@
-"""Lists of words and lists of as many labels in the columns of a table, such as JSON lines."""
+"""Words and their labels in the columns of a table."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final

@@ -1,1 +1,0 @@
-"""Commands that hand trained models to other programs. Before: arguments. After: `litebert.cli.main`."""

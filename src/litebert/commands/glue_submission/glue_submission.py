@@ -1,0 +1,146 @@
+"""The zip file with the predictions for the test files of GLUE, for its leaderboard."""
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from litebert.commands.ensemble.members import averaged, members_at, predict_members
+from litebert.commands.glue_submission.glue_submission_settings import GlueSubmissionRun
+from litebert.commands.predict.benchmark_predictions import submission_text, validate_benchmark_model
+from litebert.commands.result import Result
+from litebert.errors import ConfigError, DataError
+from litebert.files import write_bytes
+from litebert.settings import Precision
+from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit, checked_glue_file, glue_archive
+from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
+
+logger = logging.getLogger(__name__)
+
+DIAGNOSTICS_FROM: Final = "mnli"
+"""The task whose models also predict the diagnostics."""
+SUBMISSION_FILES: Final[Mapping[str, BenchmarkSplit]] = {
+    file.submitted_as: BenchmarkSplit(task=name, split=split)
+    for name, row in BENCHMARKS.items()
+    for split, file in row.splits.items()
+    if file.submitted_as is not None
+}
+"""Official name of each submission file → the split it predicts."""
+_SPLIT_FILES: Final = "give TASK.SPLIT=FILE, such as cola.test=mine.tsv or mnli.test-mismatched=mine.tsv"
+
+
+@dataclass(frozen=True)
+class GlueSubmission(Result):
+    """What the zip file contains."""
+
+    output: Path
+    files: dict[str, int]
+    """Name → number of predictions."""
+    models: dict[str, int]
+    """Name → number of averaged models; absent for files that existed already."""
+    missing: tuple[str, ...]
+    """Files that the leaderboard also expects."""
+
+    def to_text(self) -> str:
+        """A line for each file, and the missing ones."""
+        lines = [f"{self.output}: {len(self.files)} files"]
+        for name, rows in self.files.items():
+            count = self.models.get(name, 0)
+            source = f"average of {count} models" if count > 1 else "one model" if count else "given file"
+            lines.append(f"  {name.ljust(11)} {rows:,} predictions, {source}")
+        if self.missing:
+            lines.append(f"the leaderboard also expects {', '.join(self.missing)}")
+        return "\n".join(lines)
+
+
+def glue_submission(run: GlueSubmissionRun) -> GlueSubmission:
+    """Predict the test files of GLUE and write them, under their official names, into a zip file."""
+    given = [Path(value) for value in run.predictions if value.endswith(".tsv")]
+    models = models_by_task([value for value in run.predictions if not value.endswith(".tsv")])
+    own = run.own_splits()
+    splits = _with_own(own)
+    predicted = {file: name for name in models for file in _files_of(name, splits, run.task_dir)}
+    _validate_own(own, splits, {*predicted, *(path.name for path in given)})
+    contents = _read_given(given, splits, run.task_dir, predicted)
+    for file, name in predicted.items():
+        contents[file] = _predict(file, models[name], splits[file], run.task_dir, precision=run.precision)
+    write_bytes(run.out, glue_archive(contents))
+    return GlueSubmission(
+        run.out,
+        files={file: content.count("\n") - 1 for file, content in contents.items()},
+        models={file: len(models[name]) for file, name in predicted.items()},
+        missing=tuple(file for file in SUBMISSION_FILES if file not in contents),
+    )
+
+
+def models_by_task(values: Sequence[str]) -> dict[str, list[Path]]:
+    """Task → its models, from TASK=MODEL; a pattern stands for everything that it matches."""
+    models: dict[str, list[Path]] = {}
+    for value in values:
+        task, _, path = value.partition("=")
+        found = _matching(Path(path)) if any(sign in path for sign in "*?") else [Path(path)]
+        if not found:
+            raise ConfigError(f"glue-submission: {value!r} matches no directory; give those of the models")
+        models.setdefault(task, []).extend(found)
+    return models
+
+
+def _matching(pattern: Path) -> list[Path]:
+    root = Path(pattern.anchor)
+    return sorted(root.glob(str(pattern.relative_to(root))))
+
+
+def _with_own(own_splits: Sequence[BenchmarkSplit]) -> dict[str, BenchmarkSplit]:
+    """The split of each submission file, with test files of your own."""
+    own = {(each.task, each.split): each for each in own_splits}
+    for task, split in own.keys() - {(each.task, each.split) for each in SUBMISSION_FILES.values()}:
+        raise ConfigError(f"split_file: {task}.{split} is no test file of GLUE; {_SPLIT_FILES}")
+    return {file: own.get((each.task, each.split), each) for file, each in SUBMISSION_FILES.items()}
+
+
+def _validate_own(own: Sequence[BenchmarkSplit], splits: Mapping[str, BenchmarkSplit], files: Collection[str]) -> None:
+    """Raise ConfigError where a file of your own would not be read."""
+    for split in own:
+        if split not in {splits[file] for file in files if file in splits}:
+            raise ConfigError(
+                f"split_file: no model predicts {split.file}; give {split.task}=MODEL too, or remove the file"
+            )
+
+
+def _files_of(name: str, splits: Mapping[str, BenchmarkSplit], directory: Path) -> list[str]:
+    """The submission files that the models of a task predict."""
+    if name not in {each.task for each in splits.values()}:
+        raise ConfigError(f"models: {name!r} is no task of GLUE; give TASK=DIRECTORY, such as cola=RUN")
+    tasks = (name, "ax") if name == DIAGNOSTICS_FROM else (name,)
+    found = [file for file, each in splits.items() if each.task in tasks and each.is_available(directory)]
+    if not found:
+        raise DataError(f"{directory}: no test file of {benchmark_task(name).title}; give the directory of GLUE")
+    return found
+
+
+def _read_given(
+    paths: Sequence[Path], splits: Mapping[str, BenchmarkSplit], directory: Path, predicted: Mapping[str, str]
+) -> dict[str, str]:
+    """The content of existing submission files, checked against the test files."""
+    contents: dict[str, str] = {}
+    for path in paths:
+        if path.name not in SUBMISSION_FILES:
+            names = ", ".join(SUBMISSION_FILES)
+            raise ConfigError(f"{path}: not a name of the leaderboard; expected one of {names}")
+        if path.name in contents or path.name in predicted:
+            reason = f"models of {predicted[path.name]} predict it too" if path.name in predicted else "given twice"
+            raise ConfigError(f"{path}: {reason}; give each submission file once")
+        contents[path.name] = checked_glue_file(path, splits[path.name], directory)
+    return contents
+
+
+def _predict(file: str, paths: Sequence[Path], split: BenchmarkSplit, directory: Path, *, precision: Precision) -> str:
+    members = members_at(paths)
+    first = members[0]
+    validate_benchmark_model(split.task, first.task_type.name, first.spec.labels, model=first.path)
+    data = split.read(directory)
+    labels = data.labels or ()
+    whole = averaged(predict_members(members, data.examples, labels=labels, precision=precision))
+    logger.info("%s: %d predictions", file, len(data.examples))
+    return submission_text(split.task, data, whole.results(data.examples))
