@@ -1,6 +1,7 @@
 """The page in a headless browser."""
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from litebert.serving.routes.page_routes import FILES
 from support.serving import ServerProcess
 
+NODE = {**os.environ, "NODE_PATH": os.environ.get("LITEBERT_NODE_MODULES", os.environ.get("NODE_PATH", ""))}
 DRIVER = Path(__file__).with_name("drive_page.cjs")
 TITLES = {"Fill mask", "Classify", "Answer questions", "Compare", "Tag words", "Choose"}
 
@@ -19,8 +21,9 @@ def browser() -> str:
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if found is None or shutil.which("node") is None:
         pytest.skip("needs chromium and node")
-    if subprocess.run(["node", "-e", 'require("playwright-core")'], capture_output=True, check=False).returncode:
-        pytest.skip("needs the npm package playwright-core in NODE_PATH")
+    check = ["node", "-e", 'require("playwright-core")']
+    if subprocess.run(check, capture_output=True, env=NODE, check=False).returncode:
+        pytest.skip("needs the npm package playwright-core in LITEBERT_NODE_MODULES")
     return found
 
 
@@ -29,7 +32,7 @@ def test_page_answers_in_every_tab_with_the_keyboard_and_at_two_widths(saved):
     names = ("masked", "classifier", "reader", "tagger", "chooser")
     with ServerProcess(*(saved[name] for name in names), "--max-tokens-per-text", "400") as server:
         command = ["node", str(DRIVER), server.url, chromium]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=NODE, check=False)
     assert done.returncode == 0, done.stderr
     for seen in json.loads(done.stdout).values():
         assert seen["errors"] == seen["elsewhere"] == []
