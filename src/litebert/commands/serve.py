@@ -26,12 +26,12 @@ CONFIGS: Final = ("config.json", "model/config.json")
 def serve(settings: ServeSettings) -> None:
     """Serve until SIGTERM or SIGINT; LitebertError if a model cannot be loaded or the port is taken."""
     try:
-        from litebert.serving import app
+        from litebert.serving.app import create_app
     except ImportError as error:
         raise MissingExtraError(str(error.name), extra="serve", needed_for="litebert serve") from None
     with _listener(settings) as listener:
         if settings.workers == 1:
-            _run(app.create_app(settings), settings, listener)
+            _run(create_app(settings), settings, listener)
         else:
             _run_workers(settings, listener)
 

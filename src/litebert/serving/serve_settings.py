@@ -44,7 +44,7 @@ class ServeSettings(Settings):
     timeout_seconds: float = Field(default=30.0, gt=0)
     """Time after which a request gets status 504."""
     receive_timeout_seconds: float = Field(default=10.0, gt=0)
-    """Time within which a client must send the headers of a request, and then its body."""
+    """Time within which a client must send the body of a request."""
     drain_seconds: float = Field(default=1.0, ge=0)
     """How long the server accepts requests after SIGTERM, while /ready has status 503."""
     otlp_endpoint: str | None = None
