@@ -4,7 +4,7 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from litebert.commands.ensemble.members import averaged, members_at, predict_members
 from litebert.commands.finetune.data_arguments import files_by_split
@@ -12,7 +12,7 @@ from litebert.commands.predict.benchmark_predictions import submission_text, val
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_bytes
-from litebert.settings import Precision, Settings
+from litebert.settings import InferencePrecision, Settings
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
 from litebert.tasks.benchmarks.submission_files import checked_glue_file, glue_archive
@@ -46,7 +46,7 @@ class GlueSubmissionRun(Settings):
     """The .zip file to write."""
     split_file: tuple[str, ...] = ()
     """TASK.SPLIT=FILE …: test files of your own in the layout of GLUE's, such as cola.test=mine.tsv."""
-    precision: Literal["fp32", "bf16"] = "fp32"
+    precision: InferencePrecision = "fp32"
     """Arithmetic of the models."""
 
     def own_splits(self) -> list[BenchmarkSplit]:
@@ -167,7 +167,9 @@ def _read_given(
     return contents
 
 
-def _predict(file: str, paths: Sequence[Path], split: BenchmarkSplit, directory: Path, *, precision: Precision) -> str:
+def _predict(
+    file: str, paths: Sequence[Path], split: BenchmarkSplit, directory: Path, *, precision: InferencePrecision
+) -> str:
     members = members_at(paths)
     first = members[0]
     validate_benchmark_model(split.task, first.task_type.name, first.spec.labels, model=first.path)

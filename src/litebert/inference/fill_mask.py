@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from litebert.errors import DataError
-from litebert.inference.pipeline import autocast
-from litebert.settings import Precision
+from litebert.inference.inference_model import inference_model
+from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import Feature, pad
 from litebert.tasks.types.task_type import Result
 from litebert.tokenization.tokenizer import Tokenizer
@@ -59,7 +59,7 @@ class FillMask:
     model: nn.Module
     tokenizer: Tokenizer
     max_length: int
-    precision: Precision = "fp32"
+    precision: InferencePrecision = "fp32"
 
     def results(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
         """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
@@ -71,8 +71,8 @@ class FillMask:
         (positions,) = np.nonzero(feature.input_ids == self.tokenizer.mask_id)
         inputs = pad([feature], pad_id=self.tokenizer.pad_id).to(device)
         masked = torch.from_numpy(positions).to(device)
-        with torch.inference_mode(), autocast(self.precision, device):
-            output = self.model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids, masked)
+        with inference_model(self.model, self.precision) as model:
+            output = model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids, masked)
         best = output.mlm_logits.float().softmax(-1).topk(min(top_k, self.tokenizer.vocab_size))
         return tuple(
             tuple(Candidate(self.tokenizer.id_to_piece(piece), value) for piece, value in zip(*each, strict=True))

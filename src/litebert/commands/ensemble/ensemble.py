@@ -20,7 +20,7 @@ from litebert.commands.predict.predict_stream import fingerprint_of, write_predi
 from litebert.errors import ConfigError
 from litebert.files import write_text
 from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
-from litebert.settings import Settings, validate_not_given
+from litebert.settings import InferencePrecision, Settings, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.ensembling.bootstrap_difference import bootstrap_differences
@@ -57,7 +57,7 @@ class EnsembleRun(Settings):
     out: Path | None = None
     """File of the predictions: .jsonl, .csv or .tsv, also .conll for .conll; a directory for SQuAD; with a benchmark in
     the format of its leaderboard."""
-    precision: Literal["fp32", "bf16"] = "fp32"
+    precision: InferencePrecision = "fp32"
     """Arithmetic of the models."""
 
 

@@ -1,7 +1,9 @@
 """Evaluation: of a pretrained model on validation text or minimal pairs, of a fine-tuned one on labelled data."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
@@ -19,7 +21,7 @@ from litebert.inference.pseudo_log_likelihood import Masking
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
 from litebert.model.io.resolve import resolve_model_directory
-from litebert.settings import Settings, validate_not_given
+from litebert.settings import InferencePrecision, Settings, validate_not_given
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
 
@@ -56,8 +58,9 @@ class EvaluateRun(Settings):
     """Maximum number of validation examples."""
     eval_pair_objectives: tuple[PairObjective, ...] = ("sop", "nsp")
     """Pair objectives to score, whichever the model was trained on."""
-    precision: Literal["fp32", "bf16"] = "fp32"
-    """Arithmetic of a pretrained model."""
+    precision: InferencePrecision = "fp32"
+    """Arithmetic of the model: `fp32`, `bf16`, `fp16`, `auto` (the fastest one, measured) or `int8`; with labelled data
+    any other than fp32 is reported beside the scores of fp32."""
 
 
 def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
@@ -81,14 +84,24 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
         return scores.to_dict(), scores.to_report()
     columns = run.columns
     if run.data is not None:
-        result = evaluate_labelled(model, run.data, columns.to_columns(), metrics=run.metrics, report=run.report)
-        return result.to_dict(), result.to_text()
+        labelled = partial(evaluate_labelled, model, run.data, columns.to_columns(), metrics=run.metrics)
+        return _beside_fp32(run, labelled)
     validate_not_given(columns.model_dump(), NO_COLUMNS.format(instead="--data"))
     assert run.task is not None
     assert run.task_dir is not None
     files = files_by_split(run.split_file)
-    scored = evaluate_benchmark(model, run.task, run.task_dir, files=files, metrics=run.metrics, report=run.report)
-    return scored.to_dict(), scored.to_text()
+    benchmark = partial(evaluate_benchmark, model, run.task, run.task_dir, files=files, metrics=run.metrics)
+    return _beside_fp32(run, benchmark)
+
+
+def _beside_fp32(run: EvaluateRun, score: Callable[..., Any]) -> tuple[dict[str, Any], str]:
+    """The scores in the precision of `run` and, if that is another, those of fp32."""
+    if run.precision == "fp32":
+        result = score(report=run.report)
+        return result.to_dict(), result.to_text()
+    results = {"fp32": score(), run.precision: score(report=run.report, precision=run.precision)}
+    values = {precision: result.to_dict() for precision, result in results.items()}
+    return values, "\n".join(f"{precision}: {result.to_text()}" for precision, result in results.items())
 
 
 def _evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairScores:

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from torch import nn
 
 from litebert.commands.best_model import BestModel, Record, evaluation_file
-from litebert.commands.compute import warn_slow_bf16
+from litebert.commands.compute import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.commands.finetune.finetune_card import finetune_card
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.objective import TaskObjective
@@ -75,12 +75,12 @@ def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ())
     An unfinished run in `out` is resumed; the result of a finished one is returned.
     """
     with distributed_context(run.train) as world:
+        run = with_saved_precision(run, out, world)
         allowed = run.train.allow_config_changes
         directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, command="finetune", allowed=allowed))
         if done := directory.result(FinetuneResult):
             logger.info("%s: this run is finished; its result is returned", out)
             return done
-        world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
         return _train(run, directory, world, callbacks)
 
 
@@ -90,6 +90,8 @@ def _train(
     task, train, dev = read_data(run)
     weights = class_weights(run, train)
     tokenizer, model = load_start(run, task)
+    run = with_measured_precision(run, model.config, world)
+    world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
     task_type = get_task_type(task.task_type)
     pipeline = Pipeline(
         model=model,

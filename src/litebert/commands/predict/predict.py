@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
@@ -25,7 +25,7 @@ from litebert.inference.fill_mask import DEFAULT_TOP_K, FillMask
 from litebert.inference.pipeline import Pipeline
 from litebert.inference.predictor import Predictor
 from litebert.model.io.resolve import resolve_model_directory
-from litebert.settings import Settings, validate_not_given
+from litebert.settings import InferencePrecision, Settings, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.read_labelled import types_with_format
@@ -64,8 +64,8 @@ class PredictRun(Settings):
     """Null score above which a question has no answer (default: the one chosen in fine-tuning)."""
     top_k: int | None = Field(default=None, gt=0)
     """Candidates for each [MASK] (default: 5)."""
-    precision: Literal["fp32", "bf16"] = "fp32"
-    """Arithmetic of the model."""
+    precision: InferencePrecision = "auto"
+    """Arithmetic of the model: `auto` is the fastest of `fp32`, `bf16` and `fp16`, measured; `int8` is for CPUs."""
     threads: int | None = Field(default=None, gt=0)
     """Threads of torch (default: torch's choice)."""
 

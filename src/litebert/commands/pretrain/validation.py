@@ -25,7 +25,6 @@ from litebert.corpus.statistics.token_frequency import most_frequent_token
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.evaluation_loop import evaluate
 from litebert.training.protocols import Number
-from litebert.training.train_settings import Precision
 
 EVALUATION_SEED = 0
 BATCH_SIZE = 64
@@ -43,7 +42,7 @@ class ValidationSet:
     corpus: Path
     sampling: SamplingSettings
     max_eval_examples: int
-    precision: Precision
+    precision: TrainingPrecision
     world: DistributedContext
     eval_pair_objectives: Sequence[PairObjective] = ()
 

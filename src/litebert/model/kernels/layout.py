@@ -135,7 +135,9 @@ class LengthSortedLayout:
         lengths = torch.tensor(rows.lengths)
         tokens = lengths.repeat_interleave(lengths).argsort(descending=True, stable=True)
         sorted_lengths = tuple(sorted(rows.lengths, reverse=True))
-        return cls(replace(rows, indices=rows.indices[tokens], positions=rows.positions[:, tokens], lengths=sorted_lengths))
+        return cls(
+            replace(rows, indices=rows.indices[tokens], positions=rows.positions[:, tokens], lengths=sorted_lengths)
+        )
 
     @property
     def positions(self) -> Int[Tensor, "1 N"]:

@@ -39,7 +39,9 @@ class Int8Linear:
         self.bias = torch.zeros(len(weight)) if bias is None else bias.detach().float()
         self.dtype = dtype
         # The two forms of GELU differ by less than 5e-4, far below the rounding to int8, and the exact form is faster.
-        self.activation = None if activation is None else F.gelu if activation == "gelu_new" else ACTIVATIONS[activation]
+        self.activation = (
+            None if activation is None else F.gelu if activation == "gelu_new" else ACTIVATIONS[activation]
+        )
 
     def __call__(self, x: Float[Tensor, "*rows inputs"]) -> Float[Tensor, "*rows outputs"]:
         """The outputs."""
