@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from litebert.errors import ConfigError
-from litebert.model.matmul_speed import measure_matmul_speed
+from litebert.model import matmul_speed
 from litebert.model.prepacked.prepack import can_prepack, prepacked
 from litebert.settings import InferencePrecision
 
@@ -31,7 +31,7 @@ def resolve_precision(precision: InferencePrecision, model: nn.Module) -> Infere
     config: Any = getattr(model, "config", None)
     if config is None or not can_prepack(model, "fp32"):
         return "fp32"
-    speed = measure_matmul_speed(config, "inference")
+    speed = matmul_speed.measure_matmul_speed(config, "inference")
     logger.info("precision: %s, the fastest of %s on this processor", speed.fastest, speed.to_text())
     return speed.fastest
 

@@ -158,7 +158,7 @@ def model_outputs(
 
 
 def tokens_per_batch(model: Any, device: torch.device) -> int:
-    """Padded tokens of a batch: on a CPU few enough for hidden states of 32 bits to take 4 MB, and stay in the cache."""
+    """Padded tokens of a batch: on a CPU few enough for its hidden states to stay in the cache."""
     if device.type != "cpu" or not hasattr(model, "config"):
         return TOKENS_PER_BATCH
     return min(max(CACHED_ELEMENTS // model.config.hidden_size, MIN_TOKENS_PER_BATCH), TOKENS_PER_BATCH)

@@ -54,10 +54,9 @@ def pseudo_log_likelihoods(
     """
     device = next(model.parameters()).device
     scores = np.zeros(len(sentences))
+    longest = model.config.max_position_embeddings
     with inference_model(model, precision) as running:
-        for copies in masked_copies(
-            tokenizer, sentences, masking=masking, longest=model.config.max_position_embeddings
-        ):
+        for copies in masked_copies(tokenizer, sentences, masking=masking, longest=longest):
             found = _log_probabilities(cast(Any, running), copies, device)
             np.add.at(scores, copies.sentence, found.double().cpu().numpy())
     return scores

@@ -91,7 +91,9 @@ def _inference_product(x: Tensor, weight: Tensor, precision: InferencePrecision)
     return lambda: dense(x)
 
 
-def _fastest_calls(calls: Mapping[InferencePrecision, Callable[[], Any]], *, seconds: float) -> dict[str, float]:
+def _fastest_calls(
+    calls: Mapping[InferencePrecision, Callable[[], Any]], *, seconds: float
+) -> dict[InferencePrecision, float]:
     """Seconds of the fastest call of each; calls alternate, so that other load of the machine meets all alike."""
     best = dict.fromkeys(calls, float("inf"))
     start = time.perf_counter()

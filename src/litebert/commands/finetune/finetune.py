@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import TypeAdapter
 from torch import nn
@@ -20,6 +20,7 @@ from litebert.commands.run_directory import RunDirectory
 from litebert.durations import readable_seconds
 from litebert.inference.evaluation_set import EvaluationSet
 from litebert.inference.pipeline import Pipeline, Workers
+from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
 from litebert.model.param_groups import count_parameters
 from litebert.tasks.labelled_batches import LabelledBatches
@@ -90,7 +91,7 @@ def _train(
     task, train, dev = read_data(run)
     weights = class_weights(run, train)
     tokenizer, model = load_start(run, task)
-    run = with_measured_precision(run, model.config, world)
+    run = with_measured_precision(run, cast(ModelConfig, model.config), world)
     world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
     task_type = get_task_type(task.task_type)
     pipeline = Pipeline(

@@ -33,8 +33,8 @@ def attend_in_groups(
     attend = F.scaled_dot_product_attention if query.dtype == torch.float32 else _attend_by_products
     context = torch.empty(query.shape, dtype=query.dtype)
     for tokens, length in _pieces(groups, heads=heads):
-        pieces = (tensor[tokens].unflatten(0, (-1, length)).transpose(1, 2) for tensor in (query, key, value))
-        context[tokens].unflatten(0, (-1, length)).copy_(attend(*pieces).transpose(1, 2))  # n S A D
+        q, k, v = (tensor[tokens].unflatten(0, (-1, length)).transpose(1, 2) for tensor in (query, key, value))
+        context[tokens].unflatten(0, (-1, length)).copy_(attend(q, k, v).transpose(1, 2))  # n S A D
     return context
 
 

@@ -8,7 +8,6 @@ a text do not depend on the others in its batch. Sources: Zafrir et al. 2019, "Q
 from typing import Final
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int8
 from torch import Tensor
 
@@ -23,21 +22,19 @@ _TINY: Final = 1e-12
 
 
 class Int8Linear:
-    """`activation(x Wᵀ + b)`; the results are fp32, or `dtype`."""
+    """`activation(x Wᵀ + b)`; the results are fp32."""
 
     def __init__(
         self,
         weight: Float[Tensor, "outputs inputs"],
         bias: Float[Tensor, " outputs"] | None,
         *,
-        dtype: torch.dtype = torch.float32,
         activation: Activation | None = None,
     ) -> None:
         quantized, self.scales = quantize_rows(weight.detach().float())
         self.weight = torch.ops.onednn.qlinear_prepack(quantized, [ROWS, weight.shape[1]])
         self.zero_points = torch.zeros(len(weight), dtype=torch.int32)
         self.bias = torch.zeros(len(weight)) if bias is None else bias.detach().float()
-        self.dtype = dtype
         # The two forms of GELU differ by less than 5e-4, far below the rounding to int8, and the exact form is faster.
         self.activation = (
             None if activation is None else F.gelu if activation == "gelu_new" else ACTIVATIONS[activation]
@@ -52,7 +49,7 @@ class Int8Linear:
             *(None, 1.0, 0, torch.float32, "none", [], ""),
         )
         outputs = torch.addcmul(self.bias, products, scales[..., None])
-        return (outputs if self.activation is None else self.activation(outputs)).to(self.dtype)
+        return self.activation(outputs) if self.activation else outputs
 
     def plus(
         self, x: Float[Tensor, "*rows inputs"], residual: Float[Tensor, "*rows outputs"]
