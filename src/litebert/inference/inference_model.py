@@ -41,19 +41,17 @@ def inference_model(model: nn.Module, precision: InferencePrecision) -> Iterator
     """The model to run in the block, in evaluation mode and without gradients.
 
     On a CPU it is a prepacked copy with the present weights of `model`; otherwise `model` itself under autocast.
-    Raises ConfigError for int8 where a model cannot be prepacked.
+    `precision` is resolved. Raises ConfigError for int8 where a model cannot be prepacked.
     """
-    precision = resolve_precision(precision, model)
-    with torch.inference_mode():
-        if can_prepack(model, precision):
-            yield _prepacked(model, precision)
-            return
-        if precision == "int8":
-            raise ConfigError("precision: int8 needs a model of litebert on a CPU with oneDNN; use bf16 or fp32")
-        training = model.training
-        model.eval()
-        with _autocast(precision, next(model.parameters()).device):
-            yield model
+    fast = can_prepack(model, precision)
+    if precision == "int8" and not fast:
+        raise ConfigError("precision: int8 needs a model of litebert on a CPU with oneDNN; use bf16 or fp32")
+    training = model.training
+    model.eval()  # also for the copy, which shares the embeddings and heads
+    try:
+        with torch.inference_mode(), _autocast("fp32" if fast else precision, next(model.parameters()).device):
+            yield _prepacked(model, precision) if fast else model
+    finally:
         model.train(training)
 
 

@@ -17,6 +17,7 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.errors import ConfigError
+from litebert.inference.inference_model import inference_model, resolve_precision
 from litebert.inference.pseudo_log_likelihood import Masking
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
@@ -118,10 +119,10 @@ def evaluate_pretraining(run: EvaluateRun, model: Path, corpus: Path) -> Validat
         raise ConfigError(f"{model}: a {spec.model} has no pretraining heads; give a model from `pretrain`")
     _corpus_of(model, corpus)
     world = DistributedContext.current()
-    validation = ValidationSet(
-        corpus, run.sampling, run.max_eval_examples, run.precision, world, run.eval_pair_objectives
-    )
-    return validation.score(load_model(model).to(world.device))
+    validation = ValidationSet(corpus, run.sampling, run.max_eval_examples, "fp32", world, run.eval_pair_objectives)
+    loaded = load_model(model).to(world.device)
+    with inference_model(loaded, resolve_precision(run.precision, loaded)) as running:
+        return validation.score(running)
 
 
 def _corpus_of(model: Path, corpus: Path) -> Corpus:

@@ -164,9 +164,9 @@ class LengthSortedLayout:
         *,
         dropout: float,
     ) -> Float[Tensor, "1 N A D"]:
-        """Attention inside each example, without dropout."""
-        assert not dropout, dropout
-        return attend_in_groups(query[0], key[0], value[0], length_groups(self.unpadded.lengths))[None]
+        """Attention inside each example."""
+        groups = length_groups(self.unpadded.lengths)
+        return attend_in_groups(query[0], key[0], value[0], groups, dropout=dropout)[None]
 
 
 Layout = PaddedLayout | UnpaddedLayout | LengthSortedLayout

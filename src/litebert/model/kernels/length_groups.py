@@ -4,7 +4,9 @@ Examples of one length are one contiguous piece, so that they need no copy and n
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import groupby
+from typing import Final
 
 import torch
 import torch.nn.functional as F
@@ -13,6 +15,8 @@ from torch import Tensor
 
 from litebert.model.kernels.cpu_kernels import SCORES_PER_CHUNK, scaled_probabilities
 
+FUSED_LENGTH: Final = 32
+"""Longest examples for which one fused operator in 16 bits is faster than several."""
 LengthGroups = Sequence[tuple[int, int]]
 """(length, number of examples) of each piece."""
 
@@ -23,16 +27,23 @@ def length_groups(lengths: Sequence[int]) -> LengthGroups:
 
 
 def attend_in_groups(
-    query: Float[Tensor, "N A D"], key: Float[Tensor, "N A D"], value: Float[Tensor, "N A D"], groups: LengthGroups
+    query: Float[Tensor, "N A D"],
+    key: Float[Tensor, "N A D"],
+    value: Float[Tensor, "N A D"],
+    groups: LengthGroups,
+    *,
+    dropout: float = 0.0,
 ) -> Float[Tensor, "N A D"]:
-    """Attention inside each example; torch's fused kernel in fp32, products of whole score matrices in 16 bits.
+    """Attention inside each example: by torch's fused kernel, or in 16 bits by products of whole score matrices.
 
-    Torch's fused kernel takes twice as long in 16 bits as the products that it consists of.
+    Torch's fused kernel takes twice as long in 16 bits as the products that it consists of, unless these are small.
     """
     heads = query.shape[1]
-    attend = F.scaled_dot_product_attention if query.dtype == torch.float32 else _attend_by_products
+    sixteen_bits = query.dtype in (torch.float16, torch.bfloat16)
+    fused = partial(F.scaled_dot_product_attention, dropout_p=dropout)
     context = torch.empty(query.shape, dtype=query.dtype)
     for tokens, length in _pieces(groups, heads=heads):
+        attend = _attend_by_products if sixteen_bits and length > FUSED_LENGTH and not dropout else fused
         q, k, v = (tensor[tokens].unflatten(0, (-1, length)).transpose(1, 2) for tensor in (query, key, value))
         context[tokens].unflatten(0, (-1, length)).copy_(attend(q, k, v).transpose(1, 2))  # n S A D
     return context

@@ -8,7 +8,7 @@ a text do not depend on the others in its batch. Sources: Zafrir et al. 2019, "Q
 from typing import Final
 
 import torch
-from jaxtyping import Float, Int8
+from jaxtyping import Float, Int8, UInt8
 from torch import Tensor
 
 from litebert.model.config import Activation
@@ -36,20 +36,21 @@ class Int8Linear:
         self.zero_points = torch.zeros(len(weight), dtype=torch.int32)
         self.bias = torch.zeros(len(weight)) if bias is None else bias.detach().float()
         # The two forms of GELU differ by less than 5e-4, far below the rounding to int8, and the exact form is faster.
-        self.activation = (
-            None if activation is None else F.gelu if activation == "gelu_new" else ACTIVATIONS[activation]
-        )
+        self.activation = activation and ACTIVATIONS["gelu" if activation == "gelu_new" else activation]
 
     def __call__(self, x: Float[Tensor, "*rows inputs"]) -> Float[Tensor, "*rows outputs"]:
         """The outputs."""
         quantized, scales = quantize_rows(x.float())
-        unsigned = quantized.view(torch.uint8).bitwise_xor_(ZERO_POINT)
-        products = torch.ops.onednn.qlinear_pointwise(
+        products = self.products(quantized.view(torch.uint8).bitwise_xor_(ZERO_POINT))
+        outputs = torch.addcmul(self.bias, products, scales[..., None])
+        return self.activation(outputs) if self.activation else outputs
+
+    def products(self, unsigned: UInt8[Tensor, "*rows inputs"]) -> Float[Tensor, "*rows outputs"]:
+        """The products of activations q, given as q + 128, with the weights: still to be scaled for each row."""
+        return torch.ops.onednn.qlinear_pointwise(
             *(unsigned, 1.0, ZERO_POINT, self.weight, self.scales, self.zero_points),
             *(None, 1.0, 0, torch.float32, "none", [], ""),
         )
-        outputs = torch.addcmul(self.bias, products, scales[..., None])
-        return self.activation(outputs) if self.activation else outputs
 
     def plus(
         self, x: Float[Tensor, "*rows inputs"], residual: Float[Tensor, "*rows outputs"]

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar, cast
 import torch
 from torch import nn
 
+from litebert.machine import has_bf16_instructions
 from litebert.model.encoder import Encoder, run_block
 from litebert.model.layers.recursion_lora import NO_UPDATES
 from litebert.model.prepacked.int8_linear import Int8Linear
@@ -49,6 +50,8 @@ def prepacked(model: nn.Module, precision: InferencePrecision) -> nn.Module:
     dense, activation = DENSE[precision], encoder.config.hidden_act
     attentions = [(block, NO_UPDATES) for block in encoder.attentions]
     feed_forwards = [(block, NO_UPDATES) for block in encoder.feed_forwards]
+    # Products of scores have no int8 operator.
+    attention_dtype = torch.bfloat16 if precision == "int8" and has_bf16_instructions() else None
     schedule = encoder.schedule
     if encoder.recursion_lora:
         updates = [lora() for lora in encoder.recursion_lora]
@@ -57,7 +60,10 @@ def prepacked(model: nn.Module, precision: InferencePrecision) -> nn.Module:
         schedule = tuple((layer, layer) for layer in range(len(schedule)))
     fast = _with_children(
         encoder,
-        attentions=nn.ModuleList(PrepackedAttention(cast(Any, block), dense, own) for block, own in attentions),
+        attentions=nn.ModuleList(
+            PrepackedAttention(cast(Any, block), dense, own, attention_dtype=attention_dtype)
+            for block, own in attentions
+        ),
         feed_forwards=nn.ModuleList(
             PrepackedFeedForward(cast(Any, block), dense, activation, own) for block, own in feed_forwards
         ),

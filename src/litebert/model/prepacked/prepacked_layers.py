@@ -21,10 +21,21 @@ Dense = Callable[..., Any]
 
 
 class PrepackedAttention(nn.Module):
-    """`Attention`, with `updates` and adapters added to its weights."""
+    """`Attention`, with `updates` and adapters added to its weights.
 
-    def __init__(self, attention: Attention, dense: Dense, updates: WeightUpdates = NO_UPDATES) -> None:
+    `attention_dtype` is that of queries, keys and values; None: that of the results of `dense`.
+    """
+
+    def __init__(
+        self,
+        attention: Attention,
+        dense: Dense,
+        updates: WeightUpdates = NO_UPDATES,
+        *,
+        attention_dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__()
+        self.attention_dtype = attention_dtype
         layers = [_weight_and_bias(getattr(attention, name), updates.get(name)) for name in ("query", "key", "value")]
         weights, biases = zip(*layers, strict=True)
         self.query_key_value = dense(torch.cat(weights), None if biases[0] is None else torch.cat(biases))
@@ -35,8 +46,10 @@ class PrepackedAttention(nn.Module):
 
     def forward(self, x: Float[Tensor, "1 N H"], inputs: BlockInputs) -> Float[Tensor, "1 N2 H"]:
         """As `Attention.forward`."""
-        projected = self.query_key_value(self.norm(x) if self.norm_first else x).unflatten(-1, (3, *self.heads))
-        query, key, value = projected.unbind(-3)  # 1 N A D
+        projected = self.query_key_value(self.norm(x) if self.norm_first else x)
+        if self.attention_dtype is not None:
+            projected = projected.to(self.attention_dtype)
+        query, key, value = projected.unflatten(-1, (3, *self.heads)).unbind(-3)  # 1 N A D
         if inputs.rotation is not None:
             query, key = rotate(query, inputs.rotation), rotate(key, inputs.rotation)
         context = inputs.layout.attend(query, key, value, dropout=0.0).flatten(2)
