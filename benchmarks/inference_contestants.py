@@ -69,14 +69,20 @@ def transformers(directory: Path) -> list[Contestant]:
 
 
 def sentence_transformers(directory: Path, texts: dict[tuple[int, ...], str]) -> list[Contestant]:
-    """`CrossEncoder.predict`, which sorts by length and tokenizes the texts itself."""
-    from sentence_transformers import CrossEncoder
+    """`SentenceTransformer.encode`, which sorts by length and tokenizes the texts itself; then the same pooler and head."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.models import Pooling, Transformer
 
-    model = CrossEncoder(str(directory), device="cpu", max_length=512)
+    head: Any = load_model(directory).eval()
+    encoder = Transformer(str(directory), max_seq_length=512)
+    model = SentenceTransformer(modules=[encoder, Pooling(head.config.hidden_size, pooling_mode="cls")], device="cpu")
 
+    @torch.inference_mode()
     def run(ids: Ids) -> np.ndarray:
-        given = [texts[tuple(each)] for each in ids]
-        return model.predict(given, batch_size=BATCH_SIZE, activation_fn=torch.nn.Identity(), show_progress_bar=False)
+        first = model.encode(
+            [texts[tuple(each)] for each in ids], batch_size=BATCH_SIZE, convert_to_tensor=True, show_progress_bar=False
+        )
+        return head.classifier(head.encoder.pool(first)).numpy()
 
     return [Contestant("sentence-transformers", "fp32", sorts=True, run=run)]
 

@@ -150,18 +150,23 @@ def model_outputs(
     own = np.arange(rank, len(encoded), world_size)
     outputs: list[Any] = [None] * len(own)
     with inference_model(model, precision) as running:
-        for positions in batches_by_length(encoded.lengths[own], tokens_per_batch=tokens_per_batch(model, device)):
+        for positions in batches_by_length(
+            encoded.lengths[own], tokens_per_batch=tokens_per_batch(model, device, precision)
+        ):
             batch = encoded.inputs(own[positions]).to(device)
             for position, output in zip(positions, forward(running, batch), strict=True):
                 outputs[position] = output
     return outputs
 
 
-def tokens_per_batch(model: Any, device: torch.device) -> int:
+def tokens_per_batch(model: Any, device: torch.device, precision: InferencePrecision) -> int:
     """Padded tokens of a batch: on a CPU few enough for its hidden states to stay in the cache."""
     if device.type != "cpu" or not hasattr(model, "config"):
         return TOKENS_PER_BATCH
-    return min(max(CACHED_ELEMENTS // model.config.hidden_size, MIN_TOKENS_PER_BATCH), TOKENS_PER_BATCH)
+    elements = (
+        CACHED_ELEMENTS // 2 if precision == "int8" else CACHED_ELEMENTS
+    )  # its products are followed by fp32 steps
+    return min(max(elements // model.config.hidden_size, MIN_TOKENS_PER_BATCH), TOKENS_PER_BATCH)
 
 
 def batches_by_length(lengths: np.ndarray, *, tokens_per_batch: int = TOKENS_PER_BATCH) -> Iterator[np.ndarray]:
