@@ -18,8 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from litebert.corpus.format.shards import Corpus, Shard, ShardEntry, write_description
-from litebert.corpus.format.vocabulary import Vocabulary
+from litebert.corpus.format.shards import Corpus, Shard, ShardEntry, Vocabulary, write_description
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 

@@ -33,8 +33,7 @@ from litebert.tasks.labelled_batches import LabelledBatches
 from litebert.tasks.types.classification.classification import CLASSIFICATION
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
-from litebert.training.loop.precision import autocast, gradient_scaler
-from litebert.training.loop.step import TrainStep
+from litebert.training.loop.step import TrainStep, autocast, gradient_scaler
 from litebert.training.optim.optimizers import build_optimizer
 
 TOLERANCE = 1e-4

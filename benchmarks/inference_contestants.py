@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from litebert.tasks.types.text_examples import sequence_logits
 
 from litebert.inference.pipeline import model_outputs
 from litebert.model.io.model_directory import load_model
 from litebert.settings import InferencePrecision
-from litebert.tasks.encoded import Feature, Sequences
-from litebert.tasks.types.text_examples import sequence_logits
+from litebert.tasks.encoded import Encoded, Feature
 
 BATCH_SIZE = 32
 """Texts of a batch of the other libraries; the default of `SentenceTransformer.encode` and `CrossEncoder.predict`."""
@@ -41,7 +41,7 @@ def litebert(directory: Path) -> list[Contestant]:
 
     def run(model: Any, ids: Ids, precision: InferencePrecision) -> np.ndarray:
         features = [Feature(np.array(each, np.int32), np.zeros(len(each), np.int8)) for each in ids]
-        sequences = Sequences(features, [None] * len(ids), pad_id=0)
+        sequences = Encoded(features, [None] * len(ids), pad_id=0)
         return np.stack(model_outputs(model, sequences, sequence_logits, precision=precision))
 
     def contestant(precision: InferencePrecision) -> Contestant:
@@ -69,7 +69,7 @@ def transformers(directory: Path) -> list[Contestant]:
 
 
 def sentence_transformers(directory: Path, texts: dict[tuple[int, ...], str]) -> list[Contestant]:
-    """`SentenceTransformer.encode`, which sorts by length and tokenizes the texts itself; then the same pooler and head."""
+    """`SentenceTransformer.encode`, which sorts by length and tokenizes; then the same pooler and head."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.models import Pooling, Transformer
 

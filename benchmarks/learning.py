@@ -37,8 +37,7 @@ from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.cooccurrence import ppmi_svd_embeddings
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.model.config import ModelConfig
-from litebert.model.initialization.embedding_subspaces import EmbeddingSubspaces
-from litebert.model.initialization.structured_init import structured_init_
+from litebert.model.initialization.structured_init import EmbeddingSubspaces, structured_init_
 from litebert.model.models import ForPretraining
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.train_settings import TrainSettings

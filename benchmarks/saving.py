@@ -17,9 +17,8 @@ from torch import Tensor
 
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
-from litebert.training.checkpointing.async_checkpointer import AsyncCheckpointer
-from litebert.training.checkpointing.checkpoint import Checkpoint, Checkpoints
-from litebert.training.checkpointing.state_tensors import model_tensors
+from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoint, Checkpoints
+from litebert.training.checkpointing.run_checkpoints import model_tensors
 
 
 def step(model: torch.nn.Module, ids: Tensor) -> None:

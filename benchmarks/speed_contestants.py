@@ -17,7 +17,7 @@ from litebert.corpus.sampling.pretrain_batches import PretrainBatch
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.kernels.layout import AttentionKernel
-from litebert.model.losses import NO_LABEL, classification_loss, masked_lm_loss
+from litebert.model.losses import NO_LABEL, classification_loss
 from litebert.model.models import ForPretraining
 
 MASKED_FRACTION = 0.15
@@ -140,7 +140,7 @@ def _load_theirs(directory: Path, attention: str) -> nn.Module:
 def our_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
     """Mean MLM loss plus mean SOP loss of litebert."""
     output = model(*_inputs(batch), batch.masked_positions)
-    mlm = masked_lm_loss(output.mlm_logits, batch.mlm_labels) / len(batch.mlm_labels)
+    mlm = classification_loss(output.mlm_logits, batch.mlm_labels) / len(batch.mlm_labels)
     return mlm + classification_loss(output.sentence_pair_logits, batch.sentence_pair_labels) / len(
         batch.sentence_pair_labels
     )

@@ -18,7 +18,7 @@ def measure() -> None:
     import torch
 
     from litebert.model.config import ModelConfig
-    from litebert.model.losses import classification_loss, masked_lm_loss
+    from litebert.model.losses import classification_loss
     from litebert.model.models import ForPretraining
 
     config = ModelConfig(
@@ -36,7 +36,7 @@ def measure() -> None:
             start = time.perf_counter()
         with torch.autocast("cpu", torch.bfloat16):
             output = model(ids, everything, segments, positions)
-        mlm = masked_lm_loss(output.mlm_logits, ids.flatten()[positions]) / len(positions)
+        mlm = classification_loss(output.mlm_logits, ids.flatten()[positions]) / len(positions)
         loss = mlm + classification_loss(output.sentence_pair_logits, order) / len(order)
         loss.backward()
         optimizer.step()

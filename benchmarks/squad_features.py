@@ -19,14 +19,14 @@ from transformers import AlbertTokenizerFast
 
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from litebert.tasks.types.extractive_qa.squad_json import read_squad
-from litebert.tasks.types.extractive_qa.windows import EncodedQuestions, plan_windows
+from litebert.tasks.types.extractive_qa.windows import encode_questions, plan_windows
 from litebert.tokenization.tokenizer import Tokenizer
 
 LENGTH, STRIDE, ROUNDS = 384, 128, 3
 
 
 def litebert_features(questions, tokenizer):
-    encoded = EncodedQuestions(questions, tokenizer, QuestionSettings(max_length=LENGTH, doc_stride=STRIDE))
+    encoded = encode_questions(questions, tokenizer, QuestionSettings(max_length=LENGTH, doc_stride=STRIDE))
     return encoded, encoded.labels
 
 

@@ -27,8 +27,8 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.model.kernels.layout import LAYOUTS
-from litebert.model.layers.attention import BlockInputs, FusedQKV
-from litebert.model.losses import classification_loss, masked_lm_loss
+from litebert.model.layers.block import BlockInputs, FusedQKV
+from litebert.model.losses import classification_loss
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
@@ -94,7 +94,7 @@ def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) 
 
     def head(states: Tensor) -> Tensor:
         logits = model.mlm(states[0], encoder.embeddings.word.weight)
-        return masked_lm_loss(logits, batch.mlm_labels)
+        return classification_loss(logits, batch.mlm_labels)
 
     def order(states: Tensor) -> Tensor:
         return classification_loss(model.sentence_pair(encoder.pool(states[0])), batch.sentence_pair_labels)

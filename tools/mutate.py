@@ -35,7 +35,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "tasks/metrics/metrics.py": ("tests/tasks/metrics",),
     "tokenization/tokenizer.py": ("tests/tokenization",),
     "tokenization/sentencepiece_model.py": ("tests/tokenization",),
-    "model/layers/attention.py": ("tests/model/layers", "tests/model/test_encoder.py", "tests/model/test_gradients.py"),
+    "model/layers/block.py": ("tests/model/layers", "tests/model/test_encoder.py", "tests/model/test_gradients.py"),
     "model/kernels/attention_kernels.py": ("tests/model/kernels", "tests/model/test_encoder.py"),
 }
 """Source file → tests that should notice a fault in it, the most specific first."""

@@ -16,7 +16,7 @@ from litebert.commands.predict import predict as command
 
 SOURCE = Path(command.__file__).parents[2]
 STOPS = ("model", "tokenization")
-LEFT_OUT = ("files.py", "settings.py", "errors.py", "logs.py")
+LEFT_OUT = ("files.py", "settings.py", "errors.py", "logs.py", "precision.py")
 FIRST = "write_predictions"
 """The function that reads rows, predicts and writes."""
 

@@ -49,12 +49,10 @@ def write_bytes(path: Path, content: bytes) -> None:
     with translate_os_errors(path):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+            temporary.write_bytes(content)
+            fsync(temporary)
             temporary.replace(path)
-            fsync_directory(path.parent)
+            fsync(path.parent)
         finally:
             temporary.unlink(missing_ok=True)
 
@@ -77,7 +75,7 @@ def atomic_directory(path: Path) -> Iterator[Path]:
             if path.exists():
                 path.rename(old)
             temporary.rename(path)
-            fsync_directory(path.parent)
+            fsync(path.parent)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
             shutil.rmtree(old, ignore_errors=True)
@@ -93,22 +91,21 @@ def write_manifest(directory: Path) -> None:
     """Write `SHA256SUMS` over every other file below `directory`, in the format of the command `sha256sum`."""
     files = sorted(path for path in directory.rglob("*") if path.is_file() and path.name != MANIFEST)
     for file in files:
-        _fsync(file)
-    lines = [f"{sha256(file)}  {file.relative_to(directory).as_posix()}" for file in files]
-    write_text(directory / MANIFEST, "\n".join(lines) + "\n")
+        fsync(file)
+    lines = (f"{sha256(file)}  {file.relative_to(directory).as_posix()}\n" for file in files)
+    write_text(directory / MANIFEST, "".join(lines))
 
 
 def read_manifest(directory: Path) -> dict[str, str]:
     """Relative path → SHA-256, from the manifest of `directory`."""
     path = directory / MANIFEST
     try:
-        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-        pairs = [line.split("  ", 1) for line in lines]
-        if any(len(pair) != 2 or len(pair[0]) != 64 for pair in pairs):
-            raise CheckpointError(f"{path}: damaged: expected lines of 'SHA-256  file'; take a fresh copy")
-        return {name: digest for digest, name in pairs}
-    except UnicodeDecodeError:
-        raise CheckpointError(f"{path}: damaged: not UTF-8 text; take a fresh copy") from None
+        pairs = [line.split("  ", 1) for line in path.read_text(encoding="utf-8").removesuffix("\n").split("\n")]
+        if all(len(digest) == 64 for digest, _ in pairs):
+            return {name: digest for digest, name in pairs}
+    except ValueError:  # not UTF-8, or a line without two spaces
+        pass
+    raise CheckpointError(f"{path}: damaged: expected lines of 'SHA-256  file'; take a fresh copy")
 
 
 def update_manifest(directory: Path, names: Collection[str]) -> None:
@@ -126,9 +123,7 @@ def verify_manifest(
         manifest = read_manifest(directory)
     except CheckpointError as problem:
         raise error(str(problem)) from None
-    for name, expected in manifest.items():
-        if only is not None and name not in only:
-            continue
+    for name, expected in ((name, manifest[name]) for name in manifest if only is None or name in only):
         path = directory / name
         if ".." in Path(name).parts or Path(name).is_absolute():
             raise error(f"{directory / MANIFEST}: names {name!r}, which lies outside the directory; take a fresh copy")
@@ -144,8 +139,8 @@ def verify_manifest(
             )
 
 
-def fsync_directory(path: Path) -> None:
-    """Make renames inside `path` durable."""
+def fsync(path: Path) -> None:
+    """Make the content of a file, or renames inside a directory, durable."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -155,8 +150,7 @@ def fsync_directory(path: Path) -> None:
 
 def require_space(path: Path, needed: int) -> None:
     """Raise a CheckpointError unless the disk of `path`, which need not exist yet, has `needed` bytes free."""
-    free = free_space(path)
-    if free < needed:
+    if (free := free_space(path)) < needed:
         raise CheckpointError(
             f"{path}: needs {readable_bytes(needed)}, but the disk has {readable_bytes(free)} free; "
             f"free some space or write elsewhere"
@@ -185,7 +179,9 @@ def translate_os_errors(path: Path, *, needed: int | None = None) -> Iterator[No
     except LitebertError:
         raise
     except Exception as error:
-        number = _error_number(error)
+        # Libraries written in Rust, such as safetensors, have the number only in their message.
+        match = re.search(r"\(os error (\d+)\)", str(error))
+        number = error.errno if isinstance(error, OSError) else int(match[1]) if match else None
         if number not in _MESSAGES:
             raise
         size = "" if needed is None else f" ({readable_bytes(needed)})"
@@ -204,16 +200,3 @@ _MESSAGES = {
     errno.ENOTDIR: "a part of the path is a file, not a directory",
     errno.EEXIST: "a file of that name is in the way; choose another place",
 }
-
-
-def _error_number(error: Exception) -> int | None:
-    """The errno of an error; libraries written in Rust, such as safetensors, have it only in their message."""
-    if isinstance(error, OSError):
-        return error.errno
-    match = re.search(r"\(os error (\d+)\)", str(error))
-    return int(match[1]) if match else None
-
-
-def _fsync(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())

@@ -5,10 +5,9 @@ A name is `hf:OWNER/NAME[/CONFIG][:SPLIT]` or `hf:DIRECTORY[:SPLIT]`; the defaul
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from litebert.errors import DataError, MissingExtraError
 
@@ -16,12 +15,10 @@ PREFIX: Final = "hf:"
 DEFAULT_SPLIT: Final = "train"
 
 
-@dataclass(frozen=True)
-class DatasetName:
-    """What a name refers to."""
+class DatasetName(NamedTuple):
+    """Name on the hub or a local directory, config, and split."""
 
     path: str
-    """Name on the hub, or a local directory."""
     config: str | None
     split: str
 
@@ -43,36 +40,26 @@ def is_dataset_name(path: str | Path) -> bool:
 
 
 def load_split(name: str | Path) -> Any:
-    """One split as a `datasets.Dataset`, which also has the names of columns and labels.
-
-    Raises:
-        MissingExtraError: `datasets` is not installed.
-        DataError: There is no such data set, config or split, or the hub cannot be reached.
-    """
-    datasets = _import_datasets(name)
-    with _translate_errors(datasets, name):
+    """One split as a `datasets.Dataset`, with the names of columns and labels; DataError if it cannot be loaded."""
+    with _library(name) as datasets:
         return _load(datasets, DatasetName.parse(name))
 
 
 def stream_rows(name: str | Path) -> Iterator[Mapping[str, Any]]:
     """The rows of one split in order, without loading all of them; raises what `load_split` raises."""
-    datasets = _import_datasets(name)
-    with _translate_errors(datasets, name):
+    with _library(name) as datasets:
         yield from _load(datasets, DatasetName.parse(name), streaming=True)
 
 
-def _import_datasets(name: str | Path) -> ModuleType:
+@contextlib.contextmanager
+def _library(name: str | Path) -> Iterator[ModuleType]:
+    """The module `datasets`; its errors become a DataError that begins with `name`."""
     try:
         import datasets  # pyrefly: ignore[missing-import]
     except ImportError:
         raise MissingExtraError("datasets", extra="datasets", needed_for=str(name)) from None
-    return datasets
-
-
-@contextlib.contextmanager
-def _translate_errors(datasets: Any, name: str | Path) -> Iterator[None]:
     try:
-        yield
+        yield datasets
     except DataError:
         raise
     except (OSError, ValueError, KeyError, datasets.exceptions.DatasetsError) as error:

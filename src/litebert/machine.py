@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import subprocess
 import sys
 from contextlib import suppress
@@ -34,8 +35,7 @@ def package_version(name: str) -> str:
 
 def processor_name() -> str:
     """The processor's model name, or its architecture if the system does not report a name."""
-    name = _proc_field(Path("/proc/cpuinfo"), "model name")
-    return name or platform.processor() or platform.machine()
+    return _proc_field("cpuinfo", "model name") or platform.processor() or platform.machine()
 
 
 def num_cores() -> int:
@@ -45,7 +45,7 @@ def num_cores() -> int:
 
 def has_bf16_instructions() -> bool | None:
     """Whether the processor multiplies bf16 numbers itself, or None if the system does not report it."""
-    flags = _proc_field(Path("/proc/cpuinfo"), "flags") or _proc_field(Path("/proc/cpuinfo"), "Features")
+    flags = _proc_field("cpuinfo", "(?:flags|Features)")
     return None if flags is None else not {"amx_bf16", "avx512_bf16", "bf16"}.isdisjoint(flags.split())
 
 
@@ -59,17 +59,17 @@ def total_memory() -> int | None:
 
 def available_memory() -> int | None:
     """Bytes of main memory that are available, or None if the system does not report it."""
-    return _proc_bytes(Path("/proc/meminfo"), "MemAvailable")
+    return _proc_bytes("meminfo", "MemAvailable")
 
 
 def process_memory() -> int:
     """Bytes of main memory that this process holds; 0 if the system does not report it."""
-    return _proc_bytes(Path("/proc/self/status"), "VmRSS") or 0
+    return _proc_bytes("self/status", "VmRSS") or 0
 
 
 def peak_process_memory() -> int:
     """The largest `process_memory` since `reset_peak_process_memory`; 0 if the system does not report it."""
-    return _proc_bytes(Path("/proc/self/status"), "VmHWM") or 0
+    return _proc_bytes("self/status", "VmHWM") or 0
 
 
 def reset_peak_process_memory() -> None:
@@ -91,17 +91,16 @@ def source_commit(package: Path = Path(__file__).parent) -> str | None:
     return done.stdout.strip() or None
 
 
-def _proc_bytes(file: Path, field: str) -> int | None:
+def _proc_bytes(file: str, field: str) -> int | None:
     """Bytes in a line such as `MemAvailable:  123 kB`."""
     value = _proc_field(file, field)
     return int(value.split()[0]) * 1024 if value else None
 
 
-def _proc_field(file: Path, field: str) -> str | None:
-    """The value of the first line `field: value`."""
+def _proc_field(file: str, field: str) -> str | None:
+    """The value of the first line `field: value` in a file below /proc; `field` is a regular expression."""
     with suppress(OSError):
-        for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
-            name, _, value = line.partition(":")
-            if name.strip() == field:
-                return value.strip()
+        content = (Path("/proc") / file).read_text(encoding="utf-8", errors="replace")
+        found = re.search(rf"^{field}\s*:[ \t]*(.*)$", content, re.MULTILINE)
+        return found[1].strip() if found else None
     return None

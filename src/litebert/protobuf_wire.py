@@ -14,6 +14,7 @@ class DamagedBytesError(ValueError):
 Field = int | bytes
 
 VARINT, FIXED_64, BYTES, FIXED_32 = 0, 1, 2, 5
+FIXED_SIZES = {FIXED_64: 8, FIXED_32: 4}
 _MAX_VARINT_BYTES = 10
 
 
@@ -87,7 +88,6 @@ def _value(message: bytes, at: int, *, wire_type: int) -> tuple[Field, int]:
     if wire_type == BYTES:
         size, at = read_varint(message, at)
         return read_bytes(message, at, size), at + size
-    if wire_type in (FIXED_32, FIXED_64):
-        size = 4 if wire_type == FIXED_32 else 8
+    if size := FIXED_SIZES.get(wire_type):
         return int.from_bytes(read_bytes(message, at, size), "little"), at + size
     raise DamagedBytesError(f"wire type {wire_type} at byte {at}, which is not supported")

@@ -110,15 +110,11 @@ def with_overrides(values: Mapping[str, Any], overrides: Iterable[str]) -> dict[
         path, equals, text = override.partition("=")
         if not equals or not path:
             raise ConfigError(f"{override!r}: expected setting=value, such as train.learning_rate=0.001")
-        _set(result, path.split("."), _scalar(text, where=override))
+        try:
+            _set(result, path.split("."), yaml.safe_load(text))
+        except yaml.YAMLError:
+            raise ConfigError(f"{override!r}: the value is not valid YAML; quote it") from None
     return result
-
-
-def _scalar(text: str, *, where: str) -> Any:
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise ConfigError(f"{where!r}: the value is not valid YAML; quote it") from None
 
 
 def _set(values: dict[str, Any], path: list[str], value: Any) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "litebert"
 CORE = {
-    *("errors", "settings", "files", "randomness", "logs", "machine", "hub_datasets", "durations", "protobuf_wire"),
+    *("errors", "settings", "files", "randomness", "logs", "machine", "hub_datasets", "protobuf_wire"),
 }
 ALLOWED: dict[str, set[str]] = {
     "tokenization": set(),
@@ -26,9 +26,9 @@ ONLY_IN = {
     "tyro": ("cli/",),
     "datasets": ("hub_datasets.py",),
     "datatrove": ("corpus/build/executors.py",),
-    "tensorboard": ("training/callbacks/trackers.py",),
-    "wandb": ("training/callbacks/trackers.py",),
-    "trackio": ("training/callbacks/trackers.py",),
+    "tensorboard": ("training/callbacks/metric_logger.py",),
+    "wandb": ("training/callbacks/metric_logger.py",),
+    "trackio": ("training/callbacks/metric_logger.py",),
     "tokenizers": ("tokenization/wordpiece_model.py",),
 }
 FILES = {path.relative_to(SOURCE): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}

@@ -15,7 +15,7 @@ from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining
 from litebert.training.distributed.context import DistributedContext
-from litebert.training.loop.progress import TrainingProgress
+from litebert.training.loop.run_schedule import TrainingProgress
 from support.pretrain_runs import ONE_BLOCK
 
 CONFIG = ModelConfig(

@@ -8,9 +8,7 @@ from litebert.commands.recipes import ABOUT, load_recipe, recipe_names, resolved
 from litebert.errors import ConfigError
 from litebert.model.model_stats import memory, parameter_counts
 from litebert.model.presets import preset
-from litebert.training.loop.duration_converter import DurationConverter
-from litebert.training.loop.progress import TrainingProgress
-from litebert.training.loop.run_schedule import RunSchedule
+from litebert.training.loop.run_schedule import DurationConverter, RunSchedule, TrainingProgress
 
 PAPER = {
     "paper-base": 11_813_810,

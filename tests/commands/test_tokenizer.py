@@ -39,7 +39,7 @@ def test_tokenizer_train_writes_the_report(tmp_path):
     result = train([write_documents(tmp_path / "a.txt", documents=20)], SMALL, tmp_path / "t", validation_fraction=0.2)
     report = json.loads((tmp_path / "t" / "report.json").read_text())
     assert report == result.to_dict()
-    assert report["report"]["pieces_per_word"] == result.report.pieces_per_word
+    assert report["report"]["pieces_per_word"] == result.report.figures()["pieces_per_word"]
     assert TokenizerResult.read(tmp_path / "t" / "report.json") == result
 
 

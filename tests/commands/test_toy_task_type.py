@@ -12,13 +12,17 @@ from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.predict.predict import PredictRun, predict
 from litebert.inference.predictor import Predictor
-from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.readers.label_columns import label_scores, non_empty_labels
 from litebert.tasks.types.registry import register, unregister
 from litebert.tasks.types.regression.regression import REGRESSION
-from litebert.tasks.types.scoring import measured, overall_and_parts
-from litebert.tasks.types.task_type import CardEntry, ExampleReader, Result, Scored
-from litebert.tasks.types.text_examples import read_text_inputs, read_texts, targets_of
+from litebert.tasks.types.task_type import (
+    CardEntry,
+    ExampleReader,
+    Result,
+    read_texts,
+    score,
+    targets_of,
+)
 from support.labelled_files import write_opinions
 from support.tiny_runs import save_pretrained
 
@@ -51,8 +55,7 @@ def decode_grade(score, example, labels, settings):
 
 def evaluate_grades(task, predictions, data, lengths, settings):
     predicted, targets = np.stack(predictions)[:, 0].round(), targets_of(data)
-    figures = overall_and_parts(measured(task, predicted, targets), data, lengths)
-    return Scored(Evaluation(**figures), predicted, targets)
+    return score(task, predicted, targets, data, lengths)
 
 
 GRADING = replace(
@@ -63,7 +66,6 @@ GRADING = replace(
     reader=ExampleReader(
         guess=lambda table, columns: "there is a column 'grade'" if "grade" in table.columns else None,
         read=read_grades,
-        read_inputs=read_text_inputs,
         label_column=lambda table, columns: "grade",
     ),
     decode=decode_grade,

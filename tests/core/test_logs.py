@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from litebert.logs import LEVELS, log_to_stderr
+from litebert.logs import LEVELS, log_to_stderr, readable_seconds
 
 
 @pytest.fixture(autouse=True)
@@ -28,3 +28,21 @@ def test_log_records_go_to_stderr_only(monkeypatch, capsys, terminal):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "a message" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (0.1234, "0.123 s"),
+        (59.9, "59.9 s"),
+        (59.97, "1 min"),
+        (185, "3 min 5 s"),
+        (3600, "1 h"),
+        (7385, "2 h 3 min"),
+        (86400 + 7200, "1 d 2 h"),
+        (86400 + 60, "1 d"),
+    ],
+)
+def test_readable_seconds_has_the_two_largest_units(seconds, text):
+    assert readable_seconds(seconds) == text

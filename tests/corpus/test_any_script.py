@@ -8,8 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from litebert.corpus.format.shards import Corpus, Shard, ShardEntry, write_description
-from litebert.corpus.format.vocabulary import Vocabulary
+from litebert.corpus.format.shards import Corpus, Shard, ShardEntry, Vocabulary, write_description
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
 from litebert.corpus.sampling.sampling_settings import Pairing, SamplingSettings
 from litebert.tokenization.tokenizer import Tokenizer

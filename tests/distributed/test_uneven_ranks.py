@@ -3,11 +3,10 @@
 import pytest
 import torch
 
-from litebert.training.checkpointing.state_tensors import model_tensors
+from litebert.training.checkpointing.run_checkpoints import model_tensors
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.evaluation_loop import evaluate
-from litebert.training.loop.precision import gradient_scaler
-from litebert.training.loop.step import StepCounts, TrainStep
+from litebert.training.loop.step import StepCounts, TrainStep, gradient_scaler
 from support.toy import ToyBatches, ToyModel, ToyObjective, settings, train
 
 LAYOUTS = pytest.mark.parametrize("layout", ["", "_fsdp"])

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from litebert.inference.pipeline import batches_by_length, model_outputs
 from litebert.model.io.model_directory import load_model
-from litebert.tasks.encoded import Feature, Sequences
-from litebert.tasks.types.text_examples import sequence_logits
+from litebert.tasks.encoded import Encoded, Feature
+from litebert.tasks.types.task_type import sequence_logits
 
 
 def sequences_of(lengths):
     features = [Feature(np.arange(5, 5 + length, dtype=np.int32), np.zeros(length, np.int8)) for length in lengths]
-    return Sequences(features, [None] * len(lengths), pad_id=0)
+    return Encoded(features, [None] * len(lengths), pad_id=0)
 
 
 @given(st.lists(st.integers(1, 30), max_size=40), st.integers(1, 100))

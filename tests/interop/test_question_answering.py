@@ -9,7 +9,7 @@ from litebert.interop.convert_weights import convert
 from litebert.model.io.model_directory import build, load_model, save_model
 from litebert.model.io.model_spec import ModelSpec
 from litebert.tasks.types.extractive_qa.span_answers import decode_answer
-from litebert.tasks.types.extractive_qa.span_outputs import SpanLogits
+from litebert.tasks.types.extractive_qa.span_scores import SpanLogits
 from litebert.tasks.types.registry import get_task_type
 from support.question_builders import CONTEXT, QUESTIONS, encoded, question
 

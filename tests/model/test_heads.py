@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from litebert.model.config import Activation
-from litebert.model.heads import MaskedLMHead
-from litebert.model.layers.activations import ACTIVATIONS
+from litebert.model.layers.block import ACTIVATIONS
+from litebert.model.models import MaskedLMHead
 
 
 @pytest.mark.parametrize("name", get_args(Activation))

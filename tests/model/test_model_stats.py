@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from litebert.model.config import ModelConfig
-from litebert.model.losses import classification_loss, masked_lm_loss
+from litebert.model.losses import classification_loss
 from litebert.model.model_stats import flops_per_token, memory, parameter_counts
 from litebert.model.models import ForPretraining, ForQuestionAnsweringWithNoAnswer
 from litebert.model.presets import PRESETS, preset
@@ -138,7 +138,8 @@ def kept_for_backward(config: ModelConfig, *, precision: str, interval: int | No
     low = torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16")
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor), low:
         output = model(*batch.arguments, torch.arange(29))
-        masked_lm_loss(output.mlm_logits, labels) + classification_loss(output.sentence_pair_logits, labels[:8] % 2)
+        loss = classification_loss(output.mlm_logits, labels)
+        loss + classification_loss(output.sentence_pair_logits, labels[:8] % 2)
     weights = {tuple(parameter.shape) for parameter in model.parameters() if parameter.ndim == 2}
     weights |= {shape[::-1] for shape in weights}  # autocast keeps copies of the weights too
     return sum(tensor.untyped_storage().nbytes() for tensor in kept.values() if tuple(tensor.shape) not in weights)

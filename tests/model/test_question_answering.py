@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from litebert.model.question_answering import ForQuestionAnsweringWithNoAnswer
+from litebert.model.models import ForQuestionAnsweringWithNoAnswer
 from support.model_builders import padded_mask, random_batch
 
 

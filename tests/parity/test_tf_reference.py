@@ -12,7 +12,7 @@ from torch import Tensor
 
 from litebert.model.io.tensor_names import tensor_names
 from litebert.model.kernels.layout import LAYOUTS
-from litebert.model.losses import masked_lm_loss
+from litebert.model.losses import classification_loss
 from support.golden import GOLDEN, MODELS, Golden
 
 VALUES, GRADIENTS, NOISE = 1e-5, 1e-4, 1e-9
@@ -62,7 +62,7 @@ def test_loss_of_each_prediction_equals_the_reference(golden):
     with torch.no_grad():
         logits = golden.model(*golden.batch, golden.flat_positions).mlm_logits
     labels = golden.expected["masked_lm_ids"].flatten()
-    losses = torch.stack([masked_lm_loss(logits[[row]], labels[[row]]) for row in range(len(labels))])
+    losses = torch.stack([classification_loss(logits[[row]], labels[[row]]) for row in range(len(labels))])
     assert_close(losses, golden.expected["mlm_example_loss"])
 
 

@@ -7,8 +7,7 @@ from litebert.commands.pretrain.pretraining_objective import PretrainingObjectiv
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch
 from litebert.model.io.tensor_names import tensor_names
 from litebert.training.distributed.context import DistributedContext
-from litebert.training.loop.precision import gradient_scaler
-from litebert.training.loop.step import TrainStep
+from litebert.training.loop.step import TrainStep, gradient_scaler
 from litebert.training.optim.optimizers import build_optimizer, set_learning_rate
 from litebert.training.train_settings import TrainSettings
 from support.golden import MODELS, Golden

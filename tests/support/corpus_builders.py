@@ -4,8 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from litebert.corpus.format.shards import Corpus, Shard, ShardEntry, write_description
-from litebert.corpus.format.vocabulary import Vocabulary
+from litebert.corpus.format.shards import Corpus, Shard, ShardEntry, Vocabulary, write_description
 
 FIRST_ID = 10
 """Id of the tokens of sentence 0; ids below are special or unused."""

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from litebert.errors import CheckpointError, LitebertError, StoppedBySignalError
-from litebert.training.checkpointing.state_tensors import model_tensors
+from litebert.training.checkpointing.run_checkpoints import model_tensors
 from litebert.training.distributed.context import (
     DistributedContext,
     distribute_model,
@@ -23,8 +23,7 @@ from litebert.training.distributed.context import (
     shard_like,
 )
 from litebert.training.loop.evaluation_loop import evaluate
-from litebert.training.loop.precision import gradient_scaler
-from litebert.training.loop.step import StepCounts, TrainStep
+from litebert.training.loop.step import StepCounts, TrainStep, gradient_scaler
 from litebert.training.optim.optimizers import build_optimizer, set_learning_rate
 from support import golden_lamb
 from support.limits import files_no_larger_than

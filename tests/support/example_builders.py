@@ -1,7 +1,7 @@
 """Examples of every task type from positional values, for tests with many of them."""
 
 from litebert.tasks.labelled_data import Example
-from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
+from litebert.tasks.types.multiple_choice.multiple_choice import ChoiceExample
 from litebert.tasks.types.token_classification.token_examples import TokenExample
 
 

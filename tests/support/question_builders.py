@@ -7,7 +7,7 @@ from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.types.extractive_qa.extractive_qa import with_task_type
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from litebert.tasks.types.extractive_qa.questions import GoldAnswer, Question
-from litebert.tasks.types.extractive_qa.windows import EncodedQuestions
+from litebert.tasks.types.extractive_qa.windows import EncodedQuestions, encode_questions
 
 CONTEXT = "The old actor felt dull, in 1999. Her first play was good, in 2024."
 
@@ -33,7 +33,7 @@ def labelled(questions=QUESTIONS, task_type=None) -> LabelledData:
 
 
 def encoded(tokenizer, questions=QUESTIONS, **settings) -> EncodedQuestions:
-    return EncodedQuestions(questions, tokenizer, QuestionSettings(**{"max_length": 48, **settings}))
+    return encode_questions(questions, tokenizer, QuestionSettings(**{"max_length": 48, **settings}))
 
 
 def squad_json(*questions, context=CONTEXT):

@@ -12,9 +12,8 @@ from torch import Tensor, nn
 from litebert.randomness import rng_for
 from litebert.training.loop.evaluation_loop import evaluate
 from litebert.training.protocols import LossSums
-from litebert.training.train_result import TrainResult
 from litebert.training.train_settings import TrainSettings
-from litebert.training.trainer import RunInfo, Trainer
+from litebert.training.trainer import RunInfo, Trainer, TrainResult
 
 FEATURES, CLASSES = 6, 3
 

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.tasks.encoded import Feature, LabelledBatch, Sequences, encode_sequences, pad
+from litebert.tasks.encoded import Encoded, Feature, LabelledBatch, encode_sequences, pad
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import Example
 
@@ -47,7 +47,7 @@ def test_encode_sequences_equals_the_tokenizer(tiny_tokenizer):
 
 def labels_of(targets):
     features = [Feature(np.array([5], np.int32), np.zeros(1, np.int8)) for _ in targets]
-    return Sequences(features, targets, pad_id=0).batch(np.arange(len(targets))).labels
+    return Encoded(features, targets, pad_id=0).batch(np.arange(len(targets))).labels
 
 
 def test_sequences_labels_have_the_dtype_of_the_targets():

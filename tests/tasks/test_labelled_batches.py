@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
-from litebert.tasks.encoded import Feature, Sequences
+from litebert.tasks.encoded import Encoded, Feature
 from litebert.tasks.labelled_batches import LabelledBatches, epoch_order
 
 SIZES = {"batch_size": 4, "microbatch_size": 4, "seed": 1}
@@ -20,7 +20,7 @@ def batches_of(num_examples, *, target=None, **changes):
         for index in range(num_examples)
     ]
     targets = list(range(num_examples)) if target is None else [target] * num_examples
-    return LabelledBatches(Sequences(features, targets, pad_id=0), **(SIZES | changes))
+    return LabelledBatches(Encoded(features, targets, pad_id=0), **(SIZES | changes))
 
 
 @given(total=st.integers(1, 60), batch_size=st.integers(1, 9), epochs=st.integers(1, 3), seed=st.integers(0, 99))

@@ -2,8 +2,8 @@
 
 import pytest
 
+from litebert.tokenization.normalize import TextSettings
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
-from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
 from support.tokenizer_material import RELEASED_VOCABULARY, number_texts

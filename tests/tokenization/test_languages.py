@@ -7,9 +7,9 @@ import unicodedata
 import pytest
 
 from litebert.tokenization.normalize import normalize
-from litebert.tokenization.subwords import SPACE
 from litebert.tokenization.vocabulary_report import report_on
 from litebert.tokenization.vocabulary_training import TokenizerSettings, VocabularyTooLargeError, train_tokenizer
+from litebert.tokenization.word_starts import SPACE
 
 PARTS = {
     "chinese": ("", "小猫|老师|我的朋友|那个学生", "在河边|在图书馆里|今天早上", "读书。|唱歌！|吃了三个苹果，"),
@@ -49,7 +49,7 @@ def trained(request, tmp_path_factory):
 
 def test_decode_gives_the_normalized_text_in_every_language(trained):
     texts, tokenizer = trained
-    assert report_on(tokenizer, texts).coverage == 1
+    assert report_on(tokenizer, texts).figures()["coverage"] == 1
     rules = {"lowercase": tokenizer.settings.lowercase, "keep_accents": tokenizer.settings.keep_accents}
     for text in texts:
         expected = unicodedata.normalize("NFKC", normalize(text, **rules))

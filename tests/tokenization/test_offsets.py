@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from litebert.tokenization.normalize import normalize
-from litebert.tokenization.subwords import SPACE, Span
+from litebert.tokenization.normalize import Span, normalize
 from litebert.tokenization.tokenizer import Tokenizer
+from litebert.tokenization.word_starts import SPACE
 from support.tokenizer_material import SHARED, number_like_texts, odd_texts, texts_of_scripts
 
 WAYS = ({}, {"keep_accents": True}, {"lowercase": False, "keep_accents": True}, {"digit_comma": False})

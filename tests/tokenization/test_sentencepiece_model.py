@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import DataError
-from litebert.tokenization.normalize import normalize
+from litebert.tokenization.normalize import TextSettings, normalize
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
-from litebert.tokenization.subwords import SPACE
-from litebert.tokenization.text_settings import TextSettings
+from litebert.tokenization.word_starts import SPACE
 from support.tokenizer_material import SHARED, number_like_texts, number_texts, odd_texts, texts_of_scripts
 
 WAYS = ({}, {"keep_accents": True}, {"lowercase": False, "keep_accents": True}, {"digit_comma": False})

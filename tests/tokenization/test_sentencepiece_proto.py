@@ -4,9 +4,9 @@ import pytest
 
 from litebert.errors import DataError
 from litebert.protobuf_wire import DamagedBytesError, bytes_field, number_field
+from litebert.tokenization.normalize import TextSettings
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.sentencepiece_proto import ScoredPiece, model_type, parse_model
-from litebert.tokenization.text_settings import TextSettings
 
 GROUP = bytes([15 << 3 | 3, 15 << 3 | 4])
 """A field of the deprecated wire types 3 and 4, which SentencePiece skips as unknown."""

@@ -5,7 +5,7 @@ import pytest
 
 from litebert.errors import DataError
 from litebert.files import MANIFEST, read_manifest, verify_manifest
-from litebert.tokenization.text_settings import TextSettings
+from litebert.tokenization.normalize import TextSettings
 from litebert.tokenization.tokenizer import Tokenizer
 
 FILES = ("spiece.model", "tokenizer.json", "tokenizer_config.json")

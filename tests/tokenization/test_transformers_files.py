@@ -4,9 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from litebert.tokenization.normalize import without_surrogates
+from litebert.tokenization.normalize import TextSettings, without_surrogates
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
-from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.transformers_files import pipeline, text_settings, tokenizer_config
 from support.tokenizer_material import lines_of_books, odd_texts

@@ -6,23 +6,23 @@ from support.tokenizer_material import number_texts
 
 def test_vocabulary_report_covers_known_characters(numbers):
     report = report_on(numbers, number_texts())
-    assert report.coverage == 1
+    assert report.figures()["coverage"] == 1
     assert report.words == sum(len(text.split()) for text in number_texts())
     assert report.pieces == sum(len(numbers.encode(text)) for text in number_texts())
-    assert report.pieces_per_word == report.pieces / report.words
-    assert 0.5 < report.used_share <= 1
+    assert report.figures()["pieces_per_word"] == report.pieces / report.words
+    assert 0.5 < report.figures()["used_share"] <= 1
 
 
 def test_vocabulary_report_counts_unknown_characters(numbers):
     report = report_on(numbers, ["the жж street", "the 你 street"])
     assert report.unknown_characters == 3
-    assert report.coverage == pytest.approx(1 - 3 / 21)
+    assert report.figures()["coverage"] == pytest.approx(1 - 3 / 21)
 
 
 def test_vocabulary_report_lists_unknown_strings(numbers):
     report = report_on(numbers, ["жж (you)", "жж", "7 you"])
     assert report.unknown == (("жж", 2),)
-    assert report.unknown_rate == pytest.approx(2 / report.pieces)
+    assert report.figures()["unknown_rate"] == pytest.approx(2 / report.pieces)
     assert report.most_split[0] == SplitWord("you", 2, tuple(numbers.pieces("you")))
     assert "'жж' 2×" in report.to_text()
     assert "you (▁" in report.to_text()
@@ -36,8 +36,8 @@ def test_vocabulary_report_lists_split_words_without_signs_and_digits(numbers):
 def test_vocabulary_report_counts_whole_words(numbers):
     report = report_on(numbers, ["the the street you"])
     whole = sum(len(numbers.encode(word)) == 1 for word in ("the", "the", "street", "you"))
-    assert (report.whole_words, report.whole_word_share) == (whole, whole / 4)
-    assert report.characters_per_piece == 15 / report.pieces
+    assert (report.whole_words, report.figures()["whole_word_share"]) == (whole, whole / 4)
+    assert report.figures()["characters_per_piece"] == 15 / report.pieces
 
 
 def test_vocabulary_report_of_no_text(numbers):

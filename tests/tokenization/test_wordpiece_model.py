@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from litebert.errors import DataError, MissingExtraError
-from litebert.tokenization.text_settings import TextSettings
+from litebert.tokenization.normalize import TextSettings
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.wordpiece_model import WordPieceModel
 from support.tokenizer_material import odd_texts

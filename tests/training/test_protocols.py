@@ -3,7 +3,7 @@
 import pytest
 
 from litebert.training import protocols
-from litebert.training.callbacks.trackers import MetricsFile
+from litebert.training.callbacks.metric_logger import MetricsFile
 from support.toy import ToyBatches, ToyObjective
 
 

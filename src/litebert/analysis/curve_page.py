@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import cycle
 from pathlib import Path
 from typing import Literal
 
@@ -33,24 +34,17 @@ class Panel:
     reference: str | float | None = None
     """A constant, or the metric whose last value it is."""
     reference_name: str = ""
-    exact: bool = False
-    """Whether the training metric is free of noise."""
+    train_style: Style = "measured"
 
 
+_MAJORITY = "evaluation/majority_token_accuracy"
 PANELS = (
-    Panel(
-        "MLM accuracy",
-        "train/mlm_accuracy",
-        "evaluation/mlm_accuracy",
-        percent=True,
-        reference="evaluation/majority_token_accuracy",
-        reference_name="majority-token baseline",
-    ),
+    Panel("MLM accuracy", "train/mlm_accuracy", "evaluation/mlm_accuracy", True, _MAJORITY, "majority-token baseline"),
     Panel("SOP accuracy", "train/sop_accuracy", "evaluation/sop_accuracy", True, 0.5, "chance"),
     Panel("NSP accuracy", "train/nsp_accuracy", "evaluation/nsp_accuracy", True, 0.5, "chance"),
     Panel("MLM loss", "train/mlm_loss", "evaluation/mlm_loss"),
     Panel("SOP loss", "train/sop_loss", "evaluation/sop_loss"),
-    Panel("Learning rate", "train/learning_rate", exact=True),
+    Panel("Learning rate", "train/learning_rate", train_style="exact"),
     Panel("Gradient norm", "train/grad_norm"),
     Panel("Tokens per second", "train/tokens_per_second"),
     Panel("MFU", "train/mfu", percent=True),
@@ -70,12 +64,13 @@ def write_curve_page(runs: Sequence[Path], page: Path, *, over: Axis = "steps") 
 def curve_page(runs: RunCurves, *, over: Axis = "steps") -> str:
     """The page for the curves of each run."""
     ends = [_x_values(curves[EVERY_STEP], curves, over)[-1] for curves in runs.values() if EVERY_STEP in curves]
-    cards = [card for panel in PANELS if ends and (card := _card(panel, runs, over, float(max(ends))))]
+    colours = dict(zip(runs, cycle(COLOURS), strict=False))
+    cards = [card for panel in PANELS if ends and (card := _card(panel, runs, colours, over, float(max(ends))))]
     if not cards:
         raise DataError(f"{', '.join(runs)}: no step is recorded yet; wait for the first one")
     legend = "".join(
         f'<span class="run"><i style="background:{colour}"></i>{escape(name)}</span>'
-        for name, colour in zip(runs, _colours(len(runs)), strict=True)
+        for name, colour in colours.items()
     )
     note = '<p class="note">Lines: running mean of training batches, with quartiles; markers: validation.</p>'
     sections = [f"<div>{legend}</div>", note, "<main>", *cards, "</main>"]
@@ -92,12 +87,14 @@ def run_names(runs: Sequence[Path]) -> list[str]:
     raise DataError(f"{runs[0]}: is given twice; give each run once")
 
 
-def _card(panel: Panel, runs: RunCurves, over: Axis, x_max: float) -> str:
+def _card(panel: Panel, runs: RunCurves, colours: Mapping[str, str], over: Axis, x_max: float) -> str:
     """The chart of a panel as HTML; empty if no run has its metrics."""
+    metrics: dict[str | None, Style] = {panel.train: panel.train_style, panel.validation: "validation"}
     series = [
-        one
-        for (name, curves), colour in zip(runs.items(), _colours(len(runs)), strict=True)
-        for one in _series(panel, name, curves, colour, over)
+        Series(f"{run} {curve.name}", _x_values(curve, curves, over), np.array(curve.values), colours[run], style)
+        for run, curves in runs.items()
+        for metric, style in metrics.items()
+        if (curve := curves.get(metric or ""))
     ]
     if not series:
         return ""
@@ -107,18 +104,6 @@ def _card(panel: Panel, runs: RunCurves, over: Axis, x_max: float) -> str:
     )
     note = f'<span class="note">- - {panel.reference_name}</span>' if reference is not None else ""
     return f"<section><h2>{panel.title}{note}</h2>{svg}</section>"
-
-
-def _series(panel: Panel, run: str, curves: Mapping[str, Curve], colour: str, over: Axis) -> list[Series]:
-    metrics: list[tuple[str | None, Style]] = [
-        (panel.train, "exact" if panel.exact else "measured"),
-        (panel.validation, "validation"),
-    ]
-    present = [(curves[metric], style) for metric, style in metrics if metric in curves]
-    return [
-        Series(f"{run} {curve.name}", _x_values(curve, curves, over), np.array(curve.values), colour, style)
-        for curve, style in present
-    ]
 
 
 def _reference(panel: Panel, runs: RunCurves) -> float | None:
@@ -137,10 +122,6 @@ def _x_values(curve: Curve, curves: Mapping[str, Curve], over: Axis) -> np.ndarr
     logged = curves[name]
     index = np.searchsorted(np.array(logged.steps), steps, side="right")
     return np.array([0.0, *logged.values])[index] / unit
-
-
-def _colours(count: int) -> list[str]:
-    return [COLOURS[index % len(COLOURS)] for index in range(count)]
 
 
 _STYLE = """

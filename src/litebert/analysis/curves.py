@@ -3,18 +3,17 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from litebert.errors import DataError
 
 
-@dataclass(frozen=True)
-class RunningStatistics:
-    """Mean and quartiles over windows of a curve; float64 [N] each."""
+class RunningStatistics(NamedTuple):
+    """Where each window of a curve ends, and its mean and quartiles; float64 [N] each."""
 
     x: np.ndarray
-    """Where each window ends."""
     mean: np.ndarray
     lower: np.ndarray
     upper: np.ndarray

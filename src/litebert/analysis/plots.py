@@ -60,7 +60,7 @@ def line_chart_svg(
         margin = 0.06 * (high - low or abs(high) or 1.0)
         axis.set(xlim=(0, x_max), ylim=(low - margin, high + margin), xlabel=x_label)
         axis.xaxis.set_major_formatter(_number)
-        axis.yaxis.set_major_formatter(_percent if percent else _number)
+        axis.yaxis.set_major_formatter((lambda value, _: f"{100 * value:.3g} %") if percent else _number)
         axis.grid(axis="y", alpha=0.3)
         axis.spines[["top", "right"]].set_visible(False)
         figure.tight_layout()
@@ -71,13 +71,10 @@ def line_chart_svg(
 
 
 def pretraining_curve(curves: Mapping[str, Curve], baselines: Mapping[str, float], path: Path, *, title: str) -> None:
-    """Plot MLM accuracy and, where it is trained, SOP accuracy over the steps, with their baselines.
+    """Plot MLM accuracy and, where it is trained, SOP accuracy over the steps into a PNG file.
 
-    Args:
-        curves: from `read_curves`.
-        baselines: `mlm` and `sop`: accuracy of the majority-token baseline, and of chance.
-        path: the PNG to write.
-        title: of the figure.
+    `curves` come from `read_curves`; `baselines` are the accuracy of the majority-token baseline, `mlm`, and of
+    chance, `sop`.
     """
     pyplot = _pyplot()
     names = {"mlm": "MLM", "sop": "SOP"}
@@ -89,13 +86,7 @@ def pretraining_curve(curves: Mapping[str, Curve], baselines: Mapping[str, float
 
 
 def length_histograms(lengths: Mapping[str, LengthCounts], path: Path, *, title: str) -> None:
-    """Plot a histogram of lengths in tokens for each unit.
-
-    Args:
-        lengths: unit, such as `sentence` → the lengths that occur and their counts.
-        path: the PNG to write.
-        title: of the figure.
-    """
+    """Plot a histogram of lengths in tokens for each unit, such as `sentence`, into a PNG file."""
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(1, len(lengths), figsize=(4.5 * len(lengths), 3.8), squeeze=False)
     for axis, (unit, (values, counts)) in zip(axes[0], lengths.items(), strict=True):
@@ -180,10 +171,6 @@ def _bars(axis: Any, positions: np.ndarray, values: Collection[float], **style: 
     axis.yaxis.set_major_formatter("{x:.0%}")
     axis.margins(y=0.12)
     axis.spines[["top", "right"]].set_visible(False)
-
-
-def _percent(value: float, _: int) -> str:
-    return f"{100 * value:.3g} %"
 
 
 def _number(value: float, _: int) -> str:

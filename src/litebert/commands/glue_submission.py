@@ -13,9 +13,8 @@ from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_bytes
 from litebert.settings import InferencePrecision, Settings
-from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
+from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit, checked_glue_file, glue_archive
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
-from litebert.tasks.benchmarks.submission_files import checked_glue_file, glue_archive
 
 logger = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -12,6 +12,7 @@ from torch import nn
 from litebert.errors import ConfigError
 from litebert.model import matmul_speed
 from litebert.model.prepacked.prepack import can_prepack, prepacked
+from litebert.precision import autocast
 from litebert.settings import InferencePrecision
 
 logger = logging.getLogger(__name__)
@@ -49,7 +50,7 @@ def inference_model(model: nn.Module, precision: InferencePrecision) -> Iterator
     training = model.training
     model.eval()  # also for the copy, which shares the embeddings and heads
     try:
-        with torch.inference_mode(), _autocast("fp32" if fast else precision, next(model.parameters()).device):
+        with torch.inference_mode(), autocast("fp32" if fast else precision, next(model.parameters()).device):
             yield _prepacked(model, precision) if fast else model
     finally:
         model.train(training)
@@ -62,10 +63,3 @@ def _prepacked(model: nn.Module, precision: InferencePrecision) -> nn.Module:
     if known is None or known[:2] != (precision, versions):
         known = _PREPACKED[model] = (precision, versions, prepacked(model, precision))
     return known[2]
-
-
-def _autocast(precision: InferencePrecision, device: torch.device) -> AbstractContextManager[object]:
-    """Matrix products in `precision` inside the block."""
-    if precision == "fp32":
-        return nullcontext()
-    return torch.autocast(device.type, dtype={"bf16": torch.bfloat16, "fp16": torch.float16}[precision])

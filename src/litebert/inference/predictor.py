@@ -28,8 +28,7 @@ from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThresho
 from litebert.tasks.types.extractive_qa.questions import Question
 from litebert.tasks.types.extractive_qa.span_answers import Answer
 from litebert.tasks.types.multi_label.multi_label import MultiLabelPrediction
-from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
-from litebert.tasks.types.multiple_choice.multiple_choice import Choice
+from litebert.tasks.types.multiple_choice.multiple_choice import Choice, ChoiceExample
 from litebert.tasks.types.task_type import Result
 from litebert.tasks.types.token_classification.token_classification import TokenPrediction
 from litebert.tasks.types.token_classification.token_examples import TokenExample

@@ -9,7 +9,7 @@ from litebert.errors import DataError
 from litebert.inference.pipeline import model_outputs
 from litebert.model.models import ForPretraining
 from litebert.settings import InferencePrecision
-from litebert.tasks.encoded import Inputs, Sequences, build_feature
+from litebert.tasks.encoded import Encoded, Inputs, build_feature
 from litebert.tokenization.tokenizer import Tokenizer
 
 
@@ -30,14 +30,14 @@ def order_probabilities(
     return np.array(model_outputs(model, encoded, _probabilities, precision=precision), np.float32)
 
 
-def _encode(model: ForPretraining, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Sequences:
+def _encode(model: ForPretraining, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Encoded:
     features = []
     for number, pair in enumerate(pairs, start=1):
         first, second = tokenizer.encode_batch(pair)
         if not first or not second:
             raise DataError(f"pair {number}: a segment has no tokens; give two texts")
         features.append(build_feature(first, second, tokenizer, max_length=model.config.max_position_embeddings))
-    return Sequences(features, [None] * len(features), tokenizer.pad_id)
+    return Encoded(features, [None] * len(features), tokenizer.pad_id)
 
 
 def _probabilities(model: torch.nn.Module, inputs: Inputs) -> Sequence[float]:

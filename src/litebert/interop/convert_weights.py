@@ -9,16 +9,9 @@ from torch import Tensor, nn
 
 from litebert.errors import ConfigError
 from litebert.interop.tensor_bundle import index_file
-from litebert.interop.tf_checkpoint import read_tf_checkpoint, write_tf_checkpoint
-from litebert.model.io.hf_weights import IDENTITY, MappedWeights
-from litebert.model.io.model_directory import (
-    build,
-    in_module,
-    load_weights,
-    read_directory,
-    save_model,
-    updated_spec,
-)
+from litebert.interop.tf_checkpoint import TFCheckpoint, read_tf_checkpoint, write_tf_checkpoint
+from litebert.model.io.hf_weights import IDENTITY
+from litebert.model.io.model_directory import build, in_module, load_weights, read_directory, save_model, updated_spec
 from litebert.model.io.model_spec import CONFIG, ModelName, ModelSpec, transformers_incompatibility
 from litebert.model.io.tensor_names import Format, tensor_names
 from litebert.model.remap_weights import remap_weights
@@ -69,13 +62,6 @@ def _grouped(outcome: str, tensors: Collection[tuple[str, str]], *, verbose: boo
     return [f"{outcome:8} {len(names)} such as {names[0]}: {reason}" for reason, names in groups.items()]
 
 
-@dataclass(frozen=True)
-class _Source:
-    spec: ModelSpec
-    weights: MappedWeights
-    ignored_settings: tuple[str, ...] = ()
-
-
 def convert(
     source: Path | str,
     target: Path,
@@ -92,67 +78,56 @@ def convert(
     Args:
         source: a model directory of litebert or transformers, a name on the hub, or a TensorFlow checkpoint. `fetch`
             of `model/io/hub.py` returns the directory of a given revision.
-        target: the directory to write.
         to: "litebert" writes a model directory, which transformers loads too if it can run the model;
             "transformers" raises an error if it cannot; "tensorflow" writes what google-research/albert loads.
         as_model: another model than the source's, such as "ForPretraining".
-        labels: class names of a classifier.
         allow_missing: modules, such as "sentence_pair", to initialize at random if the source lacks them.
         changes: fields of the config to change; weights are remapped to another depth or sharing.
-        tokenizer: saved with the model.
 
     Raises:
         CheckpointError: the source is damaged, or lacks a tensor that is not in `allow_missing`.
         ConfigError: the format cannot express the model, or the tokenizer has more tokens than the model.
     """
-    loaded = _read(source, as_model=as_model, labels=labels)
+    if is_tf_checkpoint(Path(source)):
+        loaded = read_tf_checkpoint(Path(source), as_model=as_model, labels=labels)
+    else:
+        saved = read_directory(source)
+        loaded = TFCheckpoint(saved.spec, saved.weights, ignored_settings=())
     if loaded.spec.adapters:
         raise ConfigError(
             f"{source}: a model with per-layer adapters cannot be converted, because no other format has them"
         )
     spec = updated_spec(loaded.spec, as_model=as_model, labels=labels, changes=changes or {})
-    _validate_tokenizer(tokenizer, spec)
-    tensors = remap_weights(loaded.weights.tensors, source=loaded.spec.config, target=spec.config)
-    missing = _missing(spec, tensors, allow_missing)
-    model = load_weights(spec, tensors, where=str(source), fresh=missing)
-    _write(target, model, spec, to=to, extra_files=tokenizer.files() if tokenizer else None)
-    names = _names_on_disk(model, spec, to=to)
-    mapped, unused, remapped = _account(loaded.weights, names, missing)
-    identities = _identities(loaded.weights, spec, to=to)
-    return ConversionReport(
-        source=str(source),
-        target=str(target),
-        target_format=to,
-        model=spec.model,
-        mapped=(*mapped, *((name, name) for name in identities)),
-        dropped=(*(entry for entry in loaded.weights.dropped if entry[0] not in identities), *unused),
-        remapped=remapped,
-        missing=missing,
-        ignored_settings=loaded.ignored_settings,
-    )
-
-
-def _validate_tokenizer(tokenizer: Tokenizer | None, spec: ModelSpec) -> None:
     if tokenizer and tokenizer.vocab_size > spec.config.vocab_size:
         raise ConfigError(
             f"tokenizer: has {tokenizer.vocab_size} tokens, but the model only {spec.config.vocab_size}; "
             "give the tokenizer that the model was trained with"
         )
-
-
-def _identities(weights: MappedWeights, spec: ModelSpec, *, to: Format) -> tuple[str, ...]:
-    """Tensors of the identity projection that were dropped on reading and are written again by transformers' format."""
-    if to == "tensorflow" or transformers_incompatibility(spec) or spec.config.has_projection:
-        return ()
-    return tuple(name for name, reason in weights.dropped if reason == IDENTITY)
-
-
-def _read(source: Path | str, *, as_model: ModelName | None, labels: Collection[str]) -> _Source:
-    if is_tf_checkpoint(Path(source)):
-        checkpoint = read_tf_checkpoint(Path(source), as_model=as_model, labels=labels)
-        return _Source(checkpoint.spec, checkpoint.weights, checkpoint.ignored_settings)
-    saved = read_directory(source)
-    return _Source(saved.spec, saved.weights)
+    tensors = remap_weights(loaded.weights.tensors, source=loaded.spec.config, target=spec.config)
+    missing = _missing(spec, tensors, allow_missing)
+    model = load_weights(spec, tensors, where=str(source), fresh=missing)
+    on_disk = _write(target, model, spec, to=to, extra_files=tokenizer.files() if tokenizer else None)
+    rows = {row.litebert: row.in_format(on_disk) or row.litebert for row in tensor_names(spec.config)}
+    names = {name: rows[name] for name in model.state_dict()}
+    # transformers' format has the identity projection, which was dropped on reading.
+    adds_identity = on_disk == "transformers" and not spec.config.has_projection
+    identities = {name for name, reason in loaded.weights.dropped if reason == IDENTITY and adds_identity}
+    known = {*missing, *(name for _, name in loaded.weights.mapped)}
+    unused = ((source_name, _reason(name)) for source_name, name in loaded.weights.mapped if name not in names)
+    return ConversionReport(
+        source=str(source),
+        target=str(target),
+        target_format=to,
+        model=spec.model,
+        mapped=(
+            *((source_name, names[name]) for source_name, name in loaded.weights.mapped if name in names),
+            *((name, name) for name, _ in loaded.weights.dropped if name in identities),
+        ),
+        dropped=(*(entry for entry in loaded.weights.dropped if entry[0] not in identities), *unused),
+        remapped=tuple(names[name] for name in names if name not in known),
+        missing=missing,
+        ignored_settings=loaded.ignored_settings,
+    )
 
 
 def is_tf_checkpoint(path: Path) -> bool:
@@ -173,39 +148,17 @@ def _missing(spec: ModelSpec, tensors: Mapping[str, Tensor], allowed: Collection
 
 
 def _write(
-    target: Path,
-    model: nn.Module,
-    spec: ModelSpec,
-    *,
-    to: Format,
-    extra_files: Mapping[str, bytes] | None,
-) -> None:
+    target: Path, model: nn.Module, spec: ModelSpec, *, to: Format, extra_files: Mapping[str, bytes] | None
+) -> Format:
+    """Write the model and return the format of its tensors."""
     if to == "tensorflow":
         write_tf_checkpoint(target, spec, model.state_dict(), extra_files=extra_files)
-        return
+        return to
     reason = transformers_incompatibility(spec)
     if to == "transformers" and reason:
         raise ConfigError(f"{target}: {reason}; convert to 'litebert' instead")
     save_model(model, target, labels=spec.labels, problem_type=spec.problem_type, extra_files=extra_files)
-
-
-def _names_on_disk(model: nn.Module, spec: ModelSpec, *, to: Format) -> dict[str, str]:
-    """Litebert's name → name in the target, of each tensor."""
-    disk_format: Format = (
-        to if to == "tensorflow" else "litebert" if transformers_incompatibility(spec) else "transformers"
-    )
-    rows = {row.litebert: row.in_format(disk_format) or row.litebert for row in tensor_names(spec.config)}
-    return {name: rows[name] for name in model.state_dict()}
-
-
-def _account(
-    weights: MappedWeights, names: Mapping[str, str], missing: Collection[str]
-) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """`mapped`, further `dropped`, and `remapped` of the report; `names` are the names in the target."""
-    mapped = tuple((source, names[name]) for source, name in weights.mapped if name in names)
-    unused = tuple((source, _reason(name)) for source, name in weights.mapped if name not in names)
-    known = {*missing, *(name for _, name in weights.mapped)}
-    return mapped, unused, tuple(names[name] for name in names if name not in known)
+    return "litebert" if reason else "transformers"
 
 
 def _reason(name: str) -> str:

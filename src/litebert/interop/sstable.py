@@ -5,7 +5,8 @@ with the previous key; every block ends with a byte for the compression and a ma
 Source: `table_format.txt` of LevelDB; the constants are TensorFlow's (`tensorflow/core/lib/io/table_options.h`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 
 import google_crc32c
 
@@ -54,12 +55,15 @@ def read_table(content: bytes) -> dict[bytes, bytes]:
 
 def write_table(entries: Mapping[bytes, bytes]) -> bytes:
     """The bytes of a table, equal to those that TensorFlow writes."""
-    blocks = _blocks(sorted(entries.items()))
-    next_keys = [block.first for block in blocks[1:]]
-    result, index = bytearray(), _Block(interval=1)
-    for block, following in zip(blocks, [*next_keys, None], strict=True):
-        index.add(_separator(block.last, following), _append(result, block))
-    handles = _append(result, _Block(interval=RESTART_INTERVAL)) + _append(result, index)
+    blocks = list(_blocks(sorted(entries.items()), interval=RESTART_INTERVAL))
+    next_keys = [first for first, _, _ in blocks[1:]]
+    result = bytearray()
+    index = [
+        (_separator(last, following), _append(result, content))
+        for (_, last, content), following in zip(blocks, [*next_keys, None], strict=True)
+    ]
+    handles = _append(result, _with_restarts(b"", [0]))
+    handles += _append(result, b"".join(content for _, _, content in _blocks(index, interval=1)))
     return bytes(result) + handles.ljust(FOOTER_SIZE - len(MAGIC), b"\0") + MAGIC
 
 
@@ -97,47 +101,31 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
         yield key, block[at - size : at]
 
 
-class _Block:
-    """A block under construction; every `interval` entries a restart point has a complete key."""
+def _blocks(entries: Iterable[tuple[bytes, bytes]], *, interval: int) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """First key, last key and content of each block; a block ends with the entry that reaches `BLOCK_SIZE`.
 
-    def __init__(self, *, interval: int) -> None:
-        self.interval = interval
-        self.first = self.last = b""
-        self._body, self._restarts, self._entries = bytearray(), [0], 0
-
-    def add(self, key: bytes, value: bytes) -> None:
-        shared = _common(self.last, key)
-        if self._entries == 0:
-            self.first, shared = key, 0
-        elif self._entries % self.interval == 0:
-            self._restarts.append(len(self._body))
-            shared = 0
-        self._body += varint(shared) + varint(len(key) - shared) + varint(len(value)) + key[shared:] + value
-        self._entries += 1
-        self.last = key
-
-    @property
-    def size(self) -> int:
-        return len(self._body) + 4 * (len(self._restarts) + 1)
-
-    def encoded(self) -> bytes:
-        numbers = [*self._restarts, len(self._restarts)]
-        return bytes(self._body) + b"".join(number.to_bytes(4, "little") for number in numbers)
-
-
-def _blocks(entries: list[tuple[bytes, bytes]]) -> list[_Block]:
-    """All entries in blocks; a block ends with the entry that reaches the block size."""
-    blocks = [_Block(interval=RESTART_INTERVAL)]
+    In a block every `interval`-th entry, a restart point, has a complete key. There is at least one block.
+    """
+    first, last, body, restarts, size = b"", b"", bytearray(), [0], 0
     for key, value in entries:
-        if blocks[-1].size >= BLOCK_SIZE:
-            blocks.append(_Block(interval=RESTART_INTERVAL))
-        blocks[-1].add(key, value)
-    return blocks
+        if len(body) + 4 * (len(restarts) + 1) >= BLOCK_SIZE:
+            yield first, last, _with_restarts(body, restarts)
+            last, body, restarts, size = b"", bytearray(), [0], 0
+        first, shared = (first, _common(last, key)) if size else (key, 0)
+        if size and size % interval == 0:
+            restarts.append(len(body))
+            shared = 0
+        body += varint(shared) + varint(len(key) - shared) + varint(len(value)) + key[shared:] + value
+        last, size = key, size + 1
+    yield first, last, _with_restarts(body, restarts)
 
 
-def _append(result: bytearray, block: _Block) -> bytes:
+def _with_restarts(body: bytes | bytearray, restarts: list[int]) -> bytes:
+    return bytes(body) + b"".join(number.to_bytes(4, "little") for number in (*restarts, len(restarts)))
+
+
+def _append(result: bytearray, content: bytes) -> bytes:
     """Append a block to `result` and return its handle."""
-    content = block.encoded()
     handle = varint(len(result)) + varint(len(content))
     result += content + b"\0" + masked_crc(content + b"\0").to_bytes(4, "little")
     return handle
@@ -146,15 +134,14 @@ def _append(result: bytearray, block: _Block) -> bytes:
 def _separator(last: bytes, following: bytes | None) -> bytes:
     """A short key in [last, following); `following` None: the last block."""
     if following is None:
-        at = next((n for n, byte in enumerate(last) if byte != 0xFF), None)
-        return last if at is None else last[:at] + bytes([last[at] + 1])
-    at = _common(last, following)
-    if at < min(len(last), len(following)) and last[at] + 1 < following[at]:
-        return last[:at] + bytes([last[at] + 1])
-    return last
+        at = next((n for n, byte in enumerate(last) if byte != 0xFF), len(last))
+    else:
+        at = _common(last, following)
+        if at >= min(len(last), len(following)) or last[at] + 1 >= following[at]:
+            return last
+    return last[:at] + bytes(byte + 1 for byte in last[at : at + 1])
 
 
 def _common(first: bytes, second: bytes) -> int:
     """Length of the longest common prefix."""
-    pairs = enumerate(zip(first, second, strict=False))
-    return next((n for n, (one, other) in pairs if one != other), min(len(first), len(second)))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))

@@ -6,8 +6,7 @@ Source: `tensorflow/core/protobuf/tensor_bundle.proto`.
 """
 
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,20 +27,8 @@ from litebert.protobuf_wire import (
 
 HEADER_KEY = b""
 # TensorFlow's numbers of dtypes (`types.proto`).
-DTYPES = {
-    1: np.dtype("<f4"),
-    2: np.dtype("<f8"),
-    3: np.dtype("<i4"),
-    4: np.dtype("u1"),
-    5: np.dtype("<i2"),
-    6: np.dtype("i1"),
-    9: np.dtype("<i8"),
-    10: np.dtype("?"),
-    17: np.dtype("<u2"),
-    19: np.dtype("<f2"),
-    22: np.dtype("<u4"),
-    23: np.dtype("<u8"),
-}
+_NUMBERS = {1: "<f4", 2: "<f8", 3: "<i4", 4: "u1", 5: "<i2", 6: "i1", 9: "<i8", 10: "?", 17: "<u2", 19: "<f2"}
+DTYPES = {number: np.dtype(name) for number, name in {**_NUMBERS, 22: "<u4", 23: "<u8"}.items()}
 # numpy has no bfloat16: its 16 bits are the upper half of a float32.
 _BFLOAT16 = 14
 _LITTLE_ENDIAN = 0
@@ -62,7 +49,7 @@ class Entry:
     sliced: bool
 
     @property
-    def bytes_of_shape(self) -> int | None:
+    def num_bytes(self) -> int | None:
         """Size of a tensor of this dtype and shape; None for an unsupported dtype."""
         width = 2 if self.dtype == _BFLOAT16 else DTYPES[self.dtype].itemsize if self.dtype in DTYPES else None
         return None if width is None else math.prod(self.shape) * width
@@ -76,20 +63,11 @@ class Bundle:
     num_shards: int
     entries: Mapping[str, Entry]
 
-    @property
-    def index_file(self) -> Path:
-        """Path of the index."""
-        return index_file(self.prefix)
-
-    def data_file(self, shard: int) -> Path:
-        """Path of the data of a shard."""
-        return self.prefix.with_name(f"{self.prefix.name}.data-{shard:05d}-of-{self.num_shards:05d}")
-
     def read(self, name: str) -> np.ndarray:
         """One tensor; raises CheckpointError, naming the file, if its checksum is wrong."""
         entry = self.entries[name]
         self._validate_supported(name, entry)
-        path = self.data_file(entry.shard)
+        path = _data_file(self.prefix, entry.shard, of=self.num_shards)
         content = _read_part(path, entry.offset, entry.size)
         if len(content) != entry.size or masked_crc(content) != entry.crc:
             raise CheckpointError(
@@ -98,27 +76,28 @@ class Bundle:
         return _decode(content, entry)
 
     def _validate_supported(self, name: str, entry: Entry) -> None:
-        where = f"{self.index_file}: tensor {name!r}"
-        if entry.sliced:
-            raise CheckpointError(f"{where}: stored in slices, which is not supported; save it unpartitioned")
-        if entry.bytes_of_shape is None:
-            raise CheckpointError(
-                f"{where}: has TensorFlow dtype {entry.dtype}, which is not supported; convert it first"
-            )
-        if entry.bytes_of_shape != entry.size or entry.shard >= self.num_shards:
-            raise CheckpointError(
-                f"{where}: shape {entry.shape} in shard {entry.shard} with {entry.size} bytes "
-                f"is inconsistent; take a fresh copy"
-            )
+        problems = {
+            "stored in slices, which is not supported; save it unpartitioned": entry.sliced,
+            f"has TensorFlow dtype {entry.dtype}, which is not supported; convert it first": entry.num_bytes is None,
+            f"shape {entry.shape} in shard {entry.shard} with {entry.size} bytes is inconsistent; take a fresh copy": (
+                entry.num_bytes != entry.size or entry.shard >= self.num_shards
+            ),
+        }
+        for problem, applies in problems.items():
+            if applies:
+                raise CheckpointError(f"{index_file(self.prefix)}: tensor {name!r}: {problem}")
 
 
 def open_bundle(path: Path) -> Bundle:
     """The checkpoint at a prefix (`model.ckpt-best`), at its `.index` file, or the only one of a directory."""
     prefix = _prefix(path)
     index = index_file(prefix)
-    with _naming(index):
-        num_shards, entries = read_index(index.read_bytes())
-    return Bundle(prefix=prefix, num_shards=num_shards, entries=entries)
+    try:
+        return Bundle(prefix, *read_index(index.read_bytes()))
+    except FileNotFoundError:
+        raise CheckpointError(f"{index}: no such file; give the prefix of a TensorFlow checkpoint") from None
+    except DamagedBytesError as error:
+        raise CheckpointError(f"{index}: damaged: {error}; take a fresh copy") from None
 
 
 def read_index(content: bytes) -> tuple[int, dict[str, Entry]]:
@@ -126,7 +105,12 @@ def read_index(content: bytes) -> tuple[int, dict[str, Entry]]:
     table = read_table(content)
     if HEADER_KEY not in table:
         raise DamagedBytesError("no header")
-    num_shards = _read_header(table.pop(HEADER_KEY))
+    header = dict(fields(table.pop(HEADER_KEY)))
+    num_shards = integer(header.get(1, 0))
+    if integer(header.get(2, 0)) != _LITTLE_ENDIAN:
+        raise DamagedBytesError("written on a big-endian machine, which is not supported")
+    if not 0 < num_shards < 100_000:
+        raise DamagedBytesError(f"claims {num_shards} data files")
     try:
         return num_shards, {key.decode("utf-8"): _read_entry(value) for key, value in table.items()}
     except UnicodeDecodeError:
@@ -142,13 +126,17 @@ def write_bundle(prefix: Path, tensors: Mapping[str, np.ndarray]) -> None:
         raw = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
         table[name.encode()] = _write_entry(array, offset=len(content), size=len(raw), crc=masked_crc(raw))
         content += raw
-    write_bytes(Bundle(prefix, 1, {}).data_file(0), bytes(content))
+    write_bytes(_data_file(prefix, 0, of=1), bytes(content))
     write_bytes(index_file(prefix), write_table(table))
 
 
 def index_file(prefix: Path) -> Path:
     """Path of the index of a checkpoint."""
     return prefix.with_name(prefix.name + ".index")
+
+
+def _data_file(prefix: Path, shard: int, *, of: int) -> Path:
+    return prefix.with_name(f"{prefix.name}.data-{shard:05d}-of-{of:05d}")
 
 
 def _prefix(path: Path) -> Path:
@@ -162,40 +150,14 @@ def _prefix(path: Path) -> Path:
     return found[0].with_suffix("")
 
 
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Turn errors into a CheckpointError that names the file."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise CheckpointError(f"{path}: no such file; give the prefix of a TensorFlow checkpoint") from None
-    except DamagedBytesError as error:
-        raise CheckpointError(f"{path}: damaged: {error}; take a fresh copy") from None
-
-
-def _read_header(content: bytes) -> int:
-    header = dict(fields(content))
-    num_shards = integer(header.get(1, 0))
-    if integer(header.get(2, 0)) != _LITTLE_ENDIAN:
-        raise DamagedBytesError("written on a big-endian machine, which is not supported")
-    if not 0 < num_shards < 100_000:
-        raise DamagedBytesError(f"claims {num_shards} data files")
-    return num_shards
-
-
 def _read_entry(content: bytes) -> Entry:
     entry = dict(fields(content))
-    shape = fields(embedded(entry.get(2, b"")))
-    dimensions = tuple(_read_dimension(embedded(value)) for number, value in shape if number == 2)
+    sizes = (dict(fields(embedded(value))) for key, value in fields(embedded(entry.get(2, b""))) if key == 2)
+    dimensions = tuple(integer(size.get(1, 0)) for size in sizes)
+    if max(dimensions, default=0) >= 2**40:
+        raise DamagedBytesError(f"a dimension of {max(dimensions)}")
     dtype, shard, offset, size, crc = (integer(entry.get(number, 0)) for number in (1, 3, 4, 5, 6))
     return Entry(dtype, dimensions, shard, offset, size, crc, sliced=7 in entry)
-
-
-def _read_dimension(content: bytes) -> int:
-    size = integer(dict(fields(content)).get(1, 0))
-    if size >= 2**40:
-        raise DamagedBytesError(f"a dimension of {size}")
-    return size
 
 
 def _write_entry(array: np.ndarray, *, offset: int, size: int, crc: int) -> bytes:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import MANIFEST, atomic_directory, read_json_object, verify_manifest, write_json, write_text
-from litebert.interop.tensor_bundle import Bundle, open_bundle, write_bundle
+from litebert.interop.tensor_bundle import Bundle, index_file, open_bundle, write_bundle
 from litebert.model.config import ModelConfig
 from litebert.model.io.hf_weights import MappedWeights
 from litebert.model.io.model_directory import check_replaceable, write_extra_files
@@ -32,20 +32,9 @@ _ACTIVATIONS: Final = {"gelu": "gelu_new", "relu": "relu"}
 # Keys of released files that google-research/albert never reads, with the only supported value.
 _UNUSED_KEYS: Final = {"net_structure_type": 0, "gap_size": 0, "num_memory_blocks": 0, "down_scale_factor": 1}
 _FIELDS: Final = (
-    "vocab_size",
-    "embedding_size",
-    "hidden_size",
-    "num_hidden_layers",
-    "num_hidden_groups",
-    "num_attention_heads",
-    "intermediate_size",
-    "inner_group_num",
-    "hidden_act",
-    "hidden_dropout_prob",
-    "attention_probs_dropout_prob",
-    "max_position_embeddings",
-    "type_vocab_size",
-    "initializer_range",
+    *("vocab_size", "embedding_size", "hidden_size", "num_hidden_layers", "num_hidden_groups", "num_attention_heads"),
+    *("intermediate_size", "inner_group_num", "hidden_act", "hidden_dropout_prob", "attention_probs_dropout_prob"),
+    *("max_position_embeddings", "type_vocab_size", "initializer_range"),
 )
 # The first variable found decides the model.
 _HEAD_VARIABLES: Final[tuple[tuple[str, ModelName], ...]] = (
@@ -73,35 +62,29 @@ def read_tf_checkpoint(
 ) -> TFCheckpoint:
     """The checkpoint at a prefix, at an `.index` file or in a directory; every checksum is verified.
 
-    Args:
-        path: of the checkpoint.
-        config: path of `albert_config.json`; None: beside the checkpoint.
-        as_model: required where the variables are ambiguous: a head with one output is RACE's or STS-B's.
-        labels: class names of a classifier.
+    `config` is the path of `albert_config.json`, if it is not beside the checkpoint. `as_model` is required where the
+    variables are ambiguous: a head with one output is RACE's or STS-B's. `labels` are the names of the classes.
     """
     bundle = open_bundle(path)
     if (bundle.prefix.parent / MANIFEST).is_file():
         verify_manifest(bundle.prefix.parent)
     settings, ignored = read_config(config or bundle.prefix.with_name(CONFIG))
-    variables = {_without_scope(name): name for name in bundle.entries}
+    variables = {name.removeprefix(_HUB_SCOPE): name for name in bundle.entries}
     model = as_model or _model_of(bundle, variables)
     weights = _map_variables(bundle, variables, settings)
-    classes = _num_classes(weights.tensors, model=model)
+    is_classifier = model in LABELLED and "classifier.weight" in weights.tensors
+    classes = len(weights.tensors["classifier.weight"]) if is_classifier else 0
     names = tuple(labels) or tuple(f"LABEL_{index}" for index in range(classes))
     if classes not in (0, len(names)):
         raise ConfigError(
-            f"labels: {len(names)} names, but the classifier in {bundle.index_file} has {classes} classes"
+            f"labels: {len(names)} names, but the classifier in {index_file(bundle.prefix)} has {classes} classes"
         )
     values = {"model": model, "config": settings.to_dict(), "labels": names}
     return TFCheckpoint(ModelSpec.parse(values, where=str(bundle.prefix)), weights, ignored)
 
 
 def write_tf_checkpoint(
-    directory: Path,
-    spec: ModelSpec,
-    tensors: Mapping[str, Tensor],
-    *,
-    extra_files: Mapping[str, bytes] | None = None,
+    directory: Path, spec: ModelSpec, tensors: Mapping[str, Tensor], *, extra_files: Mapping[str, bytes] | None = None
 ) -> None:
     """Write a directory with `model.ckpt-best` and `albert_config.json` that google-research/albert loads."""
     values = tf_config(spec)
@@ -154,22 +137,18 @@ def tf_config(spec: ModelSpec) -> dict[str, Any]:
     return {**values, "num_hidden_groups": groups, "hidden_act": activations[config.hidden_act]}
 
 
-def _without_scope(name: str) -> str:
-    return name.removeprefix(_HUB_SCOPE)
-
-
 def _model_of(bundle: Bundle, variables: Mapping[str, str]) -> ModelName:
     for name, model in _HEAD_VARIABLES:
         if name not in variables:
             continue
         if name == "output_weights" and bundle.entries[variables[name]].shape[:1] == (1,):
             raise ConfigError(
-                f"{bundle.index_file}: the head has one output, which is a choice (RACE) or a number (STS-B); "
+                f"{index_file(bundle.prefix)}: the head has one output, which is a choice (RACE) or a number (STS-B); "
                 f"give the model: ForMultipleChoice or ForSequenceClassification"
             )
         return model
     raise CheckpointError(
-        f"{bundle.index_file}: not an ALBERT checkpoint, it lacks {_HEAD_VARIABLES[-1][0]!r}; check the path"
+        f"{index_file(bundle.prefix)}: not an ALBERT checkpoint, it lacks {_HEAD_VARIABLES[-1][0]!r}; check the path"
     )
 
 
@@ -178,17 +157,10 @@ def _map_variables(bundle: Bundle, variables: Mapping[str, str], config: ModelCo
     rows = {row.tensorflow: row for row in tensor_names(config) if row.tensorflow and row.tensorflow in variables}
     tensors = {row.litebert: _tensor(bundle.read(variables[name]), row) for name, row in rows.items()}
     mapped = tuple((variables[name], row.litebert) for name, row in rows.items())
-    dropped = tuple((name, _reason(bare)) for bare, name in variables.items() if bare not in rows)
+    state = {bare for bare in variables if bare.endswith(_OPTIMIZER_ENDINGS) or bare in _COUNTERS}
+    reasons = {bare: "optimizer state" if bare in state else "not part of this model" for bare in variables}
+    dropped = tuple((name, reasons[bare]) for bare, name in variables.items() if bare not in rows)
     return MappedWeights(tensors, config, mapped, dropped)
-
-
-def _reason(name: str) -> str:
-    slot = name.endswith(_OPTIMIZER_ENDINGS) or name in _COUNTERS
-    return "optimizer state" if slot else "not part of this model"
-
-
-def _num_classes(tensors: Mapping[str, Tensor], *, model: ModelName) -> int:
-    return len(tensors["classifier.weight"]) if model in LABELLED and "classifier.weight" in tensors else 0
 
 
 def _tensor(array: np.ndarray, row: TensorNames) -> Tensor:

@@ -10,13 +10,8 @@ Sharing = Literal["all", "attention", "feed_forward", "none"]
 Activation = Literal["gelu", "gelu_new", "relu", "silu"]
 Projection = Literal["if_needed", "always"]
 PositionEmbedding = Literal["absolute", "rotary"]
-_BLOCK_FIELDS: Final = (
-    "position_embedding",
-    "norm_first",
-    "gated_feed_forward",
-    "use_bias",
-    "recursion_lora_rank",
-)
+BLOCK_FIELDS: Final = ("position_embedding", "norm_first", "gated_feed_forward", "use_bias", "recursion_lora_rank")
+"""Fields that make another block than ALBERT's."""
 
 
 class ModelConfig(Settings):
@@ -85,7 +80,7 @@ class ModelConfig(Settings):
     @property
     def non_albert_fields(self) -> tuple[str, ...]:
         """Fields by which the block differs from ALBERT's, so that other implementations of ALBERT cannot run it."""
-        return tuple(name for name in _BLOCK_FIELDS if getattr(self, name) != type(self).model_fields[name].default)
+        return tuple(name for name in BLOCK_FIELDS if getattr(self, name) != type(self).model_fields[name].default)
 
     @model_validator(mode="after")
     def _check(self) -> "ModelConfig":
@@ -115,3 +110,18 @@ class ModelConfig(Settings):
                 f"use sharing 'all' with fewer groups than layers, or rank 0"
             )
         return self
+
+
+Shapes = dict[str, tuple[int, int]]
+"""Name of a dense layer → (inputs, outputs)."""
+
+
+def attention_shapes(config: ModelConfig) -> Shapes:
+    """The dense layers of an attention block."""
+    return dict.fromkeys(("query", "key", "value", "output"), (config.hidden_size, config.hidden_size))
+
+
+def feed_forward_shapes(config: ModelConfig) -> Shapes:
+    """The dense layers of a feed-forward block."""
+    up = (config.hidden_size, config.intermediate_size)
+    return {"up": up, **({"gate": up} if config.gated_feed_forward else {}), "down": up[::-1]}

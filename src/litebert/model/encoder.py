@@ -15,12 +15,17 @@ from torch.utils.checkpoint import checkpoint
 from litebert.errors import DataError
 from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import LAYOUTS, AttentionKernel, Layout, default_kernel
-from litebert.model.layers.attention import Attention, BlockInputs
-from litebert.model.layers.embeddings import Embeddings
-from litebert.model.layers.feed_forward import FeedForward
+from litebert.model.layers.block import (
+    NO_UPDATES,
+    Attention,
+    BlockInputs,
+    Embeddings,
+    FeedForward,
+    RecursionLoRA,
+    WeightUpdates,
+    rotation,
+)
 from litebert.model.layers.lora_settings import LoRASettings
-from litebert.model.layers.recursion_lora import NO_UPDATES, RecursionLoRA, WeightUpdates
-from litebert.model.layers.rotary import rotation
 from litebert.model.outputs import EncoderOutput
 from litebert.model.shapes import Starts
 from litebert.model.sharing_schedule import Schedule, sharing_schedule, stored_blocks
@@ -32,12 +37,11 @@ class Encoder(nn.Module):
     Source: `AlbertModel` in modeling.py of google-research/albert.
     """
 
-    attention_kernel: AttentionKernel | None
+    attention_kernel: AttentionKernel | None = None
     """How attention is computed; all kernels give the same outputs at the real tokens. None: `default_kernel`."""
-    activation_checkpoint_interval: int | None
+    activation_checkpoint_interval: int | None = None
     """Store activations once every this many blocks and recompute the others in the backward pass; None: store all."""
-
-    adapters: LoRASettings | None
+    adapters: LoRASettings | None = None
     """Settings of the LoRA adapters that `layers/lora.py` attached, if any."""
 
     def __init__(self, config: ModelConfig, *, pooler: bool = True) -> None:
@@ -46,18 +50,14 @@ class Encoder(nn.Module):
         self.schedule = sharing_schedule(config)
         attentions, feed_forwards = stored_blocks(config)
         self.embeddings = Embeddings(config)
-        projection = nn.Linear(config.embedding_size, config.hidden_size) if config.has_projection else nn.Identity()
-        self.projection = projection
+        E, H = config.embedding_size, config.hidden_size
+        self.projection = nn.Linear(E, H) if config.has_projection else nn.Identity()
         self.attentions = nn.ModuleList(Attention(config) for _ in range(attentions))
         self.feed_forwards = nn.ModuleList(FeedForward(config) for _ in range(feed_forwards))
         updated = self.schedule if config.recursion_lora_rank else ()
         self.recursion_lora = nn.ModuleList(RecursionLoRA(config) for _ in updated)
-        norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps) if config.norm_first else nn.Identity()
-        self.final_norm = norm
-        self.pooler = nn.Linear(config.hidden_size, config.hidden_size) if pooler else None
-        self.attention_kernel = None
-        self.activation_checkpoint_interval = None
-        self.adapters = None
+        self.final_norm = nn.LayerNorm(H, eps=config.layer_norm_eps) if config.norm_first else nn.Identity()
+        self.pooler = nn.Linear(H, H) if pooler else None
         self._run_block = run_block
 
     def forward(
@@ -179,13 +179,11 @@ class Encoder(nn.Module):
             return
         for start in range(0, len(schedule), self.activation_checkpoint_interval):
             chunk = slice(start, start + self.activation_checkpoint_interval)
-            recomputed = checkpoint(self._run_chunk, schedule[chunk], x, inputs[chunk], use_reentrant=False)
+            parts = (schedule[chunk], x, inputs[chunk])
+            recomputed = checkpoint(lambda *part: list(self._run_blocks(*part)), *parts, use_reentrant=False)
             outputs = cast(list[Tensor], recomputed)
             x = outputs[-1]
             yield from outputs
-
-    def _run_chunk(self, chunk: Schedule, x: Tensor, inputs: Sequence[BlockInputs]) -> list[Tensor]:
-        return list(self._run_blocks(chunk, x, inputs))
 
 
 def row_starts(input_ids: Int[Tensor, "B S"]) -> Int[Tensor, " B"]:

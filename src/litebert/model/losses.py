@@ -11,13 +11,8 @@ from litebert.model.kernels.cross_entropy import NO_LABEL, summed_cross_entropy
 from litebert.model.outputs import QuestionAnsweringWithNoAnswerOutput, SpanOutput
 
 
-def masked_lm_loss(logits: Float[Tensor, "P V"], labels: Int[Tensor, " P"]) -> Float[Tensor, ""]:
-    """Summed cross-entropy of the masked tokens."""
-    return classification_loss(logits, labels)
-
-
 def classification_loss(logits: Float[Tensor, "N C"], labels: Int[Tensor, " N"]) -> Float[Tensor, ""]:
-    """Summed cross-entropy: classes of sequences or (flattened) of tokens, choices, sentence order."""
+    """Summed cross-entropy: masked tokens, classes of sequences or (flattened) of tokens, choices, sentence order."""
     return summed_cross_entropy(logits, labels)
 
 

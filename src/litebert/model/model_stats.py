@@ -6,8 +6,7 @@ The tests compare every formula with a real model.
 from dataclasses import dataclass
 from typing import Final
 
-from litebert.model.config import ModelConfig
-from litebert.model.dense_shapes import Shapes, attention_shapes, feed_forward_shapes
+from litebert.model.config import ModelConfig, Shapes, attention_shapes, feed_forward_shapes
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.sharing_schedule import sharing_schedule, stored_blocks
 from litebert.settings import Precision
@@ -79,10 +78,9 @@ def _adapter_parameters(config: ModelConfig, adapters: LoRASettings) -> int:
     """Two matrices for each adapted dense layer, of every stored block or of every block that runs."""
     blocks = len(sharing_schedule(config))
     attentions, feed_forwards = (blocks, blocks) if adapters.per_layer else stored_blocks(config)
-    attention_width = attentions * 2 * config.hidden_size
-    feed_forward_width = feed_forwards * (config.hidden_size + config.intermediate_size)
-    inner = ("up", "gate", "down")
-    widths = [feed_forward_width if name in inner else attention_width for name in adapters.projections]
+    H, inner = config.hidden_size, ("up", "gate", "down")
+    attention, feed_forward = attentions * 2 * H, feed_forwards * (H + config.intermediate_size)
+    widths = [feed_forward if name in inner else attention for name in adapters.projections]
     return adapters.rank * sum(widths)
 
 

@@ -1,28 +1,31 @@
 """Every model: the encoder and a head. Weights are initialized at random from `seed`; `load_model` loads saved ones."""
 
+from collections.abc import Callable
+from typing import Final
+
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from litebert.model.config import ModelConfig
 from litebert.model.encoder import Encoder, row_starts
-from litebert.model.heads import MaskedLMHead
 from litebert.model.initialization.random_init import initialize
 from litebert.model.io.model_spec import Pooling
-from litebert.model.outputs import ClassifierOutput, MaskedLMOutput, PretrainingOutput, SpanOutput
-from litebert.model.question_answering import ForQuestionAnsweringWithNoAnswer
+from litebert.model.kernels.cross_entropy import at_least_32_bits
+from litebert.model.layers.block import ACTIVATIONS
+from litebert.model.outputs import (
+    AnswerBeams,
+    ClassifierOutput,
+    MaskedLMOutput,
+    PretrainingOutput,
+    QuestionAnsweringWithNoAnswerOutput,
+    SpanOutput,
+)
 from litebert.model.shapes import Ids, Mask, Starts, States
 
-__all__ = [
-    "ForMaskedLM",
-    "ForMultipleChoice",
-    "ForPretraining",
-    "ForQuestionAnswering",
-    "ForQuestionAnsweringWithNoAnswer",
-    "ForSequenceClassification",
-    "ForTokenClassification",
-    "SentenceEmbedder",
-]
+FORBIDDEN: Final = -1e30
+"""Logit of a position where no answer may start or end. Source: `p_mask` in squad_utils.py."""
 
 
 class ForPretraining(nn.Module):
@@ -75,16 +78,22 @@ class ForMaskedLM(nn.Module):
         return MaskedLMOutput(self.mlm(states, self.encoder.embeddings.word.weight), output)
 
 
-class ForSequenceClassification(nn.Module):
-    """Classes of a sequence, or a number if `num_labels` is 1. Source: `create_model` in run_classifier.py."""
+class _Classifier(nn.Module):
+    """An encoder, dropout and a dense layer."""
+
+    has_pooler = True
 
     def __init__(self, config: ModelConfig, *, num_labels: int, seed: int = 0) -> None:
         super().__init__()
         self.config = config
-        self.encoder = Encoder(config)
+        self.encoder = Encoder(config, pooler=self.has_pooler)
         self.dropout = nn.Dropout(config.classifier_dropout_prob)
         self.classifier = nn.Linear(config.hidden_size, num_labels)
         initialize(self, scale=config.initializer_range, seed=seed)
+
+
+class ForSequenceClassification(_Classifier):
+    """Classes of a sequence, or a number if `num_labels` is 1. Source: `create_model` in run_classifier.py."""
 
     def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> ClassifierOutput:
         """Logits B C."""
@@ -92,16 +101,11 @@ class ForSequenceClassification(nn.Module):
         return ClassifierOutput(self.classifier(self.dropout(pooled)))
 
 
-class ForMultipleChoice(nn.Module):
+class ForMultipleChoice(_Classifier):
     """One logit for each of C candidate sequences. Source: `create_model` in race_utils.py."""
 
     def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
-        super().__init__()
-        self.config = config
-        self.encoder = Encoder(config)
-        self.dropout = nn.Dropout(config.classifier_dropout_prob)
-        self.classifier = nn.Linear(config.hidden_size, 1)
-        initialize(self, scale=config.initializer_range, seed=seed)
+        super().__init__(config, num_labels=1, seed=seed)
 
     def forward(
         self,
@@ -115,16 +119,10 @@ class ForMultipleChoice(nn.Module):
         return ClassifierOutput(logits.view(input_ids.shape[:2]))
 
 
-class ForTokenClassification(nn.Module):
+class ForTokenClassification(_Classifier):
     """Classes of every token."""
 
-    def __init__(self, config: ModelConfig, *, num_labels: int, seed: int = 0) -> None:
-        super().__init__()
-        self.config = config
-        self.encoder = Encoder(config, pooler=False)
-        self.dropout = nn.Dropout(config.classifier_dropout_prob)
-        self.classifier = nn.Linear(config.hidden_size, num_labels)
-        initialize(self, scale=config.initializer_range, seed=seed)
+    has_pooler = False
 
     def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> ClassifierOutput:
         """Logits B S C."""
@@ -165,20 +163,105 @@ class SentenceEmbedder(nn.Module):
         return POOLERS[self.pooling](output.last_hidden_state, attention_mask)
 
 
-def first_token(states: States, mask: Mask) -> Float[Tensor, "B H"]:
-    """Hidden state of the first position."""
-    return states[:, 0]
-
-
 def mean_of_tokens(states: States, mask: Mask) -> Float[Tensor, "B H"]:
     """Mean of the hidden states where `mask` is True; zeros if it never is."""
     summed = states.masked_fill(~mask[..., None], 0).sum(1)
     return summed / mask.sum(1, keepdim=True).clamp(min=1)
 
 
-POOLERS = {"mean": mean_of_tokens, "cls": first_token}
+POOLERS: Final[dict[Pooling, Callable[[Tensor, Tensor], Tensor]]] = {
+    "mean": mean_of_tokens,
+    "cls": lambda states, mask: states[:, 0],
+}
 
 
 def at_positions(states: States, positions: Int[Tensor, " P"]) -> Float[Tensor, "P H"]:
     """Hidden states at flat positions b·S + s."""
     return states.flatten(0, 1).index_select(0, positions)
+
+
+class MaskedLMHead(nn.Module):
+    """Logits of the vocabulary; the output matrix is the word embeddings. Source: `get_masked_lm_output`."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.embedding_size)
+        self.norm = nn.LayerNorm(config.embedding_size, eps=config.layer_norm_eps)
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+        self.activation = ACTIVATIONS[config.hidden_act]
+
+    def forward(self, states: Float[Tensor, "P H"], word_embeddings: Float[Tensor, "V E"]) -> Float[Tensor, "P V"]:
+        """Logits of the original tokens at the positions of `states`."""
+        return F.linear(self.norm(self.activation(self.dense(states))), word_embeddings, self.bias)
+
+
+class ForQuestionAnsweringWithNoAnswer(nn.Module):
+    """Start of an answer, end given the start, and whether there is no answer.
+
+    `answer_mask` is True where an answer may start or end: in the document, and at the first position, which means no
+    answer. Source: `create_v2_model` in squad_utils.py, after XLNet.
+    """
+
+    def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
+        super().__init__()
+        hidden = config.hidden_size
+        self.config = config
+        self.encoder = Encoder(config, pooler=False)
+        self.start = nn.Linear(hidden, 1)
+        self.end_dense = nn.Linear(2 * hidden, hidden)
+        self.end_norm = nn.LayerNorm(hidden, eps=config.layer_norm_eps)
+        self.end = nn.Linear(hidden, 1)
+        self.answer_dense = nn.Linear(2 * hidden, hidden)
+        self.answer = nn.Linear(hidden, 1, bias=False)
+        self.dropout = nn.Dropout(config.classifier_dropout_prob)
+        initialize(self, scale=config.initializer_range, seed=seed)
+
+    def forward(
+        self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids, answer_mask: Mask, starts: Int[Tensor, " B"]
+    ) -> QuestionAnsweringWithNoAnswerOutput:
+        """Outputs for training: the end is predicted given the true start."""
+        output = self.encoder(input_ids, attention_mask, token_type_ids)
+        states = output.last_hidden_state
+        start = self._start_log_probs(states, answer_mask)
+        end = self._end_log_probs(states, starts[:, None], answer_mask)[:, 0]
+        return QuestionAnsweringWithNoAnswerOutput(start, end, self._impossible_logits(states, start), output)
+
+    def beams(
+        self,
+        input_ids: Ids,
+        attention_mask: Mask,
+        token_type_ids: Ids,
+        answer_mask: Mask,
+        *,
+        num_starts: int = 5,
+        num_ends: int = 5,
+    ) -> AnswerBeams:
+        """The `num_starts` best starts and the `num_ends` best ends of each; at most the sequence length."""
+        output = self.encoder(input_ids, attention_mask, token_type_ids)
+        states, length = output.last_hidden_state, input_ids.shape[1]
+        start = self._start_log_probs(states, answer_mask)
+        best_start, starts = start.topk(min(num_starts, length))
+        best_end, ends = self._end_log_probs(states, starts, answer_mask).topk(min(num_ends, length))
+        return AnswerBeams(best_start, starts, best_end, ends, self._impossible_logits(states, start), output)
+
+    def _start_log_probs(self, states: States, answer_mask: Mask) -> Float[Tensor, "B S"]:
+        return _masked_log_softmax(self.start(states)[..., 0], answer_mask)
+
+    def _end_log_probs(self, states: States, starts: Int[Tensor, "B K"], answer_mask: Mask) -> Float[Tensor, "B K S"]:
+        """Log-probability of each position as end of the answer that starts at each of `starts`."""
+        start_states = states.gather(1, starts[..., None].expand(-1, -1, states.shape[-1]))  # B K H
+        # end_dense over the concatenation of a state and a start state, without the S · K pairs of width 2 H in memory
+        of_state, of_start = self.end_dense.weight.chunk(2, dim=1)
+        hidden = F.linear(states, of_state)[:, None] + F.linear(start_states, of_start, self.end_dense.bias)[:, :, None]
+        logits = self.end(self.end_norm(torch.tanh(hidden)))[..., 0]
+        return _masked_log_softmax(logits, answer_mask[:, None])
+
+    def _impossible_logits(self, states: States, start_log_probs: Float[Tensor, "B S"]) -> Float[Tensor, " B"]:
+        """No-answer logit, from the expected start state and the first position."""
+        expected_start = torch.einsum("bs,bsh->bh", start_log_probs.exp().to(states.dtype), states)
+        features = torch.cat([expected_start, states[:, 0]], dim=-1)
+        return self.answer(self.dropout(torch.tanh(self.answer_dense(features))))[:, 0]
+
+
+def _masked_log_softmax(logits: Float[Tensor, "*B S"], mask: Bool[Tensor, "*#B S"]) -> Float[Tensor, "*B S"]:
+    return at_least_32_bits(logits).masked_fill(~mask, FORBIDDEN).log_softmax(-1)

@@ -39,6 +39,7 @@ _MODERN_SOURCE = (
 _V1 = "release v1; the paper's 125k-step models. Its code computes tanh GELU though its config says 'gelu'"
 _V2 = "release v2: no dropout (authors, google-research/albert#23; the first published configs said 0.1 by mistake)"
 _ZH = "release for Chinese"
+_ZH_16_HEADS = "release for Chinese; 16 heads 'perform better' (google-research/albert#153)"
 
 PRESETS: Final[dict[str, Preset]] = {
     "albert-base-v1": _row(_V1, 12, 768, 12, **_DROPOUT),
@@ -57,14 +58,7 @@ PRESETS: Final[dict[str, Preset]] = {
     "albert-chinese-base": _row(_ZH, 12, 768, 12, **_CHINESE),
     "albert-chinese-large": _row(_ZH, 24, 1024, 16, **_CHINESE),
     "albert-chinese-xlarge": _row(_ZH, 24, 2048, 16, initializer_range=0.014, **_CHINESE),
-    "albert-chinese-xxlarge": _row(
-        _ZH + "; 16 heads 'perform better' (google-research/albert#153)",
-        12,
-        4096,
-        16,
-        initializer_range=0.01,
-        **_CHINESE,
-    ),
+    "albert-chinese-xxlarge": _row(_ZH_16_HEADS, 12, 4096, 16, initializer_range=0.01, **_CHINESE),
     "tiny": _row("litebert: trains in minutes on one CPU", 4, 256, 4),
     "small": _row("litebert: trains in hours on one CPU", 6, 512, 8),
     "modern-tiny": _row(_MODERN_SOURCE, 6, 256, 4, intermediate_size=672, **_MODERN),

@@ -12,21 +12,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from litebert.errors import ConfigError
-from litebert.model.config import ModelConfig
+from litebert.model.config import BLOCK_FIELDS, ModelConfig
 from litebert.model.sharing_schedule import sharing_schedule
 
 _FIXED: Final = (
-    "hidden_size",
-    "num_attention_heads",
-    "intermediate_size",
-    "vocab_size",
-    "max_position_embeddings",
-    "type_vocab_size",
-    "position_embedding",
-    "norm_first",
-    "gated_feed_forward",
-    "use_bias",
-    "recursion_lora_rank",
+    *("hidden_size", "num_attention_heads", "intermediate_size", "vocab_size", "max_position_embeddings"),
+    *("type_vocab_size", *BLOCK_FIELDS),
 )
 _RECURSION: Final = "encoder.recursion_lora."
 _NEW: Final = ("mlm.dense.", "mlm.norm.")

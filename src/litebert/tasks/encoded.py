@@ -1,17 +1,17 @@
 """Examples → token ids → padded batches."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.labelled_data import Example, Target
+from litebert.tasks.labelled_data import Example
 from litebert.tokenization.tokenizer import Tokenizer
 
 
@@ -62,93 +62,69 @@ class LabelledBatch:
         return replace(self, inputs=self.inputs.to(device), labels=self.labels.to(device, non_blocking=True))
 
 
-class Encoded(Protocol):
-    """Encoded examples, from which batches are drawn; one example may become several sequences."""
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Int64 [N]: tokens of each sequence; batches hold sequences of similar length."""
-        ...
-
-    @property
-    def example_lengths(self) -> np.ndarray:
-        """Int64: length of each example, for scores by length."""
-        ...
-
-    @property
-    def num_examples(self) -> int:
-        """Examples, which an epoch counts."""
-        ...
-
-    @property
-    def fingerprint(self) -> str:
-        """Digest of ids and labels."""
-        ...
-
-    def __len__(self) -> int:
-        """N, the number of sequences."""
-        ...
-
-    def inputs(self, indices: np.ndarray) -> Inputs:
-        """The sequences at `indices`, padded."""
-        ...
-
-    def batch(self, indices: np.ndarray) -> LabelledBatch:
-        """The sequences at `indices` with their labels."""
-        ...
-
-    def by_example(self, outputs: Sequence[Any]) -> Sequence[Any]:
-        """The model's outputs for each example, from those for each sequence."""
-        ...
-
-
 @dataclass(frozen=True)
-class Sequences:
-    """One sequence and one target for each example: the `Encoded` of text classification and regression."""
+class Encoded:
+    """Encoded examples, from which batches are drawn: one sequence and one target for each example.
 
-    features: Sequence[Feature]
-    targets: Sequence[Target | None]
+    A subclass may make several sequences of one example.
+    """
+
+    features: Sequence[Any]
+    """The `Feature` of each sequence."""
+    targets: Sequence[Any]
+    """The target of each sequence; None without labels."""
     pad_id: int
 
     @cached_property
     def lengths(self) -> np.ndarray:
-        """Int64 [N]: tokens."""
+        """Int64 [N]: tokens of each sequence; batches hold sequences of similar length."""
         return np.array([len(feature.input_ids) for feature in self.features], dtype=np.int64)
 
     @property
     def example_lengths(self) -> np.ndarray:
-        """Int64 [N]: tokens."""
+        """Int64: length of each example, for scores by length."""
         return self.lengths
 
     @property
     def num_examples(self) -> int:
-        """N."""
-        return len(self)
+        """Examples, which an epoch counts."""
+        return len(self.example_lengths)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
-        """Digest of ids and targets."""
-        return digest(self.features, self.targets)
+        """Hexadecimal digest of ids, segments and targets."""
+        result = hashlib.sha256()
+        for feature in self.features:
+            for sequence in feature if isinstance(feature, tuple) else (feature,):
+                result.update(len(sequence.input_ids).to_bytes(4, "little"))
+                result.update(sequence.input_ids.tobytes() + sequence.token_type_ids.tobytes())
+        for target in self.targets:
+            result.update(f"{target}\n".encode())
+        return result.hexdigest()
 
     def __len__(self) -> int:
-        """Number of sequences."""
+        """N, the number of sequences."""
         return len(self.features)
 
     def inputs(self, indices: np.ndarray) -> Inputs:
         """The sequences at `indices`, padded to [B, S]."""
         return pad([self.features[index] for index in indices], pad_id=self.pad_id)
 
+    def labels(self, indices: np.ndarray, inputs: Inputs) -> Tensor:
+        """Int64 [B] classes, Float32 [B] scores or Float32 [B, C] zeros and ones."""
+        return torch.tensor([self.targets[index] for index in indices])
+
     def batch(self, indices: np.ndarray) -> LabelledBatch:
-        """Labels are Int64 [B] classes, Float32 [B] scores or Float32 [B, C] zeros and ones."""
-        labels = torch.tensor([self.targets[index] for index in indices])
-        return LabelledBatch(self.inputs(indices), labels, num_tokens=int(self.lengths[indices].sum()))
+        """The sequences at `indices` with their labels."""
+        inputs = self.inputs(indices)
+        return LabelledBatch(inputs, self.labels(indices, inputs), num_tokens=int(inputs.attention_mask.sum()))
 
     def by_example(self, outputs: Sequence[Any]) -> Sequence[Any]:
-        """The outputs themselves."""
+        """The model's outputs for each example, from those for each sequence."""
         return outputs
 
 
-def encode_sequences(examples: Sequence[Example], tokenizer: Tokenizer, settings: InputSettings) -> Sequences:
+def encode_sequences(examples: Sequence[Example], tokenizer: Tokenizer, settings: InputSettings) -> Encoded:
     """`[CLS] text [SEP] (pair [SEP])` of each example, truncated to `max_length` as google-research/albert does."""
     firsts = tokenizer.encode_batch([each.text for each in examples])
     seconds = iter(tokenizer.encode_batch([each.text_pair for each in examples if each.text_pair is not None]))
@@ -156,7 +132,7 @@ def encode_sequences(examples: Sequence[Example], tokenizer: Tokenizer, settings
     for example, first in zip(examples, firsts, strict=True):
         second = None if example.text_pair is None else next(seconds)
         features.append(build_feature(first, second, tokenizer, max_length=settings.max_length))
-    return Sequences(features, [each.target for each in examples], tokenizer.pad_id)
+    return Encoded(features, [each.target for each in examples], tokenizer.pad_id)
 
 
 def build_feature(
@@ -176,14 +152,3 @@ def pad(features: Sequence[Feature], *, pad_id: int) -> Inputs:
     input_ids[attention_mask] = np.concatenate([feature.input_ids for feature in features])
     token_type_ids[attention_mask] = np.concatenate([feature.token_type_ids for feature in features])
     return Inputs(torch.from_numpy(input_ids), torch.from_numpy(attention_mask), torch.from_numpy(token_type_ids))
-
-
-def digest(features: Iterable[Feature], targets: Iterable[object]) -> str:
-    """Hexadecimal digest of ids, segments and targets."""
-    result = hashlib.sha256()
-    for feature in features:
-        result.update(len(feature.input_ids).to_bytes(4, "little"))
-        result.update(feature.input_ids.tobytes() + feature.token_type_ids.tobytes())
-    for target in targets:
-        result.update(f"{target}\n".encode())
-    return result.hexdigest()

@@ -4,12 +4,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from litebert.tokenization.normalize import normalize
 
 Target = int | float | tuple[float, ...]
 """Index of a label, a score, or a 0 or 1 for each label."""
+InvalidAnswers = Literal["error", "skip"]
+"""What to do with an answer that its context does not contain: raise DataError, or skip and count it."""
 
 
 class LabelledExample(Protocol):
@@ -18,32 +20,26 @@ class LabelledExample(Protocol):
     @property
     def texts(self) -> Sequence[str | None]:
         """Every text the model reads."""
-        ...
 
     @property
     def target(self) -> Any:
         """The label, None where it is unknown."""
-        ...
 
     @property
     def split_key(self) -> Hashable:
         """Examples with the same key stay on one side of a train/dev split, unless they have a `group`."""
-        ...
 
     @property
     def group(self) -> str | None:
         """Examples of one group (a document, a user) stay on one side of a train/dev split."""
-        ...
 
     @property
     def slice(self) -> str | None:
         """Examples of one slice (a genre, a level) are also scored separately."""
-        ...
 
     @property
     def id(self) -> str | None:
         """Name of the example in its file."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,6 +62,10 @@ class Example:
     def split_key(self) -> Hashable:
         """Equal texts stay together."""
         return self.text, self.text_pair
+
+    def to_text(self) -> str:
+        """The texts, a line each."""
+        return self.text if self.text_pair is None else f"{self.text}\n{self.text_pair}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from litebert.settings import Settings
+
+Span = tuple[int, int]
+"""Half-open span of characters."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORD = re.compile(r"\S+")
+
+
+class TextSettings(Settings):
+    """Text normalization and segmentation; stored in `tokenizer_config.json`."""
+
+    lowercase: bool = True
+    """Lower-case the text. Source: `do_lower_case` of google-research/albert."""
+
+    keep_accents: bool = False
+    """Keep combining marks and compatibility characters instead of decomposing (NFKD) and dropping them."""
+
+    digit_comma: bool = True
+    """Re-split a piece that ends in a digit and a comma, as google-research/albert; false: plain SentencePiece."""
+
+    def normalize(self, text: str) -> str:
+        """The text, normalized."""
+        return normalize(text, lowercase=self.lowercase, keep_accents=self.keep_accents)
 
 
 @dataclass(frozen=True)
@@ -30,33 +52,31 @@ def normalize(text: str, *, lowercase: bool, keep_accents: bool) -> str:
     is_collapsed = text.isascii() and text.isprintable() and "  " not in text
     collapsed = text.strip() if is_collapsed else " ".join(text.split())
     if not collapsed.isascii():
-        collapsed = without_surrogates(collapsed)
-        if not keep_accents:
-            collapsed = _without_accents(collapsed)
+        collapsed = _fold(collapsed, keep_accents=keep_accents)
     return collapsed.lower() if lowercase else collapsed
 
 
 def normalize_with_alignment(text: str, *, lowercase: bool, keep_accents: bool) -> NormalizedText:
     """`normalize`, with the origin of each character."""
     characters: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    space_start = 0
+    spans: list[Span] = []
+    end = 0
     for word in _WORD.finditer(text):
-        if space_start > 0:
+        if end:
             characters.append(" ")
-            starts.append(space_start)
-            ends.append(word.start())
-        space_start = word.end()
-        if word.group().isascii():
-            characters += word.group()
-            starts += range(word.start(), word.end())
-            ends += range(word.start() + 1, word.end() + 1)
-        else:
-            _append(word, characters, starts, ends, keep_accents=keep_accents)
-    if lowercase:
-        return _lowercase(characters, starts, ends)
-    return NormalizedText("".join(characters), np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64))
+            spans.append((end, word.start()))
+        end = word.end()
+        for position, character in enumerate(word.group(), start=word.start()):
+            kept = _fold(character, keep_accents=keep_accents)
+            if not kept and position > word.start() and spans[-1:] and spans[-1][1] == position:
+                spans[-1] = (spans[-1][0], position + 1)  # a dropped mark belongs to the character before it
+            characters += kept
+            spans += [(position, position + 1)] * len(kept)
+    folded = "".join(characters)
+    # Lower case depends on the context (final sigma), but only the dotted capital I becomes two characters.
+    lengths = [len(character.lower()) for character in characters] if lowercase and "\u0130" in folded else 1
+    edges = np.array(spans, dtype=np.int64).reshape(-1, 2).repeat(lengths, axis=0)
+    return NormalizedText(folded.lower() if lowercase else folded, edges[:, 0], edges[:, 1])
 
 
 def without_surrogates(text: str) -> str:
@@ -64,29 +84,12 @@ def without_surrogates(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-def _append(
-    word: re.Match[str], characters: list[str], starts: list[int], ends: list[int], *, keep_accents: bool
-) -> None:
-    """Append the normalized characters of a word; a dropped mark extends the span of the character before it."""
-    for position, character in enumerate(word.group(), start=word.start()):
-        kept = normalize(character, lowercase=False, keep_accents=keep_accents)
-        characters += kept
-        starts += [position] * len(kept)
-        ends += [position + 1] * len(kept)
-        if not kept and position > word.start() and ends and ends[-1] == position:
-            ends[-1] = position + 1
-
-
-def _without_accents(text: str) -> str:
-    """NFKD without combining marks; tests each distinct character once."""
+def _fold(text: str, *, keep_accents: bool) -> str:
+    """The text without lone surrogates and, unless they are kept, without accents: NFKD without combining marks."""
+    text = without_surrogates(text)
+    if keep_accents:
+        return text
     decomposed = unicodedata.normalize("NFKD", text)
-    for mark in filter(unicodedata.combining, set(decomposed)):
+    for mark in filter(unicodedata.combining, set(decomposed)):  # tests each distinct character once
         decomposed = decomposed.replace(mark, "")
     return decomposed
-
-
-def _lowercase(characters: list[str], starts: list[int], ends: list[int]) -> NormalizedText:
-    """Lower-case in context (final sigma); only the dotted capital I becomes two characters."""
-    text = "".join(characters)
-    lengths = [len(character.lower()) for character in characters] if "\u0130" in text else 1
-    return NormalizedText(text.lower(), np.repeat(starts, lengths), np.repeat(ends, lengths))

@@ -1,35 +1,40 @@
 """A SentencePiece vocabulary with the rules of google-research/albert."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import sentencepiece
 
 from litebert.errors import DataError
 from litebert.protobuf_wire import DamagedBytesError
-from litebert.tokenization.normalize import normalize
-from litebert.tokenization.offsets import CharacterAligner, CharacterSpans
+from litebert.tokenization.normalize import Span, TextSettings, normalize_with_alignment
 from litebert.tokenization.sentencepiece_proto import model_type
-from litebert.tokenization.subwords import SPACE, Span
-from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.transformers_files import unigram_tokenizer
-from litebert.tokenization.word_starts import google_word_start, word_start
+from litebert.tokenization.word_starts import SPACE, google_word_start, word_start
 
 Token = TypeVar("Token", int, str)
 
+_ASCII_SPACES = np.array([chr(code).isspace() for code in range(128)])
+
+_CONTEXT_DEPENDENT = "\ud800"
+"""Result for a character whose normal form depends on its context; no normalized text holds it, so the check fails."""
+
+
+SPECIALS = {"pad": "<pad>", "unk": "<unk>", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+"""Role → piece."""
+
 
 class SentencePieceModel:
-    """Splits normalized text with SentencePiece, then applies the digit-comma rule if the settings say so."""
+    """Splits normalized text with SentencePiece, then applies the digit-comma rule if the settings say so.
+
+    Special tokens are never produced from text.
+    """
 
     file_name: ClassVar[str] = "spiece.model"
-    specials: ClassVar[dict[str, str]] = {
-        "pad": "<pad>",
-        "unk": "<unk>",
-        "cls": "[CLS]",
-        "sep": "[SEP]",
-        "mask": "[MASK]",
-    }
+    specials: ClassVar[dict[str, str]] = SPECIALS
+    starts_word = staticmethod(word_start)
+    starts_google_word = staticmethod(google_word_start)
 
     def __init__(self, content: bytes, settings: TextSettings, *, where: str) -> None:
         """Read a serialized SentencePiece model; raises DataError, which begins with `where`."""
@@ -47,31 +52,23 @@ class SentencePieceModel:
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of each text."""
-        return self._encode([self._normalize(text) for text in texts])
+        return self._encode([self.settings.normalize(text) for text in texts])
 
     def pieces(self, text: str) -> list[str]:
         """Pieces of a text, one for each id; consecutive unknown characters are one piece, as in the text."""
-        return self._pieces(self._normalize(text))
+        return _replace(self._processor.encode(self.settings.normalize(text), out_type=str), self._split_pieces)
 
     def encode_batch_with_offsets(self, texts: Sequence[str]) -> list[tuple[list[int], list[Span]]]:
         """Ids and their character spans in the original text; the span of a lone "▁" is empty."""
-        normalized = [self._normalize(text) for text in texts]
+        normalized = [self.settings.normalize(text) for text in texts]
         return [
-            (ids, _piece_spans(self.aligner.spans(text, plain), self._piece_lengths(plain, ids)))
+            (ids, _piece_spans(self.aligner.spans(text, plain), self._piece_lengths(text, ids)))
             for text, plain, ids in zip(texts, normalized, self._encode(normalized), strict=True)
         ]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Text of ids, without special tokens; unknown pieces become "⁇"."""
         return self._processor.decode(list(ids))
-
-    def word_starts(self) -> list[bool]:
-        """By the rule for any script; see `word_starts.py`."""
-        return [word_start(piece) for piece in self.vocabulary]
-
-    def google_word_starts(self) -> list[bool]:
-        """By the rule of google-research/albert; see `word_starts.py`."""
-        return [google_word_start(piece) for piece in self.vocabulary]
 
     def transformers_tokenizer(self) -> dict[str, Any]:
         """Content of the `tokenizer.json` with which transformers produces the same ids."""
@@ -80,18 +77,12 @@ class SentencePieceModel:
         except DamagedBytesError as error:
             raise DataError(f"{self._where}: a damaged SentencePiece model ({error}); take a fresh copy") from None
 
-    def _normalize(self, text: str) -> str:
-        return normalize(text, lowercase=self.settings.lowercase, keep_accents=self.settings.keep_accents)
-
     def _encode(self, normalized: list[str]) -> list[list[int]]:
         if len(normalized) == 1:  # for a list SentencePiece starts a thread, which is slower than encoding a short text
             encoded = [self._processor.encode(normalized[0])]
         else:
             encoded = self._processor.encode(normalized, num_threads=1)
         return [_replace(ids, self._split_ids) for ids in encoded]
-
-    def _pieces(self, normalized: str) -> list[str]:
-        return _replace(self._processor.encode(normalized, out_type=str), self._split_pieces)
 
     def _digit_comma_splits(self) -> dict[str, list[str]]:
         """Each piece that ends in a digit and a comma → its parts.
@@ -104,12 +95,74 @@ class SentencePieceModel:
         bare = [piece[:-1].replace(SPACE, "") for piece in numbers]
         return {piece: [*parts, ","] for piece, parts in zip(numbers, self._processor.encode(bare, out_type=str))}
 
-    def _piece_lengths(self, normalized: str, ids: list[int]) -> np.ndarray:
+    def _piece_lengths(self, text: str, ids: list[int]) -> np.ndarray:
         """Number of characters, without spaces, of each piece; unknown pieces are taken from the text."""
         indices = np.array(ids, dtype=np.int64)
         if (indices == self._processor.unk_id()).any():
-            return np.array([_piece_length(piece) for piece in self._pieces(normalized)], dtype=np.int64)
+            return np.array([_piece_length(piece) for piece in self.pieces(text)], dtype=np.int64)
         return self._lengths[indices]
+
+
+class CharacterSpans(NamedTuple):
+    """Int64 [N] each, never decreasing: the i-th character that is not a space is `original[starts[i]:ends[i]]`."""
+
+    starts: np.ndarray
+    ends: np.ndarray
+
+
+class CharacterAligner(dict[str, str]):
+    """Aligns the characters that SentencePiece encodes with the text. A cache: character → its normalized characters.
+
+    The exact alignment follows every character through both normalizers and is slow. Nearly every text normalizes to
+    the concatenation of its normalized characters, and then the alignment follows from a table: this is tried first,
+    and verified.
+    """
+
+    def __init__(self, processor: sentencepiece.SentencePieceProcessor, settings: TextSettings) -> None:
+        super().__init__()
+        self._processor = processor
+        self._settings = settings
+
+    def __missing__(self, character: str) -> str:
+        normalized = self._settings.normalize(character)
+        encoded = self._processor.normalize(normalized)
+        is_dropped_mark = not normalized and not character.isspace()
+        is_plain = bool(encoded) and SPACE not in encoded.removeprefix(SPACE)
+        # A character that SentencePiece drops or turns into a space changes the spans of its neighbours.
+        is_independent = is_plain or is_dropped_mark or character.isspace()
+        self[character] = encoded.replace(SPACE, "") if is_independent else _CONTEXT_DEPENDENT
+        return self[character]
+
+    def spans(self, text: str, normalized: str) -> CharacterSpans:
+        """Spans in `text` of the characters of `normalized`, its normal form."""
+        encoded = self._processor.normalize(normalized).replace(SPACE, "")
+        if text.isascii() and encoded == normalized.replace(" ", ""):
+            starts = np.flatnonzero(~_ASCII_SPACES[np.frombuffer(text.encode("ascii"), dtype=np.uint8)])
+            return CharacterSpans(starts, starts + 1)
+        parts = list(map(self.__getitem__, text))
+        return _concatenated_spans(text, parts) if encoded == "".join(parts) else self.exact_spans(text)
+
+    def exact_spans(self, text: str) -> CharacterSpans:
+        """`spans`, without the table."""
+        settings = self._settings
+        aligned = normalize_with_alignment(text, lowercase=settings.lowercase, keep_accents=settings.keep_accents)
+        encoded, positions = self._processor.normalize(aligned.text, with_offsets=True)
+        edges = np.array(positions, dtype=np.int64)
+        begin = edges[: len(encoded)]
+        end = edges[np.searchsorted(edges, begin, side="right").clip(max=len(encoded))]
+        keep = np.array([character != SPACE for character in encoded], dtype=bool)
+        return CharacterSpans(aligned.starts[begin[keep]], aligned.ends[end[keep] - 1])
+
+
+def _concatenated_spans(text: str, parts: list[str]) -> CharacterSpans:
+    """The span of each character for all of its normalized characters, extended by marks dropped after it."""
+    lengths = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    empty = np.flatnonzero((lengths == 0) & (codes != ord(" "))).tolist()
+    dropped = [position for position in empty if not text[position].isspace()]
+    starts = np.delete(np.arange(len(parts)), dropped)
+    ends = np.append(starts[1:], len(parts))[: len(starts)]  # empty for a text of marks alone
+    return CharacterSpans(starts.repeat(lengths[starts]), ends.repeat(lengths[starts]))
 
 
 def _read(content: bytes, *, where: str) -> tuple[sentencepiece.SentencePieceProcessor, tuple[str, ...]]:
@@ -121,17 +174,15 @@ def _read(content: bytes, *, where: str) -> tuple[sentencepiece.SentencePiecePro
         kind = model_type(content)
     except (RuntimeError, UnicodeDecodeError, DamagedBytesError):
         raise DataError(f"{where}: not a SentencePiece model, or a damaged one; take a fresh copy") from None
+    problems = [
+        f"has no piece {piece!r}, which every ALBERT vocabulary needs"
+        for piece in SPECIALS.values()
+        if piece not in vocabulary
+    ]
     if kind != "unigram":
-        raise DataError(
-            f"{where}: a SentencePiece model of type {kind}, expected unigram, as all of ALBERT's are; "
-            "train one with `litebert tokenizer train`"
-        )
-    for piece in SentencePieceModel.specials.values():
-        if piece not in vocabulary:
-            raise DataError(
-                f"{where}: has no piece {piece!r}, which every ALBERT vocabulary needs; "
-                "train one with `litebert tokenizer train`"
-            )
+        problems = [f"a SentencePiece model of type {kind}, expected unigram, as all of ALBERT's are"]
+    if problems:
+        raise DataError(f"{where}: {problems[0]}; train one with `litebert tokenizer train`")
     return processor, vocabulary
 
 

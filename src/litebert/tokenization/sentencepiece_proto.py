@@ -5,7 +5,7 @@
 """
 
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from litebert.protobuf_wire import DamagedBytesError, Field, embedded, fields, integer
 
@@ -13,8 +13,7 @@ _NORMAL, _USER_DEFINED = 1, 4
 _MODEL_TYPES = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 
 
-@dataclass(frozen=True)
-class ScoredPiece:
+class ScoredPiece(NamedTuple):
     """A piece and its score; a user-defined piece is always split off, its score has no effect."""
 
     piece: str
@@ -23,13 +22,11 @@ class ScoredPiece:
     is_user_defined: bool
 
 
-@dataclass(frozen=True)
-class ModelFile:
-    """The parts of a SentencePiece model that decide how it splits text."""
+class ModelFile(NamedTuple):
+    """The parts of a SentencePiece model that decide how it splits text; an empty `charsmap` is the identity."""
 
     pieces: tuple[ScoredPiece, ...]
     charsmap: bytes
-    """Compiled table of SentencePiece's normalizer; empty for the identity."""
 
 
 def model_type(content: bytes) -> str:

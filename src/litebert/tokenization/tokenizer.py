@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,9 +11,9 @@ from typing import Self
 import numpy as np
 
 from litebert.errors import ConfigError, DataError
-from litebert.tokenization.subwords import Span, SubwordModel
-from litebert.tokenization.text_settings import TextSettings
-from litebert.tokenization.tokenizer_directory import read_model, tokenizer_files, write_files
+from litebert.files import update_manifest, write_bytes
+from litebert.tokenization.normalize import Span, TextSettings
+from litebert.tokenization.tokenizer_directory import SubwordModel, read_model, tokenizer_files
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,10 @@ class Tokenizer:
 
     def save(self, directory: Path | str) -> None:
         """Write the tokenizer files into a directory, which may hold other files, and add them to its manifest."""
-        write_files(self.files(), Path(directory))
+        files = self.files()
+        for name, content in files.items():
+            write_bytes(Path(directory) / name, content)
+        update_manifest(Path(directory), files)
 
     def files(self) -> Mapping[str, bytes]:
         """Name → content of the files of a tokenizer directory; `AutoTokenizer` of transformers reads them too."""
@@ -64,12 +67,12 @@ class Tokenizer:
     @cached_property
     def word_starts(self) -> np.ndarray:
         """Bool [V]: whether the piece begins a word, in any script; see `word_starts.py`."""
-        return _read_only(self.model.word_starts())
+        return self._of_pieces(self.model.starts_word)
 
     @cached_property
     def google_word_starts(self) -> np.ndarray:
         """Bool [V]: whether the piece begins a word by the rule of google-research/albert, made for English."""
-        return _read_only(self.model.google_word_starts())
+        return self._of_pieces(self.model.starts_google_word)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -125,6 +128,11 @@ class Tokenizer:
         """Normalized text of ids, without special tokens."""
         return self.model.decode([self._checked(index) for index in ids])
 
+    def _of_pieces(self, predicate: Callable[[str], bool]) -> np.ndarray:
+        values = np.array([predicate(piece) for piece in self.model.vocabulary], dtype=bool)
+        values.setflags(write=False)
+        return values
+
     def _checked(self, index: int) -> int:
         if not 0 <= index < self.vocab_size:
             raise DataError(f"id {index}: outside the vocabulary; expected 0 to {self.vocab_size - 1}")
@@ -138,9 +146,3 @@ def truncated_lengths(first: int, second: int, *, budget: int) -> tuple[int, int
     """
     kept_second = min(second, max(budget // 2, budget - first))
     return min(first, budget - kept_second), kept_second
-
-
-def _read_only(values: Sequence[bool]) -> np.ndarray:
-    array = np.array(values, dtype=bool)
-    array.setflags(write=False)
-    return array

@@ -5,25 +5,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from litebert.errors import DataError, LitebertError
-from litebert.files import MANIFEST, update_manifest, verify_manifest, write_bytes
+from litebert.errors import ConfigError, DataError
+from litebert.files import MANIFEST, verify_manifest
+from litebert.tokenization.normalize import TextSettings
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
-from litebert.tokenization.subwords import SubwordModel
-from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.transformers_files import CONFIG_FILE, TOKENIZER_FILE, text_settings, tokenizer_config
 from litebert.tokenization.wordpiece_model import WordPieceModel
+
+SubwordModel = SentencePieceModel | WordPieceModel
+"""A vocabulary and its segmentation."""
 
 
 def read_model(path: Path) -> SubwordModel:
     """The vocabulary and settings of a directory, or a vocabulary file with the default settings."""
     if path.is_file():
-        return _build(path, _content(path), TextSettings())
+        return _build(path, TextSettings())
     vocabulary = _vocabulary_file(path)
     if (path / MANIFEST).is_file():
         verify_manifest(path, only=(vocabulary.name, CONFIG_FILE, TOKENIZER_FILE), error=DataError)
     config = path / CONFIG_FILE
-    settings = _settings(config) if config.is_file() else TextSettings()
-    return _build(vocabulary, _content(vocabulary), settings)
+    return _build(vocabulary, _settings(config) if config.is_file() else TextSettings())
 
 
 def tokenizer_files(model: SubwordModel) -> dict[str, bytes]:
@@ -33,13 +34,6 @@ def tokenizer_files(model: SubwordModel) -> dict[str, bytes]:
         CONFIG_FILE: _json(tokenizer_config(model.settings, model.specials)),
         model.file_name: model.content,
     }
-
-
-def write_files(files: Mapping[str, bytes], directory: Path) -> None:
-    """Write files into a directory and add them to its manifest."""
-    for name, content in files.items():
-        write_bytes(directory / name, content)
-    update_manifest(directory, files)
 
 
 def _vocabulary_file(directory: Path) -> Path:
@@ -56,9 +50,9 @@ def _vocabulary_file(directory: Path) -> Path:
     )
 
 
-def _build(path: Path, content: bytes, settings: TextSettings) -> SubwordModel:
+def _build(path: Path, settings: TextSettings) -> SubwordModel:
     kind = WordPieceModel if path.suffix == ".txt" else SentencePieceModel
-    return kind(content, settings, where=str(path))
+    return kind(_content(path), settings, where=str(path))
 
 
 def _settings(path: Path) -> TextSettings:
@@ -66,14 +60,13 @@ def _settings(path: Path) -> TextSettings:
     content = _content(path)
     try:
         config = json.loads(content)
+        if isinstance(config, dict):
+            return text_settings(config, where=str(path))
+    except ConfigError as error:
+        raise DataError(str(error)) from None
     except ValueError:
         raise DataError(f"{path}: not a JSON file; take a fresh copy") from None
-    if not isinstance(config, dict):
-        raise DataError(f"{path}: expected a JSON object, found {type(config).__name__}; take a fresh copy")
-    try:
-        return text_settings(config, where=str(path))
-    except LitebertError as error:
-        raise DataError(str(error)) from None
+    raise DataError(f"{path}: expected a JSON object, found {type(config).__name__}; take a fresh copy")
 
 
 def _content(path: Path) -> bytes:

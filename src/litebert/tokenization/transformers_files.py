@@ -10,13 +10,13 @@ import functools
 import itertools
 import sys
 import unicodedata
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from operator import itemgetter
 from typing import Any
 
+from litebert.tokenization.normalize import TextSettings
 from litebert.tokenization.sentencepiece_proto import ModelFile, ScoredPiece, parse_model
-from litebert.tokenization.subwords import SPACE
-from litebert.tokenization.text_settings import TextSettings
+from litebert.tokenization.word_starts import SPACE
 
 TOKENIZER_FILE = "tokenizer.json"
 CONFIG_FILE = "tokenizer_config.json"
@@ -94,7 +94,7 @@ def _normalizers(settings: TextSettings, charsmap: bytes) -> list[dict[str, Any]
     """`normalize`, then SentencePiece's normalizer."""
     steps: list[dict[str, Any]] = [_replace(_class_of(str.isspace) + "+", " "), _STRIP]
     if not settings.keep_accents:
-        steps += [{"type": "NFKD"}, _replace(_class_of(_combines), "")]
+        steps += [{"type": "NFKD"}, _replace(_class_of(unicodedata.combining), "")]
     if settings.lowercase:
         steps += [_replace(_FINAL_SIGMA, "ς"), {"type": "Lowercase"}]
     if charsmap:
@@ -114,20 +114,12 @@ def _replace(pattern: str, content: str) -> dict[str, Any]:
     return {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}
 
 
-def _combines(character: str) -> bool:
-    return unicodedata.combining(character) > 0
-
-
 @functools.cache
-def _class_of(predicate: Callable[[str], bool]) -> str:
+def _class_of(predicate: Callable[[str], object]) -> str:
     """A regular expression for one character that satisfies a predicate."""
     codes = [code for code in range(sys.maxunicode + 1) if predicate(chr(code))]
-    runs = itertools.groupby(enumerate(codes), key=lambda item: item[1] - item[0])
-    return "[" + "".join(_range([code for _, code in run]) for _, run in runs) + "]"
-
-
-def _range(codes: Sequence[int]) -> str:
-    return rf"\x{{{codes[0]:x}}}-\x{{{codes[-1]:x}}}"
+    runs = [list(run) for _, run in itertools.groupby(enumerate(codes), key=lambda item: item[1] - item[0])]
+    return "[" + "".join(rf"\x{{{run[0][1]:x}}}-\x{{{run[-1][1]:x}}}" for run in runs) + "]"
 
 
 def _added_token(index: int, piece: str) -> dict[str, Any]:
@@ -137,18 +129,12 @@ def _added_token(index: int, piece: str) -> dict[str, Any]:
 
 def _template(cls: str, sep: str, ids: Mapping[str, int]) -> dict[str, Any]:
     """`[CLS] A [SEP] B [SEP]` with token types 0 up to the first `[SEP]` and 1 after it."""
-    first = [_special(cls, 0), _sequence("A", 0), _special(sep, 0)]
+    steps = [("SpecialToken", cls, 0), ("Sequence", "A", 0), ("SpecialToken", sep, 0)]
+    steps += [("Sequence", "B", 1), ("SpecialToken", sep, 1)]
+    pair = [{kind: {"id": name, "type_id": segment}} for kind, name, segment in steps]
     return {
         "type": "TemplateProcessing",
-        "single": first,
-        "pair": [*first, _sequence("B", 1), _special(sep, 1)],
+        "single": pair[:3],
+        "pair": pair,
         "special_tokens": {piece: {"id": piece, "ids": [ids[piece]], "tokens": [piece]} for piece in (cls, sep)},
     }
-
-
-def _special(piece: str, segment: int) -> dict[str, Any]:
-    return {"SpecialToken": {"id": piece, "type_id": segment}}
-
-
-def _sequence(name: str, segment: int) -> dict[str, Any]:
-    return {"Sequence": {"id": name, "type_id": segment}}

@@ -26,6 +26,9 @@ class SplitWord:
     occurrences: int
     pieces: tuple[str, ...]
 
+    def __str__(self) -> str:
+        return f"{self.word} ({' '.join(self.pieces)}) {self.occurrences:,}×"
+
 
 @dataclass(frozen=True)
 class VocabularyReport:
@@ -49,60 +52,30 @@ class VocabularyReport:
     """The words with the most pieces beyond their first, summed over their occurrences."""
 
     def figures(self) -> dict[str, float]:
-        """The ratios below by name."""
-        names = (
-            "coverage",
-            "unknown_rate",
-            "pieces_per_word",
-            "characters_per_piece",
-            "whole_word_share",
-            "used_share",
-        )
-        return {name: getattr(self, name) for name in names}
-
-    @property
-    def coverage(self) -> float:
-        """Share of the characters in known pieces; 1 for no text."""
-        return 1 - self.unknown_characters / max(self.characters, 1)
-
-    @property
-    def unknown_rate(self) -> float:
-        """Share of the pieces that are unknown."""
-        return self.unknown_pieces / max(self.pieces, 1)
-
-    @property
-    def pieces_per_word(self) -> float:
-        """Fertility; 1 means that every word is one piece."""
-        return self.pieces / max(self.words, 1)
-
-    @property
-    def characters_per_piece(self) -> float:
-        """Mean length of a piece; longer pieces mean shorter sequences."""
-        return self.characters / max(self.pieces, 1)
-
-    @property
-    def whole_word_share(self) -> float:
-        """Share of the words that are one piece."""
-        return self.whole_words / max(self.words, 1)
-
-    @property
-    def used_share(self) -> float:
-        """Share of the vocabulary that occurs."""
-        return self.used_pieces / self.vocab_size
+        """Ratios by name: coverage is the share of the characters in known pieces, `pieces_per_word` the fertility."""
+        words, pieces = max(self.words, 1), max(self.pieces, 1)
+        return {
+            "coverage": 1 - self.unknown_characters / max(self.characters, 1),
+            "unknown_rate": self.unknown_pieces / pieces,
+            "pieces_per_word": self.pieces / words,
+            "characters_per_piece": self.characters / pieces,
+            "whole_word_share": self.whole_words / words,
+            "used_share": self.used_pieces / self.vocab_size,
+        }
 
     def to_text(self) -> str:
         """The report as text."""
         lines = [
-            f"words: {self.words:,}, of {self.pieces_per_word:.2f} pieces each; "
-            f"{self.whole_word_share:.1%} are one piece",
-            f"pieces: {self.pieces:,}, of {self.characters_per_piece:.2f} characters each; "
-            f"{self.used_share:.1%} of the vocabulary occurs",
-            f"coverage: {self.coverage:.4%} of the characters; {self.unknown_rate:.4%} of the pieces are unknown",
+            f"words: {self.words:,}, of {{pieces_per_word:.2f}} pieces each; {{whole_word_share:.1%}} are one piece",
+            f"pieces: {self.pieces:,}, of {{characters_per_piece:.2f}} characters each; "
+            "{used_share:.1%} of the vocabulary occurs",
+            "coverage: {coverage:.4%} of the characters; {unknown_rate:.4%} of the pieces are unknown",
         ]
+        lines = [line.format(**self.figures()) for line in lines]
         if self.unknown:
             lines.append("unknown: " + ", ".join(f"{text!r} {count:,}×" for text, count in self.unknown))
         if self.most_split:
-            lines.append("most split words: " + ", ".join(_with_pieces(word) for word in self.most_split))
+            lines.append("most split words: " + ", ".join(map(str, self.most_split)))
         return "\n".join(lines)
 
 
@@ -117,7 +90,8 @@ def report_on(tokenizer: Tokenizer, texts: Iterable[str]) -> VocabularyReport:
         used[ids] = True
         if tokenizer.unk_id in ids:
             unknown_pieces += words[word] * ids.count(tokenizer.unk_id)
-            unknown.update({text: words[word] * count for text, count in _unknown(tokenizer, word).items()})
+            for index, (start, end) in zip(*tokenizer.encode_with_offsets(word), strict=True):
+                unknown[word[start:end]] += words[word] * (index == tokenizer.unk_id)
     return VocabularyReport(
         words=words.total(),
         characters=sum(len(word) * count for word, count in words.items()),
@@ -127,15 +101,9 @@ def report_on(tokenizer: Tokenizer, texts: Iterable[str]) -> VocabularyReport:
         unknown_characters=sum(len(text) * count for text, count in unknown.items()),
         used_pieces=int(used.sum()),
         vocab_size=tokenizer.vocab_size,
-        unknown=tuple(unknown.most_common(MOST_LISTED)),
+        unknown=tuple((+unknown).most_common(MOST_LISTED)),
         most_split=_most_split(tokenizer, words),
     )
-
-
-def _unknown(tokenizer: Tokenizer, word: str) -> Counter[str]:
-    """The unknown strings of a word."""
-    ids, offsets = tokenizer.encode_with_offsets(word)
-    return Counter(word[start:end] for index, (start, end) in zip(ids, offsets) if index == tokenizer.unk_id)
 
 
 def _most_split(tokenizer: Tokenizer, words: Counter[str]) -> tuple[SplitWord, ...]:
@@ -147,7 +115,3 @@ def _most_split(tokenizer: Tokenizer, words: Counter[str]) -> tuple[SplitWord, .
     costs = {word: bare[word] * (len(ids) - 1) for word, ids in encoded if len(ids) > 1}
     costliest = sorted(costs, key=lambda word: (-costs[word], word))[:MOST_LISTED]
     return tuple(SplitWord(word, bare[word], tuple(tokenizer.pieces(word))) for word in costliest)
-
-
-def _with_pieces(word: SplitWord) -> str:
-    return f"{word.word} ({' '.join(word.pieces)}) {word.occurrences:,}×"

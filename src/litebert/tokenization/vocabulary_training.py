@@ -13,9 +13,8 @@ from pydantic import Field, model_validator
 
 from litebert.errors import ConfigError, DataError
 from litebert.randomness import rng_for
-from litebert.tokenization.normalize import normalize
+from litebert.tokenization.normalize import TextSettings
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
-from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
@@ -60,7 +59,7 @@ class TokenizerSettings(TextSettings):
         if len(symbols) < len(self.user_defined_symbols) + 5:
             raise ValueError("user_defined_symbols: a symbol is listed twice, or is a special token")
         for symbol in self.user_defined_symbols:
-            normalized = normalize(symbol, lowercase=self.lowercase, keep_accents=self.keep_accents)
+            normalized = self.normalize(symbol)
             if not symbol or symbol != normalized or " " in symbol:
                 raise ValueError(
                     f"user_defined_symbols: no normalized text has {symbol!r}; leave it out or give {normalized!r}"
@@ -70,11 +69,7 @@ class TokenizerSettings(TextSettings):
 
 def train_tokenizer(texts: Iterable[str], settings: TokenizerSettings, out: Path) -> Tokenizer:
     """A tokenizer trained on the lines of `texts` and saved to the directory `out`; equal texts give equal bytes."""
-    lines = (
-        normalize(line, lowercase=settings.lowercase, keep_accents=settings.keep_accents)
-        for text in texts
-        for line in text.splitlines()
-    )
+    lines = (settings.normalize(line) for text in texts for line in text.splitlines())
     rng = rng_for(settings.seed, "tokenizer lines")
     sample = sample_lines(filter(None, lines), settings.input_sentence_size, rng=rng)
     if not sample:

@@ -6,23 +6,15 @@ A word is a start piece and the following pieces that are not start pieces.
 import string
 import unicodedata
 
-from litebert.tokenization.subwords import SPACE
+SPACE = "\u2581"
+"""SentencePiece's symbol for the space before a word."""
 
 _GOOGLE_PUNCTUATION = frozenset(string.punctuation) - frozenset("'<=>")
 _GOOGLE_CONTINUATION = _GOOGLE_PUNCTUATION | frozenset(string.ascii_lowercase)
 
 _UNSPACED_SCRIPTS = (
-    "CJK ",
-    "IDEOGRAPHIC ",
-    "HIRAGANA ",
-    "KATAKANA",
-    "HALFWIDTH KATAKANA ",
-    "BOPOMOFO ",
-    "THAI ",
-    "LAO ",
-    "KHMER ",
-    "MYANMAR ",
-    "TIBETAN ",
+    *("CJK ", "IDEOGRAPHIC ", "HIRAGANA ", "KATAKANA", "HALFWIDTH KATAKANA ", "BOPOMOFO "),
+    *("THAI ", "LAO ", "KHMER ", "MYANMAR ", "TIBETAN "),
 )
 """Prefixes of the Unicode character names of scripts without spaces between words."""
 

@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from litebert.errors import DataError, MissingExtraError
-from litebert.tokenization.normalize import without_surrogates
-from litebert.tokenization.subwords import Span
-from litebert.tokenization.text_settings import TextSettings
+from litebert.tokenization.normalize import Span, TextSettings, without_surrogates
 from litebert.tokenization.transformers_files import pipeline
 
 CONTINUATION = "##"
@@ -24,13 +22,7 @@ class WordPieceModel:
     """Splits text into words, signs and single Chinese characters, and words greedily into the longest pieces."""
 
     file_name: ClassVar[str] = "vocab.txt"
-    specials: ClassVar[dict[str, str]] = {
-        "pad": "[PAD]",
-        "unk": "[UNK]",
-        "cls": "[CLS]",
-        "sep": "[SEP]",
-        "mask": "[MASK]",
-    }
+    specials: ClassVar[dict[str, str]] = {role: f"[{role.upper()}]" for role in ("pad", "unk", "cls", "sep", "mask")}
 
     def __init__(self, content: bytes, settings: TextSettings, *, where: str) -> None:
         """Read a vocabulary, one piece a line; raises DataError, which begins with `where`."""
@@ -68,13 +60,12 @@ class WordPieceModel:
         skipped = set(self.specials.values()) - {self.specials["unk"]}
         return self._tokenizer.decode([index for index in ids if self.vocabulary[index] not in skipped])
 
-    def word_starts(self) -> list[bool]:
-        """True for every piece that does not begin with "##"."""
-        return [not piece.startswith(CONTINUATION) for piece in self.vocabulary]
+    @staticmethod
+    def starts_word(piece: str) -> bool:
+        """Whether a piece begins a word: if it does not begin with "##"."""
+        return not piece.startswith(CONTINUATION)
 
-    def google_word_starts(self) -> list[bool]:
-        """The same as `word_starts`."""
-        return self.word_starts()
+    starts_google_word = starts_word
 
     def transformers_tokenizer(self) -> dict[str, Any]:
         """Content of the `tokenizer.json` with which transformers produces the same ids."""

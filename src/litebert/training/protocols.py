@@ -17,16 +17,13 @@ class Batch(Protocol):
     @property
     def num_tokens(self) -> int:
         """Tokens without padding."""
-        ...
 
     @property
     def num_examples(self) -> int:
         """Examples in this batch."""
-        ...
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on `device`."""
-        ...
 
 
 @runtime_checkable
@@ -36,21 +33,17 @@ class BatchSource(Protocol):
     @property
     def fingerprint(self) -> str:
         """A digest that changes if the examples of any step change; independent of world size and microbatch size."""
-        ...
 
     @property
     def batch_size(self) -> int:
         """Examples in a global batch, over all ranks."""
-        ...
 
     @property
     def examples_per_epoch(self) -> int:
         """Examples in one epoch."""
-        ...
 
     def microbatches(self, step: int) -> Sequence[Batch]:
         """This rank's part of global batch `step`, at least one microbatch; called in a thread, one step ahead."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -74,21 +67,17 @@ class Objective(Protocol):
 
     def counts(self, batch: Any) -> dict[str, int]:
         """The number of labels of each loss of `batch`, known before the forward."""
-        ...
 
     def __call__(self, model: nn.Module, batch: Any) -> LossSums:
         """Run `model` on `batch`."""
-        ...
 
 
 @runtime_checkable
 class Tracker(Protocol):
-    """A destination for metrics."""
+    """A destination for metrics; runs of wandb and trackio are such."""
 
-    def log(self, step: int, values: Mapping[str, Number]) -> None:
+    def log(self, values: Mapping[str, Number], step: int) -> None:
         """Store the `values` of `step`."""
-        ...
 
     def finish(self) -> None:
         """Close the destination."""
-        ...

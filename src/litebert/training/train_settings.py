@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, mod
 from litebert.errors import ConfigError
 from litebert.settings import Settings, TrainingPrecision
 from litebert.training.loop.duration import Duration
-from litebert.training.optim.lr_schedules import Linear, Schedule
+from litebert.training.optim.lr_schedules import Curve, Schedule
 
 OptimizerName = Literal["lamb", "adamw", "muon"]
 DeviceName = Literal["auto", "cpu", "cuda"]
@@ -97,7 +97,7 @@ class TrainSettings(Settings):
     exclude_from_layer_adaptation: Patterns | None = None
     """Regular expressions; parameters whose names they match are updated without LAMB's trust ratio. Null: those of
     `exclude_from_weight_decay`, as in google-research/albert."""
-    schedule: Schedule = Linear()
+    schedule: Schedule = Curve(type="linear")
     """Learning rate after warm-up: constant, linear, polynomial, cosine, warmup_stable_decay or linear_tf."""
     warmup: Warmup = 0.0
     """Linear warm-up: a fraction of the run, or a duration."""

@@ -5,6 +5,7 @@ without interruption: batches, learning rate and dropout are functions of the pr
 """
 
 import logging
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,29 +15,22 @@ from typing import Any
 
 from torch import nn
 
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, StoppedBySignalError
 from litebert.randomness import torch_seed_for
-from litebert.training.callbacks.callback import Callback, Rollback, RunState, StepRecord
-from litebert.training.callbacks.metric_logger import MetricLogger
+from litebert.training.callbacks.callback import Callback, RunState, StepRecord
+from litebert.training.callbacks.metric_logger import MetricLogger, require_trackers
 from litebert.training.callbacks.spike_detector import SpikeDetector
-from litebert.training.callbacks.trackers import require_trackers
-from litebert.training.checkpointing.async_checkpointer import AsyncCheckpointer
-from litebert.training.checkpointing.checkpoint import Checkpoints
-from litebert.training.checkpointing.fingerprint import Fingerprint
-from litebert.training.checkpointing.run_checkpoints import RunCheckpoints
-from litebert.training.checkpointing.run_lock import locked
+from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoints, locked
+from litebert.training.checkpointing.run_checkpoints import Fingerprint, RunCheckpoints
 from litebert.training.distributed.context import DistributedContext, distribute_model
 from litebert.training.loop.memory import memory_used, translate_memory_errors
-from litebert.training.loop.precision import gradient_scaler
 from litebert.training.loop.prefetch import Prefetcher
-from litebert.training.loop.progress import TrainingProgress
-from litebert.training.loop.run_schedule import RunSchedule
+from litebert.training.loop.run_schedule import RunSchedule, TrainingProgress
 from litebert.training.loop.signals import StopSignals, interruptible
-from litebert.training.loop.step import StepCounts, StepOutcome, TrainStep, UpdateLimits
+from litebert.training.loop.step import StepCounts, StepOutcome, TrainStep, UpdateLimits, gradient_scaler
 from litebert.training.loop.throughput import peak_flops, throughput
 from litebert.training.optim.optimizers import build_optimizer
 from litebert.training.protocols import Batch, BatchSource, Number, Objective
-from litebert.training.train_result import TrainResult, interrupted_error
 from litebert.training.train_settings import TrainSettings
 
 logger = logging.getLogger(__name__)
@@ -53,6 +47,25 @@ class RunInfo:
     """What a resumed run may not change, such as the digest of the corpus."""
     flops: Callable[[Any], int] | None = None
     """FLOPs of forward and backward of a microbatch, for FLOP/s and MFU in the metrics."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainResult:
+    """The result of a run that reached its duration or was stopped by a callback."""
+
+    steps: int
+    tokens: int
+    elapsed_seconds: float
+    step_seconds: float
+    """Time spent in steps, without evaluation and the copies for checkpoints."""
+    skipped_steps: int
+    """Steps without an update, because a loss or gradient was not finite or was a spike."""
+    evaluation: Mapping[str, Number]
+    """The last evaluation of this call of `fit`; empty without one."""
+    learning_rate: float
+    """That of the next update: 0 at the end of most schedules, above 0 if the run was stopped early."""
+    stopped_early: bool
+    """Whether a callback stopped the run before its duration."""
 
 
 class Trainer:
@@ -143,8 +156,10 @@ class Trainer:
         while not self._ended:
             before = self.progress
             self._step(prefetcher)
-            if self._run.rollback:
-                self._roll_back(self._run.rollback)
+            if request := self._run.rollback:
+                self._run.rollback = None
+                self._checkpoints.roll_back(request)
+                self._call(lambda callback: callback.on_rollback(self._run))
                 continue
             self._run.evaluation_due = self._evaluate is not None and self._schedule.evaluates(before, self.progress)
             self._evaluate_and_save(save=self._schedule.saves(before, self.progress))
@@ -162,7 +177,11 @@ class Trainer:
             self._checkpoints.save()
         if self._signal and (self._run.evaluation_due or not self._ended):
             self._checkpoints.finish()
-            raise interrupted_error(self._info.directory, self.progress.step, self._signal)
+            raise StoppedBySignalError(
+                f"{self._info.directory}: stopped by {signal.Signals(self._signal).name} after step "
+                f"{self.progress.step}; the state is saved, and the same command resumes the run",
+                signal_number=self._signal,
+            )
 
     def _step(self, prefetcher: Prefetcher) -> None:
         """Do one step and call the callbacks."""
@@ -184,13 +203,7 @@ class Trainer:
             "skipped_steps": after.skipped_steps,
             "rollbacks": after.rollbacks,
             "memory_bytes": memory_used(self.world.device),
-            **throughput(
-                tokens=counts.tokens,
-                examples=counts.examples,
-                flops=counts.flops,
-                seconds=seconds,
-                peak=peak_flops(self.world),
-            ),
+            **throughput(counts, seconds, peak=peak_flops(self.world)),
         }
         record = StepRecord(after.step, before.batch, learning_rate, outcome, metrics)
         self._call(lambda callback: callback.on_step(self._run, record))
@@ -224,12 +237,6 @@ class Trainer:
         self._signal = agreed["signal"]
         if agreed["written"]:
             self._checkpoints.finish()
-
-    def _roll_back(self, request: Rollback) -> None:
-        """Return to a checkpoint, as a callback asked for."""
-        self._run.rollback = None
-        self._checkpoints.roll_back(request)
-        self._call(lambda callback: callback.on_rollback(self._run))
 
     def _call(self, hook: Callable[[Callback], None]) -> None:
         """Call a hook of every callback; a request to stop reaches every rank."""

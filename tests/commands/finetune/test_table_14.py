@@ -5,7 +5,7 @@ import pytest
 from litebert.commands.finetune.finetune_settings import load_finetune_config, recipe_of_task
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS
 from litebert.training.loop.duration import Duration
-from litebert.training.optim.lr_schedules import Linear
+from litebert.training.optim.lr_schedules import Curve
 
 TABLE_14 = {
     "cola": (1e-5, 16, 0, 0.1, 5336, 320, 512),
@@ -29,7 +29,7 @@ RACE_V2 = (1e-5, 32, 0, 0.1, 12000, 1000, 512)
 def figures(recipe):
     run = load_finetune_config(recipe, given={"model": "m", "data": {"train": "t.csv"}})
     assert run.hidden_dropout_prob == run.attention_probs_dropout_prob
-    assert (run.train.optimizer, run.train.weight_decay, run.train.schedule) == ("adamw", 0.01, Linear())
+    assert (run.train.optimizer, run.train.weight_decay, run.train.schedule) == ("adamw", 0.01, Curve(type="linear"))
     assert run.train.spikes.policy == "none"
     return (
         run.train.learning_rate,

@@ -10,7 +10,7 @@ from litebert.cli.main import main
 from litebert.commands.sweep.sweep import sweep
 from litebert.errors import CheckpointError, ConfigError, DivergedError, StoppedBySignalError
 from litebert.tasks.types.classification.classification import CLASSIFICATION
-from litebert.training.checkpointing.run_lock import locked
+from litebert.training.checkpointing.checkpoint import locked
 from support.callbacks import HookRecorder
 from support.sweeps import table
 

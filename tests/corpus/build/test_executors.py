@@ -33,7 +33,7 @@ def datatrove():
 def test_executor_stages_give_the_bytes_of_a_build_in_one_process(build, tmp_path):
     plan_to_files(build)
     for rank in (2, 0, 1):
-        write_planned(build, rank, 3)
+        write_planned(build, None, rank, 3)
     publish_written(build)
     assert content(tmp_path / "corpus") == content(tmp_path / "expected")
     assert not build.directory.exists()
@@ -41,9 +41,9 @@ def test_executor_stages_give_the_bytes_of_a_build_in_one_process(build, tmp_pat
 
 def test_executor_publishes_only_after_all_shards_are_written(build, tmp_path):
     with pytest.raises(LitebertError, match="the planning stage did not finish"):
-        write_planned(build, 0, 1)
+        write_planned(build, None, 0, 1)
     plan_to_files(build)
-    write_planned(build, 0, 2)
+    write_planned(build, None, 0, 2)
     with pytest.raises(LitebertError, match=r"\d+ shards are missing; run the same command again"):
         publish_written(build)
     assert not (tmp_path / "corpus").exists()
@@ -54,7 +54,7 @@ def test_executor_plan_files_preserve_lone_surrogates(tmp_path, tokenizer):
     build_corpus(documents, tokenizer, SETTINGS, tmp_path / "expected")
     build = CorpusBuild(documents, tokenizer, SETTINGS, tmp_path / "corpus")
     plan_to_files(build)
-    write_planned(build, 0, 1)
+    write_planned(build, None, 0, 1)
     publish_written(build)
     assert content(tmp_path / "corpus") == content(tmp_path / "expected")
 
@@ -132,6 +132,6 @@ def test_executor_ray_gets_the_three_stages_in_order(build, monkeypatch):
     monkeypatch.setitem(sys.modules, "datatrove.executor.ray", module)
     build_with_datatrove(build, "ray", tasks=8, options={"cpus_per_task": 1})
     assert [stage["tasks"] for stage in made[:3]] == [1, 8, 1]
-    assert [repr(stage["pipeline"][0]).split(":")[0].split()[-1] for stage in made[:3]] == ["plan", "write", "publish"]
+    assert [stage["pipeline"][0].func for stage in made[:3]] == [plan_to_files, write_planned, publish_written]
     assert all(stage["cpus_per_task"] == 1 for stage in made[:3])
     assert made[3] == "run"

@@ -4,7 +4,7 @@ import pickle
 import numpy as np
 import pytest
 
-from litebert.corpus.format.shards import Corpus, token_dtype
+from litebert.corpus.format.shards import Corpus, Vocabulary, token_dtype
 from litebert.errors import DataError
 from support.corpus_builders import FIRST_ID, make_corpus
 
@@ -96,3 +96,15 @@ def test_corpus_refuses_a_shard_of_another_size(corpus):
 @pytest.mark.parametrize(("vocab_size", "dtype"), [(2**16, np.uint16), (2**16 + 1, np.uint32)])
 def test_token_dtype_is_the_smallest_that_fits(vocab_size, dtype):
     assert token_dtype(vocab_size) is dtype
+
+
+def test_vocabulary_of_a_tokenizer(tokenizer):
+    vocabulary = Vocabulary.of(tokenizer)
+    assert vocabulary.size == tokenizer.vocab_size
+    assert (vocabulary.cls_id, vocabulary.mask_id) == (tokenizer.cls_id, tokenizer.mask_id)
+    assert np.array_equal(vocabulary.word_starts, tokenizer.word_starts)
+
+
+def test_vocabulary_non_special_ids():
+    vocabulary = Vocabulary(pad_id=5, unk_id=0, cls_id=2, sep_id=3, mask_id=7, word_starts=np.ones(9, dtype=bool))
+    assert vocabulary.non_special_ids.tolist() == [1, 4, 6, 8]

@@ -7,7 +7,7 @@ import pytest
 
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
-from litebert.corpus.build.shard_plan import plan_shards
+from litebert.corpus.build.shard_writer import plan_shards
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.format.split_overlap import find_split_overlap
 from litebert.corpus.format.verification import verify_corpus

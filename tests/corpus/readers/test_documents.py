@@ -4,11 +4,13 @@ import logging
 from collections import Counter
 
 import pytest
-import zstandard
 
 from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.readers.decompression import ZSTD
 from litebert.corpus.readers.documents import find_files, read_documents
 from litebert.errors import DataError
+
+zstd = pytest.importorskip(ZSTD)
 
 TEXT = b"One.\nTwo.\n\nThree.\n"
 ROWS = b'{"text": "One.\\nTwo."}\n\n{"text": "Three."}\n'
@@ -23,10 +25,10 @@ def read(path, **settings):
 FORMATS = {
     "a.txt": TEXT,
     "a.txt.gz": gzip.compress(TEXT),
-    "a.txt.zst": zstandard.compress(TEXT),
+    "a.txt.zst": zstd.compress(TEXT),
     "a.jsonl": ROWS,
     "a.jsonl.gz": gzip.compress(ROWS),
-    "a.jsonl.zst": zstandard.compress(ROWS),
+    "a.jsonl.zst": zstd.compress(ROWS),
 }
 
 

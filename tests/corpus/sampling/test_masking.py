@@ -13,8 +13,7 @@ from litebert.corpus.sampling.masking import (
     ngram_probabilities,
     prediction_budgets,
 )
-from litebert.corpus.sampling.mlm_probability import LinearSchedule
-from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.corpus.sampling.sampling_settings import LinearSchedule, SamplingSettings
 from support.corpus_builders import VOCAB_SIZE, vocabulary
 
 CLS, SEP, MASK, FIRST_REGULAR_ID = 2, 3, 4, 100

@@ -1,6 +1,8 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.corpus.sampling.sampling_settings import PRESETS, LinearSchedule, SamplingSettings
 from litebert.errors import ConfigError
 
 
@@ -32,3 +34,73 @@ def test_replacement_probabilities_must_not_exceed_one():
 @pytest.mark.parametrize(("probability", "period"), [(0, 0), (0.1, 10), (1 / 3, 3), (0.15, 7), (1, 1)])
 def test_short_seq_period_is_the_rounded_reciprocal_of_the_probability(probability, period):
     assert SamplingSettings(short_seq_prob=probability).short_seq_period == period
+
+
+def preset(name, **changes):
+    return SamplingSettings.parse({"preset": name, **changes}, where="test")
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_preset_changes_only_the_settings_it_lists(name):
+    usual, chosen = SamplingSettings().to_dict(), preset(name).to_dict()
+    assert {key: value for key, value in chosen.items() if value != usual[key]} == PRESETS[name]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_preset_can_be_changed_and_sets_no_length(name):
+    assert preset(name, max_length=128, mlm_probability=0.3).to_dict() == {
+        **preset(name).to_dict(),
+        "max_length": 128,
+        "mlm_probability": 0.3,
+    }
+
+
+def test_preset_survives_a_round_trip():
+    chosen = preset("google")
+    assert SamplingSettings.parse(chosen.to_dict(), where="test") == chosen
+
+
+def test_preset_with_an_unknown_name_is_refused():
+    with pytest.raises(
+        ConfigError, match="unknown preset 'albert'; expected one of google, bert, bert_whole_word, spanbert"
+    ):
+        preset("albert")
+
+
+def test_short_seq_schedule_random_needs_dupe_factor():
+    with pytest.raises(ConfigError, match="needs dupe_factor"):
+        SamplingSettings.parse({"short_seq_schedule": "random"}, where="test")
+    with pytest.raises(ConfigError, match="needs dupe_factor"):
+        preset("google", dupe_factor=0)
+
+
+def test_linear_schedule_of_a_number_is_constant():
+    assert [LinearSchedule.parse(0.15).at(step) for step in (0, 1, 10**9)] == [0.15] * 3
+
+
+def test_linear_schedule_moves_linearly_and_then_is_constant():
+    ramp = LinearSchedule.parse("0.30 to 0.15 in 100_000 steps")
+    assert [ramp.at(step) for step in (0, 50_000, 100_000, 10**9)] == pytest.approx([0.3, 0.225, 0.15, 0.15])
+
+
+@given(st.floats(0.01, 0.99), st.floats(0.01, 0.99), st.integers(0, 10**6), st.integers(0, 10**7))
+def test_linear_schedule_stays_between_start_and_end(start, end, steps, step):
+    assert min(start, end) - 1e-12 <= LinearSchedule(start, end, steps).at(step) <= max(start, end) + 1e-12
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        0,
+        1.0,
+        1.5,
+        "much",
+        "0.3 to 0.1",
+        "0.3 to 0.1 in 5 minutes",
+        "0.3 to 1.1 in 5 steps",
+        "1..2 to 0.1 in 5 steps",
+    ],
+)
+def test_linear_schedule_refuses_invalid_values(value):
+    with pytest.raises(ConfigError, match="expected a probability between 0 and 1"):
+        SamplingSettings.parse({"mlm_probability": value}, where="test")

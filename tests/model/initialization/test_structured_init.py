@@ -7,18 +7,18 @@ from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
-from litebert.model.initialization.embedding_subspaces import (
+from litebert.model.initialization.head_patterns import num_duplicate_token_heads, relative_position_heads
+from litebert.model.initialization.structured_init import (
     MAX_FREQUENCY,
     MIN_FREQUENCY,
     POSITION_NORM_RATIO,
     SEGMENT_NORM_RATIO,
     EmbeddingSubspaces,
     sinusoid_frequencies,
+    structured_init_,
 )
-from litebert.model.initialization.head_patterns import num_duplicate_token_heads, relative_position_heads
-from litebert.model.initialization.structured_init import structured_init_
 from litebert.model.kernels.layout import LAYOUTS
-from litebert.model.layers.attention import BlockInputs
+from litebert.model.layers.block import BlockInputs
 from litebert.model.models import ForPretraining
 
 VOCAB = 50

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from litebert.model.config import Activation
-from litebert.model.layers.activations import ACTIVATIONS
+from litebert.model.layers.block import ACTIVATIONS
 
 X = torch.linspace(-4, 4, 33, dtype=torch.float64)
 FORMULAS = {

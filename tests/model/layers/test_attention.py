@@ -3,7 +3,7 @@ import torch
 
 from litebert.model.kernels.attention_kernels import attend_reference
 from litebert.model.kernels.layout import LAYOUTS
-from litebert.model.layers.attention import Attention, BlockInputs
+from litebert.model.layers.block import Attention, BlockInputs
 
 MASK = torch.ones(2, 5, dtype=torch.bool)
 

@@ -1,6 +1,6 @@
 import torch
 
-from litebert.model.layers.embeddings import Embeddings
+from litebert.model.layers.block import Embeddings
 
 
 def test_embeddings_are_the_normalised_sum_of_three_tables(tiny_config):

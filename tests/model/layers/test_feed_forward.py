@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from litebert.model.config import Activation
-from litebert.model.layers.activations import ACTIVATIONS
-from litebert.model.layers.feed_forward import FeedForward
+from litebert.model.layers.block import ACTIVATIONS, FeedForward
 
 
 @pytest.mark.parametrize("name", get_args(Activation))

@@ -7,8 +7,8 @@ import zipfile
 import pytest
 
 from litebert.errors import DataError
-from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
-from litebert.tasks.benchmarks.submission_files import (
+from litebert.tasks.benchmarks.benchmark_files import (
+    BenchmarkSplit,
     checked_glue_file,
     glue_archive,
     glue_file,

@@ -17,7 +17,7 @@ from litebert.tasks.readers.data_checks import (
     warn_train_dev_leakage,
 )
 from litebert.tasks.types.extractive_qa.questions import GoldAnswer, Question
-from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
+from litebert.tasks.types.multiple_choice.multiple_choice import ChoiceExample
 from support.example_builders import choice, example, tokens
 
 PLACE = Path("rows.csv")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.tasks.types.class_predictions import matthews_of_confusion
+from litebert.tasks.types.classification.classification import matthews_of_confusion
 from litebert.tasks.types.registry import get_task_type, task_types
 
 

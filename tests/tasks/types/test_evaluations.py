@@ -8,8 +8,8 @@ import pytest
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import Example, LabelledData
 from litebert.tasks.task import Task
-from litebert.tasks.types.class_predictions import softmax
-from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
+from litebert.tasks.types.classification.classification import softmax
+from litebert.tasks.types.multiple_choice.multiple_choice import ChoiceExample
 from litebert.tasks.types.registry import get_task_type
 from litebert.tasks.types.token_classification.token_examples import TokenExample
 

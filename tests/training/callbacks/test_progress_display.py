@@ -21,8 +21,7 @@ from litebert.training.callbacks.progress_display import (
     progress_display,
 )
 from litebert.training.distributed.context import DistributedContext
-from litebert.training.loop.progress import TrainingProgress
-from litebert.training.loop.run_schedule import RunSchedule
+from litebert.training.loop.run_schedule import RunSchedule, TrainingProgress
 from litebert.training.loop.step import StepOutcome
 from support.toy import ToyBatches, ToyModel, settings, train, validation
 

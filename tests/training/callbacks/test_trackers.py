@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from litebert.errors import MissingExtraError
-from litebert.training.callbacks.trackers import MetricsFile, open_tracker
+from litebert.training.callbacks.metric_logger import MetricsFile, open_tracker
 from litebert.training.train_settings import TrackerName
 from support.toy import rows, train
 
@@ -17,7 +17,7 @@ from support.toy import rows, train
 def written(path, *steps: int) -> MetricsFile:
     metrics = MetricsFile(path, step=0)
     for step in steps:
-        metrics.log(step, {"train/loss": step / 3})
+        metrics.log({"train/loss": step / 3}, step)
     return metrics
 
 
@@ -42,7 +42,7 @@ def test_metrics_file_has_a_line_as_soon_as_it_is_logged(tmp_path):
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_metrics_file_writes_null_for_values_that_are_not_finite(tmp_path, value):
     metrics = MetricsFile(tmp_path / "metrics.jsonl", step=0)
-    metrics.log(1, {"train/loss": value})
+    metrics.log({"train/loss": value}, 1)
     metrics.finish()
     assert rows(tmp_path) == [{"step": 1, "train/loss": None}]
 

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from litebert.errors import CheckpointError
-from litebert.training.checkpointing.async_checkpointer import AsyncCheckpointer
-from litebert.training.checkpointing.checkpoint import Checkpoint, Checkpoints
+from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoint, Checkpoints
 from support.callbacks import At, HookRecorder
 from support.limits import files_no_larger_than
 from support.toy import rows, train, trainer
@@ -43,12 +42,12 @@ def held(monkeypatch):
 def test_async_checkpoint_equals_a_synchronous_one(tmp_path, monkeypatch):
     changes = {"checkpoint_every": "2 steps", "keep_checkpoints": 3, "optimizer": "lamb"}
     monkeypatch.setattr("litebert.training.trainer.time.perf_counter", lambda: 0.0)  # checkpoints hold the time
-    monkeypatch.setattr("litebert.training.trainer.throughput", lambda **rates: {})
+    monkeypatch.setattr("litebert.training.trainer.throughput", lambda *counts, **peak: {})
     train(tmp_path / "meanwhile", **changes)
 
     def start_and_wait(self, checkpoint):
         original(self, checkpoint)
-        self._in_flight.written.exception()
+        self._in_flight[1].exception()
 
     original = AsyncCheckpointer.start
     monkeypatch.setattr(AsyncCheckpointer, "start", start_and_wait)

@@ -8,7 +8,7 @@ from torch import nn
 
 from litebert.errors import CheckpointError
 from litebert.settings import Settings
-from litebert.training.checkpointing.fingerprint import Fingerprint, parameters_digest
+from litebert.training.checkpointing.run_checkpoints import Fingerprint, parameters_digest
 from support.toy import ToyBatches, ToyModel, settings
 
 

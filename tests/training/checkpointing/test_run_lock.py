@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from litebert.errors import CheckpointError
-from litebert.training.checkpointing.run_lock import locked
+from litebert.training.checkpointing.checkpoint import locked
 from support.callbacks import At
 from support.toy import train
 

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from litebert.errors import CheckpointError
-from litebert.training.checkpointing.state_tensors import (
+from litebert.training.checkpointing.run_checkpoints import (
     model_tensors,
     optimizer_tensors,
     restore_model,

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
 from litebert.training.loop.duration import Duration
-from litebert.training.loop.duration_converter import DurationConverter
-from litebert.training.loop.progress import TrainingProgress
+from litebert.training.loop.run_schedule import DurationConverter, TrainingProgress
 
 CONVERTER = DurationConverter(batch_size=8, examples_per_epoch=20)
 

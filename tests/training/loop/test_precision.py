@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from litebert.errors import ConfigError
-from litebert.training.loop.precision import autocast, gradient_scaler
+from litebert.precision import autocast
+from litebert.training.loop.step import gradient_scaler
 
 CPU = torch.device("cpu")
 
@@ -25,5 +26,5 @@ def test_gradient_scaler_is_enabled_only_for_fp16(precision, scales):
 
 
 def test_autocast_needs_a_resolved_precision():
-    with pytest.raises(ConfigError, match="'auto' is resolved by"):
+    with pytest.raises(ConfigError, match="expected fp32, bf16 or fp16 here, found auto"):
         autocast("auto", CPU)

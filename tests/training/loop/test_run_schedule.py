@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
-from litebert.training.loop.duration_converter import DurationConverter
-from litebert.training.loop.progress import TrainingProgress
-from litebert.training.loop.run_schedule import RunSchedule
+from litebert.training.loop.run_schedule import DurationConverter, RunSchedule, TrainingProgress
 from support.toy import ToyBatches, settings
 
 

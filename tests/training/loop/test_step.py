@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from litebert.training.distributed.context import DistributedContext
-from litebert.training.loop.precision import gradient_scaler
-from litebert.training.loop.step import StepCounts, StepOutcome, TrainStep
+from litebert.training.loop.step import StepCounts, StepOutcome, TrainStep, gradient_scaler
 from support.toy import ToyBatches, ToyModel, ToyObjective, settings
 
 COUNTS = {"class": 5, "size": 8}

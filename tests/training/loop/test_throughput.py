@@ -4,22 +4,23 @@ import pytest
 import torch
 
 from litebert.training.distributed.context import DistributedContext
+from litebert.training.loop.step import StepCounts
 from litebert.training.loop.throughput import peak_flops, peak_flops_of, throughput
 
 
 def test_throughput_is_per_second():
-    rates = throughput(tokens=100, examples=10, seconds=2.0, flops=None, peak=1e12)
+    rates = throughput(StepCounts({}, tokens=100, examples=10, flops=None), 2.0, peak=1e12)
     assert rates == {"tokens_per_second": 50, "examples_per_second": 5}
 
 
 def test_mfu_is_the_share_of_the_peak():
-    rates = throughput(tokens=100, examples=10, seconds=2.0, flops=10**8, peak=1e9)
+    rates = throughput(StepCounts({}, tokens=100, examples=10, flops=10**8), 2.0, peak=1e9)
     assert rates["flops_per_second"] == 5e7
     assert rates["mfu"] == pytest.approx(0.05)
 
 
 def test_mfu_is_absent_without_a_known_peak():
-    assert "mfu" not in throughput(tokens=1, examples=1, seconds=1.0, flops=1, peak=None)
+    assert "mfu" not in throughput(StepCounts({}, tokens=1, examples=1, flops=1), 1.0, peak=None)
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from litebert.commands.finetune.objective import TaskObjective
 from litebert.commands.finetune.setup import class_weights, load_start, output_names, read_data, set_trainable
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
-from litebert.durations import readable_seconds
 from litebert.inference.evaluation_set import EvaluationSet
 from litebert.inference.pipeline import Pipeline, Workers
+from litebert.logs import readable_seconds
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
 from litebert.model.param_groups import count_parameters

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from litebert.errors import ConfigError
+from litebert.tasks.benchmarks.benchmark_files import glue_file, race_file
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
-from litebert.tasks.benchmarks.submission_files import glue_file, race_file
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.types.multiple_choice.choice_examples import LETTERS
+from litebert.tasks.types.multiple_choice.multiple_choice import LETTERS
 from litebert.tasks.types.task_type import Result
 
 

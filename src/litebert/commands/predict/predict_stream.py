@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from litebert.errors import DataError
-from litebert.files import MANIFEST, fsync_directory, sha256, translate_os_errors, write_json
+from litebert.files import MANIFEST, fsync, sha256, translate_os_errors, write_json
 from litebert.tasks.output_formats import OutputFormat
 from litebert.tasks.types.task_type import Result
 
@@ -91,7 +91,7 @@ def write_predictions(
             state_file.unlink(missing_ok=True)
             raise
         partial.replace(output)
-        fsync_directory(output.parent)
+        fsync(output.parent)
         state_file.unlink(missing_ok=True)
     return Written(rows, dict(counts))
 

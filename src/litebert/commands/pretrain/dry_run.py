@@ -11,9 +11,9 @@ from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
-from litebert.corpus.sampling.mlm_probability import LinearSchedule
-from litebert.durations import readable_seconds
+from litebert.corpus.sampling.sampling_settings import LinearSchedule
 from litebert.files import free_space, readable_bytes
+from litebert.logs import readable_seconds
 from litebert.model.model_stats import Memory, memory, parameter_counts
 from litebert.settings import Precision
 from litebert.training.distributed.context import DistributedContext, distributed_context

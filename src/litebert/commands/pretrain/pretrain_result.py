@@ -20,7 +20,7 @@ from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_weights, save_model
 from litebert.model.io.model_spec import ModelSpec
 from litebert.tokenization.tokenizer import Tokenizer
-from litebert.training.checkpointing.state_tensors import model_tensors
+from litebert.training.checkpointing.run_checkpoints import model_tensors
 
 logger = logging.getLogger(__name__)
 

@@ -23,10 +23,9 @@ from litebert.corpus.statistics.cooccurrence import ppmi_svd_embeddings
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.errors import ConfigError, DataError
 from litebert.model.config import ModelConfig
-from litebert.model.initialization.embedding_subspaces import EmbeddingSubspaces
 from litebert.model.initialization.frozen_heads import freeze_heads
 from litebert.model.initialization.head_patterns import num_duplicate_token_heads
-from litebert.model.initialization.structured_init import structured_init_
+from litebert.model.initialization.structured_init import EmbeddingSubspaces, structured_init_
 from litebert.model.models import ForPretraining
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext

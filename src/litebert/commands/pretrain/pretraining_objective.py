@@ -4,7 +4,7 @@ from torch import Tensor, nn
 
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch
 from litebert.corpus.sampling.sampling_settings import Pairing
-from litebert.model.losses import NO_LABEL, classification_loss, masked_lm_loss
+from litebert.model.losses import NO_LABEL, classification_loss
 from litebert.model.outputs import PretrainingOutput
 from litebert.training.protocols import LossSums
 
@@ -29,7 +29,7 @@ class PretrainingObjective:
 
     def sums(self, output: PretrainingOutput, batch: PretrainBatch) -> LossSums:
         """As `__call__`, for an output already computed."""
-        mlm_loss = masked_lm_loss(output.mlm_logits, batch.mlm_labels)
+        mlm_loss = classification_loss(output.mlm_logits, batch.mlm_labels)
         correct = {"mlm": num_correct(output.mlm_logits, batch.mlm_labels)}
         pair_logits, pair_labels = output.sentence_pair_logits, batch.sentence_pair_labels
         pair_loss = classification_loss(pair_logits, pair_labels)

@@ -24,7 +24,7 @@ from litebert.errors import ConfigError
 from litebert.files import write_text
 from litebert.settings import write_yaml
 from litebert.training.callbacks.callback import Callback
-from litebert.training.checkpointing.run_lock import locked
+from litebert.training.checkpointing.checkpoint import locked
 
 logger = logging.getLogger(__name__)
 

@@ -22,14 +22,12 @@ SAMPLE_CHARS = 10_000
 
 def refuse_common_files(sources: Sequence[str]) -> None:
     """Raise a ConfigError if a file was found twice: among the validation files and among the others."""
-    seen: set[str | Path] = set()
-    for source in sources:
-        key = source if is_dataset_name(source) else Path(source).resolve()
-        if key in seen:
+    counts = Counter(source if is_dataset_name(source) else Path(source).resolve() for source in sources)
+    for source, count in counts.items():
+        if count > 1:
             raise ConfigError(
                 f"{source}: is in the training text and in the validation files; remove it from one of them"
             )
-        seen.add(key)
 
 
 def refuse_empty_validation(
@@ -51,11 +49,8 @@ def warn_overlap(corpus: Path) -> None:
     description = read_description(corpus)
     overlap = find_split_overlap(*(Corpus(corpus, split, description) for split in SPLITS))
     if overlap.equal or overlap.similar:
-        logger.warning(
-            "%s: %s, so validation scores will be too high; remove them with dedup_minhash_threshold=0.8",
-            corpus,
-            overlap.to_text(),
-        )
+        advice = "so validation scores will be too high; remove them with dedup_minhash_threshold=0.8"
+        logger.warning("%s: %s, %s", corpus, overlap.to_text(), advice)
 
 
 def warn_unknown_tokens(corpus: Path, *, unknown: int, tokens: int, scripts: Counter[str]) -> None:
@@ -63,13 +58,9 @@ def warn_unknown_tokens(corpus: Path, *, unknown: int, tokens: int, scripts: Cou
     if unknown <= UNKNOWN_SHARE * tokens:
         return
     script = f", which is mostly {scripts.most_common(1)[0][0]} script" if scripts else ""
-    logger.warning(
-        "%s: %.1f %% of the tokens are unknown, because the vocabulary does not fit the text%s; train a "
-        "tokenizer on the text with `litebert tokenizer train`",
-        corpus,
-        100 * unknown / tokens,
-        script,
-    )
+    problem = f"of the tokens are unknown, because the vocabulary does not fit the text{script}"
+    advice = "train a tokenizer on the text with `litebert tokenizer train`"
+    logger.warning("%s: %.1f %% %s; %s", corpus, 100 * unknown / tokens, problem, advice)
 
 
 def count_scripts(documents: Iterable[Document], scripts: Counter[str]) -> Iterator[Document]:
@@ -77,11 +68,7 @@ def count_scripts(documents: Iterable[Document], scripts: Counter[str]) -> Itera
     for document in documents:
         if scripts.total() < SAMPLE_CHARS:
             letters = filter(str.isalpha, document.text()[:SAMPLE_CHARS])
-            scripts.update(filter(None, map(_script, letters)))
+            # The first word of the Unicode name of a letter is its script.
+            words = (unicodedata.name(letter, "").partition(" ")[0] for letter in letters)
+            scripts.update("Han" if word == "CJK" else word.title() for word in words if word)
         yield document
-
-
-def _script(letter: str) -> str:
-    """The first word of the Unicode name of a letter, which is its script."""
-    word = unicodedata.name(letter, "").partition(" ")[0]
-    return "Han" if word == "CJK" else word.title()

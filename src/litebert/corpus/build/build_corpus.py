@@ -4,15 +4,20 @@ One process reads and plans; any number of processes tokenize and write shards. 
 so the bytes do not depend on the number of processes, and an interrupted build keeps its finished shards.
 """
 
+import contextlib
+import hashlib
 import json
+import shutil
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
+
+from filelock import FileLock, Timeout
 
 from litebert.corpus.build.build_checks import (
     count_scripts,
@@ -21,27 +26,33 @@ from litebert.corpus.build.build_checks import (
     warn_overlap,
     warn_unknown_tokens,
 )
-from litebert.corpus.build.build_lock import lock_build
 from litebert.corpus.build.build_progress import BuildTracker, LogProgress, ProgressCallback
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.parallel_map import run_in_order
-from litebert.corpus.build.publish import entries_of, publish
-from litebert.corpus.build.shard_plan import ShardTask, plan_shards
-from litebert.corpus.build.shard_writer import ShardRecord, write_shard
-from litebert.corpus.dedup.filters import DocumentWithSplit, filter_documents
-from litebert.corpus.format.shards import FORMAT_VERSION, ShardEntry, Split
+from litebert.corpus.build.shard_writer import ShardRecord, ShardTask, plan_shards, write_shard
+from litebert.corpus.dedup.filters import filter_documents
+from litebert.corpus.format.shards import (
+    FORMAT_VERSION,
+    SPLITS,
+    TOKENIZER,
+    Split,
+    Vocabulary,
+    write_description,
+)
 from litebert.corpus.readers.decompression import ByteCounter
 from litebert.corpus.readers.documents import Document, find_files, read_documents, total_bytes
-from litebert.durations import readable_seconds
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, DataError
+from litebert.files import MANIFEST, fsync, translate_os_errors, write_manifest
+from litebert.logs import readable_seconds
 from litebert.tokenization.tokenizer import Tokenizer
+
+LOCK = "build.lock"
 
 Source = str | Path | Iterable[str | Path] | Iterable[Document]
 """Files, globs and directories, read in the order of their paths; or documents, which keep their order."""
 
 
-@dataclass(frozen=True)
-class SplitReport:
+class SplitReport(NamedTuple):
     """Size of one split."""
 
     shards: int
@@ -114,35 +125,55 @@ class CorpusBuild:
         """Read the sources and yield the text of every shard, in order."""
         validation, files = (self._documents(source, reading) for source in (self.validation, self.files))
         refuse_common_files(reading.sources)
-        documents = chain(
-            _with_split(validation, "validation"), _with_split(count_scripts(files, reading.scripts), None)
-        )
+        counted = count_scripts(files, reading.scripts)
+        given: tuple[tuple[Iterator[Document], Split | None], ...] = ((validation, "validation"), (counted, None))
+        documents = ((document, split) for source, split in given for document in source)
         filtered = filter_documents(documents, self.settings, reading.counts, workers=workers)
         key = json.dumps([FORMAT_VERSION, self.tokenizer.fingerprint, self.settings.to_dict()])
         return plan_shards(filtered, building=self.directory, key=key, settings=self.settings)
 
     def publish(self, records: Sequence[ShardRecord], reading: Reading, *, seconds: float) -> CorpusReport:
-        """Turn the finished shards into the corpus."""
-        counts = _total_counts(records, reading.counts)
-        entries = entries_of(records)
-        if any(entries.values()):
-            refuse_empty_validation(self.out, entries, self.settings, has_validation_files=bool(self.validation))
-        publish(
-            self.directory,
-            self.out,
-            tokenizer=self.tokenizer,
-            settings=self.settings,
-            records=records,
-            sources=reading.sources,
-            counts=counts,
-        )
+        """Turn the finished shards into the corpus, in one atomic step; raises DataError if there is no text."""
+        total = sum((Counter(record.counts) for record in records), reading.counts)
+        counts = {name: total[name] for name in sorted(total) if total[name]}
+        used = [record.entry for record in records if record.entry.documents]
+        entries = {split: [entry for entry in used if entry.path.startswith(f"{split}/")] for split in SPLITS}
+        if not used:
+            raise DataError(
+                f"{self.out}: not built, because the files have no text; counts: {counts}; check the files and the "
+                "filters"
+            )
+        refuse_empty_validation(self.out, entries, self.settings, has_validation_files=bool(self.validation))
+        with translate_os_errors(self.out):
+            _remove_all_but([entry.path for entry in used], self.directory)
+            self.tokenizer.save(self.directory / TOKENIZER)
+            write_description(
+                self.directory,
+                Vocabulary.of(self.tokenizer),
+                entries,
+                fingerprint=_fingerprint(self.tokenizer, records),
+                tokenizer_fingerprint=self.tokenizer.fingerprint,
+                settings=self.settings.to_dict(),
+                sources=reading.sources,
+                counts=counts,
+            )
+            for part in self.directory.rglob(MANIFEST):
+                part.unlink()
+            write_manifest(self.directory)
+            self.directory.rename(self.out)
+            fsync(self.out.parent)
         tokens = sum(record.entry.tokens for record in records)
         unknown = counts.get("unknown tokens", 0)
         warn_unknown_tokens(self.out, unknown=unknown, tokens=tokens, scripts=reading.scripts)
         warn_overlap(self.out)
         return CorpusReport(
             directory=self.out,
-            splits={split: _split_report(shards) for split, shards in entries.items()},
+            splits={
+                split: SplitReport(
+                    len(shards), *(sum(getattr(each, name) for each in shards) for name in SplitReport._fields[1:])
+                )
+                for split, shards in entries.items()
+            },
             counts=counts,
             text_bytes=sum(record.text_bytes for record in records),
             reused_shards=sum(record.reused for record in records),
@@ -185,47 +216,58 @@ def build_corpus(
     """
     build = CorpusBuild(files, tokenizer, settings, out, validation)
     build.validate(workers=workers)
-    with lock_build(build.directory, out):
+    with _locked(build.directory, out):
         build.validate(workers=workers)  # again, because another build may have finished before the lock was free
         return _run(build, workers=workers, progress=progress or LogProgress())
+
+
+@contextlib.contextmanager
+def _locked(directory: Path, out: Path) -> Iterator[None]:
+    """Lock the temporary directory of a build, which is created; removed if the build failed before its first shard."""
+    lock = FileLock(directory / LOCK)
+    with translate_os_errors(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            message = f"{out}: another process is building this corpus; wait for it or choose another --out"
+            raise ConfigError(message) from None
+    try:
+        yield
+    finally:
+        if directory.is_dir() and {path.name for path in directory.iterdir()} <= {LOCK}:
+            shutil.rmtree(directory)
+        lock.release()
 
 
 def _run(build: CorpusBuild, *, workers: int, progress: ProgressCallback) -> CorpusReport:
     started = time.monotonic()
     reading, offsets = Reading(), deque[int]()
-    tasks = _record_offsets(build.plan(reading, workers=workers), reading.bytes_read, offsets)
+    planned = build.plan(reading, workers=workers)
     tracker = BuildTracker(reading.bytes_read.total)
+
+    def tasks() -> Iterator[ShardTask]:
+        for task in planned:
+            offsets.append(reading.bytes_read.read)
+            yield task
+
     records: list[ShardRecord] = []
     write = partial(write_shard, tokenizer=build.tokenizer, settings=build.settings)
-    for record in run_in_order(write, tasks, workers=workers):
+    for record in run_in_order(write, tasks(), workers=workers):
         records.append(record)
         progress(tracker.add(record, offsets.popleft()))
     return build.publish(records, reading, seconds=time.monotonic() - started)
 
 
-def _with_split(documents: Iterable[Document], split: Split | None) -> Iterator[DocumentWithSplit]:
-    return ((document, split) for document in documents)
+def _remove_all_but(shards: Collection[str], building: Path) -> None:
+    """Remove files of an interrupted build, or of a build of other text."""
+    wanted = {*shards, *(Path(shard).parent.as_posix() for shard in shards)}
+    for path in [*building.glob("*"), *building.glob("*/*")]:
+        if path.relative_to(building).as_posix() not in wanted:
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
-def _record_offsets(tasks: Iterable[ShardTask], bytes_read: ByteCounter, offsets: deque[int]) -> Iterator[ShardTask]:
-    """The tasks; for each of them the number of bytes read so far is appended to `offsets`."""
-    for task in tasks:
-        offsets.append(bytes_read.read)
-        yield task
-
-
-def _total_counts(records: Sequence[ShardRecord], counts: Counter[str]) -> dict[str, int]:
-    """Counts of reading plus those of all shards, without zeros."""
-    total = Counter(counts)
-    for record in records:
-        total.update(record.counts)
-    return {name: total[name] for name in sorted(total) if total[name]}
-
-
-def _split_report(entries: Sequence[ShardEntry]) -> SplitReport:
-    return SplitReport(
-        shards=len(entries),
-        documents=sum(entry.documents for entry in entries),
-        sentences=sum(entry.sentences for entry in entries),
-        tokens=sum(entry.tokens for entry in entries),
-    )
+def _fingerprint(tokenizer: Tokenizer, records: Sequence[ShardRecord]) -> str:
+    """Hex digest of the tokens of all shards and of the tokenizer."""
+    content = [tokenizer.fingerprint, *(f"{record.entry.path} {record.content}" for record in records)]
+    return hashlib.blake2b("\n".join(sorted(content)).encode(), digest_size=16).hexdigest()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from litebert.corpus.build.shard_writer import ShardRecord
-from litebert.durations import readable_seconds
+from litebert.logs import readable_seconds
 
 logger = logging.getLogger(__name__)
 

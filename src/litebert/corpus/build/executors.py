@@ -1,21 +1,21 @@
 """Distributed corpus builds with the executors of datatrove; the bytes are those of a build in one process.
 
 There are three stages, which datatrove starts one after the other: one task plans, and writes the text of every shard
-to a file; many tasks write the shards; one task publishes the corpus. All machines need the same file system.
+to a file; many tasks write the shards; one task publishes the corpus. The stages communicate by files only, so all
+machines need the same file system.
 """
 
 import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
 from litebert.corpus.build.build_corpus import CorpusBuild, Reading
-from litebert.corpus.build.shard_plan import ShardTask
-from litebert.corpus.build.shard_writer import finished_shard, write_shard
+from litebert.corpus.build.shard_writer import ShardTask, finished_shard, write_shard
 from litebert.errors import ConfigError, LitebertError, MissingExtraError
 from litebert.files import write_bytes, write_json
 
@@ -26,38 +26,18 @@ TASKS = "tasks"
 PLAN = "plan.json"
 
 
-@dataclass(frozen=True)
-class Stage:
-    """A pipeline step that datatrove calls in each task of a stage."""
-
-    name: str
-    build: CorpusBuild
-    run: Callable[[CorpusBuild, int, int], None]
-
-    def __repr__(self) -> str:
-        return f"litebert corpus build, {self.name}: {self.build.out}"
-
-    def __call__(self, data: Any, rank: int, world_size: int) -> None:
-        """Run the part of task `rank`; stages communicate by files only."""
-        self.run(self.build, rank, world_size)
-
-
 def build_with_datatrove(build: CorpusBuild, executor: Executor, *, tasks: int, options: Mapping[str, Any]) -> Path:
     """Start a build whose shards are written by `tasks` tasks, and return the directory of its logs.
 
     Slurm jobs continue after this returns. `options` are arguments of the datatrove executor, such as partition and
-    time for Slurm. `build.files` must be paths, not documents.
-
-    Raises:
-        ConfigError: The corpus exists, or the executor does not accept the options.
-        MissingExtraError: datatrove (or ray) is not installed.
+    time for Slurm; ConfigError if it does not accept them. `build.files` must be paths, not documents.
     """
     build.validate(workers=tasks)
     executor_class = _executor_class(executor)
     logs = build.directory.with_suffix(".logs")
 
-    def stage_after(previous: Any, name: str, run: Callable[[CorpusBuild, int, int], None], size: int) -> Any:
-        pipeline, folder = [Stage(name, build, run)], str(logs / name)
+    def stage_after(previous: Any, name: str, run: Callable[..., None], size: int) -> Any:
+        pipeline, folder = [partial(run, build)], str(logs / name)
         # Finished shards are recognised by their digest; a completion marker of another build would skip a task.
         own = {"pipeline": pipeline, "tasks": size, "logging_dir": folder, "depends": previous, "skip_completed": False}
         return executor_class(**{**options, **own})
@@ -72,7 +52,7 @@ def build_with_datatrove(build: CorpusBuild, executor: Executor, *, tasks: int, 
     return logs
 
 
-def plan_to_files(build: CorpusBuild, rank: int = 0, world_size: int = 1) -> None:
+def plan_to_files(build: CorpusBuild, data: Any = None, rank: int = 0, world_size: int = 1) -> None:
     """Write the text of every shard to its own file, and finally the list of shards with counts and sources."""
     directory = build.directory / TASKS
     (directory / PLAN).unlink(missing_ok=True)
@@ -84,7 +64,7 @@ def plan_to_files(build: CorpusBuild, rank: int = 0, world_size: int = 1) -> Non
     write_json(directory / PLAN, {"shards": shards, "counts": reading.counts, "sources": reading.sources})
 
 
-def write_planned(build: CorpusBuild, rank: int, world_size: int) -> None:
+def write_planned(build: CorpusBuild, data: Any, rank: int, world_size: int) -> None:
     """Write every `world_size`-th shard of the plan, starting with `rank`."""
     shards = _plan(build)["shards"]
     for number in range(rank, len(shards), world_size):
@@ -95,7 +75,7 @@ def write_planned(build: CorpusBuild, rank: int, world_size: int) -> None:
         logger.info("%s: %d documents, %d tokens", path, record.entry.documents, record.entry.tokens)
 
 
-def publish_written(build: CorpusBuild, rank: int = 0, world_size: int = 1) -> None:
+def publish_written(build: CorpusBuild, data: Any = None, rank: int = 0, world_size: int = 1) -> None:
     """Publish the corpus; all shards must have been written."""
     plan = _plan(build)
     records = [finished_shard(build.directory / path, source) for path, source in plan["shards"]]

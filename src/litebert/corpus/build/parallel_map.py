@@ -23,8 +23,14 @@ def run_in_order(function: Callable[[Task], Result], tasks: Iterable[Task], *, w
         yield from map(function, tasks)
         return
     pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    window: deque[Future[Result]] = deque()
     try:
-        yield from _windowed(pool, function, tasks, size=workers + 1)
+        for task in tasks:
+            window.append(pool.submit(function, task))
+            if len(window) > workers:
+                yield window.popleft().result()
+        while window:
+            yield window.popleft().result()
     except BrokenProcessPool as error:
         raise LitebertError(
             "a worker process died (out of memory, or a script without `if __name__ == '__main__':`); "
@@ -32,15 +38,3 @@ def run_in_order(function: Callable[[Task], Result], tasks: Iterable[Task], *, w
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _windowed(
-    pool: ProcessPoolExecutor, function: Callable[[Task], Result], tasks: Iterable[Task], *, size: int
-) -> Iterator[Result]:
-    window: deque[Future[Result]] = deque()
-    for task in tasks:
-        window.append(pool.submit(function, task))
-        if len(window) == size:
-            yield window.popleft().result()
-    while window:
-        yield window.popleft().result()

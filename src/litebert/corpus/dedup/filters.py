@@ -1,12 +1,11 @@
 """Filters by length and for duplicates; every removed document is counted by reason."""
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.parallel_map import run_in_order
-from litebert.corpus.dedup.minhash import Signature, signature
-from litebert.corpus.dedup.near_duplicates import NearDuplicateIndex
+from litebert.corpus.dedup.near_duplicates import NearDuplicateIndex, Signature, signature
 from litebert.corpus.format.shards import Split
 from litebert.corpus.readers.documents import Document
 
@@ -49,12 +48,11 @@ def _filter_exact_duplicates(
 ) -> Iterator[DocumentWithSplit]:
     seen: set[bytes] = set()
     for document, split in documents:
-        digest = document.digest()
-        if digest in seen:
+        if (digest := document.digest()) in seen:
             counts["duplicate documents"] += 1
-            continue
-        seen.add(digest)
-        yield document, split
+        else:
+            seen.add(digest)
+            yield document, split
 
 
 def _filter_near_duplicates(
@@ -62,31 +60,25 @@ def _filter_near_duplicates(
 ) -> Iterator[DocumentWithSplit]:
     """Signatures come from several processes but are compared here, in order, so that the first copy stays."""
     index = NearDuplicateIndex(threshold)
-    pending: deque[list[DocumentWithSplit]] = deque()
-    for signatures in run_in_order(_signatures, _texts(documents, pending), workers=workers):
-        for (document, split), numbers in zip(pending.popleft(), signatures, strict=True):
+    for batch in run_in_order(_with_signatures, _batches(documents), workers=workers):
+        for document, numbers in batch:
             if numbers is None or index.add_if_new(numbers):
-                yield document, split
+                yield document
             else:
                 counts["near duplicate documents"] += 1
 
 
-def _texts(documents: Iterable[DocumentWithSplit], pending: deque[list[DocumentWithSplit]]) -> Iterator[list[str]]:
-    """The texts of batches of documents; the documents of each batch are appended to `pending`."""
+def _batches(documents: Iterable[DocumentWithSplit]) -> Iterator[list[DocumentWithSplit]]:
     batch: list[DocumentWithSplit] = []
-    texts: list[str] = []
     size = 0
     for document, split in documents:
         batch.append((document, split))
-        texts.append(document.text())
-        size += len(texts[-1])
+        size += sum(map(len, document.sentences))
         if size >= BATCH_CHARS:
-            pending.append(batch)
-            yield texts
-            batch, texts, size = [], [], 0
-    pending.append(batch)
-    yield texts
+            yield batch
+            batch, size = [], 0
+    yield batch
 
 
-def _signatures(texts: list[str]) -> list[Signature | None]:
-    return [signature(text) for text in texts]
+def _with_signatures(batch: list[DocumentWithSplit]) -> list[tuple[DocumentWithSplit, Signature | None]]:
+    return [((document, split), signature(document.text())) for document, split in batch]

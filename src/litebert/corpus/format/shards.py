@@ -13,10 +13,9 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from litebert.corpus.format.integrity import check_file, check_token_ids
-from litebert.corpus.format.vocabulary import Vocabulary
 from litebert.errors import DataError
-from litebert.files import MANIFEST, read_manifest, write_json
+from litebert.files import MANIFEST, read_manifest, sha256, write_json
+from litebert.tokenization.tokenizer import Tokenizer
 
 FORMAT_VERSION = 1
 DESCRIPTION = "corpus.json"
@@ -61,6 +60,35 @@ class Shard:
             np.save(directory / f"{name}.npy", array)
 
 
+@dataclass(frozen=True)
+class Vocabulary:
+    """Ids of the special tokens, and `word_starts`, bool [V]: which tokens start a word."""
+
+    pad_id: int
+    unk_id: int
+    cls_id: int
+    sep_id: int
+    mask_id: int
+    word_starts: np.ndarray
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> Self:
+        """The vocabulary of a tokenizer."""
+        ids = (tokenizer.pad_id, tokenizer.unk_id, tokenizer.cls_id, tokenizer.sep_id, tokenizer.mask_id)
+        return cls(*ids, word_starts=tokenizer.word_starts)
+
+    @property
+    def size(self) -> int:
+        """Number of token ids, V."""
+        return len(self.word_starts)
+
+    @cached_property
+    def non_special_ids(self) -> np.ndarray:
+        """The ids of all tokens that are not special, ascending."""
+        special = [self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id]
+        return np.setdiff1d(np.arange(self.size), special)
+
+
 class Corpus:
     """One split of a corpus directory. Opening it reads a small JSON file; shards are mapped when they are used.
 
@@ -79,11 +107,7 @@ class Corpus:
 
     @classmethod
     def open(cls, directory: Path | str, split: Split = "train") -> Self:
-        """The split of the corpus at `directory`.
-
-        Raises:
-            DataError: There is no corpus, it has another format version, or the split has no documents.
-        """
+        """The split of a corpus; DataError if there is none, it has another format version or no documents."""
         corpus = cls(Path(directory), split, read_description(Path(directory)))
         if not corpus.entries:
             raise DataError(
@@ -181,7 +205,7 @@ class Corpus:
 
     def _check_file(self, name: str) -> None:
         if name in self._checksums:
-            check_file(self.directory / name, self._checksums[name])
+            _check_file(self.directory / name, self._checksums[name])
 
 
 def read_description(directory: Path) -> dict[str, Any]:
@@ -225,3 +249,36 @@ def _load(path: Path) -> np.ndarray:
         raise DataError(f"{path}: missing; build the corpus again") from None
     except (ValueError, EOFError) as error:
         raise DataError(f"{path}: damaged ({error}); build the corpus again") from None
+
+
+def _check_file(path: Path, expected: str) -> None:
+    """Raise a DataError unless the SHA-256 of a file is `expected`.
+
+    The checksum is computed once in a process, unless the size or the modification time of the file changes. It reads
+    the whole file; hashing takes about 0.5 to 3 s per GB, depending on the processor.
+    """
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        raise DataError(f"{path}: missing; build the corpus again or copy it again") from None
+    found = _cached_sha256(path, status.st_size, status.st_mtime_ns)
+    if found != expected:
+        raise DataError(
+            f"{path}: damaged: SHA-256 is {found[:12]}…, {MANIFEST} says {expected[:12]}…; build the corpus again or "
+            "copy it again"
+        )
+
+
+def check_token_ids(tokens: np.ndarray, path: Path, *, vocab_size: int) -> None:
+    """Raise a DataError with the offset of the first token id that is not below `vocab_size`."""
+    if len(tokens) and int(tokens.max()) >= vocab_size:
+        offset = int(np.argmax(tokens >= vocab_size))
+        raise DataError(
+            f"{path}: token id {int(tokens[offset])} at offset {offset}, expected ids below {vocab_size}; "
+            "build the corpus again or copy it again"
+        )
+
+
+@lru_cache(maxsize=2**20)
+def _cached_sha256(path: Path, size: int, modified_ns: int) -> str:
+    return sha256(path)

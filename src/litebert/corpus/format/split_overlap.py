@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from litebert.corpus.dedup.near_duplicates import ngram_hashes
 from litebert.corpus.format.shards import Corpus, Shard
 
 NGRAM_TOKENS = 8
@@ -22,7 +23,6 @@ NEAR_DUPLICATE_SHARE = 0.8
 """Share of the n-grams of a training document that must be in the validation split."""
 BLOCK_TOKENS = 2**20
 """Tokens hashed at a time, to bound the memory."""
-BASE, MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,8 @@ def _ngram_hashes(shard: Shard) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Blocks of hashes of the sampled n-grams, uint64 [N], with the document of each, Int64 [N]."""
     edges = shard.sentences[shard.documents].astype(np.int64)
     for start in range(0, len(shard.tokens), BLOCK_TOKENS):
-        tokens = shard.tokens[start : start + BLOCK_TOKENS + NGRAM_TOKENS - 1].astype(np.uint64)
-        size = max(0, len(tokens) - NGRAM_TOKENS + 1)
-        hashes = np.zeros(size, np.uint64)
-        for offset in range(NGRAM_TOKENS):
-            hashes = hashes * BASE + tokens[offset : offset + size] + np.uint64(1)
-        hashes ^= hashes >> np.uint64(31)
-        hashes *= MIX
-        hashes ^= hashes >> np.uint64(29)
+        tokens = shard.tokens[start : start + BLOCK_TOKENS + NGRAM_TOKENS - 1]
+        hashes = ngram_hashes(tokens.astype(np.uint64), NGRAM_TOKENS)
         positions = np.flatnonzero(hashes % np.uint64(SAMPLING) == 0)
         documents = np.searchsorted(edges, start + positions, side="right") - 1
         inside = start + positions + NGRAM_TOKENS <= edges[documents + 1]

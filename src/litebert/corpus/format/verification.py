@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from litebert.corpus.format.integrity import check_token_ids
-from litebert.corpus.format.shards import SPLITS, Corpus, Shard, read_description
+from litebert.corpus.format.shards import SPLITS, Corpus, Shard, check_token_ids, read_description
 from litebert.corpus.format.split_overlap import find_split_overlap
 from litebert.errors import DataError
 from litebert.files import MANIFEST, read_manifest, verify_manifest
@@ -36,17 +35,18 @@ class Verification:
 def verify_corpus(directory: Path | str) -> Verification:
     """Read and check every byte of a corpus: checksums, edges, token ids, counts, files that do not belong to it.
 
-    Training and validation split are compared as well.
-
-    Raises:
-        DataError: The first file that fails a check, or documents that are in both splits.
+    Training and validation split are compared as well. Raises DataError for the first file that fails a check, and for
+    documents that are in both splits.
     """
     directory = Path(directory)
     description = read_description(directory)
     if not (directory / MANIFEST).is_file():
         raise DataError(f"{directory / MANIFEST}: missing, so checksums cannot be verified; build the corpus again")
     verify_manifest(directory, error=DataError)
-    _check_no_other_files(directory)
+    listed = {MANIFEST, *read_manifest(directory)}
+    for path in sorted(directory.rglob("*")):
+        if path.is_file() and path.relative_to(directory).as_posix() not in listed:
+            raise DataError(f"{path}: not listed in {MANIFEST}; remove the file or build the corpus again")
     corpora = [Corpus(directory, split, description) for split in SPLITS]
     for corpus in corpora:
         for number, entry in enumerate(corpus.entries):
@@ -65,13 +65,6 @@ def verify_corpus(directory: Path | str) -> Verification:
         tokens=sum(corpus.num_tokens for corpus in corpora),
         similar_documents=len(overlap.similar),
     )
-
-
-def _check_no_other_files(directory: Path) -> None:
-    listed = {MANIFEST, *read_manifest(directory)}
-    for path in sorted(directory.rglob("*")):
-        if path.is_file() and path.relative_to(directory).as_posix() not in listed:
-            raise DataError(f"{path}: not listed in {MANIFEST}; remove the file or build the corpus again")
 
 
 def _check(shard: Shard, path: Path, *, vocab_size: int) -> None:

@@ -1,20 +1,23 @@
 """Lines of plain and compressed files as bytes."""
 
 import gzip
-import io
+import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO
 
 from litebert.errors import DataError, MissingExtraError
 
 MAX_PIECE_BYTES = 2**21
 """Maximum bytes of a line in memory; a longer line is returned in pieces, so that no line exhausts the memory."""
-ZSTANDARD_CHUNK = 2**13
-"""Compressed bytes read at a time; small, because a chunk is decompressed as a whole and zeros compress 30,000:1."""
+ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+DECOMPRESSORS = {".gz": "gzip", ".bz2": "bz2", ".zst": ZSTD}
+"""Ending → module; all of them read files of several parts, such as multistream dumps of Wikipedia."""
 
 
 @dataclass
@@ -39,35 +42,42 @@ class ByteCounter:
 
 
 def raw_lines(path: Path, counter: ByteCounter) -> Iterator[tuple[int, bytes]]:
-    """Each line of a file with its number; files that end in .gz or .zst are decompressed.
+    """Each line of a file with its number; files that end in .gz, .bz2 or .zst are decompressed.
 
     A line of more than `MAX_PIECE_BYTES` bytes is returned in several pieces with the same number, cut at a space if
-    possible; only the last piece ends with a newline.
-
-    Raises:
-        DataError: The file cannot be read, or is compressed and damaged or truncated.
+    possible; only the last piece ends with a newline. DataError if the file cannot be read, or is damaged or truncated.
     """
     number = 1
     try:
-        with path.open("rb") as file:
+        with translate_read_errors(lambda: f"{path}:{number}"), path.open("rb") as file:
             counter.file = file
-            for piece in _pieces(_decompressed(path, file)):
+            for piece in _pieces(decompressed(path, file)):
                 yield number, piece
                 number += piece.endswith(b"\n")
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path}:{number}: damaged or truncated compressed file ({error}); get a new copy") from error
-    except OSError as error:
-        raise DataError(f"{path}:{number}: could not be read: {error.strerror or error}; check the file") from error
     finally:
         counter.file = None
 
 
-def _decompressed(path: Path, file: BinaryIO) -> BinaryIO:
-    if path.suffix == ".gz":
-        return cast(BinaryIO, io.BufferedReader(gzip.GzipFile(fileobj=file)))  # pyrefly: ignore
-    if path.suffix == ".zst":
-        return cast(BinaryIO, io.BufferedReader(_Chunks(_zstandard_chunks(path, file))))
-    return file
+def decompressed(path: Path, file: BinaryIO) -> BinaryIO:
+    """The content of the open file at `path`, decompressed according to its ending."""
+    if path.suffix not in DECOMPRESSORS:
+        return file
+    try:
+        module = import_module(DECOMPRESSORS[path.suffix])
+    except ImportError:
+        raise MissingExtraError(ZSTD, extra="data", needed_for=f"{path}: reading {path.suffix}") from None
+    return module.open(file, "rb")
+
+
+@contextmanager
+def translate_read_errors(where: Callable[[], str]) -> Iterator[None]:
+    """Turn errors on reading and decompressing into a DataError that begins with the position, `where()`."""
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile, getattr(sys.modules.get(ZSTD), "ZstdError", EOFError)) as error:
+        raise DataError(f"{where()}: damaged or truncated compressed file ({error}); get a new copy") from error
+    except OSError as error:
+        raise DataError(f"{where()}: could not be read: {error.strerror or error}; check the file") from error
 
 
 def _pieces(stream: BinaryIO) -> Iterator[bytes]:
@@ -91,45 +101,3 @@ def _cut_position(piece: bytes) -> int:
     while cut > len(piece) - 4 and piece[cut] & 0xC0 == 0x80:
         cut -= 1
     return cut or len(piece)
-
-
-class _Chunks(io.RawIOBase):
-    """Chunks of bytes as a readable file."""
-
-    def __init__(self, chunks: Iterable[bytes]) -> None:
-        self._chunks = iter(chunks)
-        self._rest = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            chunk = next(self._chunks, None)
-            if chunk is None:
-                return 0
-            self._rest = memoryview(chunk)
-        size = min(len(buffer), len(self._rest))
-        buffer[:size] = self._rest[:size]
-        self._rest = self._rest[size:]
-        return size
-
-
-def _zstandard_chunks(path: Path, file: BinaryIO) -> Iterator[bytes]:
-    """Decompressed chunks of all frames of a file; zstandard's own reader does not report a truncated frame."""
-    try:
-        import zstandard
-    except ImportError:
-        raise MissingExtraError("zstandard", extra="data", needed_for=f"{path}: reading .zst") from None
-    decompressor = zstandard.ZstdDecompressor()
-    frame, in_frame = decompressor.decompressobj(), False
-    try:
-        while chunk := file.read(ZSTANDARD_CHUNK):
-            while chunk:
-                yield frame.decompress(chunk)
-                in_frame, chunk = not frame.eof, frame.unused_data
-                frame = frame if in_frame else decompressor.decompressobj()
-    except zstandard.ZstdError as error:
-        raise zlib.error(str(error)) from error
-    if in_frame:
-        raise EOFError("the last frame is incomplete")

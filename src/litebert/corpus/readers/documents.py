@@ -43,10 +43,7 @@ def find_files(patterns: Iterable[str | Path], counts: Counter[str] | None = Non
     """The files that match paths, globs and directories, each once, sorted by path; then data sets, by name.
 
     Directories are searched recursively for files of a known format. Files of other formats are counted in `counts`;
-    hidden files are ignored.
-
-    Raises:
-        DataError: A pattern matches nothing, or a named file has an unknown format.
+    hidden files are ignored. DataError if a pattern matches nothing, or a named file has an unknown format.
     """
     counts = Counter() if counts is None else counts
     matches = [path for pattern in patterns for path in _matches(str(pattern), counts)]
@@ -85,11 +82,8 @@ def _matches(pattern: str, counts: Counter[str]) -> list[Path]:
         return [path]
     if path.is_dir():
         return _files_in(path, counts)
-    if path.exists():
-        format_of(path)
-        return [path]
     # pathlib does not accept absolute patterns.
-    matches = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
+    matches = [path] if path.exists() else [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
     if not matches:
         raise DataError(f"{pattern}: no such file, and no file matches it as a pattern; give an existing path")
     for match in matches:
@@ -98,7 +92,12 @@ def _matches(pattern: str, counts: Counter[str]) -> list[Path]:
 
 
 def _files_in(directory: Path, counts: Counter[str]) -> list[Path]:
-    files = [path for path in directory.rglob("*") if path.is_file() and not _is_hidden(path, root=directory)]
+    visible = (
+        path
+        for path in directory.rglob("*")
+        if not any(part.startswith(".") for part in path.relative_to(directory).parts)
+    )
+    files = [path for path in visible if path.is_file()]
     readable = [file for file in files if file.name.endswith(ENDINGS)]
     if not readable:
         raise DataError(f"{directory}: no text files in this directory; expected files ending in {', '.join(ENDINGS)}")
@@ -106,10 +105,6 @@ def _files_in(directory: Path, counts: Counter[str]) -> list[Path]:
         counts["files of unknown format"] += len(files) - len(readable)
         logger.warning("%s: %d files of unknown format are not read", directory, len(files) - len(readable))
     return readable
-
-
-def _is_hidden(path: Path, *, root: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(root).parts)
 
 
 def _documents(file: TextReader) -> Iterator[Document]:

@@ -40,8 +40,8 @@ class TextReader:
     ) -> None:
         self.path, self.settings, self.counts = path, settings, counts
         self.bytes_read = bytes_read or ByteCounter()
-        self.problems: Counter[str] = Counter()
-        self.first_lines: dict[str, int] = {}
+        self.problems: dict[str, tuple[int, int]] = {}
+        """Problem → how often it occurred, and the first line."""
 
     def lines(self) -> Lines:
         """Pairs of line or row number and text without surrounding whitespace; None instead of text ends a document."""
@@ -90,20 +90,18 @@ class TextReader:
         if size > MAX_ROW_BYTES:
             self._invalid_row(number, f"{size:,} bytes in one row, expected at most {MAX_ROW_BYTES:,}")
             return
-        text = self.decode(b"".join(pieces), number)
-        if not text:
-            return
-        try:
-            row = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
-            self._invalid_row(number, f"not JSON ({error})")
-            return
-        yield from self.paragraphs(row.get(self.settings.text_key) if isinstance(row, dict) else row, number)
+        if text := self.decode(b"".join(pieces), number):
+            try:
+                row = json.loads(text)
+            except (json.JSONDecodeError, RecursionError) as error:
+                self._invalid_row(number, f"not JSON ({error})")
+                return
+            yield from self.paragraphs(row.get(self.settings.text_key) if isinstance(row, dict) else row, number)
 
     def warn(self) -> None:
         """Log once for the whole file what was repaired and left out."""
-        for problem, number in self.problems.items():
-            logger.warning("%s:%d: %s (%d in this file)", self.path, self.first_lines[problem], problem, number)
+        for problem, (count, first) in self.problems.items():
+            logger.warning("%s:%d: %s (%d in this file)", self.path, first, problem, count)
 
     def _invalid_text(self, number: int, problem: str) -> None:
         if self.settings.invalid_utf8 == "error":
@@ -117,17 +115,16 @@ class TextReader:
 
     def _count(self, problem: str, number: int) -> None:
         self.counts[problem] += 1
-        self.problems[problem] += 1
-        self.first_lines.setdefault(problem, number)
+        count, first = self.problems.get(problem, (0, number))
+        self.problems[problem] = count + 1, first
 
 
 def format_of(path: Path) -> str:
     """The key of FORMATS for `path`: its ending, or the prefix of data set names."""
     if is_dataset_name(path):
         return PREFIX
-    for ending in ENDINGS:
-        if path.name.endswith(ending):
-            return ending
+    if found := [ending for ending in ENDINGS if path.name.endswith(ending)]:
+        return found[0]
     raise DataError(f"{path}: unknown file format; expected a name ending in {', '.join(ENDINGS)}")
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from litebert.corpus.format.vocabulary import Vocabulary
+from litebert.corpus.format.shards import Vocabulary
 from litebert.corpus.sampling.pairing import Example
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from litebert.corpus.format.vocabulary import Vocabulary
+from litebert.corpus.format.shards import Vocabulary
 from litebert.corpus.sampling.example_grid import ExampleGrid
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 

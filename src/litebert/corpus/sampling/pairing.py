@@ -46,7 +46,6 @@ class ExampleSource:
 
     def __init__(self, stream: ExampleStream) -> None:
         self.stream, self.corpus, self.settings, self.seed = stream, stream.corpus, stream.settings, stream.seed
-        self._pairings = {"sop": self._sentence_order, "nsp": self._next_sentence, "none": self._unlabelled}
         self._partners = lru_cache(maxsize=2)(self._draw_partners)
 
     def draw(self, epoch: Epoch, index: int) -> Example:
@@ -61,31 +60,21 @@ class ExampleSource:
             first, second, label = self._single_sentence(epoch, index, tokens, rng)
         else:
             segments, uniform = split_sentences_at_random(tokens, edges, rng), rng.random()
-            first, second, label = self._pairings[self.settings.pairing](epoch, index, *segments, uniform)
+            first, second, label = self._pair(epoch, index, *segments, uniform)
         max_tokens = self.settings.max_length - (3 if len(second) else 2)
         return Example(*truncate_pair(first, second, max_tokens=max_tokens, rng=rng), label=label, rng=rng)
 
-    def _sentence_order(
-        self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, uniform: float
-    ) -> SegmentPair:
-        """The segments in order or swapped, with equal probability."""
-        return (second, first, SWAPPED) if uniform < 0.5 else (first, second, IN_ORDER)
-
-    def _next_sentence(
-        self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, uniform: float
-    ) -> SegmentPair:
-        """The segments, or the first one with the second segment of a partner from another document."""
+    def _pair(self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, uniform: float) -> SegmentPair:
+        """SOP: in order or swapped; NSP: the first one, and its own second segment or that of another document."""
+        if self.settings.pairing == "none":  # in order, so that an ablation of the objective changes nothing else
+            return first, second, NO_LABEL
+        if self.settings.pairing == "sop":
+            return (second, first, SWAPPED) if uniform < 0.5 else (first, second, IN_ORDER)
         partner = int(self._partners(epoch)[index])
         if partner == index:
             return first, second, IN_ORDER
         _, other = split_sentences_at_random(*self._read(epoch, partner), self._rng(epoch, partner))
         return first, other, SWAPPED
-
-    def _unlabelled(
-        self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, uniform: float
-    ) -> SegmentPair:
-        """The segments in order, so that an ablation of the pair objective changes nothing else."""
-        return first, second, NO_LABEL
 
     def _single_sentence(self, epoch: Epoch, index: int, tokens: np.ndarray, rng: np.random.Generator) -> SegmentPair:
         """One segment without a label, or with sentences of another document as the second segment."""

@@ -15,16 +15,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from litebert.corpus.format.shards import Corpus
-from litebert.corpus.format.vocabulary import Vocabulary
+from litebert.corpus.format.shards import Corpus, Vocabulary
 from litebert.corpus.sampling.corpus_examples import ExampleRef
 from litebert.corpus.sampling.example_grid import to_grid
 from litebert.corpus.sampling.masking import mask_tokens
 from litebert.corpus.sampling.mixture import Mixture, WeightedCorpora
-from litebert.corpus.sampling.mlm_probability import LinearSchedule
 from litebert.corpus.sampling.packing import RowLayout, pack_examples
 from litebert.corpus.sampling.pairing import Example
-from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.corpus.sampling.sampling_settings import LinearSchedule, SamplingSettings
 from litebert.errors import ConfigError
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -122,13 +120,12 @@ class PretrainBatches:
         examples = [ref.draw() for ref in refs[self.rank :: self.world_size]]
         if grouped:  # pairing and truncation have changed some lengths
             examples.sort(key=lambda example: example.length)
-        capacity = self.settings.max_length
-        lengths = [example.length for example in examples]
-        indices = range(len(examples))
-        rows = pack_examples(lengths, capacity=capacity) if self.settings.packing else [[index] for index in indices]
-        rows_of_examples = [[examples[index] for index in row] for row in rows]
+        rows = [[example] for example in examples]
+        if self.settings.packing:
+            packed = pack_examples([example.length for example in examples], capacity=self.settings.max_length)
+            rows = [[examples[index] for index in row] for row in packed]
         return [
-            self._batch(rows_of_examples[start : start + self.microbatch_size], mlm_probability=mlm_probability)
+            self._batch(rows[start : start + self.microbatch_size], mlm_probability=mlm_probability)
             for start in range(0, len(rows), self.microbatch_size)
         ]
 

@@ -1,14 +1,75 @@
 """Settings for drawing examples from a corpus."""
 
-from typing import Any, Literal, Self
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from litebert.corpus.sampling.mlm_probability import MlmProbability
-from litebert.corpus.sampling.sampling_presets import PRESETS
+from litebert.errors import ConfigError
 from litebert.settings import Settings
 
 Pairing = Literal["sop", "nsp", "none"]
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # create_pretraining_data.py of google-research/albert with the flags of the released models; see
+    # docs/reference/sampling.md.
+    "google": {
+        "short_seq_schedule": "random",
+        "single_sentence_policy": "random_document",
+        "dupe_factor": 40,
+        "mask_unit": "whole_word_google",
+        "max_predictions_per_seq": 20,
+        "ngrams_cross_segments": True,
+        "random_tokens": "all",
+    },
+    # BERT's first release: single tokens.
+    "bert": {"mask_unit": "token", "max_ngram": 1},
+    # BERT's whole-word masking.
+    "bert_whole_word": {"max_ngram": 1},
+    # SpanBERT, section 3.1: spans of Geo(0.2) words, at most 10, each replaced as a unit.
+    "spanbert": {"max_ngram": 10, "ngram_weights": "geometric", "replacement_unit": "ngram"},
+}
+"""Published ways of drawing examples, by name: the settings that differ from the defaults."""
+
+_SCHEDULE = re.compile(r"\s*([0-9.]+)\s+to\s+([0-9.]+)\s+in\s+([0-9_]+)\s+steps\s*")
+_EXPECTED = "expected a probability between 0 and 1, or a linear schedule such as '0.3 to 0.15 in 100000 steps'"
+
+
+@dataclass(frozen=True)
+class LinearSchedule:
+    """A value that moves linearly from `start` to `end` during the first `steps` steps and is constant afterwards."""
+
+    start: float
+    end: float
+    steps: int
+
+    @classmethod
+    def parse(cls, value: float | str) -> Self:
+        """The schedule for a constant, or for a text such as `0.3 to 0.15 in 100000 steps`."""
+        if isinstance(value, str) and (match := _SCHEDULE.fullmatch(value)):
+            start, end, steps = match.groups()
+        else:
+            start, end, steps = value, value, 0
+        try:
+            schedule = cls(float(start), float(end), int(steps))
+        except ValueError:
+            raise ConfigError(_EXPECTED) from None
+        if not (0 < schedule.start < 1 and 0 < schedule.end < 1):
+            raise ConfigError(_EXPECTED)
+        return schedule
+
+    def at(self, step: int) -> float:
+        """The value at a step, counted from 0."""
+        return self.end if step >= self.steps else self.start + (self.end - self.start) * step / self.steps
+
+
+def _validate(value: float | str) -> float | str:
+    LinearSchedule.parse(value)
+    return value
+
+
+MlmProbability = Annotated[float | str, AfterValidator(_validate)]
 
 
 class SamplingSettings(Settings):

@@ -3,13 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import find_files
 from litebert.corpus.readers.text_readers import TextReader
-from litebert.corpus.sources.writing import SourceReport, validate_output, write_documents
+from litebert.corpus.sources.writing import SourceReport, write_documents
 from litebert.settings import Settings
 
 _GUTENBERG_START = re.compile(r"\*\*\* ?START OF (THE|THIS) PROJECT GUTENBERG", re.IGNORECASE)
@@ -40,7 +41,6 @@ class BookSettings(Settings):
 
 def write_books(patterns: Sequence[str | Path], settings: BookSettings, out: Path) -> SourceReport:
     """Write every book of files, globs and directories to `out`, in the order of their paths."""
-    validate_output(out)
     counts: Counter[str] = Counter()
     return write_documents(_documents(find_files(patterns, counts), settings, counts), out, counts)
 
@@ -79,15 +79,9 @@ def _without_licence(lines: Lines, counts: Counter[str]) -> Iterator[str | None]
 
 def _unwrapped(lines: Lines) -> Iterator[str]:
     """Join the lines of each paragraph."""
-    paragraph: list[str] = []
-    for line in lines:
-        if line:
-            paragraph.append(line)
-        elif paragraph:
-            yield " ".join(paragraph)
-            paragraph = []
-    if paragraph:
-        yield " ".join(paragraph)
+    for has_text, paragraph in groupby(lines, key=bool):
+        if has_text:
+            yield " ".join(filter(None, paragraph))
 
 
 def _in_chapters(lines: Lines, counts: Counter[str]) -> Iterator[str | None]:

@@ -5,19 +5,41 @@ was not used to choose settings. Source: ALBERT section 4.1, "Intrinsic Evaluati
 """
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-from litebert.corpus.sources.writing import SourceReport, validate_output, write_documents
+from pydantic import BaseModel, ValidationError
+
+from litebert.corpus.sources.writing import SourceReport, write_documents
 from litebert.errors import ConfigError, DataError
+
+Content = TypeVar("Content", bound=BaseModel)
+
+
+class _Paragraph(BaseModel):
+    context: str
+
+
+class _Article(BaseModel):
+    paragraphs: list[_Paragraph]
+
+
+class _Squad(BaseModel):
+    """a SQuAD file with data[].paragraphs[].context, such as train-v1.1.json"""
+
+    data: list[_Article]
+
+
+class _Race(BaseModel):
+    """a RACE file with an article, as in RACE/dev/high"""
+
+    article: str
 
 
 def write_passages(squad: Sequence[Path], race: Sequence[Path], out: Path) -> SourceReport:
     """Write every different passage of SQuAD files and RACE directories once, as a document of its own."""
-    validate_output(out)
     if not squad and not race:
         raise ConfigError("reading-comprehension: no input; give --squad files, --race directories, or both")
     counts: Counter[str] = Counter()
@@ -43,15 +65,8 @@ def _documents(squad: Sequence[Path], race: Sequence[Path], counts: Counter[str]
 
 def _squad(path: Path) -> Iterator[str]:
     """Contexts of a SQuAD file of version 1.1 or 2.0."""
-    content = _json(path, _read(path))
-    try:
-        for number, article in enumerate(content["data"]):
-            for index, paragraph in enumerate(article["paragraphs"]):
-                yield _text(paragraph["context"], where=f"{path}: data[{number}].paragraphs[{index}].context")
-    except (KeyError, TypeError):
-        raise DataError(
-            f"{path}: not a SQuAD file: expected data[].paragraphs[].context; give a file such as train-v1.1.json"
-        ) from None
+    for article in _parsed(path, _Squad).data:
+        yield from (paragraph.context for paragraph in article.paragraphs)
 
 
 def _race(path: Path) -> Iterator[str]:
@@ -59,30 +74,15 @@ def _race(path: Path) -> Iterator[str]:
     files = sorted(path.rglob("*.txt")) if path.is_dir() else [path]
     if not files:
         raise DataError(f"{path}: no RACE files here; expected files ending in .txt, as in RACE/dev/high")
-    for file in files:
-        row = _json(file, _read(file))
-        if not isinstance(row, dict) or "article" not in row:
-            raise DataError(f"{file}: not a RACE file: expected a JSON object with an article; give RACE/dev")
-        yield _text(row["article"], where=f"{file}: article")
+    yield from (_parsed(file, _Race).article for file in files)
 
 
-def _read(path: Path) -> bytes:
+def _parsed(path: Path, model: type[Content]) -> Content:
     try:
-        return path.read_bytes()
+        return model.model_validate_json(path.read_bytes(), strict=True)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from None
-
-
-def _json(path: Path, content: bytes) -> Any:
-    try:
-        return json.loads(content)
-    except json.JSONDecodeError as error:
-        raise DataError(f"{path}:{error.lineno}: not JSON ({error.msg}); get a new copy") from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: byte {error.start + 1} is not UTF-8; get a new copy") from None
-
-
-def _text(value: Any, *, where: str) -> str:
-    if not isinstance(value, str):
-        raise DataError(f"{where}: expected text, found {type(value).__name__}; get a new copy")
-    return value
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = ".".join(map(str, problem["loc"]))
+        raise DataError(f"{path}: {where}: {problem['msg']}; expected {model.__doc__}; get a new copy") from None

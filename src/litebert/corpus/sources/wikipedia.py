@@ -4,21 +4,19 @@ A dump is one XML file of any size, usually `…-pages-articles.xml.bz2` or its 
 at a time.
 """
 
-import bz2
-import gzip
 import html
 import json
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 from xml.etree import ElementTree
 
+from litebert.corpus.readers.decompression import decompressed, translate_read_errors
 from litebert.corpus.sources.wikitext import paragraphs
-from litebert.corpus.sources.writing import SourceReport, validate_output, write_documents
+from litebert.corpus.sources.writing import SourceReport, write_documents
 from litebert.errors import DataError
 
 _DISAMBIGUATION = re.compile(
@@ -27,7 +25,6 @@ _DISAMBIGUATION = re.compile(
     r"неоднозначность|曖昧さ回避|aimai|消歧义|消歧義|동음이의\w*|توضيح|ujednoznacznienie)\s*(?:\||\}\})",
     re.IGNORECASE,
 )
-_OPENERS = {".bz2": bz2.open, ".gz": gzip.open}
 _STANDARD_NAMESPACES = frozenset(("file", "image", "media", "category", "template", "wikipedia", "portal", "help"))
 
 
@@ -40,21 +37,17 @@ class _Page:
 
 def write_wikipedia(sources: Sequence[Path], out: Path) -> SourceReport:
     """Write every article of dumps, or of files and directories in the JSON format of WikiExtractor."""
-    validate_output(out)
     counts: Counter[str] = Counter()
     return write_documents(_documents(sources, counts), out, counts)
 
 
 def _documents(sources: Sequence[Path], counts: Counter[str]) -> Iterator[str | None]:
-    for path in (file for source in sources for file in _files(source)):
-        is_dump = ".xml" in path.suffixes
-        yield from _articles(path, counts) if is_dump else _extracted(path, counts)
-
-
-def _files(path: Path) -> list[Path]:
-    if not path.exists():
-        raise DataError(f"{path}: no such file or directory; give a dump or the output of WikiExtractor")
-    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    for source in sources:
+        if not source.exists():
+            raise DataError(f"{source}: no such file or directory; give a dump or the output of WikiExtractor")
+        files = sorted(file for file in source.rglob("*") if file.is_file()) if source.is_dir() else [source]
+        for path in files:
+            yield from _articles(path, counts) if ".xml" in path.suffixes else _extracted(path, counts)
 
 
 def _articles(path: Path, counts: Counter[str]) -> Iterator[str | None]:
@@ -80,15 +73,11 @@ def _reason_to_skip(page: _Page) -> str | None:
 
 
 def _pages(path: Path, namespaces: set[str]) -> Iterator[_Page]:
-    """Every page of a dump; the namespaces in its header are added to `namespaces`.
-
-    Raises:
-        DataError: The file is damaged, truncated or no dump.
-    """
+    """Every page of a dump, unless it is damaged (DataError); the namespaces in its header go to `namespaces`."""
     pages = 0
     try:
-        with _opened(path) as file:
-            for element in _elements(path, file):
+        with translate_read_errors(lambda: f"{path}: after {pages:,} pages"), path.open("rb") as file:
+            for element in _elements(path, decompressed(path, file)):
                 if _name(element) == "page":
                     pages += 1
                     yield _page(element)
@@ -96,11 +85,6 @@ def _pages(path: Path, namespaces: set[str]) -> Iterator[_Page]:
                     namespaces.add((element.text or "").lower())
     except ElementTree.ParseError as error:
         raise DataError(f"{path}:{error.position[0]}: not XML, or truncated ({error}); get a new copy") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path}: damaged or truncated after {pages:,} pages ({error}); get a new copy") from None
-    except OSError as error:
-        reason = error.strerror or error
-        raise DataError(f"{path}: cannot be read after {pages:,} pages ({reason}); get a new copy") from None
 
 
 def _elements(path: Path, file: BinaryIO) -> Iterator[ElementTree.Element]:
@@ -124,18 +108,15 @@ def _page(element: ElementTree.Element) -> _Page:
 
 def _extracted(path: Path, counts: Counter[str]) -> Iterator[str | None]:
     """Articles of a file that WikiExtractor wrote with `--json`; the text may start with the title."""
-    try:
-        with _opened(path) as file:
-            for number, line in enumerate(file, start=1):
-                title, text = _row(line, where=f"{path}:{number}")
-                lines = [line for line in text.splitlines() if line.strip()]
-                found = lines[1:] if lines and lines[0].strip() == title else lines
-                counts["pages"] += 1
-                counts["articles" if found else "articles without prose"] += 1
-                yield from found
-                yield None
-    except (EOFError, OSError, zlib.error) as error:
-        raise DataError(f"{path}: cannot be read, damaged or truncated ({error}); get a new copy") from None
+    with translate_read_errors(lambda: str(path)), path.open("rb") as file:
+        for number, line in enumerate(decompressed(path, file), start=1):
+            title, text = _row(line, where=f"{path}:{number}")
+            lines = [line for line in text.splitlines() if line.strip()]
+            found = lines[1:] if lines and lines[0].strip() == title else lines
+            counts["pages"] += 1
+            counts["articles" if found else "articles without prose"] += 1
+            yield from found
+            yield None
 
 
 def _row(line: bytes, *, where: str) -> tuple[str, str]:
@@ -147,11 +128,6 @@ def _row(line: bytes, *, where: str) -> tuple[str, str]:
             f"{where}: expected a JSON object with title and text; give a dump (….xml.bz2) or run WikiExtractor --json"
         ) from None
     return title.strip(), html.unescape(text)
-
-
-def _opened(path: Path) -> BinaryIO:
-    # bz2 reads all streams of a multistream dump.
-    return cast(BinaryIO, _OPENERS.get(path.suffix, open)(path, "rb"))
 
 
 def _name(element: ElementTree.Element) -> str:

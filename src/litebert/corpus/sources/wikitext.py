@@ -29,11 +29,14 @@ _MAGIC_WORD = re.compile(r"__[A-Z]{4,}__")
 _PARAMETER = re.compile(r"\{\{\{[^{}]*\}\}\}")
 _VARIANTS = re.compile(r"-\{(?:[^{};:]*:)?([^{};]*)[^{}]*\}-")
 """Chinese articles have variants of words for several regions, `-{zh-hans:…;zh-hant:…}-`; the first one is used."""
-_EMPTY_BRACKETS = re.compile(r"[ \t]*[(（][\s,;:/–—-]*[)）]")
-_AFTER_OPENING = re.compile(r"([(（])[\s,;:]+")
-_BEFORE_CLOSING = re.compile(r"[\s,;:]+([)）])")
-_BEFORE_STOP = re.compile(r"[ \t]+([,.;:!?])(?=\s|$)")
-_SPACES = re.compile(r"[ \t\u00a0]+")
+_TIDYING = {
+    re.compile(r"[ \t\u00a0]+"): " ",
+    re.compile(r"[ \t]*[(（][\s,;:/–—-]*[)）]"): "",
+    re.compile(r"([(（])[\s,;:]+"): r"\1",
+    re.compile(r"[\s,;:]+([)）])"): r"\1",
+    re.compile(r"[ \t]+([,.;:!?])(?=\s|$)"): r"\1",
+}
+"""Removal of the empty brackets, punctuation and spaces that remain after the removal of templates, in order."""
 _NO_PROSE = tuple("*#;:|!={}")
 """First characters of list items, cells of broken tables and headings."""
 _LANGUAGE_LINK = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?")
@@ -54,8 +57,7 @@ def paragraphs(wikitext: str, *, namespaces: Collection[str] = ()) -> Iterator[s
     text = _COMMENT.sub("", wikitext)
     text = _without_elements(text)
     text = _without_brackets(_PARAMETER.sub("", _NOWIKI.sub("", text)), namespaces)
-    text = _EXTERNAL_LINK.sub(r"\1", text)
-    text = _TAG.sub("", _BREAK.sub(" ", text))
+    text = _TAG.sub("", _BREAK.sub(" ", _EXTERNAL_LINK.sub(r"\1", text)))
     text = _VARIANTS.sub(r"\1", _MAGIC_WORD.sub("", _QUOTES.sub("", text)))
     for line in html.unescape(text).splitlines():
         if not line.lstrip().startswith(_NO_PROSE) and (prose := _tidy(line)):
@@ -128,8 +130,6 @@ def _words_of_template(content: str) -> str:
 
 
 def _tidy(line: str) -> str:
-    """Remove the empty brackets, punctuation and spaces that remain after the removal of templates."""
-    line = _EMPTY_BRACKETS.sub("", _SPACES.sub(" ", line))
-    line = _BEFORE_CLOSING.sub(r"\1", _AFTER_OPENING.sub(r"\1", line))
-    line = _BEFORE_STOP.sub(r"\1", line).strip()
-    return line if any(map(str.isalpha, line)) else ""
+    for pattern, replacement in _TIDYING.items():
+        line = pattern.sub(replacement, line)
+    return line.strip() if any(map(str.isalpha, line)) else ""

@@ -32,18 +32,13 @@ class SourceReport:
 
     def to_text(self) -> str:
         """A report of several lines."""
-        written = (
-            f"{self.documents:,} documents, {self.paragraphs:,} paragraphs, {self.text_bytes / 1e6:,.1f} MB of text"
-        )
-        return "\n".join([f"{self.file}: {written}", *(f"{name}: {count:,}" for name, count in self.counts.items())])
+        size = f"{self.text_bytes / 1e6:,.1f} MB of text"
+        written = f"{self.file}: {self.documents:,} documents, {self.paragraphs:,} paragraphs, {size}"
+        return "\n".join([written, *(f"{name}: {count:,}" for name, count in self.counts.items())])
 
 
 def write_documents(paragraphs: Paragraphs, file: Path, counts: Counter[str]) -> SourceReport:
-    """Write one paragraph per line and a blank line between documents; the file is created atomically.
-
-    Raises:
-        DataError: The source has no text.
-    """
+    """Write one paragraph per line and a blank line between documents, atomically; DataError if there is no text."""
     validate_output(file)
     documents = lines = size = 0
     with _atomic_file(file) as out:
@@ -76,14 +71,11 @@ def _atomic_file(file: Path) -> Iterator[TextIO]:
     with translate_os_errors(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with temporary.open("wb") as raw, _compressed(raw, file) as out:
-                yield out
+            with temporary.open("wb") as raw:
+                # Without a name and a time in the header, equal text gives equal bytes.
+                zipped = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if file.suffix == ".gz" else raw
+                with io.TextIOWrapper(cast(BinaryIO, zipped), "utf-8", errors="replace", newline="\n") as out:
+                    yield out
             temporary.replace(file)
         finally:
             temporary.unlink(missing_ok=True)
-
-
-def _compressed(raw: BinaryIO, file: Path) -> TextIO:
-    # Without a name and a time in the header, equal text gives equal bytes.
-    zipped = gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) if file.suffix == ".gz" else raw
-    return io.TextIOWrapper(cast(BinaryIO, zipped), encoding="utf-8", errors="replace", newline="\n")

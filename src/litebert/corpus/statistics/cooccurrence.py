@@ -30,24 +30,17 @@ BLOCK_ROWS = 256
 OVERSAMPLING, POWER_ITERATIONS = 16, 4
 
 
-def ppmi_svd_embeddings(
-    corpus: Corpus,
-    width: int,
-    *,
-    max_tokens: int = MAX_COUNTED_TOKENS,
-    seed: int = 0,
-    counts: np.ndarray | None = None,
-) -> np.ndarray:
+def ppmi_svd_embeddings(corpus: Corpus, width: int, *, seed: int = 0, counts: np.ndarray | None = None) -> np.ndarray:
     """Float32 [V, D]: embeddings whose dot products approximate PPMI.
 
     D is `width`, or less if fewer eigenvalues are positive. Rows of tokens that never occur are 0. Windows cross the
-    ends of sentences and documents, which adds noise to few of the counts. `counts` is
-    `token_counts(corpus, max_tokens=max_tokens)`, if the caller has it.
+    ends of sentences and documents, which adds noise to few of the counts. `counts` is `token_counts(corpus)`, if the
+    caller has it.
     """
-    counts = token_counts(corpus, max_tokens=max_tokens) if counts is None else counts
+    counts = token_counts(corpus) if counts is None else counts
     ranked = np.argsort(-counts, kind="stable")
     contexts = min(MAX_CONTEXT_TOKENS, int(np.count_nonzero(counts)))
-    matrix = cooccurrence_counts(corpus, ranked, contexts, max_tokens=max_tokens)
+    matrix = cooccurrence_counts(corpus, ranked, contexts, max_tokens=MAX_COUNTED_TOKENS)
     ppmi_(matrix)
     square = matrix[:contexts]
     symmetrize_(square)
@@ -61,11 +54,7 @@ def ppmi_svd_embeddings(
 def cooccurrence_counts(corpus: Corpus, ranked: np.ndarray, contexts: int, *, max_tokens: int) -> np.ndarray:
     """Float32 [V, C]: how often the token `ranked[row]` is within `WINDOW` tokens of the token `ranked[column]`.
 
-    Args:
-        corpus: its shards are read in order.
-        ranked: every id, the most frequent first.
-        contexts: C, the number of context tokens.
-        max_tokens: number of tokens to read.
+    `ranked` has every id, the most frequent first; `contexts` is C, the number of context tokens.
     """
     matrix = np.zeros((len(ranked), contexts), dtype=np.float32)
     rank = np.empty(len(ranked), dtype=np.int64)

@@ -1,7 +1,7 @@
 """Statistics of the text of a corpus and of the examples that a run draws from it."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
@@ -10,10 +10,10 @@ import numpy as np
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.example_grid import ExampleGrid, to_grid
 from litebert.corpus.sampling.masking import MaskedGrid, find_mask_units, mask_tokens, ngram_probabilities
-from litebert.corpus.sampling.pairing import Example
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.example_view import LABEL_NAMES
+from litebert.corpus.statistics.token_frequency import token_counts
 
 Name = TypeVar("Name", int, str)
 
@@ -34,10 +34,12 @@ class LengthHistogram:
     @classmethod
     def of(cls, parts: Iterable[np.ndarray]) -> Self:
         """The histogram of lengths that come in several arrays."""
-        merged = cls(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        total: Counter[int] = Counter()
         for part in parts:
-            merged = merged._with(*np.unique(part.astype(np.int64), return_counts=True))
-        return merged
+            lengths, counts = np.unique(part, return_counts=True)
+            total.update(dict(zip(lengths.tolist(), counts.tolist(), strict=True)))
+        values = np.array(sorted(total), dtype=np.int64)
+        return cls(values, np.array([total[length] for length in values.tolist()], dtype=np.int64))
 
     @property
     def total(self) -> int:
@@ -67,11 +69,6 @@ class LengthHistogram:
             f"{self.quantile(0.95):,}, maximum {self.quantile(1):,}"
         )
 
-    def _with(self, values: np.ndarray, counts: np.ndarray) -> Self:
-        merged, indices = np.unique(np.concatenate((self.values, values)), return_inverse=True)
-        sums = np.bincount(indices, weights=np.concatenate((self.counts, counts)), minlength=len(merged))
-        return type(self)(merged, sums.astype(np.int64))
-
 
 @dataclass(frozen=True)
 class TextStatistics:
@@ -90,17 +87,14 @@ class TextStatistics:
 
     def to_text(self) -> str:
         """A report of several lines."""
-        unknown = self.unknown_tokens / max(1, self.tokens)
-        return "\n".join(
-            [
-                f"documents: {self.documents.total:,}",
-                f"  tokens per document: {self.documents.to_text()}",
-                f"  sentences per document: {self.sentences_per_document.to_text()}",
-                f"sentences: {self.sentences.total:,}",
-                f"  tokens per sentence: {self.sentences.to_text()}",
-                f"tokens: {self.tokens:,}; {unknown:.4%} unknown",
-                f"  {self.used_pieces:,} of {self.vocab_size:,} pieces of the vocabulary occur",
-            ]
+        return (
+            f"documents: {self.documents.total:,}\n"
+            f"  tokens per document: {self.documents.to_text()}\n"
+            f"  sentences per document: {self.sentences_per_document.to_text()}\n"
+            f"sentences: {self.sentences.total:,}\n"
+            f"  tokens per sentence: {self.sentences.to_text()}\n"
+            f"tokens: {self.tokens:,}; {self.unknown_tokens / max(1, self.tokens):.4%} unknown\n"
+            f"  {self.used_pieces:,} of {self.vocab_size:,} pieces of the vocabulary occur"
         )
 
 
@@ -141,15 +135,13 @@ class ExampleStatistics:
             f"{size}: {share:.1%} (drawn {self.expected_ngrams[size]:.1%})"
             for size, share in shares(self.ngrams).items()
         )
-        return "\n".join(
-            [
-                f"examples: {self.lengths.total:,} drawn, of at most {self.max_length} tokens",
-                f"  tokens per example: {self.lengths.to_text()}",
-                f"  sentence pairs: {_percentages(self.labels)}",
-                f"  predicted tokens: {self.masked_share:.2%}; shown as {_percentages(self.replacements)}",
-                f"  words per masked n-gram: {ngrams}",
-                f"  padding: {self.padding_share:.1%} of microbatches of {self.microbatch_size}",
-            ]
+        return (
+            f"examples: {self.lengths.total:,} drawn, of at most {self.max_length} tokens\n"
+            f"  tokens per example: {self.lengths.to_text()}\n"
+            f"  sentence pairs: {_percentages(self.labels)}\n"
+            f"  predicted tokens: {self.masked_share:.2%}; shown as {_percentages(self.replacements)}\n"
+            f"  words per masked n-gram: {ngrams}\n"
+            f"  padding: {self.padding_share:.1%} of microbatches of {self.microbatch_size}"
         )
 
 
@@ -157,9 +149,7 @@ def count_text(corpus: Corpus) -> TextStatistics:
     """Read every shard of a split and count its text."""
     shards = [corpus.shard(number) for number in range(len(corpus.entries))]
     vocabulary = corpus.vocabulary
-    occurrences = np.zeros(vocabulary.size, np.int64)
-    for number in range(len(shards)):
-        occurrences += np.bincount(corpus.tokens(number), minlength=vocabulary.size)
+    occurrences = token_counts(corpus, max_tokens=corpus.num_tokens)
     return TextStatistics(
         tokens=int(occurrences.sum()),
         unknown_tokens=int(occurrences[vocabulary.unk_id]),
@@ -182,7 +172,8 @@ def count_examples(
     replacements: Counter[str] = Counter()
     ngrams: Counter[int] = Counter()
     lengths: list[np.ndarray] = []
-    for drawn in _draw(batches, examples):
+    for first in range(0, examples, BATCH_SIZE):
+        drawn = [batches.mixture.at(position).draw() for position in range(first, min(first + BATCH_SIZE, examples))]
         grid = to_grid(drawn, batches.vocabulary)
         masked = mask_tokens(grid, batches.vocabulary, settings, mlm_probability=batches.mlm_probability.at(0))
         labels.update(names[example.label] for example in drawn)
@@ -213,12 +204,6 @@ def ngram_sizes(masked: MaskedGrid, word_of_token: np.ndarray) -> np.ndarray:
     rows, columns = np.nonzero(masked.predicted)
     words = np.unique(np.stack((rows, masked.ngrams[rows, columns], word_of_token[rows, columns])), axis=1)
     return np.unique(words[:2], axis=1, return_counts=True)[1]
-
-
-def _draw(batches: PretrainBatches, examples: int) -> Iterator[list[Example]]:
-    for first in range(0, examples, BATCH_SIZE):
-        end = min(first + BATCH_SIZE, examples)
-        yield [batches.mixture.at(position).draw() for position in range(first, end)]
 
 
 def _count_replacements(grid: ExampleGrid, masked: MaskedGrid, *, mask_id: int) -> Counter[str]:

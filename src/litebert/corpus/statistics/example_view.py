@@ -3,16 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import groupby, pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.example_grid import ExampleGrid, to_grid
 from litebert.corpus.sampling.masking import MaskedGrid, mask_tokens
-from litebert.corpus.sampling.mixture import ExampleRef, Mixture
-from litebert.corpus.sampling.mlm_probability import LinearSchedule
-from litebert.corpus.sampling.pairing import IN_ORDER, NO_LABEL, SWAPPED, Example
+from litebert.corpus.sampling.mixture import Mixture
+from litebert.corpus.sampling.pairing import IN_ORDER, NO_LABEL, SWAPPED
 from litebert.corpus.sampling.pretrain_batches import vocabulary_for
-from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.corpus.sampling.sampling_settings import LinearSchedule, SamplingSettings
 from litebert.errors import ConfigError
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -98,26 +97,21 @@ class ExampleView:
         return "\n".join([f"({self.label}) {self.heading()}", *lines])
 
 
-@dataclass(frozen=True)
-class TokenGroup:
+class TokenGroup(NamedTuple):
     """Adjacent tokens of one masked n-gram, or of the text between n-grams."""
 
     before: str
     """The separator before the first token: a space or nothing."""
     tokens: tuple[TokenView, ...]
-
-    @property
-    def is_ngram(self) -> bool:
-        """Whether the tokens are predicted."""
-        return self.tokens[0].ngram is not None
+    is_ngram: bool
 
 
 def token_groups(segment: tuple[TokenView, ...]) -> Iterator[TokenGroup]:
     """A segment, cut at the edges of its masked n-grams."""
     last = None
-    for _, run in groupby(segment, key=lambda token: token.ngram):
+    for ngram, run in groupby(segment, key=lambda token: token.ngram):
         tokens = tuple(run)
-        yield TokenGroup(separator(last, tokens[0]) if last else "", tokens)
+        yield TokenGroup(separator(last, tokens[0]) if last else "", tokens, ngram is not None)
         last = tokens[-1]
 
 
@@ -147,17 +141,14 @@ def show_examples(corpus: Corpus, settings: SamplingSettings, *, number: int = 5
     mlm_probability = LinearSchedule.parse(settings.mlm_probability).at(0)
     masked = mask_tokens(grid, vocabulary, settings, mlm_probability=mlm_probability)
     names = LABEL_NAMES[settings.pairing]
-    return [
-        _example_view(ref, names[example.label], _token_views(grid, masked, row, tokenizer), example)
-        for row, (ref, example) in enumerate(zip(refs, examples, strict=True))
-    ]
-
-
-def _example_view(ref: ExampleRef, label: str, tokens: tuple[TokenView, ...], example: Example) -> ExampleView:
-    middle = len(example.first) + 2
-    segments = (tokens[:middle], tokens[middle:]) if len(example.second) else (tokens,)
-    sentences = int(ref.epoch.starts[ref.index]), int(ref.epoch.starts[ref.index + 1])
-    return ExampleView(label, int(ref.epoch.documents[ref.index]), sentences, segments)
+    views = []
+    for row, (ref, example) in enumerate(zip(refs, examples, strict=True)):
+        tokens, middle = _token_views(grid, masked, row, tokenizer), len(example.first) + 2
+        segments = (tokens[:middle], tokens[middle:]) if len(example.second) else (tokens,)
+        first, end = ref.epoch.starts[ref.index : ref.index + 2].tolist()
+        document = int(ref.epoch.documents[ref.index])
+        views.append(ExampleView(names[example.label], document, (first, end), segments))
+    return views
 
 
 def _token_views(grid: ExampleGrid, masked: MaskedGrid, row: int, tokenizer: Tokenizer) -> tuple[TokenView, ...]:
@@ -166,13 +157,9 @@ def _token_views(grid: ExampleGrid, masked: MaskedGrid, row: int, tokenizer: Tok
     for position in range(int(grid.lengths[row])):
         original, shown = int(grid.input_ids[row, position]), int(masked.input_ids[row, position])
         number = ngram_numbers.setdefault(int(masked.ngrams[row, position]), len(ngram_numbers) - 1)
-        outcome = _outcome(original, shown, tokenizer.mask_id) if number >= 0 else "not_predicted"
+        outcome: MaskingOutcome = "masked" if shown == tokenizer.mask_id else "random"
+        if shown == original:
+            outcome = "unchanged" if number >= 0 else "not_predicted"
         pieces = tokenizer.id_to_piece(original), tokenizer.id_to_piece(shown)
         views.append(TokenView(*pieces, outcome, number if number >= 0 else None))
     return tuple(views)
-
-
-def _outcome(original: int, shown: int, mask_id: int) -> MaskingOutcome:
-    if shown == mask_id:
-        return "masked"
-    return "unchanged" if shown == original else "random"

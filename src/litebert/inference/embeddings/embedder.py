@@ -13,7 +13,7 @@ from litebert.inference.pipeline import model_outputs
 from litebert.model.io.model_spec import Pooling
 from litebert.model.models import POOLERS
 from litebert.settings import InferencePrecision
-from litebert.tasks.encoded import Inputs, Sequences, build_feature
+from litebert.tasks.encoded import Encoded, Inputs, build_feature
 from litebert.tokenization.tokenizer import Tokenizer
 
 TEXTS_PER_PART: Final = 4096
@@ -74,14 +74,14 @@ class Embedder:
         vectors = np.stack(states)[:, : self.dimensions]
         return unit_length(vectors) if self.normalize else vectors
 
-    def encode(self, texts: Sequence[str], *, first: int = 1) -> Sequences:
+    def encode(self, texts: Sequence[str], *, first: int = 1) -> Encoded:
         """`[CLS] text [SEP]` of each text, truncated; `first` is the number of the first text, for error messages."""
         features = []
         for number, ids in enumerate(self.tokenizer.encode_batch(list(texts)), start=first):
             if not ids:
                 raise DataError(f"text {number}: {texts[number - first][:60]!r} has no tokens; remove it")
             features.append(build_feature(ids, None, self.tokenizer, max_length=self.max_length))
-        return Sequences(features, [None] * len(features), self.tokenizer.pad_id)
+        return Encoded(features, [None] * len(features), self.tokenizer.pad_id)
 
     def _forward(self, model: Any, inputs: Inputs) -> Sequence[np.ndarray]:
         return list(self._pooled(model, inputs).float().cpu().numpy())

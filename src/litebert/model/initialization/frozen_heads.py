@@ -1,6 +1,7 @@
 """Attention heads that are not trained, by a mask on the gradients of their parameters."""
 
 from functools import partial
+from typing import cast
 
 import torch
 from jaxtyping import Float
@@ -20,20 +21,14 @@ def freeze_heads(model: nn.Module, count: int) -> None:
     masked = WeakIdKeyDictionary()
 
     def add_hooks(module: nn.Module, arguments: object) -> None:
-        for parameter, rows in _query_key_parameters(module, count):
-            if parameter not in masked and parameter.requires_grad:
-                masked[parameter] = parameter.register_hook(partial(_zero_last_rows, rows=rows))
+        encoder = cast(Encoder, module.encoder)
+        hook = partial(_zero_last_rows, rows=count * encoder.config.head_size)
+        for layer in (getattr(block, name) for block in encoder.attentions for name in ("query", "key")):
+            for parameter in layer.parameters():
+                if parameter not in masked and parameter.requires_grad:
+                    masked[parameter] = parameter.register_hook(hook)
 
     model.register_forward_pre_hook(add_hooks)
-
-
-def _query_key_parameters(model: nn.Module, count: int) -> list[tuple[Tensor, int]]:
-    """Weights and biases of every query and key, and how many of their rows belong to the last `count` heads."""
-    encoder = model.encoder
-    assert isinstance(encoder, Encoder)
-    rows = count * encoder.config.head_size
-    layers = (getattr(block, name) for block in encoder.attentions for name in ("query", "key"))
-    return [(parameter, rows) for layer in layers for parameter in (layer.weight, layer.bias) if parameter is not None]
 
 
 def _zero_last_rows(gradient: Float[Tensor, "*shape"], *, rows: int) -> Float[Tensor, "*shape"]:

@@ -9,7 +9,7 @@ from typing import Final
 import torch
 from torch import Tensor, nn
 
-from litebert.model.layers.recursion_lora import LowRankUpdate
+from litebert.model.layers.block import LowRankUpdate
 from litebert.randomness import torch_seed_for
 
 _STREAM_NAMES: Final = {"sentence_pair.weight": "sop.weight"}

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_args
 
 import torch
 from torch import Tensor, nn
@@ -209,16 +209,7 @@ def build(spec: ModelSpec, *, seed: int = 0, device: str = "cpu") -> nn.Module:
     return model
 
 
-MODELS: Final[dict[str, Any]] = {
-    "ForPretraining": models.ForPretraining,
-    "ForMaskedLM": models.ForMaskedLM,
-    "ForSequenceClassification": models.ForSequenceClassification,
-    "ForMultipleChoice": models.ForMultipleChoice,
-    "ForTokenClassification": models.ForTokenClassification,
-    "ForQuestionAnswering": models.ForQuestionAnswering,
-    "ForQuestionAnsweringWithNoAnswer": models.ForQuestionAnsweringWithNoAnswer,
-    "SentenceEmbedder": models.SentenceEmbedder,
-}
+MODELS: Final[dict[str, Any]] = {name: getattr(models, name) for name in get_args(ModelName)}
 
 
 def _directory(source: Path | str, *, hub: HubOptions) -> Path:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final, Literal
 
-from litebert.model.config import ModelConfig
-from litebert.model.dense_shapes import attention_shapes, feed_forward_shapes
+from litebert.model.config import ModelConfig, attention_shapes, feed_forward_shapes
 from litebert.model.sharing_schedule import sharing_schedule, stored_blocks
 
 Format = Literal["litebert", "transformers", "tensorflow"]
@@ -58,73 +57,45 @@ _PARTS: Final[dict[Kind, tuple[tuple[str, str, bool], ...]]] = {
 }
 """Tensors of each kind of module: suffix in litebert and transformers, suffix in TensorFlow, transposed there."""
 
-_HF_LAYER = "albert.encoder.albert_layer_groups.{group}.albert_layers.{inner}"
-_TF_LAYER = "bert/encoder/transformer/group_{group}/inner_group_{inner}"
 
-_EMBEDDINGS = (
-    _Module("encoder.embeddings.word", "table", "albert.embeddings.word_embeddings", "bert/embeddings/word_embeddings"),
-    _Module(
-        "encoder.embeddings.token_type",
-        "table",
-        "albert.embeddings.token_type_embeddings",
-        "bert/embeddings/token_type_embeddings",
-    ),
-    _Module(
-        "encoder.embeddings.position",
-        "table",
-        "albert.embeddings.position_embeddings",
-        "bert/embeddings/position_embeddings",
-    ),
-    _Module("encoder.embeddings.norm", "norm", "albert.embeddings.LayerNorm", "bert/embeddings/LayerNorm"),
-    _Module(
-        "encoder.projection",
-        "dense",
-        "albert.encoder.embedding_hidden_mapping_in",
-        "bert/encoder/embedding_hidden_mapping_in",
+def _modules_at(
+    litebert: str, transformers: str, tensorflow: str, rows: tuple[tuple[str, Kind, str, str], ...]
+) -> tuple[_Module, ...]:
+    """Modules with these prefixes of their names in each format."""
+    return tuple(_Module(litebert + own, kind, transformers + hf, tensorflow + tf) for own, kind, hf, tf in rows)
+
+
+_HF_LAYER: Final = "albert.encoder.albert_layer_groups.{group}.albert_layers.{inner}."
+_TF_LAYER: Final = "bert/encoder/transformer/group_{group}/inner_group_{inner}/"
+_PROJECTION: Final = "embedding_hidden_mapping_in"
+
+_EMBEDDINGS: Final = _modules_at(
+    *("encoder.", "albert.", "bert/"),
+    (
+        ("embeddings.word", "table", "embeddings.word_embeddings", "embeddings/word_embeddings"),
+        ("embeddings.token_type", "table", "embeddings.token_type_embeddings", "embeddings/token_type_embeddings"),
+        ("embeddings.position", "table", "embeddings.position_embeddings", "embeddings/position_embeddings"),
+        ("embeddings.norm", "norm", "embeddings.LayerNorm", "embeddings/LayerNorm"),
+        ("projection", "dense", f"encoder.{_PROJECTION}", f"encoder/{_PROJECTION}"),
     ),
 )
-_ATTENTION = (
-    *(
-        _Module(
-            f"encoder.attentions.{{block}}.{part}",
-            "dense",
-            f"{_HF_LAYER}.attention.{part}",
-            f"{_TF_LAYER}/attention_1/self/{part}",
-        )
-        for part in ("query", "key", "value")
-    ),
-    _Module(
-        "encoder.attentions.{block}.output",
-        "dense",
-        f"{_HF_LAYER}.attention.dense",
-        f"{_TF_LAYER}/attention_1/output/dense",
-    ),
-    _Module(
-        "encoder.attentions.{block}.norm",
-        "norm",
-        f"{_HF_LAYER}.attention.LayerNorm",
-        f"{_TF_LAYER}/LayerNorm",
+_ATTENTION: Final = _modules_at(
+    *("encoder.attentions.{block}.", _HF_LAYER, _TF_LAYER),
+    (
+        ("query", "dense", "attention.query", "attention_1/self/query"),
+        ("key", "dense", "attention.key", "attention_1/self/key"),
+        ("value", "dense", "attention.value", "attention_1/self/value"),
+        ("output", "dense", "attention.dense", "attention_1/output/dense"),
+        ("norm", "norm", "attention.LayerNorm", "LayerNorm"),
     ),
 )
 # google-research/albert nests the second dense layer in the variable scope of the first.
-_FEED_FORWARD = (
-    _Module(
-        "encoder.feed_forwards.{block}.up",
-        "dense",
-        f"{_HF_LAYER}.ffn",
-        f"{_TF_LAYER}/ffn_1/intermediate/dense",
-    ),
-    _Module(
-        "encoder.feed_forwards.{block}.down",
-        "dense",
-        f"{_HF_LAYER}.ffn_output",
-        f"{_TF_LAYER}/ffn_1/intermediate/output/dense",
-    ),
-    _Module(
-        "encoder.feed_forwards.{block}.norm",
-        "norm",
-        f"{_HF_LAYER}.full_layer_layer_norm",
-        f"{_TF_LAYER}/LayerNorm_1",
+_FEED_FORWARD: Final = _modules_at(
+    *("encoder.feed_forwards.{block}.", _HF_LAYER, _TF_LAYER),
+    (
+        ("up", "dense", "ffn", "ffn_1/intermediate/dense"),
+        ("down", "dense", "ffn_output", "ffn_1/intermediate/output/dense"),
+        ("norm", "norm", "full_layer_layer_norm", "LayerNorm_1"),
     ),
 )
 # Parts of blocks that differ from ALBERT's.

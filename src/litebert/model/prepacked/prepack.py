@@ -9,7 +9,7 @@ from torch import nn
 
 from litebert.machine import has_bf16_instructions
 from litebert.model.encoder import Encoder, run_block
-from litebert.model.layers.recursion_lora import NO_UPDATES
+from litebert.model.layers.block import NO_UPDATES
 from litebert.model.prepacked.int8_linear import Int8Linear
 from litebert.model.prepacked.prepacked_layers import Dense, PrepackedAttention, PrepackedFeedForward
 from litebert.model.prepacked.prepacked_linear import PrepackedLinear

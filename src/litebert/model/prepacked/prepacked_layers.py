@@ -11,10 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from litebert.model.config import Activation
-from litebert.model.layers.attention import Attention, BlockInputs
-from litebert.model.layers.feed_forward import FeedForward
-from litebert.model.layers.recursion_lora import NO_UPDATES, WeightUpdates
-from litebert.model.layers.rotary import rotate
+from litebert.model.layers.block import NO_UPDATES, Attention, BlockInputs, FeedForward, WeightUpdates, rotate
 
 Dense = Callable[..., Any]
 """Makes a prepacked dense layer of (weight, bias), and `activation` or `dtype`."""

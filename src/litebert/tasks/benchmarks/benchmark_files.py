@@ -1,25 +1,32 @@
-"""The files of a benchmark → examples.
+"""The files of a benchmark → examples, and predictions → submission files in the formats of the leaderboards.
 
 The directory is that of all tasks (`GLUE/CoLA/train.tsv`) or that of one (`CoLA/train.tsv`).
 """
 
+import io
+import json
 import logging
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from litebert.errors import ConfigError, DataError
 from litebert.tasks.benchmarks.benchmarks import BenchmarkFile, BenchmarkTask, Split, benchmark_task
 from litebert.tasks.benchmarks.race import read_race
 from litebert.tasks.labelled_data import Example, LabelledData, Target
 from litebert.tasks.readers.data_checks import warn_duplicates
-from litebert.tasks.readers.label_columns import label_indices, label_scores, non_empty_labels
+from litebert.tasks.readers.label_columns import NUMBER, label_indices, label_scores, non_empty_labels
 from litebert.tasks.readers.tables import Table, read_tsv
 from litebert.tasks.types.extractive_qa.squad_json import read_squad
+from litebert.tasks.types.multiple_choice.multiple_choice import ChoiceExample
 
 logger = logging.getLogger(__name__)
 
 UNKNOWN_GENRE = "n/a"
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+"""Time of every file in the archive, so that equal predictions give equal bytes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,17 +62,10 @@ def read_benchmark(
     files: Mapping[Split, str] | None = None,
     labels: tuple[str, ...] | None = None,
 ) -> LabelledData:
-    """The examples of a split; test examples have no target.
+    """The examples of a split of a row of `BENCHMARKS`; test examples have no target. DataError with line and field.
 
-    Args:
-        name: of a row of `BENCHMARKS`.
-        directory: that of all tasks or that of this one.
-        split: which file.
-        files: files to use instead of the official ones: names in the directory, or paths.
-        labels: the labels in the order of a model, where it differs from that of google-research/albert.
-
-    Raises:
-        DataError: with file, line and field.
+    `files` replace the official ones: names in the directory, or paths. `labels` are in the order of a model, where it
+    differs from that of google-research/albert.
     """
     task = benchmark_task(name)
     task = replace(task, labels=labels) if labels else task
@@ -160,3 +160,45 @@ def _compare_size(path: Path, found: int, official: BenchmarkFile, *, is_officia
     else:
         level = logging.WARNING if is_official else logging.INFO
         logger.log(level, "%s: %d examples; the official file has %d", path, found, official.rows)
+
+
+def glue_file(examples: Sequence[Example], predictions: Sequence[str | float]) -> str:
+    """`index` and `prediction` with a tab between them: label names, or scores to three decimals."""
+    rows = [
+        f"{example.id}\t{f'{value:.3f}' if isinstance(value, float) else value}\n"
+        for example, value in zip(examples, predictions, strict=True)
+    ]
+    return "".join(["index\tprediction\n", *rows])
+
+
+def checked_glue_file(path: Path, split: BenchmarkSplit, directory: Path) -> str:
+    """The content of a submission file for a split; DataError unless it has a prediction for each of its examples."""
+    table = read_tsv(path)
+    numbers, predictions = table.texts("index"), table.texts("prediction")
+    data = split.read(directory)
+    if len(numbers) != len(data.examples):
+        raise DataError(
+            f"{path}: {len(numbers)} predictions for the {len(data.examples)} rows of {data.path}; predict that file"
+        )
+    for row, number, value, example in zip(table.rows, numbers, predictions, data.examples, strict=True):
+        if number != example.id:
+            raise DataError(f"{path}:{row.line}: field 'index': {number!r}, expected {example.id!r} as in {data.path}")
+        if not (value in data.labels if data.labels else NUMBER.fullmatch(value)):
+            expected = f"one of {', '.join(data.labels)}" if data.labels else "a number"
+            raise DataError(f"{path}:{row.line}: field 'prediction': {value!r}, expected {expected}")
+    return glue_file(data.examples, predictions)
+
+
+def glue_archive(files: Mapping[str, str]) -> bytes:
+    """The zip for the leaderboard: files under their official names, not in a folder."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in sorted(files.items()):
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), content, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def race_file(examples: Sequence[ChoiceExample], predictions: Sequence[str]) -> str:
+    """A JSON object: name of the passage and index of the question → letter."""
+    letters = {str(example.id): letter for example, letter in zip(examples, predictions, strict=True)}
+    return json.dumps(letters, indent=0) + "\n"

@@ -5,9 +5,9 @@ google-research/albert (label order), the RACE release (rows by level), the SQuA
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from litebert.errors import ConfigError
 from litebert.tasks.readers.tables import did_you_mean
@@ -54,45 +54,64 @@ class BenchmarkTask:
     format: Format = "tsv"
     skip_misfits: bool = False
     """Skip rows with a wrong number of fields, as google-research/albert does."""
-    levels: tuple[str, ...] = field(default=())
+    levels: tuple[str, ...] = ()
     """Folders of the levels in each split."""
 
 
 _BINARY: Final = ("0", "1")
 _ENTAILMENT: Final = ("entailment", "not_entailment")
 _THREE_WAY: Final = ("contradiction", "entailment", "neutral")
-_COLA_COLUMNS: Final = ("source", "label", "author's mark", "sentence")
+_AND_F1: Final = ("accuracy", "f1")
+_MNLI_FILES: Final[dict[Split, BenchmarkFile]] = {
+    "train": BenchmarkFile("train.tsv", 392_702),
+    "dev": BenchmarkFile("dev_matched.tsv", 9815),
+    "dev-mismatched": BenchmarkFile("dev_mismatched.tsv", 9832),
+    "test": BenchmarkFile("test_matched.tsv", 9796, submitted_as="MNLI-m.tsv"),
+    "test-mismatched": BenchmarkFile("test_mismatched.tsv", 9847, submitted_as="MNLI-mm.tsv"),
+}
 
 
-def _splits(train: int, dev: int, test: int, submitted_as: str) -> dict[Split, BenchmarkFile]:
-    return {
-        "train": BenchmarkFile("train.tsv", train),
-        "dev": BenchmarkFile("dev.tsv", dev),
-        "test": BenchmarkFile("test.tsv", test, submitted_as=submitted_as),
-    }
+def _glue(
+    title: str,
+    rows: tuple[int, ...] = (),
+    text: str = "sentence1",
+    text_pair: str | None = "sentence2",
+    *,
+    columns: tuple[str, ...] = (),
+    **others: Any,
+) -> BenchmarkTask:
+    """A task of GLUE with `rows` examples in its train, dev and test files; `columns` where train and dev name none."""
+    splits: dict[Split, BenchmarkFile] = {}
+    if rows:
+        train, dev, test = rows
+        splits["train"], splits["dev"] = (
+            BenchmarkFile("train.tsv", train, columns),
+            BenchmarkFile("dev.tsv", dev, columns),
+        )
+        splits["test"] = BenchmarkFile("test.tsv", test, submitted_as=f"{title}.tsv")
+    values: dict[str, Any] = {"task_type": "classification", "folders": (title,), "splits": splits, **others}
+    return BenchmarkTask(title=title, text=text, text_pair=text_pair, **values)
 
 
-def _race(levels: tuple[str, ...], rows: tuple[int, int, int]) -> BenchmarkTask:
-    train, dev, test = (BenchmarkFile(name, count) for name, count in zip(("train", "dev", "test"), rows, strict=True))
+def _race(*levels: str, rows: tuple[int, int, int]) -> BenchmarkTask:
+    names: tuple[Split, ...] = ("train", "dev", "test")
     return BenchmarkTask(
         title="RACE" if len(levels) > 1 else f"RACE {levels[0]}",
         task_type="multiple_choice",
         folders=("RACE",),
-        splits={"train": train, "dev": dev, "test": test},
+        splits={name: BenchmarkFile(name, count) for name, count in zip(names, rows, strict=True)},
         format="race",
         levels=levels,
     )
 
 
 def _squad(version: str, task_type: str, train: int, dev: int) -> BenchmarkTask:
+    rows: dict[Split, int] = {"train": train, "dev": dev}
     return BenchmarkTask(
         title=f"SQuAD {version}",
         task_type=task_type,
         folders=("SQuAD", "squad"),
-        splits={
-            "train": BenchmarkFile(f"train-v{version}.json", train),
-            "dev": BenchmarkFile(f"dev-v{version}.json", dev),
-        },
+        splits={name: BenchmarkFile(f"{name}-v{version}.json", count) for name, count in rows.items()},
         text="question",
         text_pair="context",
         label="answers",
@@ -103,111 +122,45 @@ def _squad(version: str, task_type: str, train: int, dev: int) -> BenchmarkTask:
 
 BENCHMARKS: Final[Mapping[str, BenchmarkTask]] = MappingProxyType(
     {
-        "cola": BenchmarkTask(
-            title="CoLA",
-            task_type="classification",
-            folders=("CoLA",),
-            splits={
-                "train": BenchmarkFile("train.tsv", 8551, names=_COLA_COLUMNS),
-                "dev": BenchmarkFile("dev.tsv", 1043, names=_COLA_COLUMNS),
-                "test": BenchmarkFile("test.tsv", 1063, submitted_as="CoLA.tsv"),
-            },
-            text="sentence",
-            text_pair=None,
+        "cola": _glue(
+            *("CoLA", (8551, 1043, 1063), "sentence", None),
+            columns=("source", "label", "author's mark", "sentence"),
             labels=_BINARY,
             metrics=("matthews", "accuracy"),
         ),
-        "sst-2": BenchmarkTask(
-            title="SST-2",
-            task_type="classification",
-            folders=("SST-2",),
-            splits=_splits(67_349, 872, 1821, "SST-2.tsv"),
-            text="sentence",
-            text_pair=None,
-            labels=_BINARY,
+        "sst-2": _glue("SST-2", (67_349, 872, 1821), "sentence", None, labels=_BINARY),
+        "mrpc": _glue(
+            *("MRPC", (3668, 408, 1725), "#1 String", "#2 String"), label="Quality", labels=_BINARY, metrics=_AND_F1
         ),
-        "mrpc": BenchmarkTask(
-            title="MRPC",
-            task_type="classification",
-            folders=("MRPC",),
-            splits=_splits(3668, 408, 1725, "MRPC.tsv"),
-            text="#1 String",
-            text_pair="#2 String",
-            label="Quality",
-            labels=_BINARY,
-            metrics=("accuracy", "f1"),
-        ),
-        "sts-b": BenchmarkTask(
-            title="STS-B",
+        "sts-b": _glue(
+            *("STS-B", (5749, 1500, 1379)),
             task_type="regression",
-            folders=("STS-B",),
-            splits=_splits(5749, 1500, 1379, "STS-B.tsv"),
             label="score",
             slice="genre",
             metrics=("pearson", "spearman"),
         ),
-        "qqp": BenchmarkTask(
-            title="QQP",
-            task_type="classification",
-            folders=("QQP",),
-            splits=_splits(363_846, 40_430, 390_965, "QQP.tsv"),
-            text="question1",
-            text_pair="question2",
+        "qqp": _glue(
+            *("QQP", (363_846, 40_430, 390_965), "question1", "question2"),
             label="is_duplicate",
             id="id",
             labels=_BINARY,
-            metrics=("accuracy", "f1"),
+            metrics=_AND_F1,
             skip_misfits=True,
         ),
-        "mnli": BenchmarkTask(
-            title="MNLI",
-            task_type="classification",
-            folders=("MNLI",),
-            splits={
-                "train": BenchmarkFile("train.tsv", 392_702),
-                "dev": BenchmarkFile("dev_matched.tsv", 9815),
-                "dev-mismatched": BenchmarkFile("dev_mismatched.tsv", 9832),
-                "test": BenchmarkFile("test_matched.tsv", 9796, submitted_as="MNLI-m.tsv"),
-                "test-mismatched": BenchmarkFile("test_mismatched.tsv", 9847, submitted_as="MNLI-mm.tsv"),
-            },
-            label="gold_label",
-            slice="genre",
-            labels=_THREE_WAY,
-        ),
-        "qnli": BenchmarkTask(
-            title="QNLI",
-            task_type="classification",
-            folders=("QNLI",),
-            splits=_splits(104_743, 5463, 5463, "QNLI.tsv"),
-            text="question",
-            text_pair="sentence",
-            labels=_ENTAILMENT,
-        ),
-        "rte": BenchmarkTask(
-            title="RTE",
-            task_type="classification",
-            folders=("RTE",),
-            splits=_splits(2490, 277, 3000, "RTE.tsv"),
-            labels=_ENTAILMENT,
-        ),
-        "wnli": BenchmarkTask(
-            title="WNLI",
-            task_type="classification",
-            folders=("WNLI",),
-            splits=_splits(635, 71, 146, "WNLI.tsv"),
-            labels=_BINARY,
-        ),
-        "ax": BenchmarkTask(
-            title="GLUE diagnostics",
-            task_type="classification",
+        "mnli": _glue("MNLI", splits=_MNLI_FILES, label="gold_label", slice="genre", labels=_THREE_WAY),
+        "qnli": _glue("QNLI", (104_743, 5463, 5463), "question", "sentence", labels=_ENTAILMENT),
+        "rte": _glue("RTE", (2490, 277, 3000), labels=_ENTAILMENT),
+        "wnli": _glue("WNLI", (635, 71, 146), labels=_BINARY),
+        "ax": _glue(
+            "GLUE diagnostics",
             folders=("diagnostic", "AX"),
             splits={"diagnostic": BenchmarkFile("diagnostic.tsv", 1104, submitted_as="AX.tsv")},
             labels=_THREE_WAY,
             metrics=("matthews",),
         ),
-        "race": _race(("middle", "high"), (87_866, 4887, 4934)),
-        "race-middle": _race(("middle",), (25_421, 1436, 1436)),
-        "race-high": _race(("high",), (62_445, 3451, 3498)),
+        "race": _race("middle", "high", rows=(87_866, 4887, 4934)),
+        "race-middle": _race("middle", rows=(25_421, 1436, 1436)),
+        "race-high": _race("high", rows=(62_445, 3451, 3498)),
         "squad-v1.1": _squad("1.1", "extractive_qa", 87_599, 10_570),
         "squad-v2.0": _squad("2.0", "extractive_qa_no_answer", 130_319, 11_873),
     }

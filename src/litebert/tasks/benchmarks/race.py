@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from litebert.errors import DataError
 from litebert.tasks.readers.tables import iter_lines, read_text
-from litebert.tasks.types.multiple_choice.choice_columns import correct_option
-from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
+from litebert.tasks.types.multiple_choice.multiple_choice import ChoiceExample, correct_option
 
 NUM_OPTIONS: Final = 4
 _FIELDS: Final = ("article", "questions", "options", "answers")

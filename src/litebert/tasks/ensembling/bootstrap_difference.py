@@ -3,7 +3,7 @@
 The examples are drawn with replacement, the same for both, so that the difficulty of an example cancels out.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from litebert.randomness import rng_for
 from litebert.tasks.metrics.metrics import METRICS
-from litebert.tasks.types.scoring import take
+from litebert.tasks.types.task_type import take
 
 RESAMPLES: Final = 1000
 _MEANS: Final = ("accuracy", "subset_accuracy", "sample_f1", "answer_f1", "exact_match")
@@ -39,18 +39,14 @@ def bootstrap_differences(
     """The difference of `predictions` [N] to each of `others` [N], given `targets` [N], as the metric takes them."""
     measures = [_resampled(metric, each, targets) for each in (predictions, *others)]
     scores = [METRICS[metric].measure(each, targets) for each in (predictions, *others)]
-    samples = np.array([[measure(rows) for measure in measures] for rows in _draws(len(targets))]).T
+    count = len(targets)
+    draws = (rng_for("paired gain", index).integers(count, size=count) for index in range(RESAMPLES))
+    samples = np.array([[measure(rows) for measure in measures] for rows in draws]).T
     differences = []
     for score, sample in zip(scores[1:], samples[1:], strict=True):
         low, high = np.quantile(samples[0] - sample, (0.025, 0.975))
         differences.append(BootstrapDifference(scores[0] - score, float(low), float(high)))
     return differences
-
-
-def _draws(count: int) -> Iterator[np.ndarray]:
-    """The examples of each resample."""
-    for index in range(RESAMPLES):
-        yield rng_for("paired gain", index).integers(count, size=count)
 
 
 def _resampled(metric: str, predictions: Any, targets: Any) -> Callable[[np.ndarray], float]:

@@ -3,33 +3,37 @@
 A task type is one object. Fine-tuning, evaluation, prediction and ensembles use it through these fields only.
 """
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
 
 from litebert.model.io.model_spec import ModelName, ProblemType
-from litebert.tasks.encoded import Encoded, Inputs, LabelledBatch
+from litebert.tasks.encoded import Encoded, Inputs, LabelledBatch, encode_sequences
 from litebert.tasks.ensembling.averaging import mean
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.metrics.evaluation import Evaluation
+from litebert.tasks.labelled_data import Example, InvalidAnswers, LabelledData, Target
+from litebert.tasks.metrics.evaluation import Evaluation, parts, parts_by_length
+from litebert.tasks.metrics.metrics import measure
 from litebert.tasks.output_formats import OutputFormat
-from litebert.tasks.readers.columns import Columns
+from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.task import Task
 from litebert.tokenization.tokenizer import Tokenizer
+
+logger = logging.getLogger(__name__)
+
 
 Prediction = Any
 """What a model predicts for one example: probabilities, a score or span scores. Predictions can be averaged."""
 ClassWeights = str | dict[str, float]
 """`balanced`, or a weight for each label that does not have weight 1."""
-InvalidAnswers = Literal["error", "skip"]
-"""What to do with an answer that its context does not contain: raise DataError, or skip and count it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,7 +87,7 @@ class ExampleReader:
     """Why a labelled table looks like this task type; None if it does not. Called in the order of the registry."""
     read: Callable[[Table, Columns, ReadOptions], ReadResult]
     """The labelled examples of a table."""
-    read_inputs: Callable[[Table, Columns], Sequence[Any]]
+    read_inputs: Callable[[Table, Columns], Sequence[Any]] = lambda table, columns: read_text_inputs(table, columns)
     """The examples of a table without labels, for prediction."""
     label_column: Callable[[Table, Columns], str] = lambda table, columns: columns.names().label
     """The column with the labels, which an unlabelled table lacks."""
@@ -108,7 +112,7 @@ class LossSums:
 class Loss:
     """What fine-tuning minimizes."""
 
-    counts: Callable[[LabelledBatch], dict[str, int]]
+    counts: Callable[[LabelledBatch], dict[str, int]] = lambda batch: {"label": batch.num_examples}
     """How many labels each loss sums over, from the labels alone."""
     sums: Callable[[nn.Module, LabelledBatch, Tensor | None], LossSums]
     """(model, batch, class weights) → summed losses under the names of `counts`."""
@@ -159,13 +163,13 @@ class CardEntry:
     """The task type's part of a model card and the method of `Predictor` that serves it."""
 
     title: str
-    pipeline_tag: str
+    pipeline_tag: str = "text-classification"
     """The task's name on the Hugging Face hub."""
     method: str = "predict"
     """Method of `Predictor`."""
-    argument: str = "examples"
+    argument: str = '["a text"]'
     """Argument of the method in the model card's example."""
-    pair_argument: str | None = None
+    pair_argument: str | None = '[("a text", "its pair")]'
     """The same for pairs of texts, where it differs."""
     goal: Callable[[Task], str] = lambda task: task.task_type.replace("_", " ")
     """What the model was fine-tuned for."""
@@ -178,7 +182,7 @@ class TaskType:
     name: str
     model: ModelName
     """Class of `litebert.model.models`."""
-    head: tuple[str, ...]
+    head: tuple[str, ...] = ("classifier",)
     """Modules of the model that a pretrained encoder lacks; they are initialized randomly."""
     problem_type: ProblemType | None = None
     """The name that transformers uses for it in `config.json`, if any."""
@@ -190,10 +194,10 @@ class TaskType:
     """Further metrics that apply."""
     settings: type[InputSettings] = InputSettings
     reader: ExampleReader
-    encode: Callable[[Sequence[Any], Tokenizer, Any], Encoded]
+    encode: Callable[[Sequence[Any], Tokenizer, Any], Encoded] = encode_sequences
     """(examples, tokenizer, settings) → sequences."""
     loss: Loss
-    forward: Callable[[nn.Module, Inputs], Sequence[Any]]
+    forward: Callable[[nn.Module, Inputs], Sequence[Any]] = lambda model, inputs: sequence_logits(model, inputs)
     """Run the model on a batch; the output for each sequence, on the CPU."""
     predict: Callable[[Any, Any, type[np.floating]], Prediction]
     """(output of one example, settings, dtype) → prediction; `dtype` is float64 for ensembles, else float32."""
@@ -212,3 +216,77 @@ class TaskType:
     def all_metrics(self) -> tuple[str, ...]:
         """Every metric that applies."""
         return (*self.metrics, *self.other_metrics)
+
+
+def score(task: Task, predicted: Any, targets: Any, data: LabelledData, lengths: np.ndarray, **others: Any) -> Scored:
+    """The metrics over all examples, by length and by slice; `others` are further fields of `Evaluation`."""
+    figures, count = measured(task, predicted, targets), len(data.examples)
+    by_length, by_slice = parts_by_length(lengths, figures), parts([each.slice for each in data.examples], figures)
+    metrics = figures(np.arange(count))
+    evaluation = Evaluation(metrics=metrics, examples=count, by_length=by_length, by_slice=by_slice, **others)
+    return Scored(evaluation, predicted, targets)
+
+
+def measured(task: Task, predicted: Any, targets: Any) -> Callable[[np.ndarray], dict[str, float]]:
+    """The metrics of `task` as a function of the positions of examples."""
+    return lambda rows: measure(task.metrics, take(predicted, rows), take(targets, rows))
+
+
+def take(values: Any, rows: np.ndarray) -> Any:
+    """The values at some positions, of an array or a sequence."""
+    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
+
+
+def chance_level(name: str, value: float, examples: int) -> str | None:
+    """Why a correlation is no better than chance: that of unrelated variables has a standard error of 1 / √examples."""
+    noise = 2 / sqrt(examples)
+    return f"predictions at chance level ({name} {value:.3f}, chance reaches {noise:.3f})" if value <= noise else None
+
+
+def no_label_found(evaluation: Mapping[str, Any]) -> str | None:
+    """Why an evaluation by label counts as collapsed: every F1 is zero."""
+    scores = [
+        value for part in evaluation["by_label"] for name, value in part["metrics"].items() if name.endswith("f1")
+    ]
+    return "predicts no label correctly" if scores and not any(scores) else None
+
+
+def read_texts(
+    table: Table, columns: Columns, targets: Sequence[Target], labels: tuple[str, ...] | None = None
+) -> ReadResult:
+    """The rows of a table with their targets."""
+    groups, slices = group_and_slice(table, columns)
+    examples = tuple(
+        Example(text=text, text_pair=pair, target=target, group=group, slice=slice_)
+        for (text, pair), target, group, slice_ in zip(_texts(table, columns), targets, groups, slices, strict=True)
+    )
+    empty = sum(not example.text.strip() for example in examples)
+    if empty:
+        logger.warning("%s: %d rows have an empty text; they are used", table.path, empty)
+    return ReadResult(examples=examples, labels=labels, lines=[row.line for row in table.rows])
+
+
+def read_text_inputs(table: Table, columns: Columns) -> list[Example]:
+    """The rows of a table without targets."""
+    return [Example(text=text, text_pair=pair) for text, pair in _texts(table, columns)]
+
+
+def logits_of(model: nn.Module, inputs: Inputs) -> Tensor:
+    """The logits of a batch."""
+    return model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids).logits
+
+
+def sequence_logits(model: nn.Module, inputs: Inputs) -> list[np.ndarray]:
+    """Float32 [C] for each sequence or for the options of each question, or [S, C] for its tokens and padding."""
+    return list(logits_of(model, inputs).float().cpu().numpy())
+
+
+def targets_of(data: LabelledData) -> np.ndarray:
+    """The targets of all examples."""
+    return np.array([example.target for example in data.examples])
+
+
+def _texts(table: Table, columns: Columns) -> list[tuple[str, str | None]]:
+    texts = table.texts(columns.names().text)
+    pairs = table.texts(columns.text_pair) if columns.text_pair else [None] * len(texts)
+    return list(zip(texts, pairs, strict=True))

@@ -9,8 +9,7 @@ from torch import nn
 
 from litebert.errors import DivergedError
 from litebert.training.distributed.context import DistributedContext
-from litebert.training.loop.progress import TrainingProgress
-from litebert.training.loop.run_schedule import RunSchedule
+from litebert.training.loop.run_schedule import RunSchedule, TrainingProgress
 from litebert.training.loop.step import NO_LIMITS, StepOutcome, UpdateLimits
 from litebert.training.protocols import Number
 

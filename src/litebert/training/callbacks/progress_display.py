@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from litebert.durations import readable_seconds
+from litebert.logs import readable_seconds
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 from litebert.training.protocols import Number
 

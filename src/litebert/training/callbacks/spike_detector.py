@@ -4,13 +4,15 @@ import logging
 import math
 from collections import deque
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from litebert.errors import DivergedError
 from litebert.files import write_json
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
+from litebert.training.loop.run_schedule import TrainingProgress
 from litebert.training.loop.step import NO_LIMITS, UpdateLimits
-from litebert.training.train_result import diverged_error
 from litebert.training.train_settings import TrainSettings
 
 logger = logging.getLogger(__name__)
@@ -50,7 +52,7 @@ class SpikeDetector(Callback):
             return
         path = run.directory / f"spikes-at-step-{record.step:08d}.json"
         run.world.on_rank_zero(lambda: self.dump(path))
-        error = diverged_error(run.directory, run.progress, path)
+        error = _diverged_error(run.directory, run.progress, path)
         if self._settings.policy != "rollback" or run.progress.rollbacks >= self._settings.max_rollbacks:
             raise error
         run.request_rollback(until=record.step - run.progress.consecutive_skipped_steps, error=error)
@@ -94,6 +96,19 @@ class SpikeDetector(Callback):
         return mean + self._settings.sigma_factor * max(deviation, _MIN_DEVIATION * abs(mean))
 
 
+def _diverged_error(directory: Path, progress: TrainingProgress, dump: Path) -> DivergedError:
+    """The error of a run of which too many steps in a row were skipped; `dump` has the metrics of these steps."""
+    skipped, rollbacks = progress.consecutive_skipped_steps, progress.rollbacks
+    where = f"step {progress.step}" if skipped == 1 else f"{skipped} steps in a row up to step {progress.step}"
+    after = f", after {rollbacks} rollback{'s' * (rollbacks > 1)}" if rollbacks else ""
+    return DivergedError(
+        f"{directory}: the loss or the gradient norm was not finite, or was a spike, at {where}{after}. None of these "
+        f"steps updated the weights; {dump} has their batches and metrics. Likely causes: a learning rate too high for "
+        f"this batch size, too short a warm-up, fp16 instead of bf16, or damaged inputs; change one of them and start "
+        f"in a new directory"
+    )
+
+
 def _describe(record: StepRecord) -> str:
     outcome, limits = record.outcome, record.outcome.limits
     return (
@@ -103,22 +118,13 @@ def _describe(record: StepRecord) -> str:
 
 
 def _to_dict(record: StepRecord) -> dict[str, Any]:
-    """Plain values for JSON, which has no infinity."""
     outcome = record.outcome
-    return {
-        "step": record.step,
-        "batch": record.batch,
-        "applied": outcome.applied,
-        "loss": _finite_or_text(outcome.loss),
-        "losses": {name: _finite_or_text(value) for name, value in outcome.losses.items()},
-        "grad_norm": _finite_or_text(outcome.grad_norm),
-        "learning_rate": record.learning_rate,
-        "limits": {
-            "loss": _finite_or_text(outcome.limits.loss),
-            "grad_norm": _finite_or_text(outcome.limits.grad_norm),
-        },
-    }
+    step = {"step": record.step, "batch": record.batch, "learning_rate": record.learning_rate}
+    return _finite_or_text({**step, "applied": outcome.applied, "loss": outcome.loss, **asdict(outcome)})
 
 
-def _finite_or_text(value: float) -> float | str:
-    return value if math.isfinite(value) else str(value)
+def _finite_or_text(value: Any) -> Any:
+    """Numbers that are not finite as text, because JSON has no infinity."""
+    if isinstance(value, dict):
+        return {name: _finite_or_text(each) for name, each in value.items()}
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

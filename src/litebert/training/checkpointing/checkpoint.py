@@ -10,15 +10,18 @@ import json
 import logging
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from litebert.errors import CheckpointError
+from litebert.errors import CheckpointError, LitebertError
 from litebert.files import (
     atomic_directory,
     read_manifest,
@@ -142,3 +145,72 @@ def read_state(path: Path) -> dict[str, Any]:
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """The tensors of the model and of the optimizer, on the CPU."""
     return load_file(path / _MODEL), load_file(path / _OPTIMIZER)
+
+
+class AsyncCheckpointer:
+    """Writes one checkpoint at a time in a thread of rank 0."""
+
+    def __init__(self, checkpoints: Checkpoints, *, before: Callable[[], None]) -> None:
+        """`before` is called in the thread before each write: it makes durable what no checkpoint may be ahead of."""
+        self.checkpoints, self._before = checkpoints, before
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="litebert-checkpoint")
+        self._in_flight: tuple[int, Future[Path]] | None = None
+        """Step of the checkpoint that is being written, and its path to come."""
+
+    def __enter__(self) -> "AsyncCheckpointer":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Wait for the write in flight; its failure is only logged, as the run has ended already."""
+        self._thread.shutdown(wait=True)
+        if self._in_flight and (failure := self._in_flight[1].exception()):
+            logger.warning("%s", _translated(self.checkpoints.path(self._in_flight[0]), failure))
+
+    @property
+    def ended(self) -> bool:
+        """Whether a write has ended or failed and `finish` was not called since."""
+        return self._in_flight is not None and self._in_flight[1].done()
+
+    def start(self, checkpoint: Checkpoint) -> None:
+        """Begin a write; `finish` must have been called for the one before."""
+        self._in_flight = checkpoint.step, self._thread.submit(self._write, checkpoint)
+
+    def finish(self) -> tuple[int, Path] | None:
+        """Step and path of the checkpoint in flight, if there is one, once written; a CheckpointError if it failed."""
+        if self._in_flight is None:
+            return None
+        (step, written), self._in_flight = self._in_flight, None
+        if failure := written.exception():
+            raise _translated(self.checkpoints.path(step), failure) from failure
+        return step, written.result()
+
+    def _write(self, checkpoint: Checkpoint) -> Path:
+        self._before()
+        return self.checkpoints.save(checkpoint)
+
+
+def _translated(path: Path, failure: BaseException) -> LitebertError:
+    if isinstance(failure, LitebertError):
+        return failure
+    return CheckpointError(f"{path}: could not be written ({failure!r}); the checkpoint before it is unchanged")
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Lock `directory` until the block ends; a CheckpointError if another process has locked it.
+
+    The operating system releases the lock of a process that ends, even after `kill -9`.
+    """
+    lock = FileLock(directory / ".lock")
+    with translate_os_errors(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise CheckpointError(
+                f"{directory}: another process is training in this directory; wait for it, stop it, or choose another"
+            ) from None
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,27 +1,61 @@
 """Saving, resuming and rolling back a run: model, optimizer, scaler, progress and callbacks as one checkpoint."""
 
+import hashlib
 import logging
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
+from torch import Tensor, nn
 
 from litebert.errors import CheckpointError
+from litebert.settings import Leaf, changed_names, flatten
 from litebert.training.callbacks.callback import Callback, Rollback, RunState
-from litebert.training.checkpointing.async_checkpointer import AsyncCheckpointer
-from litebert.training.checkpointing.checkpoint import Checkpoint, read_state, read_tensors
-from litebert.training.checkpointing.fingerprint import Fingerprint
-from litebert.training.checkpointing.state_tensors import (
-    model_tensors,
-    optimizer_tensors,
-    restore_model,
-    restore_optimizer,
-)
-from litebert.training.distributed.context import is_sharded
-from litebert.training.loop.progress import TrainingProgress
+from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoint, read_state, read_tensors
+from litebert.training.distributed.context import gather_full, is_sharded, shard_like
+from litebert.training.loop.run_schedule import TrainingProgress
+from litebert.training.protocols import BatchSource
+from litebert.training.train_settings import TrainSettings
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """Plain values under dotted names, stored in every checkpoint."""
+
+    values: dict[str, Leaf]
+
+    @classmethod
+    def of(
+        cls, model: nn.Module, batches: BatchSource, settings: TrainSettings, others: Mapping[str, Any]
+    ) -> "Fingerprint":
+        """The fingerprint of a run; `others` is what the trainer does not know, such as the corpus."""
+        own = {
+            "train": settings.numeric_settings(),
+            "batches": batches.fingerprint,
+            "batch_size": batches.batch_size,
+            "parameters": parameters_digest(model),
+        }
+        return cls(flatten(own | dict(others)))
+
+    def validate_unchanged(self, saved: Mapping[str, Leaf], *, where: Path, allowed: Collection[str]) -> None:
+        """Raise a CheckpointError that names every field in which the run differs from its checkpoint."""
+        refused = [name for name in changed_names(saved, self.values) if name not in allowed]
+        if refused:
+            changes = "; ".join(f"{name} was {saved.get(name)!r}, is {self.values.get(name)!r}" for name in refused)
+            raise CheckpointError(
+                f"{where}: the checkpoint is of another run: {changes}. Restore these, start in a new directory, "
+                f"or name the fields in `allow_config_changes`"
+            )
+
+
+def parameters_digest(model: nn.Module) -> str:
+    """A digest that changes with the name or shape of any parameter."""
+    shapes = "\n".join(f"{name} {tuple(parameter.shape)}" for name, parameter in sorted(model.named_parameters()))
+    return hashlib.sha256(shapes.encode()).hexdigest()[:16]
 
 
 class RunCheckpoints:
@@ -93,7 +127,7 @@ class RunCheckpoints:
         def finish() -> None:
             if saved := self._checkpointer.finish():
                 for callback in self._callbacks:
-                    callback.on_checkpoint(self._run, saved.path, saved.step)
+                    callback.on_checkpoint(self._run, path=saved[1], step=saved[0])
 
         self._run.world.on_rank_zero(finish)
 
@@ -113,3 +147,45 @@ class RunCheckpoints:
                 callback.load_state_dict(state["callbacks"][callback.name])
         if state["scaler"]:
             self._scaler.load_state_dict(state["scaler"])
+
+
+def model_tensors(model: nn.Module) -> dict[str, Tensor]:
+    """Parameters and persistent buffers, each once, as full tensors on the CPU; every rank must call."""
+    return {name: gather_full(tensor) for name, tensor in _stored(model).items()}
+
+
+def optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """`<parameter>/<key>` for every tensor of the optimizer state, as full tensors on the CPU; every rank must call."""
+    return {
+        f"{name}/{key}": gather_full(tensor)
+        for name, parameter in model.named_parameters()
+        for key, tensor in optimizer.state.get(parameter, {}).items()
+    }
+
+
+@torch.no_grad()
+def restore_model(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Load what `model_tensors` returned."""
+    stored = _stored(model)
+    if missing := stored.keys() ^ tensors.keys():
+        raise CheckpointError(
+            f"checkpoint: {len(missing)} tensors are in the model or the checkpoint but not in both, such as "
+            f"{min(missing)!r}; resume with the model that the run began with"
+        )
+    for name, target in stored.items():
+        target.copy_(shard_like(tensors[name], target))
+
+
+def restore_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Load what `optimizer_tensors` returned."""
+    parameters = dict(model.named_parameters())
+    optimizer.state.clear()
+    for path, value in tensors.items():
+        name, _, key = path.rpartition("/")
+        optimizer.state[parameters[name]][key] = shard_like(value, parameters[name])
+
+
+def _stored(model: nn.Module) -> dict[str, Tensor]:
+    """Parameters and persistent buffers; a tensor shared under two names only under the first."""
+    persistent = model.state_dict(keep_vars=True).keys()
+    return {name: tensor for name, tensor in [*model.named_parameters(), *model.named_buffers()] if name in persistent}

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic_core import CoreSchema, core_schema
 
-from litebert.durations import readable_seconds
 from litebert.errors import ConfigError
+from litebert.logs import readable_seconds
 
 _UNITS = {
     "step": ("steps", 1),
@@ -21,7 +21,7 @@ _UNITS = {
     "day": ("seconds", 86400),
 }
 _SUFFIXES = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9}
-_PATTERN = re.compile(r"\s*([0-9][0-9_.]*(?:[eE][+-]?[0-9]+)?)\s*([kMB]?)\s+([a-z]+?)s?\s*")
+_PATTERN = re.compile(r"\s*([0-9]+(?:_[0-9]+)*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([kMB]?)\s+([a-z]+?)s?\s*")
 _EXPECTED = "a positive number and a unit: '2000 steps', '1e6 examples', '30M tokens', '3 epochs', '5 minutes'"
 
 
@@ -43,7 +43,7 @@ class Duration:
         if match is None or match[3] not in _UNITS:
             raise ConfigError(f"{value!r} is not a duration: expected {_EXPECTED}")
         unit, factor = _UNITS[match[3]]
-        amount = _number(match[1]) * _SUFFIXES[match[2]] * factor
+        amount = float(match[1]) * _SUFFIXES[match[2]] * factor
         if not 0 < amount < math.inf:
             raise ConfigError(f"{value!r} is not a duration: expected {_EXPECTED}")
         return cls(amount, unit)
@@ -66,10 +66,3 @@ class Duration:
             json_schema_input_schema=core_schema.str_schema(),
             serialization=core_schema.to_string_ser_schema(),
         )
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 import torch
 from torch import nn
 
+from litebert.precision import autocast
 from litebert.settings import TrainingPrecision
 from litebert.training.distributed.context import DistributedContext, gathered_weights
-from litebert.training.loop.precision import autocast
 from litebert.training.loop.step import add_sums
 from litebert.training.protocols import Batch, LossSums, Number, Objective
 
@@ -43,12 +43,11 @@ def evaluate(
 
 
 def _means(total: LossSums, counts: Counter[str]) -> dict[str, Number]:
-    own = [{name: value.item() for name, value in part.items()} for part in (total.losses, total.correct)]
-    losses, correct, all_counts = Counter(), Counter(), Counter()
-    for rank_losses, rank_correct, rank_counts in DistributedContext.current("cpu").gather((*own, counts)):
-        losses.update(rank_losses)
-        correct.update(rank_correct)
-        all_counts.update(rank_counts)
+    sums = [{name: value.item() for name, value in part.items()} for part in (total.losses, total.correct)]
+    losses, correct, all_counts = totals = Counter(), Counter(), Counter()
+    for parts in DistributedContext.current("cpu").gather((*sums, counts)):
+        for all_ranks, own in zip(totals, parts, strict=True):
+            all_ranks.update(own)
     means = {f"{name}_loss": value / max(all_counts[name], 1) for name, value in losses.items()}
     accuracies = {f"{name}_accuracy": value / max(all_counts[name], 1) for name, value in correct.items()}
     named_counts = {f"{name}_count": value for name, value in all_counts.items()}

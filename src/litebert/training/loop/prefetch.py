@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from types import TracebackType
 
 from litebert.training.protocols import Batch, BatchSource
 
@@ -18,9 +17,7 @@ class Prefetcher:
     def __enter__(self) -> "Prefetcher":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._thread.shutdown(wait=True, cancel_futures=True)
 
     def microbatches(self, step: int) -> Sequence[Batch]:

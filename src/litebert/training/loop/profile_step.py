@@ -7,10 +7,8 @@ from torch import nn
 
 from litebert.training.distributed.context import DistributedContext, distribute_model
 from litebert.training.loop.memory import translate_memory_errors
-from litebert.training.loop.precision import gradient_scaler
-from litebert.training.loop.progress import TrainingProgress
-from litebert.training.loop.run_schedule import RunSchedule
-from litebert.training.loop.step import StepCounts, TrainStep
+from litebert.training.loop.run_schedule import RunSchedule, TrainingProgress
+from litebert.training.loop.step import StepCounts, TrainStep, gradient_scaler
 from litebert.training.optim.optimizers import build_optimizer
 from litebert.training.protocols import BatchSource, Objective
 from litebert.training.train_settings import TrainSettings

@@ -1,13 +1,106 @@
-"""What is due at each point of a run: the learning rate, evaluation, checkpoints, logging, and the end."""
+"""How far a run has come, and what is due then: learning rate, evaluation, checkpoints, logging, and the end."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
+from litebert.errors import ConfigError
 from litebert.training.loop.duration import Duration
-from litebert.training.loop.duration_converter import DurationConverter
-from litebert.training.loop.progress import TrainingProgress
-from litebert.training.optim.lr_schedules import lr_multiplier
+from litebert.training.optim.lr_schedules import describe, lr_multiplier
 from litebert.training.protocols import BatchSource
 from litebert.training.train_settings import TrainSettings
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingProgress:
+    """Counters of a run, the same on every rank."""
+
+    step: int = 0
+    """Steps done."""
+    tokens: int = 0
+    """Real tokens seen, over all ranks."""
+    seconds: float = 0.0
+    """Time spent in `Trainer.fit`, earlier parts of a resumed run included."""
+    step_seconds: float = 0.0
+    """Time spent in steps, without evaluation and the copies for checkpoints."""
+    skipped_steps: int = 0
+    """Steps without an update, because a loss or gradient was not finite or was a spike."""
+    consecutive_skipped_steps: int = 0
+    """Skipped steps since the last update."""
+    rollbacks: int = 0
+    """Returns to an earlier checkpoint."""
+    skipped_batches: int = 0
+    """Batches that the rollbacks left out; they are not drawn again."""
+
+    @property
+    def batch(self) -> int:
+        """Index of the next global batch."""
+        return self.step + self.skipped_batches
+
+    def after_step(self, *, tokens: int, applied: bool) -> "TrainingProgress":
+        """The progress after one more step of `tokens` tokens; `applied` says whether it updated the weights."""
+        return replace(
+            self,
+            step=self.step + 1,
+            tokens=self.tokens + tokens,
+            skipped_steps=self.skipped_steps + (not applied),
+            consecutive_skipped_steps=0 if applied else self.consecutive_skipped_steps + 1,
+        )
+
+    def rolled_back_to(self, checkpoint: "TrainingProgress") -> "TrainingProgress":
+        """The progress after a return to `checkpoint`; time, counts of skipped steps and used batches stay."""
+        return replace(
+            checkpoint,
+            seconds=self.seconds,
+            step_seconds=self.step_seconds,
+            skipped_steps=self.skipped_steps,
+            consecutive_skipped_steps=0,
+            rollbacks=self.rollbacks + 1,
+            skipped_batches=self.batch - checkpoint.step,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DurationConverter:
+    """Compares the progress of a run with durations, for one source of batches."""
+
+    batch_size: int
+    examples_per_epoch: int
+
+    def steps(self, duration: Duration) -> int | None:
+        """Steps that `duration` takes, rounded up; None where the steps are not known in advance (tokens, seconds)."""
+        examples = {"examples": 1, "epochs": self.examples_per_epoch, "steps": self.batch_size}.get(duration.unit)
+        return None if examples is None else math.ceil(round(duration.amount * examples / self.batch_size, 9))
+
+    def fraction(self, duration: Duration, progress: TrainingProgress) -> float:
+        """`progress` as a fraction of `duration`: 0 at the start, 1 at the end, more after it."""
+        steps = self.steps(duration)
+        if steps is not None:
+            return progress.step / steps
+        return (progress.tokens if duration.unit == "tokens" else progress.seconds) / duration.amount
+
+    def due(self, every: Duration, before: TrainingProgress, now: TrainingProgress) -> bool:
+        """Whether the end of an interval of length `every` lies in (before, now]."""
+        return math.floor(self.fraction(every, before)) < math.floor(self.fraction(every, now))
+
+    def warmup_fraction(self, warmup: Duration | float, whole: Duration) -> float:
+        """The fraction of a run of length `whole` that its warm-up takes, in [0, 1)."""
+        if not isinstance(warmup, Duration):
+            return warmup
+        steps, all_steps = self.steps(warmup), self.steps(whole)
+        if steps is not None and all_steps is not None:
+            fraction = steps / all_steps
+        elif warmup.unit == whole.unit:
+            fraction = warmup.amount / whole.amount
+        else:
+            raise ConfigError(
+                f"warmup: {warmup.to_text()} as a fraction of {whole.to_text()} is not known in advance; "
+                f"give the warm-up in {whole.unit}, or as a fraction"
+            )
+        if fraction >= 1:
+            raise ConfigError(
+                f"warmup: {warmup.to_text()} leaves nothing of a run of {whole.to_text()}; shorten it (train.warmup)"
+            )
+        return fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +154,8 @@ class RunSchedule:
             batch = self.converter.batch_size
             peak = f"{settings.learning_rate:.3g} scaled by sqrt({batch}/{reference}) to {peak}"
         warmup = f"warm-up to {self._point(self.warmup)}" if self.warmup else "no warm-up"
-        return f"{peak}; {warmup}, then " + settings.schedule.describe(
-            lambda x: self._point(self.warmup + x * (1 - self.warmup))
-        )
+        after = describe(settings.schedule, lambda x: self._point(self.warmup + x * (1 - self.warmup)))
+        return f"{peak}; {warmup}, then {after}"
 
     def _point(self, fraction: float) -> str:
         """`step 3,125`, or a percentage of the run if its steps are not known in advance."""

@@ -4,7 +4,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 from torch import nn
@@ -29,9 +29,7 @@ class StopSignals:
             self._before = {watched: signal.signal(watched, self._remember) for watched in WATCHED}
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for watched, handler in self._before.items():
             signal.signal(watched, handler)  # pyrefly: ignore[bad-argument-type]
 

@@ -12,13 +12,14 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
+from litebert.precision import autocast
+from litebert.settings import TrainingPrecision
 from litebert.training.distributed.context import (
     DistributedContext,
     is_sharded,
     reduce_gradients,
     set_last_backward,
 )
-from litebert.training.loop.precision import autocast
 from litebert.training.optim.optimizers import set_learning_rate
 from litebert.training.protocols import Batch, LossSums, Number, Objective
 from litebert.training.train_settings import TrainSettings
@@ -134,8 +135,8 @@ class TrainStep:
         sums = self._accumulate(microbatches, counts)
         reduce_gradients(self.model, self.world)
         self.scaler.unscale_(self.optimizer)
-        gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
-        norm = _global_norm(gradients)
+        norm = get_total_norm([each.grad for each in self.model.parameters() if each.grad is not None])
+        norm = norm.full_tensor() if isinstance(norm, DTensor) else norm
         outcome = replace(_outcome(sums, norm, counts, self.world), limits=limits)
         if outcome.applied:
             if self.settings.max_grad_norm is not None:
@@ -169,11 +170,6 @@ def add_sums(total: LossSums, sums: LossSums) -> None:
             target[name] = target.get(name, 0) + value.detach().double()
 
 
-def _global_norm(gradients: list[Tensor]) -> Float[Tensor, ""]:
-    norm = get_total_norm(gradients)
-    return norm.full_tensor() if isinstance(norm, DTensor) else norm
-
-
 def _outcome(
     sums: LossSums, norm: Float[Tensor, ""], counts: Mapping[str, int], world: DistributedContext
 ) -> StepOutcome:
@@ -187,3 +183,8 @@ def _outcome(
     losses = dict(zip(sums.losses, means))
     accuracies = dict(zip(sums.correct, means[len(losses) :], strict=True))
     return StepOutcome(losses, accuracies, grad_norm)
+
+
+def gradient_scaler(precision: TrainingPrecision, device: torch.device) -> torch.amp.GradScaler:
+    """A scaler that keeps small fp16 gradients from underflow; disabled for the other precisions."""
+    return torch.amp.GradScaler(device.type, enabled=precision == "fp16")

@@ -3,6 +3,7 @@
 import torch
 
 from litebert.training.distributed.context import DistributedContext
+from litebert.training.loop.step import StepCounts
 
 # Peak FLOP/s in bf16 without sparsity. Source: data sheets of the vendor.
 _PEAK_FLOPS = {
@@ -30,13 +31,11 @@ def peak_flops_of(device_name: str) -> float | None:
     return next((peak for part, peak in _PEAK_FLOPS.items() if part in device_name), None)
 
 
-def throughput(
-    *, tokens: int, examples: int, flops: int | None, seconds: float, peak: float | None
-) -> dict[str, float]:
+def throughput(counts: StepCounts, seconds: float, *, peak: float | None) -> dict[str, float]:
     """Tokens, examples and, where known, FLOPs per second and MFU, over all ranks; `peak` is that of all devices."""
-    rates = {"tokens_per_second": tokens / seconds, "examples_per_second": examples / seconds}
-    if flops is not None:
-        rates["flops_per_second"] = flops / seconds
+    rates = {"tokens_per_second": counts.tokens / seconds, "examples_per_second": counts.examples / seconds}
+    if counts.flops is not None:
+        rates["flops_per_second"] = counts.flops / seconds
         if peak is not None:
             rates["mfu"] = rates["flops_per_second"] / peak
     return rates

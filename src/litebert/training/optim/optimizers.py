@@ -1,7 +1,7 @@
 """Optimizers by name, with parameter groups for weight decay, layer adaptation and learning rate multipliers."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -10,8 +10,29 @@ from torch import nn
 
 from litebert.errors import ConfigError
 from litebert.training.optim.lamb import Lamb
-from litebert.training.optim.muon import MuonWith
 from litebert.training.train_settings import TrainSettings
+
+
+class MuonWith(torch.optim.Optimizer):
+    """`torch.optim.Muon` and `other`, which share their parameter groups and states with this optimizer.
+
+    Muon replaces the momentum of a matrix by the nearest orthogonal matrix, times √(rows ÷ columns) where there are
+    more rows than columns. Source: Jordan et al. 2024, https://kellerjordan.github.io/posts/muon/.
+    """
+
+    def __init__(self, muon: torch.optim.Muon, other: torch.optim.Optimizer) -> None:
+        super().__init__([*muon.param_groups, *other.param_groups], {})
+        self._parts = (muon, other)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update every parameter that has a gradient; returns what `closure` returns."""
+        loss = None if closure is None else torch.enable_grad()(closure)()
+        first = len(self._parts[0].param_groups)
+        groups = (self.param_groups[:first], self.param_groups[first:])
+        for part, part_groups in zip(self._parts, groups, strict=True):
+            part.state, part.param_groups = self.state, part_groups
+            part.step()
+        return loss
 
 
 def build_optimizer(
@@ -49,8 +70,6 @@ def _adam_family(groups: list[dict[str, Any]], settings: TrainSettings) -> torch
     adamw = settings.optimizer != "lamb"
     corrected = adamw if settings.bias_correction is None else settings.bias_correction
     if adamw and corrected:
-        for group in groups:
-            del group["layer_adaptation"]
         return torch.optim.AdamW(groups, lr=0.0, betas=settings.betas, eps=settings.eps, fused=True)
     for group in groups:
         group["layer_adaptation"] &= not adamw
@@ -59,7 +78,6 @@ def _adam_family(groups: list[dict[str, Any]], settings: TrainSettings) -> torch
 
 def _muon(groups: list[dict[str, Any]], settings: TrainSettings) -> torch.optim.Muon:
     for group in groups:
-        del group["layer_adaptation"]
         group["lr_multiplier"] *= settings.muon_learning_rate / settings.learning_rate
     return torch.optim.Muon(groups, lr=0.0, momentum=settings.muon_momentum)
 

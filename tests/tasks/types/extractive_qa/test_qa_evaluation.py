@@ -3,7 +3,7 @@
 import numpy as np
 
 from litebert.tasks.task import Task
-from litebert.tasks.types.extractive_qa.qa_evaluation import answer_errors, evaluate_answers
+from litebert.tasks.types.extractive_qa.extractive_qa import answer_errors, evaluate_answers
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from litebert.tasks.types.extractive_qa.span_scores import SpanScores
 from support.question_builders import CONTEXT, QUESTIONS, labelled

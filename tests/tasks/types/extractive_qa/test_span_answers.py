@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from litebert.randomness import rng_for
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from litebert.tasks.types.extractive_qa.span_answers import NO_SPAN, decode_answer, n_best
-from litebert.tasks.types.extractive_qa.span_outputs import SpanBeams, SpanLogits
 from litebert.tasks.types.extractive_qa.span_scores import (
+    Candidates,
+    SpanLogits,
     SpanScores,
     best_pairs,
     scores_from_beams,
@@ -83,7 +84,7 @@ def test_null_score_is_the_smallest_over_the_windows(tiny_tokenizer):
     settings = QuestionSettings(max_length=24, doc_stride=6)
     examples = encoded(tiny_tokenizer, [asked], **settings.to_dict())
     nothing = np.zeros(0, np.int64)
-    beams = [SpanBeams(nothing, nothing, np.zeros((0, 2)), float(index) - 1) for index in range(len(examples))]
+    beams = [Candidates(nothing, nothing, np.zeros((0, 2)), float(index) - 1) for index in range(len(examples))]
     scores = scores_from_beams(examples.by_example(beams)[0], settings, np.float32)
     assert scores.null_score == -1
     assert decode_answer(scores, asked, (), settings).n_best == (NO_SPAN,)
@@ -106,7 +107,7 @@ def test_answers_belong_to_their_questions(tiny_tokenizer):
     settings = QuestionSettings(max_length=96)
     examples = encoded(tiny_tokenizer, max_length=96)
     outputs = []
-    for length, (first, last, _) in zip(examples.lengths, examples.labels, strict=True):
+    for length, (first, last, _) in zip(examples.lengths, examples.targets, strict=True):
         scores = np.zeros((2, length))
         scores[0, first] = scores[1, last] = 9
         outputs.append(SpanLogits(*scores))

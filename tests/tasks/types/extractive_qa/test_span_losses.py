@@ -7,7 +7,7 @@ from torch import nn
 from litebert.commands.finetune.objective import TaskObjective
 from litebert.model.models import ForQuestionAnswering, ForQuestionAnsweringWithNoAnswer
 from litebert.tasks.types.extractive_qa.extractive_qa import EXTRACTIVE_QA, EXTRACTIVE_QA_NO_ANSWER
-from litebert.tasks.types.extractive_qa.span_outputs import IMPOSSIBLE_WEIGHT, answer_mask
+from litebert.tasks.types.extractive_qa.span_scores import IMPOSSIBLE_WEIGHT, answer_mask
 
 PAIRS = [
     (ForQuestionAnswering, EXTRACTIVE_QA),

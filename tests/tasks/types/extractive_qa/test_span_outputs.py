@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from litebert.model.models import ForQuestionAnswering, ForQuestionAnsweringWithNoAnswer
-from litebert.tasks.types.extractive_qa.span_outputs import BEAM_SIZE, answer_mask, span_beams, span_logits
+from litebert.tasks.types.extractive_qa.span_scores import BEAM_SIZE, answer_mask, span_beams, span_logits
 
 
 def test_answer_mask_is_the_context_and_cls(film_windows):

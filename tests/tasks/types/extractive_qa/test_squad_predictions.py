@@ -3,7 +3,7 @@
 import json
 
 from litebert.tasks.types.extractive_qa.span_answers import NO_SPAN, Answer, SpanAnswer
-from litebert.tasks.types.extractive_qa.squad_predictions import (
+from litebert.tasks.types.extractive_qa.squad_json import (
     N_BEST,
     NULL_ODDS,
     PREDICTIONS,

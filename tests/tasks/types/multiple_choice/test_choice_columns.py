@@ -5,7 +5,7 @@ import json
 import pytest
 
 from litebert.tasks.readers.tables import read_table
-from litebert.tasks.types.multiple_choice.choice_columns import correct_option, option_columns
+from litebert.tasks.types.multiple_choice.multiple_choice import correct_option, option_columns
 
 OPTIONS = ("red", "blue", "green")
 

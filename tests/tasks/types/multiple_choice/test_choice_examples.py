@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.types.multiple_choice.choice_examples import (
+from litebert.tasks.types.multiple_choice.multiple_choice import (
     MAX_ANSWER_LENGTH,
     ChoiceExample,
     encode_choices,

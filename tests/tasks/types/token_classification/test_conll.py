@@ -5,7 +5,7 @@ import pytest
 from litebert.errors import DataError
 from litebert.tasks.types.task_type import ReadOptions
 from litebert.tasks.types.token_classification.conll import read_conll
-from litebert.tasks.types.token_classification.tokens_in_tables import token_labels
+from litebert.tasks.types.token_classification.token_examples import token_labels
 
 NEWS = "-DOCSTART- -X- O O\n\nEU NNP B-NP B-ORG\nrejects VBZ B-VP O\n\n\nPeter NNP B-NP B-PER\n"
 

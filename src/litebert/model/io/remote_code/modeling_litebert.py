@@ -115,16 +115,11 @@ class LitebertModel(LitebertPreTrainedModel):
 
     def _updates(self) -> nn.ModuleDict:
         """The low-rank updates of all dense layers of one block."""
-        blocks = (self.attentions[0], self.feed_forwards[0])
-        layers = {name: layer for block in blocks for name, layer in block.named_children()}
+        named = [each for block in (self.attentions[0], self.feed_forwards[0]) for each in block.named_children()]
+        layers = {name: layer for name, layer in named if isinstance(layer, nn.Linear)}
         rank = self.config.recursion_lora_rank
-        return nn.ModuleDict(
-            {
-                name: LowRankUpdate(layer.in_features, layer.out_features, rank)
-                for name, layer in layers.items()
-                if isinstance(layer, nn.Linear)
-            }
-        )
+        shapes = {name: (layer.in_features, layer.out_features) for name, layer in layers.items()}
+        return nn.ModuleDict({name: LowRankUpdate(*shape, rank) for name, shape in shapes.items()})
 
 
 class LitebertMaskedLMHead(nn.Module):
@@ -167,9 +162,8 @@ class LitebertForPreTraining(LitebertPreTrainedModel):
         order = self.sentence_pair(output.pooler_output)
         loss = None
         if labels is not None and sentence_order_label is not None:
-            loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten()) + F.cross_entropy(
-                order, sentence_order_label
-            )
+            loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+            loss = loss + F.cross_entropy(order, sentence_order_label)
         return AlbertForPreTrainingOutput(loss, logits, order, output.hidden_states)
 
 
@@ -197,15 +191,21 @@ class LitebertForMaskedLM(LitebertPreTrainedModel):
         return MaskedLMOutput(loss, logits, output.hidden_states)
 
 
-class LitebertForSequenceClassification(LitebertPreTrainedModel):
-    """Classes of a sequence, several of them at once, or a number, by `config.problem_type`."""
+class LitebertClassifier(LitebertPreTrainedModel):
+    """Base of the classifiers: the encoder, dropout and a dense layer."""
 
-    def __init__(self, config: LitebertConfig):
+    has_pooler = True
+
+    def __init__(self, config: LitebertConfig, num_labels: int | None = None):
         super().__init__(config)
-        self.encoder = LitebertModel(config)
+        self.encoder = LitebertModel(config, add_pooling_layer=self.has_pooler)
         self.dropout = nn.Dropout(config.classifier_dropout_prob)
-        self.classifier = nn.Linear(config.hidden_size, config.num_labels or 1)
+        self.classifier = nn.Linear(config.hidden_size, num_labels or config.num_labels or 1)
         self.post_init()
+
+
+class LitebertForSequenceClassification(LitebertClassifier):
+    """Classes of a sequence, several of them at once, or a number, by `config.problem_type`."""
 
     def forward(
         self,
@@ -229,15 +229,11 @@ class LitebertForSequenceClassification(LitebertPreTrainedModel):
         return F.cross_entropy(logits, labels)
 
 
-class LitebertForMultipleChoice(LitebertPreTrainedModel):
+class LitebertForMultipleChoice(LitebertClassifier):
     """One logit for each of C candidate sequences; inputs are [B, C, S]."""
 
     def __init__(self, config: LitebertConfig):
-        super().__init__(config)
-        self.encoder = LitebertModel(config)
-        self.dropout = nn.Dropout(config.classifier_dropout_prob)
-        self.classifier = nn.Linear(config.hidden_size, 1)
-        self.post_init()
+        super().__init__(config, num_labels=1)
 
     def forward(
         self,
@@ -256,15 +252,10 @@ class LitebertForMultipleChoice(LitebertPreTrainedModel):
         return MultipleChoiceModelOutput(loss, logits, output.hidden_states)
 
 
-class LitebertForTokenClassification(LitebertPreTrainedModel):
+class LitebertForTokenClassification(LitebertClassifier):
     """Classes of every token."""
 
-    def __init__(self, config: LitebertConfig):
-        super().__init__(config)
-        self.encoder = LitebertModel(config, add_pooling_layer=False)
-        self.dropout = nn.Dropout(config.classifier_dropout_prob)
-        self.classifier = nn.Linear(config.hidden_size, config.num_labels or 1)
-        self.post_init()
+    has_pooler = False
 
     def forward(
         self,

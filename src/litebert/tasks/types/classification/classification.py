@@ -1,15 +1,24 @@
-"""The task type `classification`: one label for each text or pair of texts."""
+"""The task type `classification`: one label for each text or pair of texts.
 
-from collections.abc import Sequence
+Multiple choice shares what follows from the probabilities of the classes.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any, Final
 
 import numpy as np
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from litebert.errors import DataError
-from litebert.tasks.encoded import encode_sequences
+from litebert.model.losses import classification_loss
+from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.metrics.calibration import calibration
+from litebert.tasks.metrics.metrics import confusion_matrix, wilson_interval
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import (
     MAX_INTEGER_CLASSES,
@@ -21,32 +30,27 @@ from litebert.tasks.readers.label_columns import (
 )
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.task import Task
-from litebert.tasks.types.class_predictions import (
-    class_collapse,
-    class_errors,
-    class_losses,
-    class_probabilities,
-    evaluate_classes,
-)
 from litebert.tasks.types.task_type import (
     CardEntry,
     ClassWeights,
     ErrorExample,
     ExampleReader,
     Loss,
+    LossSums,
     ReadOptions,
     ReadResult,
     Result,
     Scored,
     TaskType,
-)
-from litebert.tasks.types.text_examples import (
-    num_examples,
-    read_text_inputs,
+    chance_level,
+    logits_of,
     read_texts,
-    sequence_logits,
-    shown,
+    score,
+    targets_of,
 )
+
+LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+"""Names of the options of multiple choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,45 +107,107 @@ def _class_weights(setting: ClassWeights, train: LabelledData) -> np.ndarray:
     return weights * len(train.examples) / (counts * weights).sum()
 
 
-def _evaluate(
-    task: Task, predictions: Sequence[np.ndarray], data: LabelledData, lengths: np.ndarray, settings: InputSettings
-) -> Scored:
-    return evaluate_classes(task, predictions, data, lengths, task.labels or ())
-
-
-def _errors(task: Task, predictions: Sequence[np.ndarray], data: LabelledData, scored: Scored) -> list[ErrorExample]:
-    return class_errors(predictions, data, task.labels or (), shown)
-
-
 def labels_goal(task: Task) -> str:
     """`2 labels: bad, good`."""
     labels = task.labels or ()
     return f"{len(labels)} labels: {', '.join(labels)}"
 
 
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """Probabilities of logits, along the last axis."""
+    powers = np.exp(logits - logits.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def class_probabilities(logits: np.ndarray, settings: InputSettings, dtype: type[np.floating]) -> np.ndarray:
+    """Probabilities of the classes, along the last axis, computed in `dtype`."""
+    return softmax(logits.astype(dtype))
+
+
+def class_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
+    """Summed cross-entropy, times the weight of the label. Source: run_classifier.py and race_utils.py."""
+    logits = logits_of(model, batch.inputs)
+    loss = (
+        classification_loss(logits, batch.labels)
+        if weights is None
+        else F.cross_entropy(logits.float(), batch.labels, weights.to(logits.device), reduction="sum")
+    )
+    return LossSums({"label": loss}, {"label": num_correct(logits, batch.labels)})
+
+
+def num_correct(logits: Tensor, labels: Tensor) -> Tensor:
+    """Number of rows whose largest logit is that of the label."""
+    # The index that argmax gives; on a CPU argmax takes four times as long where logits have 16 bits.
+    return (logits.detach().max(-1).indices == labels).sum()
+
+
+def evaluate_classes(
+    task: Task, predictions: Sequence[np.ndarray], data: LabelledData, lengths: np.ndarray, settings: InputSettings
+) -> Scored:
+    """Metrics, confusion matrix and calibration."""
+    probabilities, targets = np.stack(predictions), targets_of(data)
+    predicted, names = probabilities.argmax(-1), class_names(task)[: probabilities.shape[-1]]
+    correct = int((predicted == targets).sum())
+    return score(
+        *(task, predicted, targets, data, lengths),
+        accuracy_interval=wilson_interval(correct, len(targets)),
+        labels=names,
+        confusion_matrix=confusion_matrix(predicted, targets, num_labels=len(names)),
+        calibration=calibration(probabilities, targets),
+    )
+
+
+def class_errors(
+    task: Task, predictions: Sequence[np.ndarray], data: LabelledData, scored: Scored
+) -> list[ErrorExample]:
+    """Every example with its prediction; the loss is the cross-entropy."""
+    errors, names = [], class_names(task)
+    for example, given in zip(data.examples, predictions, strict=True):
+        best, target = int(given.argmax()), int(example.target)
+        expected, predicted = f"{names[target]} ({given[target]:.3f})", f"{names[best]} ({given[best]:.3f})"
+        loss = -float(np.log(max(given[target], 1e-30)))
+        errors.append(ErrorExample(example.to_text(), expected, predicted, loss, best == target))
+    return errors
+
+
+def class_names(task: Task) -> tuple[str, ...]:
+    """The labels of a task, or the letters of options."""
+    return task.labels or LETTERS
+
+
+def class_collapse(evaluation: Mapping[str, Any]) -> str | None:
+    """Why a classifier has collapsed: it predicts one class only, or is unrelated to the labels."""
+    matrix = evaluation["confusion_matrix"]
+    used = [name for name, column in zip(evaluation["labels"], zip(*matrix, strict=True), strict=True) if any(column)]
+    if len(used) == 1:
+        return f"predicts {used[0]!r} for every example"
+    return chance_level("Matthews correlation", matthews_of_confusion(matrix), evaluation["examples"])
+
+
+def matthews_of_confusion(confusion: Sequence[Sequence[int]]) -> float:
+    """Matthews correlation of counts by [true][predicted]; 0 for predictions unrelated to the labels.
+
+    Source: Gorodkin (2004), for any number of classes.
+    """
+    counts = np.asarray(confusion, dtype=np.float64)
+    total, true, predicted = counts.sum(), counts.sum(1), counts.sum(0)
+    spread = (total**2 - (true**2).sum()) * (total**2 - (predicted**2).sum())
+    return float((np.trace(counts) * total - true @ predicted) / sqrt(spread)) if spread else 0.0
+
+
 CLASSIFICATION: Final = TaskType(
     name="classification",
     model="ForSequenceClassification",
-    head=("classifier",),
     problem_type="single_label_classification",
     has_labels=True,
     metrics=("accuracy",),
     other_metrics=("f1", "macro_f1", "matthews"),
-    reader=ExampleReader(guess=_guess, read=_read, read_inputs=read_text_inputs),
-    encode=encode_sequences,
-    loss=Loss(counts=lambda batch: {"label": num_examples(batch)}, sums=class_losses, class_weights=_class_weights),
-    forward=sequence_logits,
+    reader=ExampleReader(guess=_guess, read=_read),
+    loss=Loss(sums=class_losses, class_weights=_class_weights),
     predict=class_probabilities,
     decode=decode_class,
-    evaluate=_evaluate,
-    error_examples=_errors,
+    evaluate=evaluate_classes,
+    error_examples=class_errors,
     collapse=class_collapse,
-    card=CardEntry(
-        title="An ALBERT classifier",
-        pipeline_tag="text-classification",
-        method="classify",
-        argument='["a text"]',
-        pair_argument='[("a text", "its pair")]',
-        goal=labels_goal,
-    ),
+    card=CardEntry(title="An ALBERT classifier", method="classify", goal=labels_goal),
 )

@@ -3,17 +3,23 @@
 Models of the second type can also predict that there is no answer, as in SQuAD 2.0.
 """
 
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from litebert.errors import DataError
-from litebert.tasks.encoded import LabelledBatch
+from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.metrics.evaluation import Part, parts
+from litebert.tasks.metrics.no_answer_threshold import best_thresholds
+from litebert.tasks.metrics.squad_metrics import exact_match, word_f1
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table, read_text
-from litebert.tasks.types.extractive_qa.qa_evaluation import answer_errors, answers_collapse, evaluate_answers
-from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
+from litebert.tasks.task import Task
+from litebert.tasks.types.extractive_qa.question_settings import THRESHOLD, QuestionSettings
 from litebert.tasks.types.extractive_qa.question_tables import (
     has_questions,
     question_columns,
@@ -21,31 +27,40 @@ from litebert.tasks.types.extractive_qa.question_tables import (
     read_question_table,
 )
 from litebert.tasks.types.extractive_qa.questions import Question
-from litebert.tasks.types.extractive_qa.span_answers import decode_answer
-from litebert.tasks.types.extractive_qa.span_outputs import (
+from litebert.tasks.types.extractive_qa.span_answers import decode_answer, n_best
+from litebert.tasks.types.extractive_qa.span_scores import (
+    SpanScores,
+    average_span_scores,
+    scores_from_beams,
+    scores_from_logits,
     span_and_answerability_losses,
     span_beams,
     span_logits,
     span_losses,
 )
-from litebert.tasks.types.extractive_qa.span_scores import (
-    average_span_scores,
-    scores_from_beams,
-    scores_from_logits,
-)
-from litebert.tasks.types.extractive_qa.squad_json import read_squad, read_squad_questions
-from litebert.tasks.types.extractive_qa.squad_predictions import write_squad_predictions
-from litebert.tasks.types.extractive_qa.windows import EncodedQuestions
+from litebert.tasks.types.extractive_qa.squad_json import read_squad, read_squad_questions, write_squad_predictions
+from litebert.tasks.types.extractive_qa.windows import encode_questions
 from litebert.tasks.types.task_type import (
     CardEntry,
+    ErrorExample,
     ExampleReader,
     FileFormat,
     Loss,
     ReadOptions,
     ReadResult,
+    Scored,
     TaskType,
+    measured,
+    score,
 )
 
+logger = logging.getLogger(__name__)
+
+
+MIN_ANSWER_F1: Final = 1.0
+"""Percent; a model that scores less on answerable questions has collapsed."""
+ANSWERABLE: Final = "with an answer"
+"""Name of the slice of answerable questions."""
 ALWAYS: Final = "extractive_qa"
 NO_ANSWER: Final = "extractive_qa_no_answer"
 
@@ -76,24 +91,75 @@ def _read_json(path: Path, options: ReadOptions) -> ReadResult:
     return with_task_type(path, read_squad(path, invalid_answers=options.invalid_answers), options.task_type)
 
 
-def _iter_json(path: Path) -> Iterator[Question]:
-    """One JSON document is parsed as a whole."""
-    yield from read_squad_questions(path)
+def evaluate_answers(
+    task: Task, predictions: Sequence[SpanScores], data: LabelledData, lengths: np.ndarray, settings: QuestionSettings
+) -> Scored:
+    """Metrics of the predicted answers.
+
+    With null scores the metrics also hold the threshold, by default the one with the best F1 on these questions, and
+    the best scores over all thresholds.
+    """
+    null_scores = [each.null_score for each in predictions if each.null_score is not None]
+    thresholds: dict[str, float] = {}
+    pairs = zip(predictions, data.examples, strict=True)
+    texts = [n_best(scores, question.context, size=settings.n_best)[0].text for scores, question in pairs]
+    if null_scores:
+        names = [question.id for question in data.examples]
+        by_threshold = best_thresholds(
+            data.examples, dict(zip(names, texts, strict=True)), dict(zip(names, null_scores, strict=True))
+        )
+        threshold = settings.no_answer_threshold
+        if threshold is None:
+            threshold = by_threshold.f1.midpoint
+            logger.info("%s: no-answer threshold %.4f, chosen for the best F1 on this data", data.path, threshold)
+        thresholds = {THRESHOLD: threshold, **by_threshold.to_dict()}
+        texts = [text if score <= threshold else "" for text, score in zip(texts, null_scores, strict=True)]
+    questions = list(data.examples)
+    result = score(task, texts, questions, data, lengths)
+    metrics = result.evaluation.metrics | thresholds
+    by_slice = (*result.evaluation.by_slice, *_by_answerability(task, texts, questions))
+    return replace(result, evaluation=replace(result.evaluation, metrics=metrics, by_slice=by_slice))
 
 
-def _loss_counts(batch: LabelledBatch) -> dict[str, int]:
-    return {"span": batch.num_examples}
+def answer_errors(
+    task: Task, predictions: Sequence[SpanScores], data: LabelledData, scored: Scored
+) -> list[ErrorExample]:
+    """Every question with its answer; the loss is 1 - F1, and more where the model was more certain."""
+    errors = []
+    for question, scores, predicted in zip(data.examples, predictions, scored.predicted, strict=True):
+        probability = n_best(scores, question.context, size=QuestionSettings().n_best)[0].probability
+        golds = [answer.text for answer in question.answers] or [""]
+        overlap = max(word_f1(predicted, gold) for gold in golds)
+        errors.append(
+            ErrorExample(
+                text=f"{question.context}\n{question.text}",
+                expected=" | ".join(dict.fromkeys(golds)) or "(no answer)",
+                predicted=f"{predicted or '(no answer)'} ({probability:.3f})",
+                loss=(1 - overlap) * (1 + probability),
+                is_correct=any(exact_match(predicted, gold) for gold in golds),
+            )
+        )
+    return errors
 
 
-def _encode(examples: Sequence[Question], tokenizer: Any, settings: QuestionSettings) -> EncodedQuestions:
-    return EncodedQuestions(examples, tokenizer, settings)
+def answers_collapse(evaluation: Mapping[str, Any]) -> str | None:
+    """Why a model has collapsed: it finds no answer to the questions that have one."""
+    answerable = [part["metrics"] for part in evaluation["by_slice"] if part["name"] == ANSWERABLE]
+    best = max((answerable[0] if answerable else evaluation["metrics"]).values())
+    return f"finds no answer ({best:.2f} % on answerable questions)" if best < MIN_ANSWER_F1 else None
+
+
+def _by_answerability(task: Task, texts: Sequence[str], questions: Sequence[Question]) -> tuple[Part, ...]:
+    """Scores of the answerable and of the unanswerable questions, if there are both."""
+    names = [ANSWERABLE if question.answers else "without an answer" for question in questions]
+    return parts(names, measured(task, texts, questions)) if len(set(names)) > 1 else ()
 
 
 SQUAD_JSON: Final = FileFormat(
     suffixes=(".json",),
     read=_read_json,
     has_labels=lambda path: '"answers"' in read_text(path),
-    iter_inputs=_iter_json,
+    iter_inputs=lambda path: iter(read_squad_questions(path)),
     write_directory=write_squad_predictions,
 )
 
@@ -111,8 +177,8 @@ EXTRACTIVE_QA: Final = TaskType(
         saves_columns=False,
         file_format=SQUAD_JSON,
     ),
-    encode=_encode,
-    loss=Loss(counts=_loss_counts, sums=span_losses),
+    encode=encode_questions,
+    loss=Loss(counts=lambda batch: {"span": batch.num_examples}, sums=span_losses),
     forward=span_logits,
     predict=scores_from_logits,
     average=average_span_scores,
@@ -125,6 +191,7 @@ EXTRACTIVE_QA: Final = TaskType(
         pipeline_tag="question-answering",
         method="answer",
         argument='"a question", "a text with the answer"',
+        pair_argument=None,
         goal=lambda task: "extractive question answering",
     ),
 )

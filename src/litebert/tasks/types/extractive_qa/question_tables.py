@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from litebert.errors import DataError
+from litebert.tasks.labelled_data import InvalidAnswers
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.tables import Row, Table
-from litebert.tasks.types.extractive_qa.answer_alignment import AnswerAligner
-from litebert.tasks.types.extractive_qa.questions import Question
-from litebert.tasks.types.task_type import InvalidAnswers
+from litebert.tasks.readers.tables import Table
+from litebert.tasks.types.extractive_qa.questions import AnswerAligner, Question
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,15 +60,20 @@ def read_question_table(
     table: Table, columns: QuestionColumns, *, invalid_answers: InvalidAnswers = "error"
 ) -> list[Question]:
     """The questions of a table with their answers; DataError with file, line and field."""
-    aligner = AnswerAligner(table.path, invalid_answers)
-    starts = _optional(table, columns.answer_start)
-    found = [
-        _with_answer(table, row, question, text, start, columns, aligner)
-        for row, question, text, start in zip(
-            table.rows, read_question_inputs(table, columns), table.texts(columns.answer), starts, strict=True
-        )
-    ]
-    questions = [question for question in found if question is not None]
+    aligner, questions = AnswerAligner(table.path, invalid_answers), []
+    inputs, texts = read_question_inputs(table, columns), table.texts(columns.answer)
+    for row, question, text, start in zip(
+        table.rows, inputs, texts, _optional(table, columns.answer_start), strict=True
+    ):
+        if not text:
+            questions.append(question)
+            continue
+        field = columns.answer_start or columns.answer
+        where = f"{table.path}:{row.line}"
+        begin = None if start is None else _start(start, where=f"{where}: field {field!r}")
+        answer = aligner.align(text, begin, question.context, where=where, field=field)
+        if answer is not None:
+            questions.append(replace(question, answers=(answer,)))
     if not questions:
         raise DataError(f"{table.path}: has no valid question")
     aligner.report()
@@ -114,22 +118,7 @@ def _ids(table: Table, column: str | None) -> list[str]:
     return names
 
 
-def _with_answer(
-    table: Table,
-    row: Row,
-    question: Question,
-    text: str,
-    start: str | None,
-    columns: QuestionColumns,
-    aligner: AnswerAligner,
-) -> Question | None:
-    """The question with its answer; None if it is skipped."""
-    if not text:
-        return question
-    where = f"{table.path}:{row.line}"
-    field = columns.answer if columns.answer_start is None else columns.answer_start
-    if start is not None and not re.fullmatch(r"\d{1,12}", start.strip(), re.ASCII):
-        raise DataError(f"{where}: field {field!r}: expected a whole number from 0, found {start!r}")
-    begin = None if start is None else int(start)
-    answer = aligner.align(text, begin, question.context, where=where, field=field)
-    return None if answer is None else replace(question, answers=(answer,))
+def _start(text: str, *, where: str) -> int:
+    if not re.fullmatch(r"\d{1,12}", text.strip(), re.ASCII):
+        raise DataError(f"{where}: expected a whole number from 0, found {text!r}")
+    return int(text)

@@ -1,19 +1,119 @@
-"""The model's outputs for all windows of a question → scores of the spans of its context.
+"""Forward pass, losses, and the model's outputs for all windows of a question → scores of the spans of its context.
 
 Spans are of characters, so that models with different tokenizers can be averaged.
-Source: `accumulate_predictions_v1` and `accumulate_predictions_v2` in squad_utils.py of google-research/albert.
+Sources: `create_v1_model`, `accumulate_predictions_v1` and the same of v2 in squad_utils.py of google-research/albert.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor, nn
 
 from litebert.errors import ConfigError
+from litebert.model.losses import answerability_losses, span_loss
+from litebert.model.models import FORBIDDEN
+from litebert.model.outputs import QuestionAnsweringWithNoAnswerOutput, SpanOutput
+from litebert.tasks.encoded import Inputs, LabelledBatch
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
-from litebert.tasks.types.extractive_qa.span_outputs import SpanBeams, SpanLogits
-from litebert.tasks.types.extractive_qa.windows import Document, QuestionOutputs, Window
+from litebert.tasks.types.extractive_qa.windows import QuestionOutputs, Window
+from litebert.tasks.types.task_type import LossSums
+
+BEAM_SIZE: Final = 5
+"""Start positions, and end positions for each, in a beam search. Source: start_n_top and end_n_top."""
+IMPOSSIBLE_WEIGHT: Final = 0.5
+"""Weight of the no-answer loss relative to the span loss."""
+
+
+class SpanLogits(NamedTuple):
+    """Scores of every position of one window."""
+
+    starts: np.ndarray
+    """Float32 [S]."""
+    ends: np.ndarray
+    """Float32 [S]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Pairs of a first and a last position in one window, and the score that the window has no answer."""
+
+    first: np.ndarray
+    """Int64 [N]."""
+    last: np.ndarray
+    """Int64 [N]."""
+    scores: np.ndarray
+    """Float64 [N, 2]: of the first position as start, of the last one as end; log-probabilities from a beam search."""
+    null_score: float | None = None
+
+
+def answer_mask(inputs: Inputs) -> Tensor:
+    """Bool [B, S]: where an answer may start or end: the context, and `[CLS]`, which means "no answer".
+
+    Source: `p_mask` in squad_utils.py, which is 0 there.
+    """
+    length = inputs.attention_mask.sum(1, keepdim=True)
+    positions = torch.arange(inputs.attention_mask.shape[1], device=length.device)
+    is_context = (inputs.token_type_ids == 1) & (positions < length - 1)
+    return is_context | (positions == 0)
+
+
+def span_logits(model: nn.Module, inputs: Inputs) -> list[SpanLogits]:
+    """The scores of each window, without padding."""
+    output = model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids)
+    scores = torch.stack([output.start_logits, output.end_logits], dim=1).float().cpu().numpy()
+    lengths = inputs.attention_mask.sum(1).tolist()
+    return [SpanLogits(*window[:, :length]) for window, length in zip(scores, lengths, strict=True)]
+
+
+def span_beams(model: nn.Module, inputs: Inputs) -> list[Candidates]:
+    """The best spans of each window."""
+    ids = inputs.input_ids, inputs.attention_mask, inputs.token_type_ids
+    # A wrapper for several processes forwards `forward` only; the wrapped model has `beams`.
+    wrapped: Any = getattr(model, "module", model)
+    beams = wrapped.beams(*ids, answer_mask(inputs), num_starts=BEAM_SIZE, num_ends=BEAM_SIZE)
+    last = beams.end_positions  # B K K2
+    first = beams.start_positions[..., None].expand_as(last)
+    start_scores = beams.start_log_probs[..., None].expand_as(last)
+    scores = torch.stack([start_scores.float(), beams.end_log_probs.float()], dim=-1).flatten(1, 2).double()
+    columns = (first.flatten(1), last.flatten(1), scores)
+    windows = zip(*(column.cpu().numpy() for column in columns), beams.impossible_logits.float().tolist(), strict=True)
+    return [Candidates(*window) for window in windows]
+
+
+def span_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
+    """Summed mean of the cross-entropies of start and end over the real tokens ("span").
+
+    Those of google-research/albert also include the padding, whose amount depends on the batch here.
+    """
+    inputs, (starts, ends, _) = batch.inputs, batch.labels.unbind(1)
+    output = model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids)
+    padding = ~inputs.attention_mask
+    masked = SpanOutput(
+        output.start_logits.masked_fill(padding, FORBIDDEN),
+        output.end_logits.masked_fill(padding, FORBIDDEN),
+        output.encoder,
+    )
+    correct = _num_correct(masked.start_logits, masked.end_logits, starts, ends)
+    return LossSums({"span": span_loss(masked, starts, ends)}, {"span": correct})
+
+
+def span_and_answerability_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
+    """Summed losses of the span, its end scored given the true start, and of "no answer" ("impossible")."""
+    inputs, (starts, ends, impossible) = batch.inputs, batch.labels.unbind(1)
+    ids = inputs.input_ids, inputs.attention_mask, inputs.token_type_ids
+    output: QuestionAnsweringWithNoAnswerOutput = model(*ids, answer_mask(inputs), starts)
+    losses = answerability_losses(output, starts, ends, impossible.float())
+    losses["impossible"] = IMPOSSIBLE_WEIGHT * losses["impossible"]
+    correct_spans = _num_correct(output.start_log_probs, output.end_log_probs, starts, ends)
+    correct_decisions = ((output.impossible_logits > 0) == (impossible > 0)).sum()
+    return LossSums(losses, {"span": correct_spans, "impossible": correct_decisions})
+
+
+def _num_correct(start_scores: Tensor, end_scores: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
+    return ((start_scores.argmax(-1) == starts) & (end_scores.argmax(-1) == ends)).sum()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +128,6 @@ class SpanScores:
     """Score of "no answer"; None from a model without."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Pairs of a first and a last position in one window."""
-
-    first: np.ndarray
-    """Int64 [N]."""
-    last: np.ndarray
-    """Int64 [N]."""
-    scores: np.ndarray
-    """Float64 [N, 2]: of the first position as start, of the last one as end."""
-
-
 def scores_from_logits(question: QuestionOutputs, settings: QuestionSettings, dtype: type[np.floating]) -> SpanScores:
     """The scores that a model without "no answer" gives the spans of one question."""
     candidates = [best_pairs(output, n_best=settings.n_best) for output in question.outputs]
@@ -48,9 +136,8 @@ def scores_from_logits(question: QuestionOutputs, settings: QuestionSettings, dt
 
 def scores_from_beams(question: QuestionOutputs, settings: QuestionSettings, dtype: type[np.floating]) -> SpanScores:
     """The scores that a model with "no answer" gives; the null score is the smallest of all windows."""
-    outputs: Sequence[SpanBeams] = question.outputs
-    candidates = [Candidates(each.first, each.last, each.scores.astype(np.float64)) for each in outputs]
-    return span_scores(question, candidates, null_score=min(each.null_score for each in outputs), settings=settings)
+    null_score = min(each.null_score for each in question.outputs)
+    return span_scores(question, question.outputs, null_score=null_score, settings=settings)
 
 
 def best_pairs(window: SpanLogits, *, n_best: int) -> Candidates:
@@ -70,7 +157,7 @@ def span_scores(
     possible = [_possible(*pair, settings.max_answer_length) for pair in pairs]
     tokens = np.concatenate([spans for spans, _ in possible])
     scores = np.concatenate([scores for _, scores in possible])
-    spans = _characters(question.document, tokens)
+    spans = question.document.characters_of(tokens)
     order = np.argsort(-scores.sum(axis=1), kind="stable")
     _, first = np.unique(spans[order], axis=0, return_index=True)
     chosen = order[np.sort(first)]
@@ -92,25 +179,6 @@ def _possible(window: Window, candidates: Candidates, longest: int) -> tuple[np.
         & (stop - first <= longest)
     )
     return np.stack([first[keep], stop[keep]], axis=1), candidates.scores[keep]
-
-
-def _characters(document: Document, tokens: np.ndarray) -> np.ndarray:
-    """Spans of characters, without white space at both ends, of half-open spans of tokens [N, 2]."""
-    starts, ends = document.starts[tokens[:, 0]], document.ends[tokens[:, 1] - 1]
-    next_text, text_before = _text_limits(document.context)
-    # A span of tokens has no text only where the tokenizer dropped all its characters.
-    first = next_text[starts]
-    return np.stack([first, np.maximum(first, text_before[ends])], axis=1)
-
-
-@lru_cache(maxsize=64)  # consecutive questions have the same context
-def _text_limits(context: str) -> tuple[np.ndarray, np.ndarray]:
-    """For each position the next that is no white space, and the end of the text before it."""
-    is_text = np.array([not character.isspace() for character in context], dtype=bool)
-    positions = np.arange(len(context))
-    next_text = np.minimum.accumulate(np.where(is_text, positions, len(context))[::-1])[::-1]
-    text_before = np.maximum.accumulate(np.where(is_text, positions + 1, 0))
-    return np.append(next_text, len(context)).astype(np.int64), np.append(0, text_before).astype(np.int64)
 
 
 def average_span_scores(members: Sequence[SpanScores]) -> SpanScores:

@@ -5,15 +5,22 @@ ignored.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from litebert.errors import DataError
+from litebert.files import write_json
+from litebert.tasks.labelled_data import InvalidAnswers
 from litebert.tasks.readers.tables import did_you_mean, read_text
-from litebert.tasks.types.extractive_qa.answer_alignment import AnswerAligner
-from litebert.tasks.types.extractive_qa.questions import GoldAnswer, Question
-from litebert.tasks.types.task_type import InvalidAnswers
+from litebert.tasks.types.extractive_qa.questions import AnswerAligner, GoldAnswer, Question
+from litebert.tasks.types.extractive_qa.span_answers import Answer
+
+PREDICTIONS: Final = "predictions.json"
+"""Question id → answer, for the official evaluation scripts."""
+N_BEST: Final = "nbest_predictions.json"
+NULL_ODDS: Final = "null_odds.json"
+"""Question id → null score; only of a model that can predict "no answer"."""
 
 
 def read_squad(path: Path, *, invalid_answers: InvalidAnswers = "error") -> tuple[Question, ...]:
@@ -49,7 +56,7 @@ class _Reader:
             for question in self._paragraph(paragraph, f"{self._path}: data[{article_index}].paragraphs[{index}]")
         )
         if not found:
-            raise DataError(f"{self._path}: has no {'valid ' if self.aligner.skipped else ''}question")
+            raise DataError(f"{self._path}: has no {'valid ' if self.aligner.notes['skipped'] else ''}question")
         return found
 
     def _paragraph(self, values: Any, where: str) -> list[Question]:
@@ -124,3 +131,25 @@ def _text(values: Any, name: str, *, where: str, inside: str = "") -> str:
     except UnicodeEncodeError:
         raise DataError(f"{where}: field {name!r}: has half of a surrogate pair; write valid Unicode") from None
     return text
+
+
+def write_squad_predictions(directory: Path, questions: Sequence[Question], answers: Sequence[Answer]) -> None:
+    """Write the three files."""
+    pairs = list(zip(questions, answers, strict=True))
+    write_json(directory / PREDICTIONS, {question.id: answer.text for question, answer in pairs})
+    write_json(directory / N_BEST, {question.id: _candidates(answer) for question, answer in pairs})
+    odds = {question.id: answer.null_score for question, answer in pairs if answer.null_score is not None}
+    if odds:
+        write_json(directory / NULL_ODDS, odds)
+
+
+def _candidates(answer: Answer) -> list[dict[str, Any]]:
+    return [
+        {
+            "text": each.text,
+            "probability": each.probability,
+            "start_log_prob": each.start_score,
+            "end_log_prob": each.end_score,
+        }
+        for each in answer.n_best
+    ]

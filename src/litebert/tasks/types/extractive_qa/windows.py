@@ -4,20 +4,18 @@ A context is tokenized once for all its questions. Every question has a window, 
 Source: `convert_examples_to_features` and `_check_is_max_context` in squad_utils.py of google-research/albert.
 """
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import torch
 
-from litebert.tasks.encoded import Feature, Inputs, LabelledBatch, pad
+from litebert.tasks.encoded import Encoded, Feature
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from litebert.tasks.types.extractive_qa.questions import Question
-from litebert.tokenization.subwords import Span
+from litebert.tokenization.normalize import Span
 from litebert.tokenization.tokenizer import Tokenizer
 
 
@@ -78,14 +76,23 @@ class Document:
         stop = int(np.searchsorted(self.starts, span[1], side="left"))
         return min(first, stop), stop
 
-    def characters_of(self, tokens: Span) -> Span:
-        """The characters of half-open `tokens`, without white space at both ends."""
-        if tokens[0] >= tokens[1]:
-            return 0, 0
-        start, end = int(self.starts[tokens[0]]), int(self.ends[tokens[1] - 1])
-        text = self.context[start:end]
-        start += len(text) - len(text.lstrip())
-        return start, max(start, end - len(text) + len(text.rstrip()))
+    def characters_of(self, tokens: np.ndarray) -> np.ndarray:
+        """Spans of characters, without white space at both ends, of half-open spans of tokens [N, 2]."""
+        starts, ends = self.starts[tokens[:, 0]], self.ends[tokens[:, 1] - 1]
+        next_text, text_before = _text_limits(self.context)
+        # A span of tokens has no text only where the tokenizer dropped all its characters.
+        first = next_text[starts]
+        return np.stack([first, np.maximum(first, text_before[ends])], axis=1)
+
+
+@lru_cache(maxsize=64)  # consecutive questions have the same context
+def _text_limits(context: str) -> tuple[np.ndarray, np.ndarray]:
+    """For each position the next that is no white space, and the end of the text before it."""
+    is_text = np.array([not character.isspace() for character in context], dtype=bool)
+    positions = np.arange(len(context))
+    next_text = np.minimum.accumulate(np.where(is_text, positions, len(context))[::-1])[::-1]
+    text_before = np.maximum.accumulate(np.where(is_text, positions + 1, 0))
+    return np.append(next_text, len(context)).astype(np.int64), np.append(0, text_before).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,75 +122,25 @@ class QuestionOutputs:
     outputs: list[Any]
 
 
-class EncodedQuestions:
-    """The `Encoded` of extractive QA: one or more windows for each question."""
+@dataclass(frozen=True)
+class EncodedQuestions(Encoded):
+    """One or more windows for each question.
 
-    def __init__(self, questions: Sequence[Question], tokenizer: Tokenizer, settings: QuestionSettings) -> None:
-        self.questions = questions
-        self.settings = settings
-        self._pad_id = tokenizer.pad_id
-        contexts = list(dict.fromkeys(question.context for question in questions))
-        encoded = tokenizer.encode_batch_with_offsets(contexts)
-        by_context = {context: _document(context, *pair) for context, pair in zip(contexts, encoded, strict=True)}
-        self.documents = [by_context[question.context] for question in questions]
-        """The document of each question."""
-        limit = min(settings.max_query_length, settings.max_length // 2)
-        queries = (ids[:limit] for ids in tokenizer.encode_batch([question.text for question in questions]))
-        self.windows = [
-            window
-            for index, (query, document) in enumerate(zip(queries, self.documents, strict=True))
-            for window in windows_of(index, query, document.ids, tokenizer, settings)
-        ]
+    The target of a window is the first and last position of the question's first answer, and 0; or (0, 0, 1) where
+    the window lacks a part of it, 0 being the position of `[CLS]`.
+    """
 
-    def __len__(self) -> int:
-        """Windows."""
-        return len(self.windows)
-
-    @property
-    def num_examples(self) -> int:
-        """Questions, which an epoch counts. Source: `num_train_steps` in run_squad_v1.py and run_squad_v2.py."""
-        return len(self.questions)
+    windows: Sequence[Window]
+    documents: Sequence[Document]
+    """The document of each question."""
 
     @property
     def example_lengths(self) -> np.ndarray:
-        """Int64: tokens of each question's context."""
-        return np.array([len(document.ids) for document in self.documents])
+        """Int64: tokens of each question's context.
 
-    @cached_property
-    def lengths(self) -> np.ndarray:
-        """Int64 [W]: tokens of each window."""
-        return np.array([len(window.feature.input_ids) for window in self.windows], dtype=np.int64)
-
-    @cached_property
-    def labels(self) -> np.ndarray:
-        """Int64 [W, 3]: first and last position of the first answer, and 1 where the window lacks a part of it.
-
-        The positions are then 0, that of `[CLS]`.
+        An epoch counts questions. Source: `num_train_steps` in run_squad_v1.py and run_squad_v2.py.
         """
-        answers = [
-            document.tokens_of(question.answers[0].span) if question.answers else None
-            for question, document in zip(self.questions, self.documents, strict=True)
-        ]
-        return np.array([_label(window, answers[window.question]) for window in self.windows], dtype=np.int64)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Digest of every window and its label."""
-        digest = hashlib.sha256(np.ascontiguousarray(self.labels).tobytes() + self.lengths.tobytes())
-        for window in self.windows:
-            digest.update(window.feature.input_ids.tobytes())
-            digest.update(window.feature.token_type_ids.tobytes())
-        return digest.hexdigest()
-
-    def inputs(self, indices: Sequence[int] | np.ndarray) -> Inputs:
-        """The windows at `indices`, padded."""
-        return pad([self.windows[index].feature for index in indices], pad_id=self._pad_id)
-
-    def batch(self, indices: Sequence[int] | np.ndarray) -> LabelledBatch:
-        """The windows at `indices` with their labels."""
-        chosen = np.asarray(indices, dtype=np.int64)
-        labels = torch.from_numpy(self.labels[chosen])
-        return LabelledBatch(self.inputs(chosen), labels, num_tokens=int(self.lengths[chosen].sum()))
+        return np.array([len(document.ids) for document in self.documents])
 
     def by_example(self, outputs: Sequence[Any]) -> list[QuestionOutputs]:
         """The outputs of each question's windows."""
@@ -192,6 +149,29 @@ class EncodedQuestions:
             grouped[window.question].windows.append(window)
             grouped[window.question].outputs.append(output)
         return grouped
+
+
+def encode_questions(
+    questions: Sequence[Question], tokenizer: Tokenizer, settings: QuestionSettings
+) -> EncodedQuestions:
+    """The windows of all questions; each context is tokenized once."""
+    contexts = list(dict.fromkeys(question.context for question in questions))
+    encoded = tokenizer.encode_batch_with_offsets(contexts)
+    by_context = {context: _document(context, *pair) for context, pair in zip(contexts, encoded, strict=True)}
+    documents = [by_context[question.context] for question in questions]
+    limit = min(settings.max_query_length, settings.max_length // 2)
+    queries = (ids[:limit] for ids in tokenizer.encode_batch([question.text for question in questions]))
+    windows = [
+        window
+        for index, (query, document) in enumerate(zip(queries, documents, strict=True))
+        for window in windows_of(index, query, document.ids, tokenizer, settings)
+    ]
+    answers = [
+        document.tokens_of(question.answers[0].span) if question.answers else None
+        for question, document in zip(questions, documents, strict=True)
+    ]
+    targets = [_target(window, answers[window.question]) for window in windows]
+    return EncodedQuestions([window.feature for window in windows], targets, tokenizer.pad_id, windows, documents)
 
 
 def windows_of(
@@ -216,6 +196,6 @@ def _document(context: str, ids: Sequence[int], offsets: Sequence[Span]) -> Docu
     return Document(context, np.array(ids, np.int32), edges[:, 0], edges[:, 1])
 
 
-def _label(window: Window, answer: Span | None) -> tuple[int, int, int]:
+def _target(window: Window, answer: Span | None) -> tuple[int, int, int]:
     positions = None if answer is None else window.positions_of(answer)
     return (0, 0, 1) if positions is None else (*positions, 0)

@@ -10,10 +10,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from litebert.errors import ConfigError
-from litebert.tasks.encoded import LabelledBatch, encode_sequences
+from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.metrics.evaluation import Evaluation, Part
+from litebert.tasks.metrics.evaluation import Part
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import (
     SEPARATOR,
@@ -25,7 +25,6 @@ from litebert.tasks.readers.label_columns import (
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.task import Task
 from litebert.tasks.types.classification.classification import labels_goal
-from litebert.tasks.types.scoring import measured, no_label_found, overall_and_parts
 from litebert.tasks.types.task_type import (
     CardEntry,
     ClassWeights,
@@ -38,13 +37,10 @@ from litebert.tasks.types.task_type import (
     Result,
     Scored,
     TaskType,
-)
-from litebert.tasks.types.text_examples import (
     logits_of,
-    read_text_inputs,
+    no_label_found,
     read_texts,
-    sequence_logits,
-    shown,
+    score,
     targets_of,
 )
 
@@ -62,11 +58,8 @@ class MultiLabelPrediction(Result):
 
     def to_record(self) -> dict[str, Any]:
         """Labels and probabilities."""
-        return {
-            "prediction": SEPARATOR.join(self.labels),
-            "labels": list(self.labels),
-            "probabilities": self.probabilities,
-        }
+        labels = list(self.labels)
+        return {"prediction": SEPARATOR.join(labels), "labels": labels, "probabilities": self.probabilities}
 
 
 def _guess(table: Table, columns: Columns) -> str | None:
@@ -138,8 +131,7 @@ def _evaluate(
         Part(name, int(targets[:, index].sum()), _binary_f1(predicted[:, index], targets[:, index]))
         for index, name in enumerate(task.labels or ())
     )
-    figures = overall_and_parts(measured(task, predicted, targets), data, lengths)
-    return Scored(Evaluation(**figures, labels=task.labels, by_label=by_label), predicted, targets)
+    return score(task, predicted, targets, data, lengths, labels=task.labels, by_label=by_label)
 
 
 def _binary_f1(predicted: np.ndarray, targets: np.ndarray) -> dict[str, float]:
@@ -153,7 +145,7 @@ def _errors(task: Task, predictions: Sequence[np.ndarray], data: LabelledData, s
         target, predicted = np.array(example.target) > 0, probabilities >= MULTI_LABEL_THRESHOLD
         loss = -float(np.log(np.maximum(np.where(target, probabilities, 1 - probabilities), 1e-30)).sum())
         names = _joined(task, target), _joined(task, predicted)
-        errors.append(ErrorExample(shown(example), *names, loss, bool((predicted == target).all())))
+        errors.append(ErrorExample(example.to_text(), *names, loss, bool((predicted == target).all())))
     return errors
 
 
@@ -164,25 +156,15 @@ def _joined(task: Task, given: np.ndarray) -> str:
 MULTI_LABEL: Final = TaskType(
     name="multi_label",
     model="ForSequenceClassification",
-    head=("classifier",),
     problem_type="multi_label_classification",
     has_labels=True,
     metrics=("micro_f1", "macro_f1", "sample_f1", "subset_accuracy"),
-    reader=ExampleReader(guess=_guess, read=_read, read_inputs=read_text_inputs),
-    encode=encode_sequences,
+    reader=ExampleReader(guess=_guess, read=_read),
     loss=Loss(counts=lambda batch: {"label": batch.labels.numel()}, sums=binary_losses, class_weights=_class_weights),
-    forward=sequence_logits,
     predict=_probabilities,
     decode=_decode,
     evaluate=_evaluate,
     error_examples=_errors,
     collapse=no_label_found,
-    card=CardEntry(
-        title="An ALBERT multi-label classifier",
-        pipeline_tag="text-classification",
-        method="classify_multi_label",
-        argument='["a text"]',
-        pair_argument='[("a text", "its pair")]',
-        goal=labels_goal,
-    ),
+    card=CardEntry(title="An ALBERT multi-label classifier", method="classify_multi_label", goal=labels_goal),
 )

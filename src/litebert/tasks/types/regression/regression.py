@@ -8,10 +8,9 @@ import numpy as np
 from torch import Tensor, nn
 
 from litebert.model.losses import regression_loss
-from litebert.tasks.encoded import LabelledBatch, encode_sequences
+from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import (
     MAX_INTEGER_CLASSES,
@@ -21,7 +20,6 @@ from litebert.tasks.readers.label_columns import (
 )
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.task import Task
-from litebert.tasks.types.scoring import chance_level, measured, overall_and_parts
 from litebert.tasks.types.task_type import (
     CardEntry,
     ErrorExample,
@@ -33,14 +31,10 @@ from litebert.tasks.types.task_type import (
     Result,
     Scored,
     TaskType,
-)
-from litebert.tasks.types.text_examples import (
+    chance_level,
     logits_of,
-    num_examples,
-    read_text_inputs,
     read_texts,
-    sequence_logits,
-    shown,
+    score,
     targets_of,
 )
 
@@ -78,29 +72,19 @@ def squared_errors(model: nn.Module, batch: LabelledBatch, weights: Tensor | Non
     return LossSums({"score": regression_loss(logits_of(model, batch.inputs).squeeze(-1), batch.labels)}, {})
 
 
-def _score(logits: np.ndarray, settings: InputSettings, dtype: type[np.floating]) -> np.ndarray:
-    return logits.astype(dtype)
-
-
-def _decode(score: np.ndarray, example: Any, labels: Sequence[str], settings: InputSettings) -> Regression:
-    return Regression(float(score[0]))
-
-
 def _evaluate(
     task: Task, predictions: Sequence[np.ndarray], data: LabelledData, lengths: np.ndarray, settings: InputSettings
 ) -> Scored:
     predicted, targets = np.stack(predictions)[:, 0], targets_of(data)
-    return Scored(
-        Evaluation(**overall_and_parts(measured(task, predicted, targets), data, lengths)), predicted, targets
-    )
+    return score(task, predicted, targets, data, lengths)
 
 
 def _errors(task: Task, predictions: Sequence[np.ndarray], data: LabelledData, scored: Scored) -> list[ErrorExample]:
     """Every example; the loss is the squared error, and only the exact score is correct."""
     errors = []
-    for example, (score,) in zip(data.examples, predictions, strict=True):
-        error = float(score) - example.target
-        errors.append(ErrorExample(shown(example), f"{example.target:.3f}", f"{score:.3f}", error**2, error == 0))
+    for example, (value,) in zip(data.examples, predictions, strict=True):
+        error = float(value) - example.target
+        errors.append(ErrorExample(example.to_text(), f"{example.target:.3f}", f"{value:.3f}", error**2, error == 0))
     return errors
 
 
@@ -112,24 +96,14 @@ def _collapse(evaluation: Mapping[str, Any]) -> str | None:
 REGRESSION: Final = TaskType(
     name="regression",
     model="ForSequenceClassification",
-    head=("classifier",),
     problem_type="regression",
     metrics=("pearson", "spearman"),
-    reader=ExampleReader(guess=_guess, read=_read, read_inputs=read_text_inputs),
-    encode=encode_sequences,
-    loss=Loss(counts=lambda batch: {"score": num_examples(batch)}, sums=squared_errors),
-    forward=sequence_logits,
-    predict=_score,
-    decode=_decode,
+    reader=ExampleReader(guess=_guess, read=_read),
+    loss=Loss(counts=lambda batch: {"score": batch.num_examples}, sums=squared_errors),
+    predict=lambda logits, settings, dtype: logits.astype(dtype),
+    decode=lambda prediction, example, labels, settings: Regression(float(prediction[0])),
     evaluate=_evaluate,
     error_examples=_errors,
     collapse=_collapse,
-    card=CardEntry(
-        title="An ALBERT regressor",
-        pipeline_tag="text-classification",
-        method="regress",
-        argument='["a text"]',
-        pair_argument='[("a text", "its pair")]',
-        goal=lambda task: f"the score {task.label!r}",
-    ),
+    card=CardEntry(title="An ALBERT regressor", method="regress", goal=lambda task: f"the score {task.label!r}"),
 )

@@ -8,15 +8,13 @@ import numpy as np
 from torch import Tensor, nn
 
 from litebert.model.losses import NO_LABEL, classification_loss
-from litebert.tasks.encoded import Inputs, LabelledBatch
+from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.metrics.entities import entities, entity_scores
-from litebert.tasks.metrics.evaluation import Evaluation, Part
+from litebert.tasks.metrics.evaluation import Part
 from litebert.tasks.task import Task
-from litebert.tasks.types.class_predictions import class_probabilities, num_correct
-from litebert.tasks.types.classification.classification import labels_goal
-from litebert.tasks.types.scoring import measured, no_label_found, overall_and_parts
+from litebert.tasks.types.classification.classification import class_probabilities, labels_goal, num_correct
 from litebert.tasks.types.task_type import (
     CardEntry,
     ErrorExample,
@@ -26,12 +24,15 @@ from litebert.tasks.types.task_type import (
     Result,
     Scored,
     TaskType,
+    logits_of,
+    no_label_found,
+    score,
 )
-from litebert.tasks.types.text_examples import logits_of
 from litebert.tasks.types.token_classification.conll import CONLL
-from litebert.tasks.types.token_classification.token_examples import TokenExample, encode_words
-from litebert.tasks.types.token_classification.tokens_in_tables import (
+from litebert.tasks.types.token_classification.token_examples import (
     OUTSIDE,
+    TokenExample,
+    encode_words,
     guess_token_lists,
     read_token_lists,
     read_words,
@@ -59,11 +60,8 @@ class TokenPrediction(Result):
 
     def to_record(self) -> dict[str, Any]:
         """Labels and entities."""
-        return {
-            "prediction": " ".join(self.labels),
-            "labels": list(self.labels),
-            "entities": [{"label": each.label, "text": each.text} for each in self.entities],
-        }
+        entities = [{"label": each.label, "text": each.text} for each in self.entities]
+        return {"prediction": " ".join(self.labels), "labels": list(self.labels), "entities": entities}
 
     @property
     def counts(self) -> dict[str, int]:
@@ -75,11 +73,6 @@ def token_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None)
     """Summed cross-entropy at the first token of each word."""
     logits, labels = logits_of(model, batch.inputs).flatten(0, 1), batch.labels.flatten()
     return LossSums({"word": classification_loss(logits, labels)}, {"word": num_correct(logits, labels)})
-
-
-def token_logits(model: nn.Module, inputs: Inputs) -> list[np.ndarray]:
-    """Float32 [S, C] for each sequence, including padding."""
-    return list(logits_of(model, inputs).float().cpu().numpy())
 
 
 def _decode(
@@ -96,8 +89,8 @@ def _evaluate(
 ) -> Scored:
     predicted = [_names(task, each.argmax(-1)) for each in predictions]
     targets = [_names(task, each.target) for each in data.examples]
-    figures = overall_and_parts(measured(task, predicted, targets), data, lengths)
-    return Scored(Evaluation(**figures, labels=task.labels, by_label=_by_type(predicted, targets)), predicted, targets)
+    by_label = _by_type(predicted, targets)
+    return score(task, predicted, targets, data, lengths, labels=task.labels, by_label=by_label)
 
 
 def _by_type(predicted: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -> tuple[Part, ...]:
@@ -136,7 +129,6 @@ def _entity_list(words: Sequence[str], labels: Sequence[str]) -> str:
 TOKEN_CLASSIFICATION: Final = TaskType(
     name="token_classification",
     model="ForTokenClassification",
-    head=("classifier",),
     has_labels=True,
     metrics=("entity_f1", "entity_precision", "entity_recall", "word_accuracy"),
     reader=ExampleReader(
@@ -148,7 +140,6 @@ TOKEN_CLASSIFICATION: Final = TaskType(
     ),
     encode=encode_words,
     loss=Loss(counts=lambda batch: {"word": int((batch.labels != NO_LABEL).sum())}, sums=token_losses),
-    forward=token_logits,
     predict=class_probabilities,
     decode=_decode,
     evaluate=_evaluate,
@@ -159,6 +150,7 @@ TOKEN_CLASSIFICATION: Final = TaskType(
         pipeline_tag="token-classification",
         method="classify_tokens",
         argument='[["some", "words"]]',
+        pair_argument=None,
         goal=labels_goal,
     ),
 )

@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from litebert.corpus.format import integrity
+from litebert.corpus.format import shards
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
@@ -50,8 +50,8 @@ def test_training_refuses_token_ids_outside_the_vocabulary_and_names_the_offset(
 
 def test_checksums_are_computed_once_unless_a_file_changes(copy, monkeypatch):
     hashed = []
-    sha256 = integrity.sha256
-    monkeypatch.setattr(integrity, "sha256", lambda path: hashed.append(path.name) or sha256(path))
+    sha256 = shards.sha256
+    monkeypatch.setattr(shards, "sha256", lambda path: hashed.append(path.name) or sha256(path))
     draw_epoch(copy)
     first = len(hashed)
     draw_epoch(copy)
