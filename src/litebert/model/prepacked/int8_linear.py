@@ -12,7 +12,7 @@ from jaxtyping import Float, Int8, UInt8
 from torch import Tensor
 
 from litebert.model.config import Activation
-from litebert.model.layers.activations import ACTIVATIONS
+from litebert.model.layers.block import ACTIVATIONS
 from litebert.model.prepacked.prepacked_linear import ROWS
 
 LARGEST: Final = 127
