@@ -48,16 +48,19 @@ def inference_model(model: nn.Module, precision: InferencePrecision) -> Iterator
     if precision == "int8" and not fast:
         raise ConfigError("precision: int8 needs a model of litebert on a CPU with oneDNN; use bf16 or fp32")
     training = model.training
+    trained = training or any(each.grad is not None for each in model.parameters())
     model.eval()  # also for the copy, which shares the embeddings and heads
     try:
         with torch.inference_mode(), autocast("fp32" if fast else precision, next(model.parameters()).device):
-            yield _prepacked(model, precision) if fast else model
+            yield _prepacked(model, precision, trained=trained) if fast else model
     finally:
         model.train(training)
 
 
-def _prepacked(model: nn.Module, precision: InferencePrecision) -> nn.Module:
-    """The prepacked copy of a model, made anew if its weights have changed."""
+def _prepacked(model: nn.Module, precision: InferencePrecision, *, trained: bool) -> nn.Module:
+    """The prepacked copy of a model: of a model in training a new one, otherwise one for as long as the weights stay."""
+    if trained:  # torch's fused optimizers change weights without counting it in `_version`
+        return prepacked(model, precision)
     versions = tuple((each.data_ptr(), 0 if each.is_inference() else each._version) for each in model.parameters())
     known = _PREPACKED.get(model)
     if known is None or known[:2] != (precision, versions):
