@@ -58,7 +58,7 @@ def inference_model(model: nn.Module, precision: InferencePrecision) -> Iterator
 
 
 def _prepacked(model: nn.Module, precision: InferencePrecision, *, trained: bool) -> nn.Module:
-    """The prepacked copy of a model: of a model in training a new one, otherwise one for as long as the weights stay."""
+    """The prepacked copy: new for a model in training, otherwise one for as long as the weights stay."""
     if trained:  # torch's fused optimizers change weights without counting it in `_version`
         return prepacked(model, precision)
     versions = tuple((each.data_ptr(), 0 if each.is_inference() else each._version) for each in model.parameters())
