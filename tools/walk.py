@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 from litebert.commands.predict import predict as command
+from litebert.commands.predict.predict_settings import PredictRun
 
 SOURCE = Path(command.__file__).parents[2]
 STOPS = ("model", "tokenization")
@@ -70,7 +71,7 @@ def main(model: str, source: str) -> None:
     """Predict the file and print the walk."""
     walk = Walk()
     with tempfile.TemporaryDirectory() as directory:
-        run = command.PredictRun(model=Path(model), input=Path(source), output=Path(directory) / "out.csv")
+        run = PredictRun(model=Path(model), input=Path(source), output=Path(directory) / "out.csv")
         sys.setprofile(walk)
         try:
             command.predict(run)

@@ -6,7 +6,7 @@ Unknown keys, wrong types and values out of range raise a ConfigError with the k
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Final, Literal, Self, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -22,6 +22,7 @@ TrainingPrecision = Literal["auto", "fp32", "bf16", "fp16"]
 InferencePrecision = Literal["auto", "fp32", "bf16", "fp16", "int8"]
 """`auto`: the fastest of fp32, bf16 and fp16, measured on the processor, as for training on GPUs; `int8`: on CPUs,
 8-bit weights and activations."""
+"""Those that the commands without training take."""
 
 
 class Settings(BaseModel):
@@ -89,8 +90,10 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file, read by the safe loader."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigError(f"{path}: no such file; give the path of an existing settings file") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: {str(error.strerror).lower()}; give the path of a settings file") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: not a file of settings (its values are nested too deeply)") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not a YAML file ({' '.join(str(error).split())})") from None
     if not isinstance(content, dict):
@@ -108,12 +111,12 @@ def with_overrides(values: Mapping[str, Any], overrides: Iterable[str]) -> dict[
     result = dict(values)
     for override in overrides:
         path, equals, text = override.partition("=")
-        if not equals or not path:
+        if not equals or not all(path.split(".")):
             raise ConfigError(f"{override!r}: expected setting=value, such as train.learning_rate=0.001")
         try:
             _set(result, path.split("."), yaml.safe_load(text))
-        except yaml.YAMLError:
-            raise ConfigError(f"{override!r}: the value is not valid YAML; quote it") from None
+        except (yaml.YAMLError, RecursionError):
+            raise ConfigError(f"{_shortened(override)}: the value is not valid YAML; quote it") from None
     return result
 
 
@@ -130,24 +133,58 @@ def _set(values: dict[str, Any], path: list[str], value: Any) -> None:
     _set(values[key], rest, value)
 
 
+_EXPECTED: Final = {
+    "int": "an integer",
+    "float": "a number",
+    "bool": "true or false",
+    "string": "text",
+    "path": "a path",
+    **dict.fromkeys(("list", "tuple"), "a list, such as [a, b]"),
+    **dict.fromkeys(("dict", "mapping", "model"), "a group of settings"),
+}
+"""Beginning of a pydantic error type → what was expected, where pydantic names Python types."""
+_NAMES_ELSEWHERE: Final = {
+    **dict.fromkeys(("epochs", "num_epochs", "num_train_epochs"), "duration='{} epochs'"),
+    **dict.fromkeys(("steps", "max_steps", "num_steps"), "duration='{} steps'"),
+    "lr": "learning_rate",
+    "per_device_train_batch_size": "microbatch_size",
+    "max_seq_length": "max_length",
+}
+"""Names of other libraries → the setting here, with `{}` for the given value."""
+
+
 def _config_error(cls: type[BaseModel], error: ValidationError, *, where: str) -> ConfigError:
     """All problems in one message, unknown settings first."""
-    problems = sorted(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
-    return ConfigError(f"{where}: " + "; ".join(_explain(cls, problem) for problem in problems))
+    found = [(_path(cls, problem["loc"]), problem) for problem in error.errors()]
+    # Of the members of a union, the one that reads further is meant.
+    found = [each for each in found if not any(path.startswith(f"{each[0]}.") for path, _ in found)] or found
+    found.sort(key=lambda each: each[1]["type"] != "extra_forbidden")
+    return ConfigError(f"{where}: " + "; ".join(_explain(cls, path, problem) for path, problem in found))
 
 
-def _explain(cls: type[BaseModel], problem: Any) -> str:
+def _explain(cls: type[BaseModel], path: str, problem: Any) -> str:
     """One sentence for one pydantic problem."""
-    path = _path(cls, problem["loc"])
-    if problem["type"] == "extra_forbidden":
-        return f"unknown setting {path!r}; {_suggestion(cls, path)}"
-    if problem["type"] == "union_tag_not_found":
-        decides = problem["ctx"]["discriminator"]
-        return f"{path}: give {decides} too, which decides what else there is (found {problem['input']!r})"
-    if problem["type"] == "missing":
+    kind, value = problem["type"], problem["input"]
+    if kind == "extra_forbidden":
+        return f"unknown setting {path!r}; {_suggestion(cls, path, value)}"
+    if kind == "missing":
         return f"setting {path!r} is missing"
     message = problem["msg"].removeprefix("Value error, ")
-    return f"{path}: {message} (found {problem['input']!r})" if path else message
+    if kind == "union_tag_not_found":
+        message = f"give {problem['ctx']['discriminator']} too, which decides what else there is"
+    elif kind == "union_tag_invalid":
+        message, value = f"must be one of {problem['ctx']['expected_tags']}", problem["ctx"]["tag"]
+    elif expected := _EXPECTED.get(kind.partition("_")[0]):
+        message = f"must be {expected}"
+    elif " should " in message and kind != "value_error":
+        message = f"must {message.partition(' should ')[2].partition(' after ')[0]}"
+    found = _shortened(value)
+    return f"{path}: {message}" + (f" (found {found})" if found not in message else "") if path else message
+
+
+def _shortened(value: object, most: int = 80) -> str:
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _path(cls: type[BaseModel], loc: tuple[Any, ...]) -> str:
@@ -155,7 +192,8 @@ def _path(cls: type[BaseModel], loc: tuple[Any, ...]) -> str:
     path, models, in_union = [], [cls], False
     for part in map(str, loc):
         fields = {name: field for model in models for name, field in model.model_fields.items()}
-        if part.startswith("(") or (in_union and part not in fields):
+        is_member = part.startswith("(") or "[" in part or part in {model.__name__ for model in models}
+        if part not in fields and (in_union or is_member):
             in_union = False
             continue
         path.append(part)
@@ -164,13 +202,16 @@ def _path(cls: type[BaseModel], loc: tuple[Any, ...]) -> str:
     return ".".join(path)
 
 
-def _suggestion(cls: type[BaseModel], path: str) -> str:
+def _suggestion(cls: type[BaseModel], path: str, value: object) -> str:
     """The dotted paths of settings with a similar name, at the same level if there are any."""
     parent, _, name = path.rpartition(".")
     paths = {known: known.rpartition(".") for known in _paths(cls)}
     level = {leaf: known for known, (head, _, leaf) in paths.items() if head == parent}
     anywhere = {leaf: known for known, (_, _, leaf) in reversed(paths.items())}
-    for names in ({name: anywhere[name]} if name in anywhere else {}, level, anywhere):
+    meant, equals, example = _NAMES_ELSEWHERE.get(name, name).partition("=")
+    if meant in anywhere:
+        return f"did you mean {(anywhere[meant] + equals + example.format(value))!r}?"
+    for names in (level, anywhere):
         if similar := [names[each] for each in similar_names(name, names)]:
             return f"did you mean {' or '.join(map(repr, similar))}?"
     return f"expected one of {', '.join(level)}"

@@ -6,6 +6,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "litebert"
 CORE = {
     *("errors", "settings", "files", "randomness", "logs", "machine", "hub_datasets", "protobuf_wire"),
+    "datatrove_stages",
 }
 ALLOWED: dict[str, set[str]] = {
     "tokenization": set(),
@@ -25,7 +26,7 @@ ONLY_IN = {
     "transformers": ("model/io/remote_code/",),
     "tyro": ("cli/",),
     "datasets": ("hub_datasets.py",),
-    "datatrove": ("corpus/build/executors.py",),
+    "datatrove": ("datatrove_stages.py",),
     "tensorboard": ("training/callbacks/metric_logger.py",),
     "wandb": ("training/callbacks/metric_logger.py",),
     "trackio": ("training/callbacks/metric_logger.py",),

@@ -16,7 +16,7 @@ RESULTS = {
     "corpus show": ["{corpus}", "--number", "1", "--max-length", "32"],
     "corpus stats": ["{corpus}", "--examples", "20", "--max-length", "32"],
     "pretrain": [],
-    "evaluate held-out": ["{run}/model", "--corpus", "{corpus}", "--max-length", "32"],
+    "evaluate held-out": ["{run}/model", "--corpus", "{corpus}", "--sampling", "max_length=32"],
     "evaluate labelled": ["{tuned}/model", "--data", "{labelled.csv}"],
     "predict": ["{tuned}/model", "{labelled.csv}", "{answers.csv}"],
     "analyze curves": ["{run}", "--over", "tokens"],

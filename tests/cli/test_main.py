@@ -42,6 +42,23 @@ def test_unknown_log_level_is_a_usage_error(monkeypatch, capsys):
     assert "LITEBERT_LOG=warn: no such log level; did you mean 'warning'?" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (FileNotFoundError(2, "No such file or directory", "a.txt"), 3, "litebert: a.txt: no such file or directory;"),
+        (PermissionError(13, "Permission denied", "out"), 4, "litebert: out: permission denied;"),
+        (OSError(28, "No space left on device"), 4, "litebert: no space left on device;"),
+    ],
+)
+def test_error_of_the_operating_system_is_one_sentence(monkeypatch, capsys, error, code, message):
+    def fail(command, rest):
+        raise error
+
+    monkeypatch.setattr(main_module, "_call", fail)
+    assert main(["doctor"]) == code
+    assert capsys.readouterr().err.startswith(message)
+
+
 def test_unexpected_error_is_a_traceback(monkeypatch):
     def broken(command, rest):
         raise ZeroDivisionError

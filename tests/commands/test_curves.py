@@ -2,7 +2,10 @@
 
 import json
 
+import pytest
+
 from litebert.commands.curves import curves
+from litebert.errors import ConfigError
 
 
 def test_the_page_is_in_the_first_run_or_where_it_is_asked_for(tmp_path):
@@ -15,3 +18,8 @@ def test_the_page_is_in_the_first_run_or_where_it_is_asked_for(tmp_path):
     result = curves(runs, tmp_path / "page.html")
     assert result.page.is_file()
     assert result.to_text() == f"{tmp_path / 'page.html'}: curves of 2 run(s); open it in a browser"
+
+
+def test_curves_refuses_a_page_that_is_no_html_file(tmp_path):
+    with pytest.raises(ConfigError, match=r"out: 'notes\.txt', but the page is an HTML file"):
+        curves([tmp_path], tmp_path / "notes.txt")

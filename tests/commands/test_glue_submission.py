@@ -4,7 +4,7 @@ import zipfile
 
 import pytest
 
-from litebert.commands.glue_submission import SUBMISSION_FILES
+from litebert.commands.glue_submission.glue_submission import SUBMISSION_FILES
 from litebert.errors import ConfigError, DataError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForMultipleChoice, ForSequenceClassification

@@ -102,3 +102,9 @@ def test_info_counts_adapters_that_are_not_merged(tmp_path, per_layer, copies):
     stored = sum(parameter.numel() for parameter in load_model(tmp_path / "m").parameters())
     assert counts.encoder + counts.mlm == stored
     assert (f"adapters {counts.adapters}" in info(str(tmp_path / "m")).to_text()) is per_layer
+
+
+def test_info_refuses_a_file_that_is_no_config(tmp_path):
+    (tmp_path / "text.txt").write_text("words\n")
+    with pytest.raises(ConfigError, match=r"text\.txt: is a file; give a preset"):
+        info(str(tmp_path / "text.txt"))

@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from litebert.commands.ensemble.ensemble import EnsembleRun, ensemble
+from litebert.commands.ensemble.ensemble import ensemble
+from litebert.commands.ensemble.ensemble_settings import EnsembleRun
 from litebert.commands.evaluate.evaluate_labelled import evaluate_labelled
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.predict.predict import PredictRun, predict
+from litebert.commands.predict.predict import predict
+from litebert.commands.predict.predict_settings import PredictRun
 from litebert.inference.predictor import Predictor
 from litebert.tasks.readers.label_columns import label_scores, non_empty_labels
 from litebert.tasks.types.registry import register, unregister

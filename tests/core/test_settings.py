@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
@@ -52,7 +53,10 @@ def test_settings_parse_inverts_to_dict():
         ({"name": "x", "train": {"name": 1}}, "unknown setting 'train.name'; did you mean 'name'?"),
         ({}, "setting 'name' is missing"),
         ({"name": "x", "train": {"learning_rate": "fast"}}, "train.learning_rate"),
-        ({"name": "x", "train": {"learning_rate": -1}}, "greater than 0"),
+        ({"name": "x", "train": {"learning_rate": "fast"}}, "train.learning_rate: must be a number (found 'fast')"),
+        ({"name": "x", "train": {"learning_rate": -1}}, "must be greater than 0 (found -1)"),
+        ({"name": "x" * 300, "train": 3}, "train: must be a group of settings (found 3)"),
+        ({"name": ["x"] * 300}, "name: must be text (found ['x', 'x',"),
         ({"name": "x", "train": {"learning_rate": float("nan")}}, "train.learning_rate"),
     ],
 )
@@ -102,6 +106,37 @@ def test_settings_name_unknown_settings_before_missing_ones():
         Outer(nam="x")
 
 
+def test_settings_in_a_union_need_a_known_tag():
+    with pytest.raises(ConfigError, match=r"line: must be one of 'straight', 'bent' \(found 'round'\)$"):
+        Line.parse({"line": {"shape": "round"}}, where="test")
+
+
+class Split(Settings):
+    dev: Path | Inner = Inner()
+    """A file, or settings."""
+    duration: str = ""
+    """Length."""
+
+
+def test_settings_beside_a_path_are_explained_without_the_path():
+    with pytest.raises(ConfigError, match=r"^test: dev\.learning_rate: must be greater than 0 \(found -1\)$"):
+        Split.parse({"dev": {"learning_rate": -1}}, where="test")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("epochs", "\"duration='3 epochs'\""),
+        ("max_steps", "\"duration='3 steps'\""),
+        ("lr", "'dev.learning_rate'"),
+    ],
+)
+def test_names_of_other_libraries_are_answered_with_the_setting(name, hint):
+    with pytest.raises(ConfigError) as caught:
+        Split.parse({name: 3}, where="test")
+    assert str(caught.value) == f"test: unknown setting {name!r}; did you mean {hint}?"
+
+
 def test_settings_are_frozen():
     with pytest.raises(ValueError, match="frozen"):
         Outer(name="x").name = "y"
@@ -122,13 +157,15 @@ def test_overrides_change_inner_settings_of_a_copy():
     assert values == {"name": "x", "train": {"learning_rate": 0.1}}
 
 
-@pytest.mark.parametrize("override", ["learning_rate", "=3", "name.first=1", "name={["])
+@pytest.mark.parametrize(
+    "override", ["learning_rate", "=3", "name.first=1", "name={[", "a..b=1", ".a=1", "a=" + "[" * 20_000]
+)
 def test_overrides_with_errors_are_refused(override):
     with pytest.raises(ConfigError):
         with_overrides({"name": "x"}, [override])
 
 
-@pytest.mark.parametrize("content", [b"- 1\n- 2\n", b"a: [", b"\xff\xfe"])
+@pytest.mark.parametrize("content", [b"- 1\n- 2\n", b"a: [", b"\xff\xfe", b"a: " + b"[" * 20_000])
 def test_settings_file_must_hold_a_mapping(tmp_path, content):
     file = tmp_path / "settings.yaml"
     file.write_bytes(content)

@@ -2,10 +2,13 @@
 
 from dataclasses import asdict
 
-from litebert.commands.ensemble.ensemble import EnsembleRun, ensemble
+from litebert.commands.ensemble.ensemble import ensemble
+from litebert.commands.ensemble.ensemble_settings import EnsembleRun
 from litebert.commands.finetune.data_arguments import ColumnArguments
-from litebert.commands.glue_submission import GlueSubmissionRun, glue_submission
-from litebert.commands.predict.predict import PredictRun, predict
+from litebert.commands.glue_submission.glue_submission import glue_submission
+from litebert.commands.glue_submission.glue_submission_settings import GlueSubmissionRun
+from litebert.commands.predict.predict import predict
+from litebert.commands.predict.predict_settings import PredictRun
 
 
 def run_ensemble(members, data, columns=None, *, split=None, **options):

@@ -12,9 +12,8 @@ def save_pretrained(tokenizer, directory, **changes):
     config = ModelConfig(
         vocab_size=tokenizer.vocab_size,
         embedding_size=16,
-        max_position_embeddings=96,
         initializer_range=0.1,
-        **{**sizes, **changes},
+        **{"max_position_embeddings": 96, **sizes, **changes},
     )
     return save_model(ForPretraining(config), directory, extra_files=tokenizer.files())
 

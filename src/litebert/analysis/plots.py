@@ -120,6 +120,29 @@ def example_counts(
     _save(figure, path, title=title)
 
 
+@dataclass(frozen=True)
+class Panel:
+    """One of several charts side by side."""
+
+    x_label: str
+    y_label: str
+    lines: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+    """Label → x and y."""
+
+
+def line_panels(panels: Sequence[Panel], path: Path, *, title: str) -> None:
+    """Charts side by side, written as PNG; lines of the same label have the same colour."""
+    pyplot = _pyplot()
+    figure, axes = pyplot.subplots(1, len(panels), figsize=(5.2 * len(panels), 3.8), squeeze=False)
+    for axis, panel in zip(axes[0], panels, strict=True):
+        for label, (x, y) in panel.lines.items():
+            axis.plot(x, y, "o-", markersize=3, label=label)
+        axis.set(xlabel=panel.x_label, ylabel=panel.y_label)
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize=8)
+    _save(figure, path, title=title)
+
+
 def _draw_series(axis: Any, series: Series, *, from_x: float) -> np.ndarray:
     """Draw a line; returns the values that the y axis must cover: those from `from_x` on, or all if none."""
     x, shown = series.x, [series.y]

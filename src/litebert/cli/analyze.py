@@ -1,4 +1,4 @@
-"""`litebert analyze curves RUN…`."""
+"""`litebert analyze curves RUN…` and `litebert analyze layers MODEL…`."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -32,4 +32,29 @@ def curves(
     if not runs:
         raise ConfigError("analyze curves: no run directory; give one or more")
     result = run(runs, out, over=over)
+    emit(result.to_dict(), result.to_text(), as_json=json)
+
+
+def layers(
+    models: Annotated[tuple[Path, ...], Positional, arg(metavar="MODEL…", help_behavior_hint="(required)")],
+    *,
+    corpus: Annotated[Path, arg(help_behavior_hint="(required)")],
+    out: Path = Path("layers.png"),
+    examples: int = 64,
+    json: Json = False,
+) -> None:
+    """Measure the distance and the angle between the input and the output of each layer, as in figure 1 of the paper.
+
+    Args:
+        models: model directories or run directories
+        corpus: corpus directory, whose validation split is read
+        out: picture to write (.png)
+        examples: number of examples of 128 tokens
+    """
+    from litebert.commands.layer_analysis import layers as run
+    from litebert.errors import ConfigError
+
+    if not models:
+        raise ConfigError("analyze layers: no model; give one or more directories")
+    result = run(models, corpus, out, examples=examples)
     emit(result.to_dict(), result.to_text(), as_json=json)

@@ -7,15 +7,15 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from litebert.cli.arguments.common import Flag, Json, OptionalPath, Several, emit
+from litebert.commands.convert import TargetFormat
 from litebert.model.io.model_spec import ModelName
-from litebert.model.io.tensor_names import Format
 
 
 def convert(
     source: Annotated[str, Positional, arg(metavar="SOURCE")],
     target: Annotated[Path, Positional, arg(metavar="TARGET")],
     *,
-    to: Format,
+    to: TargetFormat,
     as_model: Annotated[ModelName | None, arg(metavar="MODEL", help_behavior_hint="")] = None,
     labels: Several = (),
     allow_missing: Several = (),
@@ -29,7 +29,8 @@ def convert(
     Args:
         source: a model or run directory, a name on the hub, or a TensorFlow checkpoint (its directory or prefix)
         target: directory to write; an existing model directory is replaced
-        to: the format; transformers loads litebert directories too, if it can run the model
+        to: the format; transformers loads litebert directories too, if it can run the model; sentence-transformers
+            adds the files with which that library computes the embeddings of `litebert embed`
         as_model: another model than the source's, such as ForPretraining
         labels: class names of a classifier
         allow_missing: modules to initialize at random if the source lacks them, such as sentence_pair
@@ -37,8 +38,11 @@ def convert(
         tokenizer: tokenizer directory or vocabulary file for the target; default: the source's
         verbose: list every tensor
     """
-    from litebert.commands.convert import convert as run
     from litebert.settings import with_overrides
+
+    changes = with_overrides({}, change)
+    # Imports torch, which takes seconds: only once the settings are known to be valid.
+    from litebert.commands.convert import convert as run
 
     report = run(
         source,
@@ -47,7 +51,7 @@ def convert(
         as_model=as_model,
         labels=labels,
         allow_missing=allow_missing,
-        changes=with_overrides({}, change),
+        changes=changes,
         tokenizer=tokenizer,
     )
     emit(asdict(report), report.to_text(verbose=verbose), as_json=json)

@@ -17,7 +17,9 @@ FILES: Final = {
 }
 SETTINGS: Final = {
     "train.duration='3 epochs'": "length of the run; the learning rate decays to 0 over it",
-    "train.learning_rate=2e-5": "peak learning rate; also batch_size, max_length, seed",
+    "train.learning_rate=2e-5": "peak learning rate; also batch_size, seed; the defaults depend on the size of the "
+    "model and of the data",
+    "max_length=128": "longest input in tokens; by default 99 % of the training rows are not truncated",
     "train.evaluate_every='100 steps'": "when to evaluate on the development set; the best model is kept",
     "early_stopping_patience=3": "stop after 3 evaluations without improvement",
     "class_weights=balanced": "rare labels count more; or numbers, such as class_weights.spam=5",
@@ -60,6 +62,7 @@ def finetune(
     out: Path,
     data: Annotated[DataArguments, arguments_of(DataArguments)],
     from_scratch: Flag = False,
+    no_baseline: Flag = False,
     print_settings: Flag = False,
     json: Json = False,
 ) -> None:
@@ -71,17 +74,21 @@ def finetune(
         model: model directory, run directory (its encoder is used, the head is new), or a name on the hub
         out: run directory to create or resume
         from_scratch: start from random weights; `model` is then a preset or the directory of a model
+        no_baseline: do not compare with the majority class and with a linear model of tf-idf features (scikit-learn)
         print_settings: print the resolved settings and stop
     """
-    from litebert.commands.finetune.finetune import finetune as run
     from litebert.commands.finetune.finetune_settings import load_finetune_config
     from litebert.settings import write_yaml
-    from litebert.training.callbacks.progress_display import progress_display
 
     given = {"model": model, "from_scratch": from_scratch, "data": data.to_setting(recipe)}
+    given |= {"baseline": False} if no_baseline else {}
     config = load_finetune_config(recipe, settings, given=given)
     if print_settings:
         print(write_yaml(config.to_dict()), end="")
         return
+    # Imports torch, which takes seconds: only once the settings are known to be valid.
+    from litebert.commands.finetune.finetune import finetune as run
+    from litebert.training.callbacks.progress_display import progress_display
+
     result = run(config, out, callbacks=[progress_display()])
     emit(result.to_dict(), result.to_text(), as_json=json)

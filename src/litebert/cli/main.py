@@ -12,7 +12,7 @@ from typing import Any
 
 from litebert import __version__
 from litebert.cli.arguments.common import is_first_process
-from litebert.errors import LitebertError
+from litebert.errors import DataError, LitebertError
 from litebert.logs import log_to_stderr
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -30,19 +30,30 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "corpus show": ("corpus.corpus:show", "show training examples in readable form"),
     "corpus stats": ("corpus.corpus:stats", "statistics of a corpus and its examples, with plots"),
     "pretrain": ("pretrain:pretrain", "train an encoder on a corpus with a recipe"),
-    "evaluate": ("evaluate:evaluate", "score a model on validation text or on a labelled file"),
+    "evaluate": ("predictions:evaluate", "score a model on validation text or on a labelled file"),
     "finetune": ("finetune:finetune", "train a model on a labelled file"),
     "sweep": ("sweep:sweep", "fine-tune with several seeds, or over a grid of settings, and compare the runs"),
-    "ensemble": ("ensemble:ensemble", "average the predictions of several fine-tuned models"),
-    "predict": ("predict:predict", "predict every example of a file: labels, values, answers, masked tokens"),
-    "glue-submission": ("glue_submission:glue_submission", "predict the test files of GLUE for its leaderboard"),
+    "sweep-pretrain": (
+        "experiments.sweep_pretrain:sweep_pretrain",
+        "pretrain over a grid of settings, fine-tune each model, and compare",
+    ),
+    "reproduce": (
+        "experiments.reproduce:reproduce",
+        "run the experiments of the paper's tables and figures, and check its claims",
+    ),
+    "ensemble": ("predictions:ensemble", "average the predictions of several fine-tuned models"),
+    "predict": ("predictions:predict", "predict every example of a file: labels, values, answers, masked tokens"),
+    "embed": ("embeddings.embeddings:embed", "write the embedding of every row of a file"),
+    "search": ("embeddings.embeddings:search", "find the rows of a file whose embeddings are nearest to a query"),
+    "glue-submission": ("predictions:glue_submission", "predict the test files of GLUE for its leaderboard"),
     "convert": ("convert:convert", "read and write transformers and TensorFlow checkpoints"),
     "analyze curves": ("analyze:curves", "plot the curves of runs on one page"),
+    "analyze layers": ("analyze:layers", "plot how far each layer of a model moves the hidden states"),
     "info": ("info:info", "parameters, FLOPs and memory of a preset or a model directory"),
     "doctor": ("doctor:doctor", "versions, devices, threads and disk of this machine"),
 }
 """Command → the function that runs it, as `module:function` below `litebert.cli`, and its summary."""
-EXIT_AFTER_INTERRUPT = 130
+EXIT_AFTER_OS_ERROR, EXIT_AFTER_INTERRUPT = 4, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -76,7 +87,7 @@ def overview() -> str:
             *lines,
             "",
             "`litebert COMMAND --help` describes one. Results go to stdout, messages to stderr.",
-            "Exit codes: 0 done, 1 failed, 2 usage or settings, 3 data, 4 checkpoint or model,",
+            "Exit codes: 0 done, 1 failed, 2 usage or settings, 3 data, 4 checkpoint, model or operating system,",
             "130/143 stopped by a signal with the state saved.",
             "LITEBERT_LOG=debug|info|warning|error sets the log level.",
         ]
@@ -109,6 +120,8 @@ def _unknown(words: list[str]) -> int:
 def _call(command: str, rest: list[str]) -> int:
     import tyro
 
+    from litebert.cli.arguments.words import REGISTRY
+
     # Of several processes started by torchrun only the first one logs.
     log_to_stderr(os.environ.get("LITEBERT_LOG", "info") if is_first_process() else "error")
     module_name, _, function_name = COMMANDS[command][0].partition(":")
@@ -116,8 +129,8 @@ def _call(command: str, rest: list[str]) -> int:
     function: Callable[..., Any] = getattr(module, function_name)
     description = getattr(module, "description", lambda: None)()
     config = (tyro.conf.OmitArgPrefixes,)
-    tyro.cli(function, prog=f"litebert {command}", args=rest, description=description, config=config)
-    return 0
+    program = f"litebert {command}"
+    return tyro.cli(function, prog=program, args=rest, description=description, config=config, registry=REGISTRY) or 0
 
 
 def _exit_code(call: Callable[[], int]) -> int:
@@ -127,13 +140,21 @@ def _exit_code(call: Callable[[], int]) -> int:
     except LitebertError as error:
         print(f"litebert: {error}", file=sys.stderr)
         return error.exit_code
+    except OSError as error:
+        # A full disk, a missing permission, a name that is too long: nothing that the code could know before.
+        if isinstance(error, BrokenPipeError):
+            # The reader of the output (head, less) has closed it: end quietly, as Unix tools do.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        if error.strerror is None:
+            raise
+        place = "" if error.filename is None else f"{str(error.filename)[:200]}: "
+        print(f"litebert: {place}{error.strerror.lower()}; correct this and run the command again", file=sys.stderr)
+        is_wrong_path = isinstance(error, FileNotFoundError | IsADirectoryError | NotADirectoryError)
+        return DataError.exit_code if is_wrong_path else EXIT_AFTER_OS_ERROR
     except KeyboardInterrupt:
         print("litebert: interrupted", file=sys.stderr)
         return EXIT_AFTER_INTERRUPT
-    except BrokenPipeError:
-        # The reader of the output (head, less) has closed it: end quietly, as Unix tools do.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
 
 
 if __name__ == "__main__":

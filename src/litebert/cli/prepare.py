@@ -7,11 +7,11 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from litebert.cli.arguments.common import Files, Json, Several, emit
+from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.corpus.sources.books import BookSettings
 from litebert.corpus.sources.writing import SourceReport
 
 Dumps = Annotated[tuple[Path, ...], Positional, arg(metavar="DUMPS", help_behavior_hint="(required)")]
-BOOKS = BookSettings()
 
 
 def wikipedia(dumps: Dumps, *, out: Path, json: Json = False) -> None:
@@ -28,7 +28,9 @@ def wikipedia(dumps: Dumps, *, out: Path, json: Json = False) -> None:
     _emit(write_wikipedia(dumps, out), as_json=json)
 
 
-def books(files: Files, *, out: Path, settings: BookSettings = BOOKS, json: Json = False) -> None:
+def books(
+    files: Files, *, out: Path, settings: Annotated[BookSettings, arguments_of(BookSettings)], json: Json = False
+) -> None:
     """Write a folder of books, one per file, to a text file: one paragraph per line, a blank line between documents.
 
     Args:

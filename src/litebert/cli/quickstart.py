@@ -1,34 +1,26 @@
 """`litebert quickstart [--text FILES…]`."""
 
 from pathlib import Path
+from typing import Annotated
 
-from litebert.cli.arguments.common import Json, Several, emit
+from litebert.cli.arguments.common import Json, emit
+from litebert.cli.arguments.settings_arguments import arguments_of
+from litebert.commands.quickstart.quickstart_settings import QuickstartRun
 
 
 def quickstart(
-    text: Several = (),
-    *,
-    out: Path = Path("quickstart"),
-    minutes: float = 5.8,
-    vocab_size: int = 4000,
-    seed: int = 0,
-    json: Json = False,
+    run: Annotated[QuickstartRun, arguments_of(QuickstartRun)], *, out: Path = Path("quickstart"), json: Json = False
 ) -> None:
     """Run every stage in a few minutes: tokenizer, corpus, pretraining, masked words, fine-tuning.
 
     After an interruption the same command resumes; after the end it prints the result again.
 
     Args:
-        text: text files, globs or directories; default: the documentation of the installed Python libraries
         out: output directory
-        minutes: approximate duration on two cores
-        vocab_size: size of the vocabulary
-        seed: seed of all random numbers
     """
-    from litebert.commands.quickstart.quickstart import QuickstartRun
-    from litebert.commands.quickstart.quickstart import quickstart as run
+    # Imports torch, which takes seconds: only once the settings are known to be valid.
+    from litebert.commands.quickstart.quickstart import quickstart as command
     from litebert.training.callbacks.progress_display import progress_display
 
-    settings = {"text": list(text), "minutes": minutes, "vocab_size": vocab_size, "seed": seed}
-    result = run(QuickstartRun.parse(settings, where="quickstart"), out, callbacks=[progress_display()])
+    result = command(run, out, callbacks=[progress_display()])
     emit(result.to_dict(), result.to_text(), as_json=json)

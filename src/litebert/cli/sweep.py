@@ -20,8 +20,8 @@ def description() -> str:
             "Fine-tune with several seeds (--seeds 5), or at every point of a grid of settings "
             "(--grid train.learning_rate=1e-5,2e-5 batch_size=16,32 seed=0..4), and compare on the development rows.",
             "For each configuration: median with a bootstrap interval, mean ± std and best over the seeds. Collapsed "
-            "runs are named. The results are one table, and the settings of the best run as a recipe.",
-            "The same command again resumes the sweep; a larger --grid trains the new runs only.",
+            "trials are named. The results are one table, and the settings of the best trial as a recipe.",
+            "The same command again resumes the sweep; a larger --grid trains the new trials only.",
             "The arguments are those of `litebert finetune`, whose --help also lists the recipes.",
         ]
     )
@@ -45,20 +45,22 @@ def sweep(
 
     Args:
         recipe: name of a recipe or benchmark, or the path of a .yaml file
-        settings: settings of the recipe to change in every run
+        settings: settings of the recipe to change in every trial
         model: model directory, run directory, or a name on the hub
         out: directory of the sweep, to create or resume
-        grid: settings with the values to try; every combination is a run; a..b is a range of integers
+        grid: settings with the values to try; every combination is a trial; a..b is a range of integers
         seeds: number of seeds, from 0: short for --grid seed=0..N-1
         retry_collapsed: how often a trial that collapsed or diverged is replaced by one with another seed
-        jobs: runs at the same time, each in a process with its share of the threads and GPUs
+        jobs: trials at the same time, each in a process with its share of the threads and GPUs
         from_scratch: start from random weights; `model` is then a preset or the directory of a model
     """
-    from litebert.commands.sweep.sweep import sweep as run
     from litebert.commands.sweep.sweep_settings import load_sweep_config
-    from litebert.training.callbacks.progress_display import progress_display
 
     given = {"model": model, "from_scratch": from_scratch, "data": data.to_setting(recipe)}
     plan = load_sweep_config(recipe, settings, given=given, grid=grid, seeds=seeds, retry_collapsed=retry_collapsed)
+    # Imports torch, which takes seconds: only once the settings are known to be valid.
+    from litebert.commands.sweep.sweep import sweep as run
+    from litebert.training.callbacks.progress_display import progress_display
+
     result = run(plan, out, jobs=jobs, callbacks=[progress_display()])
     emit(result.to_dict(), result.to_text(), as_json=json)

@@ -7,15 +7,15 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from litebert.cli.arguments.common import Files, Json, emit
+from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.tokenization.vocabulary_training import TokenizerSettings
-
-DEFAULTS = TokenizerSettings()
 
 
 def train(
     files: Files,
+    *,
     out: Path,
-    settings: TokenizerSettings = DEFAULTS,
+    settings: Annotated[TokenizerSettings, arguments_of(TokenizerSettings)],
     validation_fraction: float = 0.01,
     json: Json = False,
 ) -> None:

@@ -2,10 +2,12 @@
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from litebert.errors import ConfigError
 from litebert.interop.convert_weights import ConversionReport
 from litebert.interop.convert_weights import convert as convert_weights
+from litebert.interop.sentence_transformers_files import write_sentence_transformers_files
 from litebert.interop.tensor_bundle import index_file
 from litebert.model.io.hub import HubOptions, fetch
 from litebert.model.io.model_spec import ModelName
@@ -13,12 +15,14 @@ from litebert.model.io.resolve import resolve_model_directory
 from litebert.model.io.tensor_names import Format
 from litebert.tokenization.tokenizer import Tokenizer
 
+TargetFormat = Format | Literal["sentence-transformers"]
+
 
 def convert(
     source: str,
     target: Path,
     *,
-    to: Format,
+    to: TargetFormat,
     as_model: ModelName | None = None,
     labels: Collection[str] = (),
     allow_missing: Collection[str] = (),
@@ -30,7 +34,7 @@ def convert(
     Args:
         source: a model or run directory, a name on the hub, or a TensorFlow checkpoint.
         target: the directory to write.
-        to: the format.
+        to: the format; "sentence-transformers" writes the encoder as a `SentenceEmbedder`.
         as_model: another model than the source's.
         labels: class names of a classifier.
         allow_missing: modules to initialize at random if the source lacks them.
@@ -39,16 +43,30 @@ def convert(
     """
     if Path(source).is_dir():
         source = str(resolve_model_directory(source))
-    return convert_weights(
+    used_tokenizer = _tokenizer(source, tokenizer)
+    embeds = to == "sentence-transformers"
+    if embeds:
+        _validate_sentence_embedder(source, as_model, used_tokenizer)
+    report = convert_weights(
         source,
         target,
-        to=to,
-        as_model=as_model,
+        to="litebert" if to == "sentence-transformers" else to,
+        as_model="SentenceEmbedder" if embeds else as_model,
         labels=labels,
         allow_missing=allow_missing,
         changes=changes,
-        tokenizer=_tokenizer(source, tokenizer),
+        tokenizer=used_tokenizer,
     )
+    if embeds:
+        write_sentence_transformers_files(target)
+    return report
+
+
+def _validate_sentence_embedder(source: str, as_model: ModelName | None, tokenizer: Tokenizer | None) -> None:
+    if as_model not in (None, "SentenceEmbedder"):
+        raise ConfigError(f"as_model: sentence-transformers loads a SentenceEmbedder, not a {as_model}; leave it out")
+    if tokenizer is None:
+        raise ConfigError(f"{source}: has no tokenizer, which sentence-transformers needs; give --tokenizer")
 
 
 def _tokenizer(source: str, path: Path | None) -> Tokenizer | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from litebert.analysis.curve_page import Axis, write_curve_page
 from litebert.commands.result import Result
+from litebert.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -22,5 +23,7 @@ class CurvesResult(Result):
 
 def curves(runs: Sequence[Path], out: Path | None, *, over: Axis = "steps") -> CurvesResult:
     """Write the curves of every run directory to one page: `out`, or `curves.html` in the first run directory."""
+    if out is not None and out.suffix != ".html":
+        raise ConfigError(f"out: {out.name!r}, but the page is an HTML file; give a name that ends in .html")
     page = write_curve_page(runs, out or runs[0] / "curves.html", over=over)
     return CurvesResult(page, tuple(runs))

@@ -102,6 +102,8 @@ def _architecture(name: str) -> tuple[str, ModelConfig, LoRASettings | None]:
     if not path.exists():
         config = preset(name)
         return PRESETS[name].source, config, None
+    if path.is_file() and path.suffix != ".json":
+        raise ConfigError(f"{path}: is a file; give a preset, a model or run directory, or a config.json")
     model = resolve_model_directory(path) if path.is_dir() else path
     spec = read_model_spec(model)
     return str(config_file(model)), spec.config, spec.adapters

@@ -10,7 +10,8 @@ import torch
 
 from litebert.errors import ConfigError
 from litebert.inference.embeddings.embedder import Embedder
-from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
+from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
+from litebert.inference.embeddings.exact_search import Hit, exact_search
 from litebert.inference.fill_mask import DEFAULT_TOP_K, MASKED_LANGUAGE_MODELS, Candidate, FillMask
 from litebert.inference.inference_model import resolve_precision
 from litebert.inference.pipeline import Pipeline
@@ -190,6 +191,24 @@ class Predictor:
     def similarity(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
         """Float32 [N, M]: the cosine of the vectors of each text of `first` and each of `second`."""
         return self.embed(first) @ self.embed(second).T
+
+    def search(
+        self,
+        queries: Sequence[str],
+        vectors: np.ndarray,
+        *,
+        top_k: int = 10,
+        embedding: EmbeddingSettings = DEFAULT_EMBEDDING,
+    ) -> list[list[Hit]]:
+        """For each query the `top_k` nearest rows of `vectors`, best first.
+
+        Args:
+            queries: texts.
+            vectors: float32 [N, D] from `embed`.
+            top_k: hits for each query; all N, if there are fewer.
+            embedding: the settings with which `vectors` were made.
+        """
+        return exact_search(self.embedder(embedding).embed(_texts(queries)), vectors, top_k=top_k)
 
     def order(self, first: str, second: str) -> float:
         """The probability that the segment `first` comes before `second`, from a model pretrained with SOP."""

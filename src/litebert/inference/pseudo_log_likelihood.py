@@ -7,7 +7,7 @@ of several tokens are those of Kauf and Ivanova 2023, "A Better Way to Do Masked
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 import torch
@@ -15,13 +15,11 @@ from torch import Tensor
 
 from litebert.errors import DataError
 from litebert.inference.inference_model import inference_model
+from litebert.inference.word_masking import Masking
 from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.settings import InferencePrecision
 from litebert.tokenization.tokenizer import Tokenizer
 
-Masking = Literal["token", "word_left_to_right", "whole_word"]
-"""Which tokens of the own word are masked besides the predicted one: none (Salazar et al.), those to the right
-(PLL-word-l2r), or all (PLL-whole-word)."""
 MASKINGS: tuple[Masking, ...] = get_args(Masking)
 TOKENS_PER_BATCH = 16_384
 

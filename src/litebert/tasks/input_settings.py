@@ -3,11 +3,15 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from pydantic import Field
 
+from litebert.files import read_json_object
 from litebert.settings import Settings
+
+INPUT_SETTINGS: Final = "input_settings.json"
+"""The file of the settings in a model directory, except for question answering."""
 
 
 class InputSettings(Settings):
@@ -18,8 +22,11 @@ class InputSettings(Settings):
 
     @classmethod
     def stored(cls, directory: Path, *, max_length: int) -> Self:
-        """The settings in a model directory; `max_length` is the longest sequence the model reads."""
-        return cls(max_length=max_length)
+        """The settings in a model directory; without any, the longest sequence the model reads (`max_length`)."""
+        path = directory / INPUT_SETTINGS
+        if not path.exists():
+            return cls(max_length=max_length)
+        return cls.parse(read_json_object(path, if_missing="download the model directory again"), where=str(path))
 
     @classmethod
     def of_ensemble(cls, members: Sequence[Self]) -> Self:
@@ -32,7 +39,7 @@ class InputSettings(Settings):
 
     def model_files(self) -> dict[str, bytes]:
         """Files of the model directory from which `stored` reads the settings."""
-        return {}
+        return {INPUT_SETTINGS: self.to_bytes()}
 
     def to_bytes(self) -> bytes:
         """The settings as a JSON file."""

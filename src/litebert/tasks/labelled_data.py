@@ -60,8 +60,8 @@ class Example:
 
     @property
     def split_key(self) -> Hashable:
-        """Equal texts stay together."""
-        return self.text, self.text_pair
+        """Texts that an uncased model reads alike stay together."""
+        return input_key(self)
 
     def to_text(self) -> str:
         """The texts, a line each."""
@@ -81,6 +81,8 @@ class LabelledData:
     """Label names by index; None for task types without classes."""
     reason: str
     """Why the file was read as this task type."""
+    lines: tuple[int, ...] | None = None
+    """Line of each example in the file, from 1; None: the examples have ids."""
 
     @property
     def has_labels(self) -> bool:

@@ -40,12 +40,17 @@ def read_labelled(
         assert task_type.reader.file_format is not None
         result = task_type.reader.file_format.read(path, options)
     else:
-        table = hub_table(path) if is_dataset_name(path) else read_table(path)
+        table = read_any_table(path)
         columns = resolve_columns(columns or Columns(), saved, table)
         task_type, reason = _guess(table, columns, options)
         result = task_type.reader.read(table, columns, options)
     warn_duplicates(path, result.examples, result.lines)
     return _data(path, result, task_type.name, result.reason or reason)
+
+
+def read_any_table(path: Path) -> Table:
+    """All rows of a CSV, TSV or JSON lines file, or of a data set of the hub."""
+    return hub_table(path) if is_dataset_name(path) else read_table(path)
 
 
 def task_for(data: LabelledData, text: Sequence[str | None], label: str, metrics: Sequence[str] = ()) -> Task:
@@ -103,4 +108,5 @@ def _data(path: Path, result: ReadResult, task_type: str, reason: str) -> Labell
         more = ", …" if len(result.labels) > MAX_SHOWN_LABELS else ""
         shown = f"{name} with {len(result.labels)} labels: {labels}{more}"
     logger.info("%s: %d examples, %s (%s)", path, len(result.examples), shown, reason)
-    return LabelledData(path, name, tuple(result.examples), result.labels, reason)
+    lines = None if result.lines is None else tuple(result.lines)
+    return LabelledData(path, name, tuple(result.examples), result.labels, reason, lines)

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+ClassWeights = str | dict[str, float]
+"""`balanced`, or a weight for each label that does not have weight 1."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Task:

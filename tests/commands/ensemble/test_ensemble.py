@@ -270,7 +270,7 @@ def test_ensemble_rejects_members_that_do_not_fit(classifiers, tiny_tokenizer, o
         ForMaskedLM(config_for(tiny_tokenizer)), tmp_path / "masked", extra_files=tiny_tokenizer.files()
     )
     for members, message in [
-        ([], "no members; give the directories"),
+        ([], "members: must have at least 1 item"),
         ([member, member], "a member is given twice"),
         ([member, stars], "regression with the labels label, that of .* is classification with the labels bad, good"),
         ([masked], "a ForMaskedLM has no fine-tuned head"),

@@ -2,24 +2,25 @@
 
 import pytest
 
-from litebert.commands.evaluate.evaluate import EvaluateRun, evaluate
+from litebert.commands.evaluate.evaluate import evaluate
+from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.model.config import ModelConfig
-from litebert.model.io.model_directory import save_model
-from litebert.model.models import ForMaskedLM, ForPretraining
+from litebert.model.io.model_directory import load_model, save_model
+from litebert.model.models import ForMaskedLM, ForPretraining, ForQuestionAnswering
+from litebert.settings import write_yaml
 from litebert.tokenization.tokenizer import Tokenizer
 
-EXAMPLES = SamplingSettings(max_length=32)
 SIZES = {"embedding_size": 8, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
 
 
-def scores_of(model, corpus, **options):
-    run = EvaluateRun(model=model, corpus=corpus, sampling=EXAMPLES, max_eval_examples=64, **options)
-    return evaluate(run)[0]
+def scores_of(model, corpus, *sampling, **options):
+    sampling = ("max_length=32", *sampling)
+    return evaluate(EvaluateRun(model=model, corpus=corpus, sampling=sampling, max_eval_examples=64, **options))[0]
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +41,61 @@ def test_evaluate_on_a_corpus_is_deterministic(tmp_path, corpus_directory, token
     assert scores[0]["mlm_count"] > 0
 
 
-def test_evaluate_on_a_corpus_rejects_a_model_without_pretraining_heads(tmp_path, corpus_directory, tokenizer):
+def test_evaluate_on_a_corpus_scores_a_masked_lm_without_pair_objectives(tmp_path, corpus_directory, tokenizer):
     model = saved(tmp_path / "model", tokenizer, ForMaskedLM)
-    with pytest.raises(ConfigError, match="a ForMaskedLM has no pretraining heads"):
+    scores = scores_of(model, corpus_directory)
+    assert scores["mlm_count"] > 0
+    assert scores["sentence_pairs"] == {}
+    with pytest.raises(ConfigError, match="ForMaskedLM has no sentence-pair head"):
+        scores_of(model, corpus_directory, "pairing=sop")
+
+
+def test_evaluate_on_a_corpus_rejects_a_model_without_a_masked_lm_head(tmp_path, corpus_directory, tokenizer):
+    model = saved(tmp_path / "model", tokenizer, ForQuestionAnswering)
+    with pytest.raises(ConfigError, match="a ForQuestionAnswering has no masked-LM head"):
         scores_of(model, corpus_directory)
+
+
+def test_evaluate_draws_examples_as_the_run_unless_told(tmp_path, corpus_directory, tokenizer, caplog):
+    caplog.set_level("INFO")
+    model = saved(tmp_path / "run" / "model", tokenizer)
+    sampling = SamplingSettings(max_length=48, pairing="nsp", max_ngram=1, mlm_probability=0.4)
+    settings = {"command": "pretrain", "sampling": sampling.to_dict(), "eval_pair_objectives": []}
+    (tmp_path / "run" / "settings.yaml").write_text(write_yaml(settings))
+    own, _ = evaluate(EvaluateRun(model=tmp_path / "run", corpus=corpus_directory))
+    assert list(own["sentence_pairs"]) == ["nsp"]
+    assert "at most 48 tokens, pairing nsp, drawn as in its run" in caplog.text
+    alone = save_model(load_model(model), tmp_path / "alone", extra_files=tokenizer.files())
+    told = ("max_length=48", "pairing=nsp", "max_ngram=1", "mlm_probability=0.4")
+    same, _ = evaluate(EvaluateRun(model=alone, corpus=corpus_directory, sampling=told, eval_pair_objectives=("nsp",)))
+    assert same == own
+    other, _ = evaluate(EvaluateRun(model=tmp_path / "run", corpus=corpus_directory, sampling=("pairing=sop",)))
+    assert list(other["sentence_pairs"]) == ["sop"]
+
+
+def test_evaluate_rejects_examples_longer_than_the_model_reads(tmp_path, corpus_directory, tokenizer):
+    model = saved(tmp_path / "model", tokenizer)
+    with pytest.raises(ConfigError, match=r"sampling: max_length 1024, but .* reads 512 tokens"):
+        scores_of(model, corpus_directory, "max_length=1024")
+
+
+@pytest.mark.parametrize(
+    ("text", "scored", "missing"),
+    [
+        ("One sentence here.\nAnother one follows.\nAnd the third.\n", ["sop"], "no two documents, so nsp"),
+        ("Just one sentence.\n", [], "no two sentences in a document, so sop"),
+    ],
+)
+def test_evaluate_skips_pair_objectives_that_the_split_cannot_have(
+    tmp_path, text_file, tokenizer, caplog, text, scored, missing
+):
+    (tmp_path / "validation.txt").write_text(text * 4 if scored else text)
+    model = saved(tmp_path / "model", tokenizer)
+    settings = CorpusSettings(validation_fraction=0.0)
+    build_corpus([text_file], tokenizer, settings, tmp_path / "corpus", validation=[str(tmp_path / "validation.txt")])
+    scores = scores_of(model, tmp_path / "corpus", eval_pair_objectives=("sop", "nsp"))
+    assert list(scores["sentence_pairs"]) == scored
+    assert f"the validation split has {missing} is not scored" in caplog.text
 
 
 def test_evaluate_rejects_a_corpus_of_another_tokenizer(tmp_path, tiny_tokenizer, tokenizer, text_file):

@@ -59,6 +59,7 @@ def settings(pretrained, tmp_path):
         "batch_size": 12,
         "microbatch_size": 8,
         "max_length": 32,
+        "baseline": False,
     }
 
 
@@ -107,14 +108,15 @@ def test_finetune_holds_out_rows_without_a_development_file(settings, tmp_path):
     settings["train"]["duration"] = "1 steps"
     settings["data"] = {"train": write_opinions(tmp_path / "train.csv"), "dev": {"fraction": 0.25, "seed": 3}}
     result = finetune(parsed(settings), tmp_path / "run")
-    assert (result.train_examples, result.best["examples"]) == (27, 9)
+    assert (result.train_examples, result.best["examples"]) == (26, 10)
 
 
 def test_finetune_keeps_the_best_evaluation_not_the_last(settings, tmp_path, monkeypatch):
     scores = iter([0.5, 0.9, 0.7, 0.9])
 
     def score(*_, **__):
-        return Scored(Evaluation(metrics={"accuracy": next(scores)}, examples=36), None, None)
+        found = {"labels": ("bad", "good"), "confusion_matrix": [[18, 0], [0, 18]]}
+        return Scored(Evaluation(metrics={"accuracy": next(scores)}, examples=36, **found), None, None)
 
     monkeypatch.setattr("litebert.inference.evaluation_set.EvaluationSet.score", score)
     settings["train"]["evaluate_every"] = "10 steps"

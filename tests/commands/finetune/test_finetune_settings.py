@@ -129,7 +129,8 @@ def test_early_stopping_ends_the_run_and_reports_the_learning_rate(planned_run, 
     scores = iter([0.5, 0.9, 0.7, 0.9, 0.8])
 
     def score(*_, **__):
-        return Scored(Evaluation(metrics={"accuracy": next(scores)}, examples=36), None, None)
+        found = {"labels": ("bad", "good"), "confusion_matrix": [[18, 0], [0, 18]]}
+        return Scored(Evaluation(metrics={"accuracy": next(scores)}, examples=36, **found), None, None)
 
     monkeypatch.setattr(EvaluationSet, "score", score)
     run = planned_run(early_stopping_patience=2, train={"duration": "20 steps", "evaluate_every": "2 steps"})
@@ -222,11 +223,11 @@ def test_class_weights_change_the_loss(planned_run, tmp_path):
         ({"class_weights": {"goood": 2}}, r"unknown label 'goood' \(did you mean 'good'\?\)"),
         ({"class_weights": {"good": 0}}, "class_weights: expected `balanced`, or a positive number"),
         ({"class_weights": "even"}, "class_weights: expected `balanced`, or a positive number"),
-        ({"early_stopping_patience": 0}, "early_stopping_patience: Input should be greater than 0"),
-        ({"layerwise_lr_decay": 1.5}, "layerwise_lr_decay: Input should be less than or equal to 1"),
+        ({"early_stopping_patience": 0}, "early_stopping_patience: must be greater than 0"),
+        ({"layerwise_lr_decay": 1.5}, "layerwise_lr_decay: must be less than or equal to 1"),
         ({"keep_head": True, "from_scratch": True}, "a model from scratch has no head to keep"),
-        ({"freeze": "head"}, "freeze: Input should be 'nothing', 'embeddings'"),
-        ({"adapters": {"rank": 0}}, "adapters.rank: Input should be greater than 0"),
+        ({"freeze": "head"}, "freeze: must be 'nothing', 'embeddings'"),
+        ({"adapters": {"rank": 0}}, "adapters.rank: must be greater than 0"),
     ],
 )
 def test_finetune_rejects_invalid_settings_before_writing(planned_run, tmp_path, changes, message):

@@ -29,7 +29,7 @@ RACE_V2 = (1e-5, 32, 0, 0.1, 12000, 1000, 512)
 def figures(recipe):
     run = load_finetune_config(recipe, given={"model": "m", "data": {"train": "t.csv"}})
     assert run.hidden_dropout_prob == run.attention_probs_dropout_prob
-    assert (run.train.optimizer, run.train.weight_decay, run.train.schedule) == ("adamw", 0.01, Curve(type="linear"))
+    assert (run.train.optimizer, run.train.weight_decay, run.train.schedule) == ("adamw", 0.01, Curve(type="linear_tf"))
     assert run.train.spikes.policy == "none"
     return (
         run.train.learning_rate,

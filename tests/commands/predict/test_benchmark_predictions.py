@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from litebert.commands.predict.predict import PredictRun, predict
+from litebert.commands.predict.predict import predict
+from litebert.commands.predict.predict_settings import PredictRun
 from litebert.errors import ConfigError, DataError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForMultipleChoice, ForQuestionAnsweringWithNoAnswer, ForSequenceClassification

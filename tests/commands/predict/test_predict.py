@@ -6,7 +6,8 @@ import shutil
 
 import pytest
 
-from litebert.commands.predict.predict import PredictRun, predict
+from litebert.commands.predict.predict import predict
+from litebert.commands.predict.predict_settings import PredictRun
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import save_model
@@ -154,7 +155,7 @@ def test_predict_keeps_an_older_output_on_an_error(models, tmp_path):
     output = tmp_path / "out.jsonl"
     output.write_text("old")
     (tmp_path / "bad.txt").write_text("[MASK]\nno mask\n")
-    with pytest.raises(DataError, match=r"bad\.txt:2: 'no mask': has no \[MASK\]"):
+    with pytest.raises(DataError, match=r"bad\.txt:2: 'no mask': has no \[MASK\].* fine-tune it first"):
         predict(PredictRun(model=models["masked"], input=tmp_path / "bad.txt", output=output))
     assert output.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir() if file.name.startswith(".")] == []
@@ -218,6 +219,12 @@ def test_predict_rejects_invalid_settings_and_writes_nothing(
     with pytest.raises(error, match=message):
         predict(PredictRun(model=models[model], input=source, output=tmp_path / output, **settings))
     assert [file.name for file in tmp_path.iterdir()] == ["in.csv"]
+
+
+@pytest.mark.parametrize(("name", "message"), [("absent.csv", "no such file"), (".", "is a directory")])
+def test_predict_names_an_input_that_is_no_file(models, tmp_path, name, message):
+    with pytest.raises(DataError, match=message):
+        predict(PredictRun(model=models["classifier"], input=tmp_path / name, output=tmp_path / "out.csv"))
 
 
 def test_predict_rejects_a_model_without_a_head_for_predictions(tiny_tokenizer, small_config, tmp_path):

@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from litebert.commands.predict.predict import PredictRun, predict
+from litebert.commands.predict.predict import predict
+from litebert.commands.predict.predict_settings import PredictRun
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import save_model

@@ -11,8 +11,10 @@ import pytest
 
 from litebert.commands.predict import input_windows
 from litebert.commands.predict import predict_stream as stream
-from litebert.commands.predict.predict import PredictRun, predict
+from litebert.commands.predict.predict import predict
+from litebert.commands.predict.predict_settings import PredictRun
 from litebert.commands.predict.predict_stream import Window, write_predictions
+from litebert.errors import StoppedBySignalError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification, ForTokenClassification
 from litebert.tasks.output_formats import RowFormat
@@ -24,7 +26,8 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from litebert.commands.predict import input_windows, predict_stream as stream
-from litebert.commands.predict.predict import PredictRun, predict
+from litebert.commands.predict.predict import predict
+from litebert.commands.predict.predict_settings import PredictRun
 
 input_windows.ROWS_PER_WINDOW = 4
 write = stream._save_state
@@ -126,13 +129,38 @@ def test_interrupted_predict_resumes_to_the_same_bytes_in_every_format(
     assert (second.predictions, second.counts) == (first.predictions, first.counts)
 
 
-def test_interrupted_predict_starts_again_if_the_input_has_changed(classifier, tmp_path, monkeypatch):
+def test_predict_interrupted_from_the_keyboard_says_how_to_continue(tmp_path):
+    source, output = write_input(tmp_path, ".csv"), tmp_path / "out.jsonl"
+    seen = []
+
+    def windows(skip):
+        for table in iter_tables(source, rows_per_table=4, skip_rows=skip):
+            yield Window(table.rows, table.texts("text"))
+
+    def predictions(examples):
+        seen.append(len(examples))
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+        return [Regression(0.5)] * len(examples)
+
+    def write():
+        return write_predictions(output, RowFormat(source, output), windows, predictions, fingerprint="x")
+
+    with pytest.raises(StoppedBySignalError, match=r"stopped after 8 rows; the same command continues") as stopped:
+        write()
+    assert stopped.value.exit_code == 128 + signal.SIGINT
+    assert write().rows == 15
+    assert seen == [4, 4, 4, 4, 3]
+
+
+def test_interrupted_predict_starts_again_if_the_input_has_changed(classifier, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(input_windows, "ROWS_PER_WINDOW", 4)
     source = write_input(tmp_path, ".csv")
     run = PredictRun(model=classifier, input=source, output=tmp_path / "out.jsonl")
     interrupt(run, monkeypatch)
     source.write_text(source.read_text().replace("film", "music"))
     predict(run)
+    assert "the 8 predictions of an interrupted command are discarded" in caplog.text
     lines = [json.loads(line) for line in run.output.read_text().splitlines()]
     assert len(lines) == 15
     assert all("music" in line["text"] for line in lines)

@@ -5,7 +5,8 @@ import shutil
 
 import pytest
 
-from litebert.commands.quickstart.quickstart import QuickstartResult, QuickstartRun, quickstart
+from litebert.commands.quickstart.quickstart import QuickstartResult, quickstart
+from litebert.commands.quickstart.quickstart_settings import QuickstartRun
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.tokenization.tokenizer import Tokenizer

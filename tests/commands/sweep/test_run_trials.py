@@ -10,8 +10,8 @@ import pytest
 
 from litebert.commands.sweep.run_trials import StopWithParent, main, train_all, worker_env
 from litebert.commands.sweep.sweep import sweep
+from litebert.commands.sweep.sweep_settings import trials_of
 from litebert.commands.sweep.trial_results import SweepPaths, result_of
-from litebert.commands.sweep.trials import trials_of
 from litebert.errors import StoppedBySignalError
 from support.sweeps import table
 

@@ -27,7 +27,7 @@ def test_the_interval_holds_the_median_and_lies_within_the_scores(scores):
 
 def test_figures_known_by_hand():
     found = statistics_of([0.5, 0.9, 0.7])
-    assert (found.runs, found.median, found.mean, found.std) == (3, 0.7, pytest.approx(0.7), pytest.approx(0.2))
+    assert (found.trials, found.median, found.mean, found.std) == (3, 0.7, pytest.approx(0.7), pytest.approx(0.2))
 
 
 def test_equal_scores_have_an_interval_of_one_point():

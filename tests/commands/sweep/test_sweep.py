@@ -84,7 +84,7 @@ def test_sweep_grid_may_grow_and_other_settings_may_not_change(planned, tmp_path
     seen = HookRecorder()
     grown = sweep(planned({"seed": [0, 1]}), tmp_path / "out", callbacks=[seen])
     assert steps_of(seen) == 30
-    assert grown.configurations[0].statistics["accuracy"].runs == 2
+    assert grown.configurations[0].statistics["accuracy"].trials == 2
     with pytest.raises(ConfigError, match=r"other settings \(base.train.learning_rate\)"):
         sweep(planned({"seed": [0]}, learning_rate=0.5), tmp_path / "out")
 

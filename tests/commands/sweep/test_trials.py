@@ -2,8 +2,13 @@
 
 import pytest
 
-from litebert.commands.sweep.sweep_settings import load_sweep_config
-from litebert.commands.sweep.trials import REPLACEMENT_SEED_STEP, replacement, trial_of, trials_of
+from litebert.commands.sweep.sweep_settings import (
+    REPLACEMENT_SEED_STEP,
+    load_sweep_config,
+    replacement,
+    trial_of,
+    trials_of,
+)
 from litebert.errors import ConfigError
 
 
@@ -38,7 +43,7 @@ def test_trial_names_are_distinct_file_names():
     [
         (["train.learning_rate=1e-5,0.00001"], "learning_rate=1e-05 occurs twice"),
         (["batchsize=1"], "unknown setting 'batchsize'; did you mean 'batch_size'"),
-        (["batch_size=0"], "batch_size: Input should be greater than 0"),
+        (["batch_size=0"], "batch_size: must be greater than 0"),
         (["data.dev.seed=0,1"], "evaluated on different examples"),
         (["metrics=[accuracy],[matthews]"], "by different metrics"),
         (["data.train=a.csv,b.csv"], "evaluated on different examples"),

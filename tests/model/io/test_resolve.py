@@ -22,6 +22,13 @@ def test_resolve_model_directory_of_an_unfinished_run_is_an_error(tmp_path):
         resolve_model_directory(tmp_path)
 
 
+def test_resolve_model_directory_of_a_sweep_names_its_trials(tmp_path):
+    (tmp_path / "settings.yaml").write_text("command: sweep\n")
+    (tmp_path / "runs").mkdir()
+    with pytest.raises(CheckpointError, match=r"a sweep; give the runs of its trials, .*/runs/\*"):
+        resolve_model_directory(tmp_path)
+
+
 def test_local_model_directory_downloads_a_name_only_if_there_is_no_such_path(tmp_path, monkeypatch):
     monkeypatch.setattr(resolve, "fetch", lambda name, options: tmp_path / name / options.revision)
     hub = HubOptions(revision="v1")

@@ -9,11 +9,11 @@ from litebert.model.layers.lora_settings import LoRASettings
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"rank": 0}, "rank: Input should be greater than 0"),
-        ({"alpha": 0}, "alpha: Input should be greater than 0"),
+        ({"rank": 0}, "rank: must be greater than 0"),
+        ({"alpha": 0}, "alpha: must be greater than 0"),
         ({"projections": ["query", "query"]}, "projections: names a projection twice"),
-        ({"projections": []}, "projections: Tuple should have at least 1 item"),
-        ({"projections": ["pooler"]}, "projections.0: Input should be 'query', 'key'"),
+        ({"projections": []}, "projections: must have at least 1 item"),
+        ({"projections": ["pooler"]}, "projections.0: must be 'query', 'key'"),
         ({"ranks": 3}, "did you mean 'rank'"),
     ],
 )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import ConfigError, MissingExtraError
-from litebert.tasks.metrics.metrics import check_metrics, confusion_matrix, measure, wilson_interval
+from litebert.tasks.metrics.metrics import METRICS, check_metrics, confusion_matrix, measure, wilson_interval
 from litebert.tasks.types.registry import get_task_type, task_types
 
 LABELS = np.array([0, 0, 0, 1, 1, 1, 1, 1])
@@ -49,24 +49,64 @@ CONSTANT = {kind: np.zeros_like(true) for kind, true in TRUE.items() if kind != 
 }
 OF_CONSTANT = {
     "accuracy": 3 / 8,
+    "balanced_accuracy": 1 / 2,
+    "roc_auc": 1 / 2,
+    "weighted_f1": 3 / 8 * 6 / 11,
     "macro_f1": 3 / 11,
     "subset_accuracy": 1 / 4,
     "sample_f1": 1 / 4,
     "word_accuracy": 1 / 2,
 }
 """Scores of constant predictions; 0 in every other metric."""
+PER_LABEL = {("macro_f1", "multi_label"), ("weighted_f1", "multi_label")}
 CASES = [(name, each.name) for each in task_types() if each.name in TRUE for name in each.all_metrics]
+
+
+def measured(name, predictions, targets):
+    """A metric of predictions that are certain."""
+    is_class = METRICS[name].takes_probabilities and np.ndim(predictions) == 1
+    return measure([name], predictions, targets, np.eye(2)[predictions] if is_class else predictions)[name]
 
 
 @pytest.mark.parametrize(("name", "task_type"), CASES)
 def test_metrics_of_perfect_predictions_are_one(name, task_type):
-    assert measure([name], TRUE[task_type], TRUE[task_type])[name] == pytest.approx(1)
+    assert measured(name, TRUE[task_type], TRUE[task_type]) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("name", "task_type"), CASES)
 def test_metrics_of_constant_predictions(name, task_type):
-    expected = 0.0 if (name, task_type) == ("macro_f1", "multi_label") else OF_CONSTANT.get(name, 0.0)
-    assert measure([name], CONSTANT[task_type], TRUE[task_type])[name] == pytest.approx(expected)
+    expected = 0.0 if (name, task_type) in PER_LABEL else OF_CONSTANT.get(name, 0.0)
+    assert measured(name, CONSTANT[task_type], TRUE[task_type]) == pytest.approx(expected)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 5))
+def test_metrics_of_classes_equal_those_of_scikit_learn(seed, num_labels):
+    sklearn = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(seed)
+    probabilities = rng.dirichlet(np.ones(num_labels), size=40)
+    targets = np.concatenate([np.arange(num_labels), rng.integers(num_labels, size=40 - num_labels)])
+    predicted = probabilities.argmax(-1)
+    names = ["balanced_accuracy", "weighted_f1", "macro_f1", "roc_auc"]
+    areas = probabilities[:, 1] if num_labels == 2 else probabilities
+    assert measure(names, predicted, targets, probabilities) == {
+        "balanced_accuracy": pytest.approx(sklearn.balanced_accuracy_score(targets, predicted)),
+        "weighted_f1": pytest.approx(sklearn.f1_score(targets, predicted, average="weighted", zero_division=0.0)),
+        "macro_f1": pytest.approx(sklearn.f1_score(targets, predicted, average="macro", zero_division=0.0)),
+        "roc_auc": pytest.approx(sklearn.roc_auc_score(targets, areas, multi_class="ovr")),
+    }
+
+
+def test_roc_auc_of_several_labels_equals_that_of_scikit_learn():
+    sklearn = pytest.importorskip("sklearn.metrics")
+    probabilities = np.array([[0.9, 0.4, 0.5], [0.2, 0.3, 0.6], [0.5, 0.1, 0.7], [0.6, 0.8, 0.2]])
+    expected = sklearn.roc_auc_score(TRUE["multi_label"], probabilities, average="macro")
+    assert measure(["roc_auc"], None, TRUE["multi_label"], probabilities) == {"roc_auc": pytest.approx(expected)}
+
+
+def test_roc_auc_leaves_out_labels_without_an_example():
+    probabilities = np.array([[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.5, 0.4, 0.1]])
+    assert measure(["roc_auc"], None, np.array([0, 1, 1]), probabilities) == {"roc_auc": 1.0}
+    assert measure(["roc_auc"], None, np.array([1, 1, 1]), probabilities) == {"roc_auc": 0.5}
 
 
 @pytest.mark.parametrize("answer", [0, 1])

@@ -48,6 +48,16 @@ def test_best_threshold_is_the_smallest_of_equally_good_ones(texts, values):
     assert best.f1.threshold == first
 
 
+@given(TEXTS, st.lists(st.integers(1, 3), min_size=4, max_size=4))
+def test_threshold_midpoint_has_the_highest_score_that_a_threshold_reaches(texts, values):
+    predictions, null_scores = dict(zip(NAMES, texts)), dict(zip(NAMES, map(float, values)))
+    best = best_thresholds(QUESTIONS, predictions, null_scores)
+    for name, chosen in (("exact", best.exact), ("f1", best.f1)):
+        scored = [scores_at(predictions, null_scores, each)[name] for each in (0.0, 1.0, 2.0, 3.0)]
+        assert scores_at(predictions, null_scores, chosen.midpoint)[name] == pytest.approx(max(scored))
+        assert chosen.score >= max(scored) - 1e-9
+
+
 def test_threshold_midpoint_is_between_two_null_scores():
     predictions = {"q1": "old actor", "q2": "2024", "q3": "", "q4": "good"}
     null_scores = {"q1": -3.0, "q2": 1.0, "q3": 4.0, "q4": 5.0}

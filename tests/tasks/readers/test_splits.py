@@ -1,6 +1,7 @@
 """Train/dev splits."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import DataError
-from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.labelled_data import LabelledData, input_key
 from litebert.tasks.readers.splits import train_dev_split
 from support.example_builders import choice, example, tokens
 
@@ -39,6 +40,38 @@ def test_train_dev_split_keeps_equal_texts_together():
     twins = tuple(example(f"text {n // 2}", None, n % 2, None) for n in range(40))
     train, dev = train_dev_split(LabelledData(Path("x"), "classification", twins, ("a", "b"), ""), 0.25, seed=3)
     assert {example.text for example in train.examples}.isdisjoint(example.text for example in dev.examples)
+
+
+def test_train_dev_split_keeps_texts_together_that_an_uncased_model_reads_alike():
+    texts = tuple(example(("Déjà vu ", "deja vu ")[n % 2] + str(n // 2), None, 0, None) for n in range(40))
+    train, dev = train_dev_split(LabelledData(Path("x"), "classification", texts, ("a", "b"), ""), 0.25, seed=3)
+    assert {input_key(each) for each in train.examples}.isdisjoint(input_key(each) for each in dev.examples)
+
+
+@given(st.lists(st.sampled_from("aaaaaaaab"), min_size=4, max_size=60), st.integers(0, 9))
+def test_train_dev_split_holds_out_the_fraction_of_each_stratum(letters, seed):
+    strata = [*letters, "b", "b"]
+    examples = tuple(example(f"text {n}", None, 0, None) for n in range(len(strata)))
+    train, dev = train_dev_split(
+        LabelledData(Path("x"), "classification", examples, ("a", "b"), ""), 0.2, seed=seed, strata=strata
+    )
+    of_text = {each.text: stratum for each, stratum in zip(examples, strata)}
+    for stratum in {stratum for stratum in strata if strata.count(stratum) > 1}:
+        in_dev = sum(of_text[each.text] == stratum for each in dev.examples)
+        assert in_dev == max(1, int(0.2 * strata.count(stratum) + 0.5))
+        assert any(of_text[each.text] == stratum for each in train.examples)
+
+
+def test_train_dev_split_of_single_examples_holds_out_one():
+    data = data_of(["a", "b", "c"])
+    train, dev = train_dev_split(data, 0.2, seed=0, strata=[0, 1, 2])
+    assert (len(train.examples), len(dev.examples)) == (2, 1)
+
+
+def test_train_dev_split_keeps_the_lines_of_the_rows():
+    data = replace(data_of([None] * 10), lines=tuple(range(2, 12)))
+    for part in train_dev_split(data, 0.3, seed=1):
+        assert [f"text {line - 2}" for line in part.lines or ()] == [each.text for each in part.examples]
 
 
 def test_train_dev_split_rejects_a_single_group():

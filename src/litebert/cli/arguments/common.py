@@ -14,7 +14,7 @@ Model = Annotated[Path, Positional, arg(metavar="MODEL", help="model directory")
 CorpusDirectory = Annotated[Path, Positional, arg(metavar="CORPUS", help="corpus directory")]
 Recipe = Annotated[str, Positional, arg(metavar="RECIPE")]
 Overrides = Annotated[tuple[str, ...], Positional, arg(metavar="[SETTING=VALUE …]", help_behavior_hint="")]
-Several = Annotated[tuple[str, ...], arg(help_behavior_hint="")]
+Several = Annotated[tuple[str, ...], arg(metavar="[NAME …]", help_behavior_hint="")]
 OptionalPath = Annotated[Path | None, arg(metavar="PATH", help_behavior_hint="")]
 OptionalName = Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")]
 Flag = Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")]

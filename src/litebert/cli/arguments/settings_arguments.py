@@ -1,38 +1,66 @@
 """A command's settings class as its command line arguments."""
 
+import re
 from collections.abc import Collection
+from copy import copy
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, cast, get_args, get_origin
 
 from pydantic import create_model
 from pydantic.fields import FieldInfo
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
+from litebert.errors import ConfigError, LitebertError
 from litebert.settings import Settings
 
 METAVARS = {Path: "PATH", str: "NAME", int: "INT", float: "NUMBER"}
 
 
-def arguments_of(settings: type[Settings], *, positional: Collection[str] = ()) -> Any:
+def arguments_of(
+    settings: type[Settings], *, positional: Collection[str] = (), defaults: Settings | None = None
+) -> Any:
     """A marker for `Annotated[settings, …]`: parse its fields as arguments, those in `positional` without a flag.
 
-    Optional arguments are shown without `None` and without an empty default.
+    Optional arguments are shown without `None` and without an empty default. `defaults` replaces those of the class.
     """
-    return arg(constructor=_with_hints(settings, positional))
+    return arg(constructor=_with_hints(settings, positional, defaults), name="")
 
 
-def _with_hints(settings: type[Settings], positional: Collection[str]) -> type[Settings]:
+def _with_hints(settings: type[Settings], positional: Collection[str], defaults: Settings | None) -> type[Settings]:
     fields: dict[str, Any] = {}
-    for name, info in settings.model_fields.items():
-        annotation: Any = info.annotation
+    for name, given in settings.model_fields.items():
+        info, annotation = copy(given), cast("Any", given.annotation)
+        info.description = " ".join((given.description or "").split())
+        if defaults is not None:
+            info.default = getattr(defaults, name)
         if isinstance(annotation, type) and issubclass(annotation, Settings):
-            nested = _with_hints(annotation, ())
-            default = nested.model_validate(info.default.to_dict())
-            fields[name] = (nested, FieldInfo(default=default, description=info.description))
+            nested = _with_hints(annotation, (), info.default)
+            fields[name] = (Annotated[nested, arg(name="")], FieldInfo(default=nested(), description=info.description))
         else:
             hints = _positional(name, annotation) if name in positional else _optional(info)
             fields[name] = (Annotated[(annotation, *hints)] if hints else annotation, info)
-    return create_model(settings.__name__, __base__=settings, __doc__=settings.__doc__, **fields)
+    # The name of the class begins the message about a wrong value.
+    words = re.findall("[A-Z][a-z]+", settings.__name__.removesuffix("Run").removesuffix("Settings"))
+    name = "-".join(words).lower()
+    return create_model(name, __base__=(_Arguments, settings), __doc__=settings.__doc__, **fields)
+
+
+class _WrongArgumentError(LitebertError):
+    """A ConfigError that is no ValueError: tyro would frame it and leave out what follows a line break."""
+
+    exit_code = ConfigError.exit_code
+
+
+class _Arguments(Settings):
+    """Settings from the command line."""
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ConfigError as error:
+            raise _WrongArgumentError(str(error)) from None
+
+    __init__.__pydantic_base_init__ = True  # pyrefly: ignore[missing-attribute]
 
 
 def _positional(name: str, annotation: Any) -> list[Any]:
@@ -43,11 +71,15 @@ def _positional(name: str, annotation: Any) -> list[Any]:
 def _optional(info: FieldInfo) -> list[Any]:
     if info.default is False:
         return [FlagCreatePairsOff, arg(help_behavior_hint="")]
-    if info.default == ():
-        return [arg(help_behavior_hint="")]
-    if info.default is not None:
+    if info.default not in (None, ()):
         return []
-    (value_type,) = (each for each in get_args(info.annotation) if each is not type(None))
-    is_choice = get_origin(value_type) is Literal
-    metavar = f"{{{','.join(get_args(value_type))}}}" if is_choice else METAVARS[value_type]
-    return [arg(metavar=metavar, help_behavior_hint="")]
+    value_type: Any = info.annotation
+    if info.default is None:
+        (value_type,) = (each for each in get_args(value_type) if each is not type(None))
+    return [arg(metavar=_metavar(value_type), help_behavior_hint="")]
+
+
+def _metavar(value_type: Any) -> str:
+    if get_origin(value_type) is Literal:
+        return f"{{{','.join(get_args(value_type))}}}"
+    return f"[{_metavar(get_args(value_type)[0])} …]" if get_origin(value_type) is tuple else METAVARS[value_type]

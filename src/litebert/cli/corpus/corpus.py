@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from litebert.cli.arguments.common import (
     CorpusDirectory,
@@ -13,13 +13,12 @@ from litebert.cli.arguments.common import (
     Several,
     emit,
 )
+from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Split
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 
-BUILD = CorpusSettings()
 SHOW = SamplingSettings(max_length=128)
-STATS = SamplingSettings()
 
 
 def build(
@@ -31,7 +30,7 @@ def build(
     workers: int = 1,
     executor: Literal["processes", "local", "slurm", "ray"] = "processes",
     executor_options: Several = (),
-    settings: CorpusSettings = BUILD,
+    settings: Annotated[CorpusSettings, arguments_of(CorpusSettings)],
     json: Json = False,
 ) -> None:
     """Turn text files into a corpus directory. After an interruption the same command reuses finished shards.
@@ -79,7 +78,7 @@ def show(
     number: int = 5,
     seed: int = 0,
     preset: OptionalName = None,
-    settings: SamplingSettings = SHOW,
+    settings: Annotated[SamplingSettings, arguments_of(SamplingSettings, defaults=SHOW)],
     json: Json = False,
 ) -> None:
     """Show training examples: both segments, the masked tokens with their replacements, the label.
@@ -109,7 +108,7 @@ def stats(
     examples: int = 10_000,
     seed: int = 0,
     plots: OptionalPath = None,
-    settings: SamplingSettings = STATS,
+    settings: Annotated[SamplingSettings, arguments_of(SamplingSettings)],
     json: Json = False,
 ) -> None:
     """Statistics of a corpus and of examples drawn from it: lengths, masks, labels, padding.

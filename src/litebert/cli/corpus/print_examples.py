@@ -34,6 +34,8 @@ def print_examples(examples: Sequence[ExampleView], *, as_json: bool) -> None:
         return
     for example in examples:
         emit(example.to_dict(), f"{example.to_text()}\n", as_json=as_json)
+    if not as_json:
+        print("{masked}  {replaced→random}  {unchanged=}, with | between the pieces of a word")
 
 
 def supports_colour(console: Console) -> bool:

@@ -4,61 +4,32 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from litebert.commands.ensemble.ensemble_result import EnsembleResult, EnsembleScore, MemberScore
+from litebert.commands.ensemble.ensemble_settings import EnsembleRun
 from litebert.commands.ensemble.members import Member, Predicted, averaged, members_at, predict_members
-from litebert.commands.finetune.data_arguments import NO_COLUMNS, ColumnArguments, PredictedSplit, predicted_split
 from litebert.commands.finetune.setup import task_of_benchmark
 from litebert.commands.predict.benchmark_predictions import (
     submission_text,
     validate_benchmark_model,
     validate_submission_name,
 )
-from litebert.commands.predict.input_windows import InputFile
-from litebert.commands.predict.predict_stream import fingerprint_of, write_predictions
+from litebert.commands.predict.input_windows import InputFile, validate_output_directory
 from litebert.errors import ConfigError
 from litebert.files import write_text
 from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
-from litebert.settings import InferencePrecision, Settings, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.ensembling.bootstrap_difference import bootstrap_differences
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.read_labelled import read_labelled, task_for, types_with_format, validate_columns_apply
-from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
+from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
+from litebert.tasks.readers.columns import Columns, resolve_columns
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.task import Task
 from litebert.tasks.types.task_type import FileFormat, ReadOptions, Result, Scored
 
 logger = logging.getLogger(__name__)
-
-
-class EnsembleRun(Settings):
-    """The settings of an ensemble."""
-
-    members: tuple[Path, ...]
-    """Run directories, model directories, or RUN/checkpoints/step-…; their order does not matter."""
-    data: Path | None = None
-    """CSV, TSV, JSON lines, CoNLL or SQuAD file, with or without labels."""
-    task: str | None = None
-    """A benchmark, such as cola or race."""
-    task_dir: Path | None = None
-    """Directory with the files of the benchmark."""
-    split: PredictedSplit | None = None
-    """Its split (default: dev)."""
-    split_file: str | None = None
-    """SPLIT=FILE: a file of your own in the layout of the benchmark's, such as test=mine.tsv."""
-    columns: ColumnArguments = ColumnArguments()
-    metrics: tuple[str, ...] = ()
-    """Metrics; the first selects members (default: those of the benchmark or of the task type)."""
-    select: Literal["all", "forward"] = "all"
-    """All members, or those of a forward selection on this data, whose scores then overestimate."""
-    out: Path | None = None
-    """File of the predictions: .jsonl, .csv or .tsv, also .conll for .conll; a directory for SQuAD; with a benchmark in
-    the format of its leaderboard."""
-    precision: InferencePrecision = "fp32"
-    """Arithmetic of the models."""
 
 
 @dataclass(frozen=True)
@@ -75,20 +46,17 @@ class EnsembleData:
 
 def ensemble(run: EnsembleRun) -> EnsembleResult:
     """Average the members' predictions; score them if there are labels and write them if asked to."""
-    split = predicted_split(run.task, run.split, run.split_file, default="dev", instead="--data")
-    if (run.data is None) == (run.task_dir is None) or (split is None) != (run.task_dir is None):
-        raise ConfigError("ensemble: give either --data (a file), or --task and --task-dir (a benchmark)")
-    if split is not None:
-        validate_not_given(run.columns.model_dump(), NO_COLUMNS.format(instead="--data"))
-    members = members_at(run.members)
+    split, members = run.benchmark_split, members_at(run.members)
     if split is not None and run.task_dir is not None:
         if run.out is not None:
             _validate_benchmark_output(run.out, split)
         return _in_memory(run, members, _benchmark_data(run, members[0], split, run.task_dir))
     assert run.data is not None
-    source = _source(run, members[0], run.data)
+    validate_columns_apply(run.columns.model_dump(), run.data)
+    first = members[0]
+    source = InputFile.of(run.data, first.task_type, run.columns.to_columns(), model=first.directory)
     if run.out is not None:
-        _validate_output(run.out, source)
+        source.validate_output(run.out)
     if _has_labels(members[0], source):
         return _in_memory(run, members, _labelled_data(run, members[0], source))
     return _streamed(run, members, source)
@@ -152,21 +120,14 @@ def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) ->
     assert run.out is not None
     logger.info("%s: no labels; its rows are predicted, not scored", source.path)
     pipelines = [member.load(precision=run.precision) for member in members]
-    if source.file_format is not None and source.file_format.write_directory is not None:
-        examples = [example for window in source.windows() for example in window.examples]
-        source.file_format.write_directory(run.out, examples, ensemble_results(pipelines, examples))
-        rows = len(examples)
-    else:
-        models = [member.checkpoint or member.directory for member in members]
-        rows = write_predictions(
-            run.out,
-            source.output_format(run.out),
-            source.windows,
-            lambda examples: ensemble_results(pipelines, examples),
-            fingerprint=fingerprint_of([source.path], models, run.model_dump(exclude={"members"})),
-        ).rows
+    written = source.predict_into(
+        run.out,
+        lambda examples: ensemble_results(pipelines, examples),
+        models=[member.checkpoint or member.directory for member in members],
+        settings=run.model_dump(exclude={"members"}),
+    )
     paths = tuple(member.path for member in members)
-    return EnsembleResult(members=paths, given=len(members), examples=rows, score=None, output=run.out)
+    return EnsembleResult(members=paths, given=len(members), examples=written.rows, score=None, output=run.out)
 
 
 def ensemble_results(pipelines: Sequence[Pipeline], examples: Sequence[Any]) -> list[Result]:
@@ -183,22 +144,6 @@ def _validate_unlabelled(run: EnsembleRun, path: Path) -> None:
         raise ConfigError(f"{path}: has no labels, so there is nothing to score; give --out for the predictions")
     if run.select != "all":
         raise ConfigError(f"select: {path} has no labels; select members on a development file")
-
-
-def _source(run: EnsembleRun, member: Member, path: Path) -> InputFile:
-    columns = run.columns.to_columns()
-    validate_columns_apply(run.columns.model_dump(), path)
-    reader = member.task_type.reader
-    fitting = types_with_format(path)
-    if fitting and member.task_type not in fitting:
-        raise ConfigError(f"{path}: a model for {member.task_type.name} cannot read {path.suffix} files; give a table")
-    return InputFile(
-        path=path,
-        read_inputs=reader.read_inputs,
-        columns=columns,
-        saved=SavedTask.stored(member.directory),
-        file_format=reader.file_format if fitting else None,
-    )
 
 
 def _resolved(source: InputFile) -> Columns:
@@ -228,42 +173,34 @@ def _benchmark_data(run: EnsembleRun, member: Member, split: BenchmarkSplit, dir
     return EnsembleData(data, task, None, split)
 
 
-def _validate_output(out: Path, source: InputFile) -> None:
-    if source.file_format is not None and source.file_format.write_directory is not None:
-        if out.suffix:
-            raise ConfigError(f"output: {out} is a file, but predictions for SQuAD are several files; give a directory")
-        return
-    source.output_format(out)
-
-
 def _validate_benchmark_output(out: Path, split: BenchmarkSplit) -> None:
-    if benchmark_task(split.task).format != "squad":
+    if benchmark_task(split.task).format == "squad":
+        validate_output_directory(out, ".json")
+    else:
         validate_submission_name(out, split.task)
-    elif out.suffix:
-        raise ConfigError(f"output: {out} is a file, but predictions for SQuAD are several files; give a directory")
 
 
 def _write(out: Path, given: EnsembleData, whole: Predicted) -> None:
     """Write the predictions as `predict` does."""
-    results = whole.results(given.data.examples)
+    results, source = whole.results(given.data.examples), given.source
     file_format: FileFormat | None = whole.task_type.reader.file_format
     if given.split is not None and benchmark_task(given.split.task).format != "squad":
         write_text(out, submission_text(given.split.task, given.data, results))
-    elif given.source is None or (given.source.file_format is not None and file_format and file_format.write_directory):
-        assert file_format is not None
-        assert file_format.write_directory is not None
-        file_format.write_directory(out, given.data.examples, results)
-    else:
-        rows = [row for window in given.source.windows() for row in window.rows]
-        output_format = given.source.output_format(out)
+    elif source is not None and source.write_directory is None:
+        rows = [row for window in source.windows() for row in window.rows]
+        output_format = source.output_format(out)
         write_text(out, output_format.render(rows, results) + output_format.finish())
+    elif file_format is not None and file_format.write_directory is not None:
+        file_format.write_directory(out, given.data.examples, results)
 
 
 def _ensemble_score(
     task: Task, paths: Sequence[Path], scored: Scored, singles: Sequence[Scored], chosen: Sequence[int]
 ) -> EnsembleScore:
     metric = task.metric_for_best_model
-    gains = bootstrap_differences(metric, scored.predicted, [each.predicted for each in singles], scored.targets)
+    gains = bootstrap_differences(
+        metric, scored.predicted_for(metric), [each.predicted_for(metric) for each in singles], scored.targets
+    )
     order = sorted(range(len(singles)), key=lambda index: singles[index].evaluation.metrics[metric])
     return EnsembleScore(
         metric=metric,

@@ -66,7 +66,7 @@ def _score_lines(score: EnsembleScore, count: int) -> list[str]:
     lines = [f"{''.ljust(width)}  {score.metric}  gain of the ensemble"]
     for member in score.members:
         note = "" if member.chosen else ", not selected"
-        note += ", median" if member.path == score.median_member else ""
+        note += ", median" if len(score.members) > 2 and member.path == score.median_member else ""
         value = f"{member.metrics[score.metric]:.4f}".rjust(len(score.metric))
         lines.append(f"{str(member.path).ljust(width)}  {value}  {member.gain.to_text()}{note}")
     value = f"{score.evaluation.metrics[score.metric]:.4f}".rjust(len(score.metric))

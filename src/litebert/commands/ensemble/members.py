@@ -90,10 +90,6 @@ class Predicted:
 
 def members_at(paths: Sequence[Path]) -> list[Member]:
     """The members in the order of their paths; ConfigError unless they have the same task type and labels."""
-    if len(set(paths)) < len(paths):
-        raise ConfigError("ensemble: a member is given twice; give each member once")
-    if not paths:
-        raise ConfigError("ensemble: no members; give the directories of the models")
     members = [Member.at(path) for path in sorted(paths)]
     first = members[0]
     for member in members[1:]:

@@ -1,81 +1,38 @@
 """Evaluation: of a pretrained model on validation text or minimal pairs, of a fine-tuned one on labelled data."""
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from pydantic import Field
-
+from litebert.commands.evaluate.evaluate_files import evaluate_files
 from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
+from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.commands.evaluate.minimal_pairs import MinimalPairScores, evaluate_minimal_pairs
-from litebert.commands.finetune.data_arguments import NO_COLUMNS, ONLY_BENCHMARKS, ColumnArguments, files_by_split
+from litebert.commands.finetune.data_arguments import files_by_split
+from litebert.commands.many_files.file_workers import is_pattern
 from litebert.commands.pretrain.pretrain_settings import PairObjective
 from litebert.commands.pretrain.validation import ValidationSet
 from litebert.commands.pretrain.validation_scores import ValidationScores
+from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.errors import ConfigError
 from litebert.inference.inference_model import inference_model, resolve_precision
-from litebert.inference.pseudo_log_likelihood import Masking
 from litebert.model.io.model_directory import load_model
-from litebert.model.io.model_spec import read_model_spec
+from litebert.model.io.model_spec import ModelSpec, read_model_spec
 from litebert.model.io.resolve import resolve_model_directory
-from litebert.settings import InferencePrecision, Settings, validate_not_given
+from litebert.settings import read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
 
-
-class EvaluateRun(Settings):
-    """The settings of an evaluation."""
-
-    model: Path
-    """Model or run directory."""
-    data: Path | None = None
-    """Labelled file: .csv, .tsv or .jsonl with named columns, .conll, or .json of SQuAD."""
-    task: str | None = None
-    """A benchmark, such as cola, mnli (both development sets), squad-v2.0, race (by level) or race-high."""
-    task_dir: Path | None = None
-    """Directory with the files of the benchmark."""
-    split_file: tuple[str, ...] = ()
-    """SPLIT=FILE …: files of your own in the layout of the benchmark's, such as dev=mine.tsv; only they are scored."""
-    columns: ColumnArguments = ColumnArguments()
-    metrics: tuple[str, ...] = ()
-    """Metrics (default: those of the benchmark or of the task type)."""
-    report: Path | None = None
-    """HTML file to write, with all scores and the worst errors."""
-    corpus: Path | None = None
-    """Corpus directory, on whose validation split a pretrained model is evaluated; with --suite only its token counts
-    are used, for the unigram baseline."""
-    suite: Path | None = None
-    """Directory of minimal pairs in the format of BLiMP (*.jsonl), which a pretrained model is to prefer correctly."""
-    masking: Masking = "token"
-    """With --suite: tokens of a word that are masked besides the predicted one (none, those after it, all)."""
-    fast: bool = False
-    """With --suite: only the first 100 pairs of each paradigm."""
-    sampling: SamplingSettings = SamplingSettings(max_length=128)
-    max_eval_examples: int = Field(default=2048, gt=0)
-    """Maximum number of validation examples."""
-    eval_pair_objectives: tuple[PairObjective, ...] = ("sop", "nsp")
-    """Pair objectives to score, whichever the model was trained on."""
-    precision: InferencePrecision = "fp32"
-    """Arithmetic of the model: `fp32`, `bf16`, `fp16`, `auto` (the fastest one, measured) or `int8`; with labelled data
-    any other than fp32 is reported beside the scores of fp32."""
+logger = logging.getLogger(__name__)
 
 
 def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
     """The scores, as JSON values and as text."""
-    text = run.corpus if run.suite is None else run.suite
-    if [text, run.data, run.task_dir].count(None) != 2:
-        raise ConfigError(
-            "evaluate: give one of --corpus (validation text), --suite (minimal pairs), --data (a labelled file) and "
-            "--task-dir (with --task)"
-        )
-    if (run.task is None) != (run.task_dir is None):
-        raise ConfigError("evaluate: a benchmark needs both --task and --task-dir")
-    if run.split_file and run.task is None:
-        raise ConfigError(f"split_file: {ONLY_BENCHMARKS} --data")
     model = resolve_model_directory(run.model)
     if run.suite is not None:
         pairs = _evaluate_suite(run, model, run.suite)
@@ -84,10 +41,12 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
         scores = evaluate_pretraining(run, model, run.corpus)
         return scores.to_dict(), scores.to_report()
     columns = run.columns
+    if run.data is not None and is_pattern(run.data):
+        written = evaluate_files(EvaluateRun(**run.model_dump()))
+        return written.to_dict(), "\n".join([written.to_text(), *map(_line, written.results.items())])
     if run.data is not None:
         labelled = partial(evaluate_labelled, model, run.data, columns.to_columns(), metrics=run.metrics)
         return _beside_fp32(run, labelled)
-    validate_not_given(columns.model_dump(), NO_COLUMNS.format(instead="--data"))
     assert run.task is not None
     assert run.task_dir is not None
     files = files_by_split(run.split_file)
@@ -105,6 +64,13 @@ def _beside_fp32(run: EvaluateRun, score: Callable[..., Any]) -> tuple[dict[str,
     return values, "\n".join(f"{precision}: {result.to_text()}" for precision, result in results.items())
 
 
+def _line(result: tuple[str, dict[str, Any]]) -> str:
+    """The metrics of one of several files."""
+    name, scores = result
+    metrics = ", ".join(f"{metric} {value:.4f}" for metric, value in scores["metrics"].items())
+    return f"  {name.removesuffix('.json')}: {metrics} on {scores['examples']:,} examples"
+
+
 def _evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairScores:
     counts = None if run.corpus is None else token_counts(_corpus_of(model, run.corpus))
     return evaluate_minimal_pairs(
@@ -113,16 +79,61 @@ def _evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairSc
 
 
 def evaluate_pretraining(run: EvaluateRun, model: Path, corpus: Path) -> ValidationScores:
-    """Masked-token and pair accuracy of a pretrained model on the validation split of a corpus."""
+    """Masked-token and pair accuracy of a pretrained model on the validation split of a corpus.
+
+    Examples are drawn as in the run that the model is from, unless `run` says otherwise. A model without a
+    sentence-pair head is scored on masked tokens.
+    """
     spec = read_model_spec(model)
-    if spec.model != "ForPretraining":
-        raise ConfigError(f"{model}: a {spec.model} has no pretraining heads; give a model from `pretrain`")
+    if spec.model not in ("ForPretraining", "ForMaskedLM"):
+        raise ConfigError(
+            f"{model}: a {spec.model} has no masked-LM head; give a model from `pretrain`, or labelled data (--data)"
+        )
     _corpus_of(model, corpus)
+    sampling, objectives = _examples(run, model, spec)
     world = DistributedContext.current()
-    validation = ValidationSet(corpus, run.sampling, run.max_eval_examples, "fp32", world, run.eval_pair_objectives)
-    loaded = load_model(model).to(world.device)
+    validation = ValidationSet(corpus, sampling, run.max_eval_examples, "fp32", world, objectives)
+    fresh = () if _has_pair_head(spec) else ("encoder.pooler", "sentence_pair")  # drawn at random and not scored
+    loaded = load_model(model, as_model="ForPretraining", fresh=fresh).to(world.device)
     with inference_model(loaded, resolve_precision(run.precision, loaded)) as running:
         return validation.score(running)
+
+
+def _examples(run: EvaluateRun, model: Path, spec: ModelSpec) -> tuple[SamplingSettings, tuple[PairObjective, ...]]:
+    """How examples are drawn, and the pair objectives to score besides."""
+    trained = _pretraining_settings(model)
+    positions = spec.config.max_position_embeddings
+    base = dict(trained["sampling"]) if trained else {"max_length": min(128, positions)}
+    objectives = run.eval_pair_objectives
+    if not _has_pair_head(spec):
+        base |= {"pairing": "none"}
+        objectives = objectives or ()
+    elif objectives is None:
+        objectives = tuple(trained["eval_pair_objectives"]) if trained else get_args(PairObjective)
+    sampling = run.drawn_as(base)
+    if not _has_pair_head(spec) and (sampling.pairing != "none" or objectives):
+        raise ConfigError(f"{model}: a {spec.model} has no sentence-pair head; score it without pair objectives")
+    if sampling.max_length > positions:
+        raise ConfigError(
+            f"sampling: max_length {sampling.max_length}, but {model} reads {positions} tokens; reduce it"
+        )
+    source = "as in its run" if trained else "by default"
+    logger.info(
+        "%s: examples of at most %d tokens, pairing %s, drawn %s; change this by --sampling SETTING=VALUE",
+        *(model, sampling.max_length, sampling.pairing, source),
+    )
+    return sampling, objectives
+
+
+def _has_pair_head(spec: ModelSpec) -> bool:
+    return spec.model == "ForPretraining"
+
+
+def _pretraining_settings(model: Path) -> dict[str, Any] | None:
+    """The settings of the pretraining run that a model directory lies in; None if it lies in none."""
+    file = RunDirectory(model.parent).settings_file
+    settings = read_yaml(file) if file.is_file() else {}
+    return settings if settings.get("command") == "pretrain" else None
 
 
 def _corpus_of(model: Path, corpus: Path) -> Corpus:

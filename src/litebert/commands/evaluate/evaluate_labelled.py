@@ -53,9 +53,21 @@ def evaluate_labelled(
     `report` is an HTML file to write.
     """
     columns = columns or Columns()
-    names = columns.names()
     validate_columns_apply(asdict(columns), file)
-    pipeline = _pipeline(model, precision)
+    return evaluate_file(load_pipeline(model, precision), model, file, columns, metrics=metrics, report=report)
+
+
+def evaluate_file(
+    pipeline: Pipeline,
+    model: Path,
+    file: Path,
+    columns: Columns,
+    *,
+    metrics: Sequence[str] = (),
+    report: Path | None = None,
+) -> Evaluation:
+    """`evaluate_labelled` with the loaded pipeline of the model."""
+    names = columns.names()
     options = ReadOptions(
         task_type=pipeline.task_type.name, labels=pipeline.labels if pipeline.task_type.has_labels else None
     )
@@ -78,7 +90,7 @@ def evaluate_benchmark(
 
     `files` are files of your own in the layout of the official ones, by split; then only their splits are scored.
     """
-    benchmark, pipeline = benchmark_task(name), _pipeline(model, precision)
+    benchmark, pipeline = benchmark_task(name), load_pipeline(model, precision)
     # F1 is that of the second label, so its position matters.
     ordered = "f1" in benchmark.metrics
     validate_benchmark_model(name, pipeline.task_type.name, pipeline.labels, model=model, ordered=ordered)
@@ -95,7 +107,8 @@ def evaluate_benchmark(
     return BenchmarkEvaluation(scores)
 
 
-def _pipeline(model: Path, precision: InferencePrecision) -> Pipeline:
+def load_pipeline(model: Path, precision: InferencePrecision = "fp32") -> Pipeline:
+    """The fine-tuned model of a model or run directory."""
     device = DistributedContext.current().device
     return Pipeline.load(resolve_model_directory(model), device=device, precision=precision)
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from litebert.errors import ConfigError
 from litebert.settings import Settings, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
-from litebert.tasks.benchmarks.benchmarks import BENCHMARKS
+from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
 from litebert.tasks.readers.columns import Columns
 
 PredictedSplit = Literal["dev", "dev-mismatched", "test", "test-mismatched", "diagnostic"]
@@ -91,6 +91,7 @@ def predicted_split(
         if split is not None or file is not None:
             raise ConfigError(f"{'split' if split else 'split_file'}: {ONLY_BENCHMARKS} {instead}")
         return None
+    benchmark_task(task)
     ((name, own),) = files_by_split([file]).items() if file else ((split or default, None),)
     if split not in (None, name):
         raise ConfigError(f"split: {split!r}, but --split-file gives a file for {name!r}; remove --split")

@@ -2,72 +2,44 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Final
 
-from pydantic import TypeAdapter
 from torch import nn
 
-from litebert.commands.best_model import BestModel, Record, evaluation_file
+from litebert.analysis.curves import read_curves
+from litebert.commands.best_model import EVALUATION, BestModel, Record, evaluation_file
 from litebert.commands.compute import warn_slow_bf16, with_measured_precision, with_saved_precision
-from litebert.commands.finetune.finetune_card import finetune_card
+from litebert.commands.finetune.comparison import Outcome, Scores, baseline_scores, remarks
+from litebert.commands.finetune.dev_rows import write_dev_rows
+from litebert.commands.finetune.finetune_card import finetune_card, provenance
+from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.finetune.input_length import choose_max_length
 from litebert.commands.finetune.objective import TaskObjective
-from litebert.commands.finetune.setup import class_weights, load_start, output_names, read_data, set_trainable
-from litebert.commands.result import Result
+from litebert.commands.finetune.setup import RunData, class_weights, load_start, output_names, read_data, set_trainable
 from litebert.commands.run_directory import RunDirectory
+from litebert.errors import CheckpointError, ConfigError
+from litebert.files import read_json_object, update_manifest, write_text
 from litebert.inference.evaluation_set import EvaluationSet
 from litebert.inference.pipeline import Pipeline, Workers
-from litebert.logs import readable_seconds
-from litebert.model.config import ModelConfig
-from litebert.model.io.model_directory import save_model
+from litebert.model.io.model_directory import save_model, spec_of
+from litebert.model.io.resolve import resolve_model_directory
 from litebert.model.param_groups import count_parameters
 from litebert.tasks.labelled_batches import LabelledBatches
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.task import Task
 from litebert.tasks.types.registry import get_task_type
 from litebert.training.callbacks.callback import Callback
 from litebert.training.callbacks.early_stopping import EarlyStopping
 from litebert.training.distributed.context import DistributedContext, distributed_context
-from litebert.training.trainer import RunInfo, Trainer
+from litebert.training.trainer import RunInfo, Trainer, TrainResult
 
 logger = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True)
-class FinetuneResult(Result):
-    """The result of a finished run, also in its `result.json`."""
-
-    model: Path
-    task_type: str
-    reason: str
-    """Why the data was read as this task type."""
-    train_examples: int
-    steps: int
-    elapsed_seconds: float
-    best: dict[str, Any]
-    """The evaluation of the best model: `step`, `metric_for_best_model` and the fields of `Evaluation`."""
-    trained_parameters: int
-    stopped_early_at: float | None
-    """Learning rate at which early stopping ended the run; null if it did not."""
-
-    def to_text(self) -> str:
-        """The result as text."""
-        evaluation = TypeAdapter(Evaluation).validate_python(self.best)
-        early = (
-            ""
-            if self.stopped_early_at is None
-            else f"\nstopped early at a learning rate of {self.stopped_early_at:.2g}, before the end of its schedule"
-        )
-        return (
-            f"{self.task_type} ({self.reason}): {self.train_examples:,} examples, {self.steps:,} steps in "
-            f"{readable_seconds(self.elapsed_seconds)}, {self.trained_parameters:,} parameters trained{early}\n"
-            f"best at step {self.best['step']:,}: {evaluation.to_text()}\n"
-            f"model: {self.model}"
-        )
+README: Final = "README.md"
 
 
 def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> FinetuneResult:
@@ -75,6 +47,8 @@ def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ())
 
     An unfinished run in `out` is resumed; the result of a finished one is returned.
     """
+    if resolve_model_directory(run.model).resolve() in (out.resolve(), RunDirectory(out).model.resolve()):
+        raise ConfigError(f"out: {out} is the run of the model to start from; choose another --out")
     with distributed_context(run.train) as world:
         run = with_saved_precision(run, out, world)
         allowed = run.train.allow_config_changes
@@ -88,52 +62,117 @@ def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ())
 def _train(
     run: FinetuneRun, directory: RunDirectory, world: DistributedContext, callbacks: Sequence[Callback]
 ) -> FinetuneResult:
-    task, train, dev = read_data(run)
-    weights = class_weights(run, train)
-    tokenizer, model = load_start(run, task)
-    run = with_measured_precision(run, cast(ModelConfig, model.config), world)
+    data = read_data(run)
+    weights = class_weights(run, data.train)
+    pipeline = _pipeline(run, data)
+    model, task_type = pipeline.model, pipeline.task_type
+    run = with_measured_precision(run, spec_of(model).config, world)
+    pipeline = replace(pipeline, precision=run.train.precision)
     world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
-    task_type = get_task_type(task.task_type)
-    pipeline = Pipeline(
-        model=model,
-        tokenizer=tokenizer,
-        task_type=task_type,
-        labels=task.labels or (),
-        settings=task_type.settings(max_length=run.max_length),
-        precision=run.train.precision,
-    )
     lr_multipliers = set_trainable(model, run)
-    best = _best_model(run, task, dev, pipeline, directory=directory, world=world)
+    dev = EvaluationSet.prepare(data.dev, data.task, pipeline)
+    world.on_rank_zero(lambda: _validate_same_examples(directory, dev))
+    best = _best_model(run, data, dev, pipeline, directory=directory, world=world)
     trainer = Trainer(
         model,
         objective=TaskObjective(task_type.loss, weights),
-        batches=_batches(run, train, pipeline, world),
+        batches=_batches(run, data.train, pipeline, world),
         settings=run.train,
         run=RunInfo(
             directory=directory.path,
             seed=run.seed,
-            fingerprint={"tokenizer": tokenizer.fingerprint, "max_length": run.max_length},
+            fingerprint={
+                "tokenizer": pipeline.tokenizer.fingerprint,
+                "max_length": pipeline.settings.max_length,
+                "development_examples": dev.encoded.fingerprint,
+            },
         ),
         evaluate=best.evaluate,
-        callbacks=[best, *_early_stopping(run, task), *callbacks],
+        callbacks=[best, *_early_stopping(run, data.task), *callbacks],
         lr_multipliers=lr_multipliers,
     )
     # Everything is read and validated now; nothing was written so far.
-    world.on_rank_zero(lambda: directory.begin(run, command="finetune"))
+    world.on_rank_zero(lambda: _begin(run, data, directory))
+    baselines = world.on_rank_zero(lambda: baseline_scores(data) if run.baseline else {})
     trained = trainer.fit()
+    return world.on_rank_zero(lambda: _finish(run, data, trained, pipeline, directory, baselines))
+
+
+def _pipeline(run: FinetuneRun, data: RunData) -> Pipeline:
+    """The model that is trained, with the longest input that its examples need."""
+    tokenizer, model = load_start(run, data.task)
+    task_type = get_task_type(data.task.task_type)
+    pipeline = Pipeline(
+        model=model,
+        tokenizer=tokenizer,
+        task_type=task_type,
+        labels=data.task.labels or (),
+        settings=task_type.settings(),
+        precision=run.train.precision,
+    )
+    limit = spec_of(model).config.max_position_embeddings
+    max_length = choose_max_length(run, data.train.examples, pipeline, limit=limit)
+    return replace(pipeline, settings=task_type.settings(max_length=max_length))
+
+
+def _validate_same_examples(directory: RunDirectory, dev: EvaluationSet) -> None:
+    """Raise CheckpointError if the best model so far was chosen on other development examples."""
+    file, found = directory.model / EVALUATION, dev.encoded.fingerprint
+    if file.exists() and _evaluation(directory).get("development_examples", found) != found:
+        raise CheckpointError(
+            f"{directory.path}: its best model was chosen on other development examples than those of {dev.data.path}, "
+            "so their scores cannot be compared; restore the examples, or start in a new directory"
+        )
+
+
+def _begin(run: FinetuneRun, data: RunData, directory: RunDirectory) -> None:
+    directory.begin(run, command="finetune", provenance=provenance(run, data))
+    if data.is_split:
+        write_dev_rows(directory.path, data.train, data.dev)
+
+
+def _finish(
+    run: FinetuneRun,
+    data: RunData,
+    trained: TrainResult,
+    pipeline: Pipeline,
+    directory: RunDirectory,
+    baselines: Scores,
+) -> FinetuneResult:
+    """The result, also written to the directory and to the card of the model."""
+    best = _evaluation(directory)
+    curves = read_curves(directory.metrics)
+    outcome = Outcome(
+        best=best,
+        baselines=baselines,
+        train_losses=curves["train/loss"].values,
+        steps=trained.steps,
+        hidden_size=spec_of(pipeline.model).config.hidden_size,
+    )
     result = FinetuneResult(
         model=directory.model,
-        task_type=task.task_type,
-        reason=train.reason,
-        train_examples=len(train.examples),
+        task_type=data.task.task_type,
+        reason=data.train.reason,
+        train_examples=len(data.train.examples),
+        max_length=pipeline.settings.max_length,
         steps=trained.steps,
+        evaluations=len(curves[f"evaluation/{data.task.metric_for_best_model}"].steps),
         elapsed_seconds=trained.elapsed_seconds,
-        best=world.on_rank_zero(best.saved),
-        trained_parameters=count_parameters(model)[0],
+        best=best,
+        trained_parameters=count_parameters(pipeline.model)[0],
         stopped_early_at=trained.learning_rate if trained.stopped_early else None,
+        baselines=baselines,
+        remarks=remarks(run, data, outcome),
     )
-    world.on_rank_zero(lambda: directory.finish(result))
+    write_text(directory.model / README, finetune_card(run, data, result, pipeline.model))
+    update_manifest(directory.model, [README])
+    directory.finish(result)
     return result
+
+
+def _evaluation(directory: RunDirectory) -> Record:
+    """The evaluation of the best model."""
+    return read_json_object(directory.model / EVALUATION, if_missing="start in a new directory")
 
 
 def _early_stopping(run: FinetuneRun, task: Task) -> list[Callback]:
@@ -143,25 +182,25 @@ def _early_stopping(run: FinetuneRun, task: Task) -> list[Callback]:
 
 def _best_model(
     run: FinetuneRun,
-    task: Task,
-    dev: LabelledData,
+    data: RunData,
+    dev: EvaluationSet,
     pipeline: Pipeline,
     *,
     directory: RunDirectory,
     world: DistributedContext,
 ) -> BestModel:
-    examples = EvaluationSet.prepare(dev, task, pipeline)
     workers = Workers(world.rank, world.size, world.gather)
 
     def evaluate(model: nn.Module) -> Record:
-        return examples.score(replace(pipeline, model=model), workers=workers).evaluation.to_dict()
+        evaluation = dev.score(replace(pipeline, model=model), workers=workers).evaluation
+        return {**evaluation.to_dict(), "development_examples": dev.encoded.fingerprint}
 
     return BestModel(
         evaluate,
-        metric=task.metric_for_best_model,
+        metric=data.task.metric_for_best_model,
         directory=directory.model,
         world=world,
-        save=lambda model, record: _save(run, task, record, replace(pipeline, model=model), directory),
+        save=lambda model, record: _save(data.task, record, replace(pipeline, model=model), directory),
     )
 
 
@@ -176,13 +215,12 @@ def _batches(run: FinetuneRun, train: LabelledData, pipeline: Pipeline, world: D
     )
 
 
-def _save(run: FinetuneRun, task: Task, record: Record, pipeline: Pipeline, directory: RunDirectory) -> None:
+def _save(task: Task, record: Record, pipeline: Pipeline, directory: RunDirectory) -> None:
     """Replace the model directory."""
     files = {
         **pipeline.tokenizer.files(),
         **pipeline.settings.with_metrics(record["metrics"]).model_files(),
         **SavedTask.of(task, with_columns=pipeline.task_type.reader.saves_columns).files(),
-        "README.md": finetune_card(run, task, record, pipeline.model).encode(),
         **evaluation_file(record),
     }
     save_model(

@@ -9,13 +9,20 @@ from pydantic import BeforeValidator, Discriminator, Field, PlainValidator, Tag,
 
 from litebert.commands.card_settings import CardSettings
 from litebert.commands.compute import Compute
+from litebert.commands.finetune.default_settings import (
+    BASE_HIDDEN_SIZE,
+    FEW_ROWS,
+    count_rows,
+    hidden_size_of,
+    settings_for_size,
+)
 from litebert.commands.recipes import load_recipe
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
 from litebert.settings import Settings, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
-from litebert.tasks.read_labelled import validate_columns_apply
+from litebert.tasks.labelled_data import InvalidAnswers
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.types.task_type import ClassWeights, InvalidAnswers
+from litebert.tasks.task import ClassWeights
 from litebert.training.train_settings import TrainSettings
 
 
@@ -55,7 +62,10 @@ class LabelledFiles(Settings):
     @model_validator(mode="after")
     def _check(self) -> Self:
         files = (self.train, self.dev) if isinstance(self.dev, Path) else (self.train,)
-        validate_columns_apply(asdict(self.columns), *files)
+        if self.columns.named() and any(file.suffix not in (".csv", ".tsv", ".jsonl") for file in files):
+            from litebert.tasks.read_labelled import validate_columns_apply  # imports torch
+
+            validate_columns_apply(asdict(self.columns), *files)
         return self
 
     @property
@@ -141,8 +151,8 @@ class FinetuneRun(Settings):
     """Optimizer, schedule, length of the run, precision. Spike detection is off unless `train.spikes` is given."""
     batch_size: int = Field(default=32, gt=0)
     """Examples in one step, over all processes. Source: ALBERT, table 14, as the next four settings."""
-    max_length: int = Field(default=512, ge=3)
-    """Longest input in tokens; longer texts are truncated."""
+    max_length: int | None = Field(default=None, ge=3)
+    """Longest input in tokens; longer texts are truncated. Null: chosen so that 99 % of the training rows are not."""
     hidden_dropout_prob: float = Field(default=0.0, ge=0, lt=1)
     """Dropout in the encoder."""
     attention_probs_dropout_prob: float = Field(default=0.0, ge=0, lt=1)
@@ -167,6 +177,8 @@ class FinetuneRun(Settings):
     """Factor of the learning rate for each block below the head; a block shared by all layers counts once."""
     adapters: LoRASettings | None = None
     """LoRA adapters: rank, alpha, projections, per_layer; null: none."""
+    baseline: bool = True
+    """Compare the model with a constant prediction and, for tasks of texts, with a linear model (scikit-learn)."""
     card: CardSettings = CardSettings()
     """Licence and languages for the model card."""
 
@@ -190,6 +202,23 @@ def recipe_of_task(name: str) -> str:
 def load_finetune_config(
     recipe: str, overrides: Iterable[str] = (), *, given: Mapping[str, Any] | None = None
 ) -> FinetuneRun:
-    """The settings of a recipe (its name, a task, a .yaml file), the values `given`, then `key.path=value`."""
+    """The settings of a recipe (its name, a task, a .yaml file), the values `given`, then `key.path=value`.
+
+    A missing learning rate, duration or batch size is chosen by the size of the model and of the data.
+    """
     chosen = load_recipe(recipe_of_task(recipe), command="finetune")
-    return FinetuneRun.parse(with_overrides({**chosen.settings, **(given or {})}, overrides), where=chosen.name)
+    values = with_overrides({**chosen.settings, **(given or {})}, overrides)
+    complete = settings_for_size(BASE_HIDDEN_SIZE, FEW_ROWS).filled_into(values)
+    # Wrong settings are refused before a model or a file is opened.
+    run = FinetuneRun.parse(complete, where=chosen.name)
+    if complete == values:
+        return run
+    usual = settings_for_size(hidden_size_of(run.model), _num_rows(run.data))
+    return FinetuneRun.parse(usual.filled_into(values), where=chosen.name)
+
+
+def _num_rows(data: LabelledFiles | BenchmarkFiles) -> int:
+    """Rows of the training file, or of the official one of a benchmark."""
+    if isinstance(data, LabelledFiles):
+        return count_rows(data.train)
+    return benchmark_task(data.task).splits["train"].rows or FEW_ROWS

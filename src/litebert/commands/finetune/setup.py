@@ -1,12 +1,13 @@
 """What a fine-tuning run starts from: data, tokenizer, pretrained model and the parameters to train."""
 
 import logging
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from torch import nn
 
-from litebert.commands.finetune.finetune_settings import DevSplit, FinetuneRun, LabelledFiles
+from litebert.commands.finetune.finetune_settings import BenchmarkFiles, DevSplit, FinetuneRun, LabelledFiles
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
 from litebert.model.io.hub import fetch
@@ -30,8 +31,21 @@ from litebert.tokenization.tokenizer import Tokenizer
 logger = logging.getLogger(__name__)
 
 
-def read_data(run: FinetuneRun) -> tuple[Task, LabelledData, LabelledData]:
-    """(task, training data, development data); both have the same labels."""
+@dataclass(frozen=True)
+class RunData:
+    """The examples of a run; both parts have the same labels."""
+
+    task: Task
+    train: LabelledData
+    dev: LabelledData
+    selection: str
+    """Where the development examples come from, in words."""
+    is_split: bool
+    """Whether the development examples were held out from the training file."""
+
+
+def read_data(run: FinetuneRun) -> RunData:
+    """The task and its examples."""
     data = run.data
     if isinstance(data, LabelledFiles):
         train, dev = _read_files(data)
@@ -43,7 +57,16 @@ def read_data(run: FinetuneRun) -> tuple[Task, LabelledData, LabelledData]:
         task = task_of_benchmark(benchmark_task(data.task), train, run.metrics)
     warn_small_dataset(train, batch_size=run.batch_size)
     warn_train_dev_leakage(train, dev)
-    return task, train, dev
+    is_split = isinstance(data, LabelledFiles) and isinstance(data.dev, DevSplit)
+    return RunData(task, train, dev, _selection(data), is_split)
+
+
+def _selection(data: LabelledFiles | BenchmarkFiles) -> str:
+    if isinstance(data, BenchmarkFiles):
+        return f"the split {data.dev} of {data.task}"
+    if isinstance(data.dev, DevSplit):
+        return f"{data.dev.fraction:.0%} of the rows of {data.train.name}, held out with seed {data.dev.seed}"
+    return data.dev.name
 
 
 def task_of_benchmark(benchmark: BenchmarkTask, data: LabelledData, metrics: tuple[str, ...]) -> Task:
@@ -55,7 +78,8 @@ def _read_files(files: LabelledFiles) -> tuple[LabelledData, LabelledData]:
     options = ReadOptions(task_type=files.task_type, invalid_answers=files.invalid_answers)
     train = read_labelled(files.train, files.columns, options=options)
     if isinstance(files.dev, DevSplit):
-        return train_dev_split(train, files.dev.fraction, seed=files.dev.seed)
+        strata = get_task_type(train.task_type).strata
+        return train_dev_split(train, files.dev.fraction, seed=files.dev.seed, strata=strata(train) if strata else None)
     like_train = ReadOptions(task_type=train.task_type, labels=train.labels, invalid_answers=files.invalid_answers)
     return train, read_labelled(files.dev, files.columns, options=like_train)
 
@@ -165,7 +189,7 @@ def _validate_sizes(run: FinetuneRun, config: ModelConfig, tokenizer: Tokenizer)
             f"tokenizer: its vocabulary has {tokenizer.vocab_size} tokens, the model's {config.vocab_size}; give the "
             "tokenizer that the model was pretrained with"
         )
-    if run.max_length > config.max_position_embeddings:
+    if (run.max_length or 0) > config.max_position_embeddings:
         raise ConfigError(
             f"max_length: {run.max_length} tokens, but the model reads {config.max_position_embeddings}; reduce it"
         )

@@ -8,13 +8,14 @@ import hashlib
 import json
 import logging
 import os
+import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from litebert.errors import DataError
+from litebert.errors import DataError, StoppedBySignalError
 from litebert.files import MANIFEST, fsync, sha256, translate_os_errors, write_json
 from litebert.tasks.output_formats import OutputFormat
 from litebert.tasks.types.task_type import Result
@@ -35,6 +36,20 @@ class Window:
     """As the model takes them."""
 
 
+class BinaryFormat(Protocol):
+    """An `OutputFormat` of bytes."""
+
+    state: dict[str, Any]
+
+    def render(self, rows: Sequence[Any], results: Sequence[Any]) -> bytes:
+        """The bytes of the next predictions."""
+        ...
+
+    def finish(self) -> str:
+        """The text after the last prediction."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """What was written."""
@@ -46,7 +61,7 @@ class Written:
 
 def write_predictions(
     output: Path,
-    output_format: OutputFormat,
+    output_format: OutputFormat | BinaryFormat,
     windows: Callable[[int], Iterator[Window]],
     predict: Callable[[Sequence[Any]], Sequence[Result]],
     *,
@@ -70,7 +85,8 @@ def write_predictions(
                 file.truncate()
                 for window in windows(rows):
                     results = predict(window.examples)
-                    file.write(output_format.render(window.rows, results).encode())
+                    content = output_format.render(window.rows, results)
+                    file.write(content.encode() if isinstance(content, str) else content)
                     rows += len(results)
                     for result in results:
                         counts.update(result.counts)
@@ -86,6 +102,10 @@ def write_predictions(
                     )
                 file.write(output_format.finish().encode())
                 _fsync(file)
+        except KeyboardInterrupt:
+            raise StoppedBySignalError(
+                f"{output}: stopped after {rows:,} rows; the same command continues there", signal_number=signal.SIGINT
+            ) from None
         except DataError:  # a corrected input is another input
             partial.unlink(missing_ok=True)
             state_file.unlink(missing_ok=True)
@@ -116,7 +136,11 @@ def _read_state(state_file: Path, partial: Path, fingerprint: str) -> dict[str, 
     except ValueError:
         return None
     if state.get("fingerprint") != fingerprint or partial.stat().st_size < state["bytes"]:
-        logger.info("%s: input, model or settings have changed since it was interrupted; starting again", partial)
+        logger.warning(
+            "%s: the %d predictions of an interrupted command are discarded, because input, model or settings are "
+            "others now",
+            *(partial, state["rows"]),
+        )
         return None
     return state
 

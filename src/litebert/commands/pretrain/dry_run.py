@@ -3,7 +3,7 @@
 import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from litebert.commands.compute import with_measured_precision
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
@@ -15,7 +15,6 @@ from litebert.corpus.sampling.sampling_settings import LinearSchedule
 from litebert.files import free_space, readable_bytes
 from litebert.logs import readable_seconds
 from litebert.model.model_stats import Memory, memory, parameter_counts
-from litebert.settings import Precision
 from litebert.training.distributed.context import DistributedContext, distributed_context
 from litebert.training.loop.memory import OutOfMemoryError, PeakMemory, memory_left
 from litebert.training.loop.profile_step import StepProfile, profile_step
@@ -179,6 +178,6 @@ def _memory(run: PretrainRun) -> Memory:
         batch_size=run.microbatch_size,
         length=run.sampling.max_length,
         predicted=LinearSchedule.parse(run.sampling.mlm_probability).end,
-        precision=cast(Precision, run.train.precision),
+        precision=run.train.precision,
         activation_checkpoint_interval=run.compute.activation_checkpoint_interval,
     )

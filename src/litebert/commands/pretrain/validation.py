@@ -4,8 +4,9 @@ Examples and masks depend on the seed of the evaluation, not on that of the trai
 on the same corpus are comparable.
 """
 
+import logging
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -20,12 +21,14 @@ from litebert.commands.pretrain.validation_objective import ValidationObjective
 from litebert.commands.pretrain.validation_scores import ValidationScores, perplexity
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
-from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.corpus.sampling.sampling_settings import Pairing, SamplingSettings
 from litebert.corpus.statistics.token_frequency import most_frequent_token
 from litebert.settings import TrainingPrecision
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.evaluation_loop import evaluate
 from litebert.training.protocols import Number
+
+logger = logging.getLogger(__name__)
 
 EVALUATION_SEED = 0
 BATCH_SIZE = 64
@@ -52,9 +55,9 @@ class ValidationSet:
         values = self._evaluate(model, self._objective, self.batches())
         values["mlm_perplexity"] = perplexity(values["mlm_loss"])
         for name in self.eval_pair_objectives:
-            if name != self.sampling.pairing:
+            if name in self._possible and name != self._drawn.pairing:
                 values |= self._evaluate_pairs(model, name)
-        return values
+        return {name: value for name, value in values.items() if values.get(f"{name.partition('_')[0]}_count") != 0}
 
     def score(self, model: nn.Module) -> ValidationScores:
         """The metrics of `evaluate` as a result."""
@@ -62,13 +65,30 @@ class ValidationSet:
 
     def batches(self) -> Iterator[PretrainBatch]:
         """This process's part of each batch, in the same order every time."""
-        return self._batches(self.sampling)
+        return self._batches(self._drawn)
+
+    @cached_property
+    def _possible(self) -> Collection[Pairing]:
+        """The pairings that the documents of the split allow."""
+        split = Corpus.open(self.corpus, "validation")
+        has_pairs = split.num_sentences > split.num_documents or self.sampling.single_sentence_policy != "no_label"
+        possible: dict[Pairing, bool] = {"none": True, "sop": has_pairs, "nsp": has_pairs and split.num_documents > 1}
+        for name in {self.sampling.pairing, *self.eval_pair_objectives}:
+            if not possible[name]:
+                needed = "documents" if has_pairs else "sentences in a document"
+                logger.warning("%s: the validation split has no two %s, so %s is not scored", self.corpus, needed, name)
+        return [name for name, is_possible in possible.items() if is_possible]
+
+    @cached_property
+    def _drawn(self) -> SamplingSettings:
+        pairing = self.sampling.pairing if self.sampling.pairing in self._possible else "none"
+        return self.sampling.replace(pairing=pairing)
 
     @cached_property
     def _objective(self) -> ValidationObjective:
         train = Corpus.open(self.corpus, "train")
         starts = torch.from_numpy(train.vocabulary.word_starts.copy())
-        return ValidationObjective(self.sampling.pairing, word_starts=starts, most_frequent=most_frequent_token(train))
+        return ValidationObjective(self._drawn.pairing, word_starts=starts, most_frequent=most_frequent_token(train))
 
     def _evaluate_pairs(self, model: nn.Module, name: PairObjective) -> Mapping[str, Number]:
         """Metrics of sentence pairs drawn for another objective from the same text."""

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import Field
-
 from litebert.analysis.curves import read_curves
 from litebert.analysis.plots import check_plotting, pretraining_curve
 from litebert.commands.finetune import finetune, finetune_settings
+from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.pretrain import pretrain, pretrain_settings
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.validation_scores import ValidationScores
+from litebert.commands.quickstart.quickstart_settings import QuickstartRun
 from litebert.commands.quickstart.quickstart_text import TextFiles, split_text
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
@@ -27,7 +27,7 @@ from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.inference.predictor import Predictor
 from litebert.randomness import rng_for
-from litebert.settings import Settings, read_yaml
+from litebert.settings import read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings, VocabularyTooLargeError, train_tokenizer
 from litebert.training.callbacks.callback import Callback
@@ -36,24 +36,11 @@ logger = logging.getLogger(__name__)
 
 RESERVED_SHARE, MIN_PRETRAIN_SHARE = 0.2, 0.5
 """Shares of the time: reserved for the stages after pretraining; minimum for pretraining."""
-FINETUNE_STEPS_PER_MINUTE = 35
+FINETUNE_STEPS_PER_MINUTE = 70
 MASKED_SENTENCES = 4
 MIN_WORDS, MAX_WORDS = 8, 18
 MAX_VOCABULARY_LINES = 40_000
 """Maximum number of lines for vocabulary training, which bounds its time."""
-
-
-class QuickstartRun(Settings):
-    """Settings of a quickstart."""
-
-    text: tuple[str, ...] = ()
-    """Text files, globs or directories; by default the documentation of the installed Python libraries."""
-    minutes: float = Field(default=5.8, gt=0)
-    """Approximate duration on two cores."""
-    vocab_size: int = Field(default=4000, gt=5)
-    """Maximum size of the vocabulary; a small text has fewer pieces."""
-    seed: int = Field(default=0, ge=0)
-    """Seed of all random numbers."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +64,8 @@ class QuickstartResult(Result):
     pretrained_accuracy: float
     random_accuracy: float
     majority_accuracy: float
+    linear_accuracy: float | None
+    """Of a logistic regression of tf-idf features; None without scikit-learn."""
     labels: tuple[str, ...]
     dev_rows: int
 
@@ -99,6 +88,7 @@ class QuickstartResult(Result):
             f"  fine-tuned from pretrained weights  {self.pretrained_accuracy:.1%}",
             f"  fine-tuned from random weights      {self.random_accuracy:.1%}",
             f"  majority-class baseline             {self.majority_accuracy:.1%}",
+            *([f"  tf-idf and logistic regression      {self.linear_accuracy:.1%}"] if self.linear_accuracy else []),
             "",
             f"model  {self.model}",
             f"curve  {self.curve}",
@@ -177,7 +167,7 @@ def _finetune_run(
     """Settings of fine-tuning; the two runs differ in the initial weights only."""
     data = {"train": str(text.labelled_train), "dev": str(text.labelled_dev)}
     steps = f"train.duration={max(1, round(FINETUNE_STEPS_PER_MINUTE * run.minutes))} steps"
-    given = {"model": str(model), "from_scratch": from_scratch, "data": data}
+    given = {"model": str(model), "from_scratch": from_scratch, "data": data, "baseline": not from_scratch}
     return finetune_settings.load_finetune_config("quickstart", [steps, f"seed={run.seed}"], given=given)
 
 
@@ -194,13 +184,14 @@ def _result(
     run: QuickstartRun,
     text: TextFiles,
     pretrained: PretrainResult,
-    tuned: finetune.FinetuneResult,
-    scratch: finetune.FinetuneResult,
+    tuned: FinetuneResult,
+    scratch: FinetuneResult,
     curve: Path,
 ) -> QuickstartResult:
     assert pretrained.start is not None, "the recipe evaluates"
     assert pretrained.end is not None, "the recipe evaluates"
     labels = Counter(row["label"] for row in _rows(text.labelled_dev))
+    majority, *linear = (scores["accuracy"] for scores in tuned.baselines.values())
     return QuickstartResult(
         model=pretrained.model,
         curve=curve,
@@ -209,7 +200,8 @@ def _result(
         masks=_fill_masks(text, pretrained.model, seed=run.seed),
         pretrained_accuracy=tuned.best["metrics"]["accuracy"],
         random_accuracy=scratch.best["metrics"]["accuracy"],
-        majority_accuracy=max(labels.values()) / labels.total(),
+        majority_accuracy=majority,
+        linear_accuracy=linear[0] if linear else None,
         labels=tuple(sorted(labels)),
         dev_rows=labels.total(),
     )

@@ -20,8 +20,8 @@ import torch
 
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.sweep.sweep_settings import Trial
 from litebert.commands.sweep.trial_results import State, SweepPaths, result_of
-from litebert.commands.sweep.trials import Trial
 from litebert.errors import DivergedError, LitebertError, StoppedBySignalError
 from litebert.files import write_json
 from litebert.logs import log_to_stderr

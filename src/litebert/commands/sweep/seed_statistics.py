@@ -1,4 +1,4 @@
-"""Statistics over several runs of one configuration.
+"""Statistics over several trials of one configuration.
 
 One run of fine-tuning says little: of 100 seeds of one recipe on MRPC some end at the majority class.
 """
@@ -18,24 +18,24 @@ RESAMPLES: Final = 10_000
 class SeedStatistics:
     """One metric over the seeds."""
 
-    runs: int
+    trials: int
     median: float
-    """What the paper reports, of 5 runs."""
+    """What the paper reports, of 5 trials."""
     mean: float
     std: float | None
-    """Of the sample (n - 1); None for one run."""
+    """Of the sample (n - 1); None for one trial."""
     best: float
     median_interval: tuple[float, float] | None
-    """95 % bootstrap interval of the median; None for one run. Of few runs it is about their range."""
+    """95 % bootstrap interval of the median; None for one trial. Of few trials it is about their range."""
 
     def to_text(self) -> str:
         """The figures for a person."""
         if self.std is None or self.median_interval is None:
-            return f"{self.median:.4f} (one run)"
+            return f"{self.median:.4f} (one trial)"
         low, high = self.median_interval
         return (
             f"median {self.median:.4f} (95 % interval {low:.4f} to {high:.4f}), "
-            f"mean {self.mean:.4f} ± {self.std:.4f}, best {self.best:.4f} of {self.runs} runs"
+            f"mean {self.mean:.4f} ± {self.std:.4f}, best {self.best:.4f} of {self.trials} trials"
         )
 
 
@@ -44,7 +44,7 @@ def statistics_of(scores: Sequence[float]) -> SeedStatistics:
     values = np.sort(np.asarray(scores, dtype=np.float64))
     several = len(values) > 1
     return SeedStatistics(
-        runs=len(values),
+        trials=len(values),
         median=float(np.median(values)),
         mean=float(values.mean()),
         std=float(values.std(ddof=1)) if several else None,

@@ -125,4 +125,4 @@ def _cells(statistics: SeedStatistics) -> list[str]:
     if statistics.median_interval is not None:
         interval = "{:.4f} to {:.4f}".format(*statistics.median_interval)
         spread = f"{statistics.mean:.4f} ± {statistics.std:.4f}"
-    return [str(statistics.runs), f"{statistics.median:.4f}", interval, spread, f"{statistics.best:.4f}"]
+    return [str(statistics.trials), f"{statistics.median:.4f}", interval, spread, f"{statistics.best:.4f}"]

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from litebert.commands.finetune.finetune import FinetuneResult
+from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.run_directory import RunDirectory
 from litebert.commands.sweep.seed_statistics import SeedStatistics, statistics_of
-from litebert.commands.sweep.sweep_settings import SEED
-from litebert.commands.sweep.trials import Trial
+from litebert.commands.sweep.sweep_settings import SEED, Trial
 from litebert.tasks.metrics.metrics import METRICS
 from litebert.tasks.types.registry import get_task_type
 

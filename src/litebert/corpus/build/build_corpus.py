@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import cast
 
 from filelock import FileLock, Timeout
 
@@ -52,7 +52,8 @@ Source = str | Path | Iterable[str | Path] | Iterable[Document]
 """Files, globs and directories, read in the order of their paths; or documents, which keep their order."""
 
 
-class SplitReport(NamedTuple):
+@dataclass(frozen=True)
+class SplitReport:
     """Size of one split."""
 
     shards: int
@@ -170,7 +171,8 @@ class CorpusBuild:
             directory=self.out,
             splits={
                 split: SplitReport(
-                    len(shards), *(sum(getattr(each, name) for each in shards) for name in SplitReport._fields[1:])
+                    len(shards),
+                    *(sum(getattr(each, name) for each in shards) for name in ("documents", "sentences", "tokens")),
                 )
                 for split, shards in entries.items()
             },

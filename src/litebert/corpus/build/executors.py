@@ -8,47 +8,39 @@ machines need the same file system.
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from litebert.corpus.build.build_corpus import CorpusBuild, Reading
 from litebert.corpus.build.shard_writer import ShardTask, finished_shard, write_shard
-from litebert.errors import ConfigError, LitebertError, MissingExtraError
+from litebert.datatrove_stages import DatatroveExecutor, Stage, run_stages
+from litebert.errors import LitebertError
 from litebert.files import write_bytes, write_json
 
 logger = logging.getLogger(__name__)
 
-Executor = Literal["local", "slurm", "ray"]
 TASKS = "tasks"
 PLAN = "plan.json"
 
 
-def build_with_datatrove(build: CorpusBuild, executor: Executor, *, tasks: int, options: Mapping[str, Any]) -> Path:
+def build_with_datatrove(
+    build: CorpusBuild, executor: DatatroveExecutor, *, tasks: int, options: Mapping[str, Any]
+) -> Path:
     """Start a build whose shards are written by `tasks` tasks, and return the directory of its logs.
 
     Slurm jobs continue after this returns. `options` are arguments of the datatrove executor, such as partition and
     time for Slurm; ConfigError if it does not accept them. `build.files` must be paths, not documents.
     """
     build.validate(workers=tasks)
-    executor_class = _executor_class(executor)
     logs = build.directory.with_suffix(".logs")
-
-    def stage_after(previous: Any, name: str, run: Callable[..., None], size: int) -> Any:
-        pipeline, folder = [partial(run, build)], str(logs / name)
-        # Finished shards are recognised by their digest; a completion marker of another build would skip a task.
-        own = {"pipeline": pipeline, "tasks": size, "logging_dir": folder, "depends": previous, "skip_completed": False}
-        return executor_class(**{**options, **own})
-
-    try:
-        planned = stage_after(None, "plan", plan_to_files, 1)
-        written = stage_after(planned, "write", write_planned, tasks)
-        published = stage_after(written, "publish", publish_written, 1)
-    except TypeError as error:
-        raise ConfigError(f"executor {executor}: {error}; see the documentation of the datatrove executor") from None
-    published.run()
+    stages = [
+        Stage("plan", partial(plan_to_files, build), 1),
+        Stage("write", partial(write_planned, build), tasks),
+        Stage("publish", partial(publish_written, build), 1),
+    ]
+    run_stages(stages, executor, logs=logs, options=options)
     return logs
 
 
@@ -98,17 +90,3 @@ def _plan(build: CorpusBuild) -> dict[str, Any]:
 
 def _file(directory: Path, number: int) -> Path:
     return directory / f"{number:05d}.json"
-
-
-def _executor_class(executor: Executor) -> Callable[..., Any]:
-    """The executor class of datatrove."""
-    names = {"local": "LocalPipelineExecutor", "slurm": "SlurmPipelineExecutor", "ray": "RayPipelineExecutor"}
-    try:
-        if executor == "ray":
-            import_module("ray")  # datatrove would report a missing ray only later
-        return getattr(import_module(f"datatrove.executor.{executor}"), names[executor])
-    except ImportError as error:
-        package = (error.name or "datatrove").partition(".")[0]
-        raise MissingExtraError(
-            package, extra=executor if executor == "ray" else "datatrove", needed_for=f"executor {executor}"
-        ) from None

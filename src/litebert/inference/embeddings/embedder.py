@@ -8,7 +8,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from litebert.errors import ConfigError, DataError
-from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
+from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.pipeline import model_outputs
 from litebert.model.io.model_spec import Pooling
 from litebert.model.models import POOLERS
@@ -18,7 +18,6 @@ from litebert.tokenization.tokenizer import Tokenizer
 
 TEXTS_PER_PART: Final = 4096
 """Texts whose tokens are in memory at once."""
-DEFAULT_EMBEDDING: Final = EmbeddingSettings()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,26 +59,30 @@ class Embedder:
             precision=precision,
         )
 
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Float32 [N, dimensions]: the vector of each text; DataError for a text without a token."""
+    def embed(self, texts: Sequence[str], *, places: Sequence[str] | None = None) -> np.ndarray:
+        """Float32 [N, dimensions]: the vector of each text.
+
+        `places` say where each text comes from, for the DataError if it has no token; None: text 1, text 2, …
+        """
+        places = places or [f"text {number}" for number in range(1, len(texts) + 1)]
         vectors = np.empty((len(texts), self.dimensions), np.float32)
         for start in range(0, len(texts), TEXTS_PER_PART):
             part = slice(start, start + TEXTS_PER_PART)
-            vectors[part] = self._embed(texts[part], first=start + 1)
+            vectors[part] = self._embed(texts[part], places[part])
         return vectors
 
-    def _embed(self, texts: Sequence[str], *, first: int) -> np.ndarray:
-        encoded = self.encode(texts, first=first)
+    def _embed(self, texts: Sequence[str], places: Sequence[str]) -> np.ndarray:
+        encoded = self._encode(texts, places)
         states = model_outputs(self.model, encoded, self._forward, precision=self.precision)
         vectors = np.stack(states)[:, : self.dimensions]
         return unit_length(vectors) if self.normalize else vectors
 
-    def encode(self, texts: Sequence[str], *, first: int = 1) -> Encoded:
-        """`[CLS] text [SEP]` of each text, truncated; `first` is the number of the first text, for error messages."""
+    def _encode(self, texts: Sequence[str], places: Sequence[str]) -> Encoded:
+        """`[CLS] text [SEP]` of each text, truncated."""
         features = []
-        for number, ids in enumerate(self.tokenizer.encode_batch(list(texts)), start=first):
+        for text, place, ids in zip(texts, places, self.tokenizer.encode_batch(list(texts)), strict=True):
             if not ids:
-                raise DataError(f"text {number}: {texts[number - first][:60]!r} has no tokens; remove it")
+                raise DataError(f"{place}: {text[:60]!r} has no tokens; remove it")
             features.append(build_feature(ids, None, self.tokenizer, max_length=self.max_length))
         return Encoded(features, [None] * len(features), self.tokenizer.pad_id)
 

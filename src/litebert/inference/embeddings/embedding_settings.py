@@ -1,5 +1,7 @@
 """Settings of embeddings."""
 
+from typing import Final
+
 from pydantic import Field
 
 from litebert.model.io.model_spec import Pooling
@@ -18,3 +20,6 @@ class EmbeddingSettings(Settings):
     """Keep only the first dimensions, before the scaling (default: all)."""
     max_length: int | None = Field(default=None, ge=3)
     """Tokens after which a text is truncated (default: as many as the model has positions)."""
+
+
+DEFAULT_EMBEDDING: Final = EmbeddingSettings()

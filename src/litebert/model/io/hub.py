@@ -7,7 +7,6 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntry
 
 from litebert.errors import CheckpointError
 from litebert.files import MANIFEST, read_manifest
-from litebert.model.io.weight_files import PICKLE, has_weights
 from litebert.settings import Settings
 
 _WANTED = ["*.json", "*.safetensors", "*.model", "vocab.txt", MANIFEST]
@@ -31,6 +30,8 @@ def fetch(name: str, options: HubOptions) -> Path:
 
     Raises CheckpointError if there is no such model, no permission or no network.
     """
+    from litebert.model.io.weight_files import PICKLE, has_weights  # imports torch
+
     directory = _snapshot(name, options, _WANTED)
     if (directory / MANIFEST).is_file():
         return _snapshot(name, options, list(read_manifest(directory)))

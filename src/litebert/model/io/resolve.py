@@ -17,6 +17,11 @@ def resolve_model_directory(path: Path | str) -> Path:
     if (directory / "model" / CONFIG).exists():
         return directory / "model"
     if (directory / RUN_SETTINGS).exists():
+        if (directory / "runs").is_dir():
+            raise CheckpointError(
+                f"{directory}: a sweep; give the runs of its trials, {directory}/runs/* (`ensemble` takes several, the "
+                "other commands take one)"
+            )
         raise CheckpointError(f"{directory}: the run has no model yet; finish the run first")
     return directory
 

@@ -14,13 +14,10 @@ from typing import Final
 
 from litebert.errors import ConfigError, DataError
 from litebert.tasks.benchmarks.benchmarks import BenchmarkFile, BenchmarkTask, Split, benchmark_task
-from litebert.tasks.benchmarks.race import read_race
-from litebert.tasks.labelled_data import Example, LabelledData, Target
+from litebert.tasks.labelled_data import Example, LabelledData, LabelledExample, Target
 from litebert.tasks.readers.data_checks import warn_duplicates
 from litebert.tasks.readers.label_columns import NUMBER, label_indices, label_scores, non_empty_labels
 from litebert.tasks.readers.tables import Table, read_tsv
-from litebert.tasks.types.extractive_qa.squad_json import read_squad
-from litebert.tasks.types.multiple_choice.multiple_choice import ChoiceExample
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +70,10 @@ def read_benchmark(
     own_name = (files or {}).get(split)
     path = _find(task, directory, own_name or official.file, is_own=own_name is not None)
     lines = None
+    # Both import torch: settings name a split without reading it.
+    from litebert.tasks.benchmarks.race import read_race
+    from litebert.tasks.types.extractive_qa.squad_json import read_squad
+
     if task.format == "race":
         examples = read_race(path, task.levels)
     elif task.format == "squad":
@@ -198,7 +199,7 @@ def glue_archive(files: Mapping[str, str]) -> bytes:
     return buffer.getvalue()
 
 
-def race_file(examples: Sequence[ChoiceExample], predictions: Sequence[str]) -> str:
+def race_file(examples: Sequence[LabelledExample], predictions: Sequence[str]) -> str:
     """A JSON object: name of the passage and index of the question → letter."""
     letters = {str(example.id): letter for example, letter in zip(examples, predictions, strict=True)}
     return json.dumps(letters, indent=0) + "\n"

@@ -24,6 +24,8 @@ class Metric:
 
     measure: Callable[[Any, Any], float]
     """(predictions [N], labels [N]) → score; for multi-label tasks both are zeros and ones [N, C]."""
+    takes_probabilities: bool = False
+    """Whether its predictions are probabilities, [N, C], instead."""
     requires: str | None = None
     """Package of the extra `eval` that computes it."""
 
@@ -41,6 +43,31 @@ def f1(predictions: Array, labels: Array) -> float:
 def macro_f1(predictions: Array, labels: Array) -> float:
     """Unweighted mean of the F1 of every label that occurs; for multi-label tasks, of every label."""
     return float(_sklearn().f1_score(labels, predictions, average="macro", zero_division=0.0))
+
+
+def weighted_f1(predictions: Array, labels: Array) -> float:
+    """Mean of the F1 of every label, weighted by how often the label occurs."""
+    return float(_sklearn().f1_score(labels, predictions, average="weighted", zero_division=0.0))
+
+
+def balanced_accuracy(predictions: Array, labels: Array) -> float:
+    """Mean over the labels that occur of the share of their examples that are predicted correctly."""
+    return float(np.mean([np.mean(predictions[labels == label] == label) for label in np.unique(labels)]))
+
+
+def roc_auc(probabilities: Array, labels: Array) -> float:
+    """Area under the ROC curve: of the second of two labels, otherwise the mean of each label against the others.
+
+    `labels` are [N] classes, or zeros and ones [N, C]. Labels of no example, or of all, are left out; 0.5 if none is
+    left.
+    """
+    classes = range(probabilities.shape[1])
+    present = labels.T > 0 if labels.ndim == 2 else np.array([labels == index for index in classes])
+    used = [index for index in classes if 0 < present[index].sum() < len(labels)]
+    if labels.ndim == 1 and len(classes) == 2:
+        used = used[-1:]  # both labels have the same area
+    areas = [_sklearn().roc_auc_score(present[index], probabilities[:, index]) for index in used]
+    return float(np.mean(areas)) if areas else 0.5
 
 
 def micro_f1(predictions: Array, labels: Array) -> float:
@@ -87,14 +114,17 @@ def _entity(name: str) -> Callable[[Any, Any], float]:
 
 METRICS = {
     "accuracy": Metric(accuracy),
-    "f1": Metric(f1, "sklearn"),
-    "macro_f1": Metric(macro_f1, "sklearn"),
-    "matthews": Metric(matthews, "sklearn"),
-    "micro_f1": Metric(micro_f1, "sklearn"),
-    "sample_f1": Metric(sample_f1, "sklearn"),
+    "f1": Metric(f1, requires="sklearn"),
+    "macro_f1": Metric(macro_f1, requires="sklearn"),
+    "weighted_f1": Metric(weighted_f1, requires="sklearn"),
+    "balanced_accuracy": Metric(balanced_accuracy),
+    "roc_auc": Metric(roc_auc, takes_probabilities=True, requires="sklearn"),
+    "matthews": Metric(matthews, requires="sklearn"),
+    "micro_f1": Metric(micro_f1, requires="sklearn"),
+    "sample_f1": Metric(sample_f1, requires="sklearn"),
     "subset_accuracy": Metric(subset_accuracy),
-    "pearson": Metric(pearson, "scipy"),
-    "spearman": Metric(spearman, "scipy"),
+    "pearson": Metric(pearson, requires="scipy"),
+    "spearman": Metric(spearman, requires="scipy"),
     "entity_f1": Metric(_entity("entity_f1")),
     "entity_precision": Metric(_entity("entity_precision")),
     "entity_recall": Metric(_entity("entity_recall")),
@@ -117,9 +147,13 @@ def check_metrics(names: Iterable[str], *, applicable: Sequence[str], num_labels
         _import_needed(METRICS[name].requires)
 
 
-def measure(names: Iterable[str], predictions: Any, labels: Any) -> dict[str, float]:
-    """Each named metric of `predictions` against `labels`, both as `Metric` says."""
-    return {name: METRICS[name].measure(predictions, labels) for name in names}
+def measure(names: Iterable[str], predictions: Any, labels: Any, probabilities: Any = None) -> dict[str, float]:
+    """Each named metric of `predictions`, or of `probabilities`, against `labels`, all as `Metric` says."""
+    found = {name: METRICS[name] for name in names}
+    return {
+        name: metric.measure(probabilities if metric.takes_probabilities else predictions, labels)
+        for name, metric in found.items()
+    }
 
 
 def wilson_interval(correct: int, total: int, *, confidence: float = 0.95) -> tuple[float, float]:

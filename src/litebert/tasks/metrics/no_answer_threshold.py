@@ -19,7 +19,9 @@ class BestThreshold:
     threshold: float
     """That of the official script: the null score of the last answered question."""
     midpoint: float
-    """Halfway to the next null score: the same score, but rounding does not change a decision."""
+    """Halfway to the next null score, where rounding does not change a decision. It has the same score, unless null
+    scores are tied: the official script counts the questions of a tie one by one, but a threshold answers all of them
+    or none, so it is then the best between two different null scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +68,14 @@ def _best(
     # No question answered: 0 for probabilities, as in the official script; logits may be negative.
     lowest = null_scores[order[0]]
     best, threshold = total, 0.0 if lowest >= 0 else lowest - 1.0
-    for name in order:
+    reachable, below = best, threshold
+    for name, following in zip(order, [*order[1:], None], strict=True):
         total += scores[name] if answerable[name] else -1 if predictions[name] else 0
         if total > best:
             best, threshold = total, null_scores[name]
-    following = (null_scores[name] for name in order if null_scores[name] > threshold)
-    midpoint = (threshold + next(following, threshold + 2.0)) / 2
+        ends_tie = following is None or null_scores[following] > null_scores[name]
+        if ends_tie and total > reachable:
+            reachable, below = total, null_scores[name]
+    above = next((null_scores[name] for name in order if null_scores[name] > below), below + 2.0)
+    midpoint = (below + above) / 2
     return BestThreshold(100.0 * best / len(scores), threshold, midpoint)

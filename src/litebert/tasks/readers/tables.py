@@ -76,6 +76,8 @@ def iter_tables(path: Path, *, rows_per_table: int, skip_rows: int = 0) -> Itera
 def open_table(path: Path) -> Records:
     """The names of the columns and an iterator over the rows, at least one."""
     readers: dict[str, Callable[[Path], Records]] = {".csv": _open_csv, ".tsv": open_tsv, ".jsonl": _open_jsonl}
+    if path.is_dir():
+        raise DataError(f"{path}: is a directory; give a .csv, .tsv or .jsonl file, or the name of a benchmark too")
     if path.suffix not in readers:
         raise DataError(f"{path}: unknown format {path.suffix!r}; name the file .csv, .tsv or .jsonl")
     columns, rows = readers[path.suffix](path)

@@ -5,7 +5,7 @@ A task type is one object. Fine-tuning, evaluation, prediction and ensembles use
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -20,11 +20,11 @@ from litebert.tasks.ensembling.averaging import mean
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import Example, InvalidAnswers, LabelledData, Target
 from litebert.tasks.metrics.evaluation import Evaluation, parts, parts_by_length
-from litebert.tasks.metrics.metrics import measure
+from litebert.tasks.metrics.metrics import METRICS, measure
 from litebert.tasks.output_formats import OutputFormat
 from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.tables import Table
-from litebert.tasks.task import Task
+from litebert.tasks.task import ClassWeights, Task
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
@@ -32,8 +32,6 @@ logger = logging.getLogger(__name__)
 
 Prediction = Any
 """What a model predicts for one example: probabilities, a score or span scores. Predictions can be averaged."""
-ClassWeights = str | dict[str, float]
-"""`balanced`, or a weight for each label that does not have weight 1."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,6 +73,8 @@ class FileFormat:
     """The examples without labels, one by one."""
     output_format: Callable[[Path, Path], OutputFormat] | None = None
     """(input, output) → how predictions are written to the file `output`; raises ConfigError for a wrong ending."""
+    part: Callable[[Path, LabelledData], str]
+    """(file, some of its examples) → the text of a file with these examples only."""
     write_directory: Callable[[Path, Sequence[Any], Sequence[Any]], None] | None = None
     """(directory, examples, results): write the predictions, where the format has several files."""
 
@@ -129,6 +129,12 @@ class Scored:
     """For each example, as the metrics take it."""
     targets: Any
     """For each example, as the metrics take it."""
+    probabilities: np.ndarray | None = None
+    """For each example, [N, C], for the metrics that take probabilities."""
+
+    def predicted_for(self, metric: str) -> Any:
+        """What this metric takes: probabilities or predictions."""
+        return self.probabilities if METRICS[metric].takes_probabilities else self.predicted
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +181,22 @@ class CardEntry:
     """What the model was fine-tuned for."""
 
 
+BaselineScores = Callable[[Task, LabelledData, LabelledData], dict[str, float]]
+"""(task, training data, development data) → the metrics of the task on the development data."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Baselines:
+    """What a model is compared with; each baseline is its name and its scores."""
+
+    constant: tuple[str, BaselineScores]
+    """The same prediction for every example."""
+    linear: tuple[str, BaselineScores]
+    """A linear model, which needs the extra `eval`."""
+    constant_loss: Callable[[LabelledData], float]
+    """Training loss of the best constant prediction."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskType:
     """One type of fine-tuning task."""
@@ -211,6 +233,11 @@ class TaskType:
     collapse: Callable[[Mapping[str, Any]], str | None]
     """Why a model with this evaluation has collapsed, that is, learned nothing; None if it has not."""
     card: CardEntry
+    strata: Callable[[LabelledData], Sequence[Hashable]] | None = None
+    """The stratum of each example, of which a split holds out the same share; None: all are in one."""
+    baselines: Baselines | None = None
+    windows: bool = False
+    """Whether a long input becomes several sequences; otherwise it is truncated."""
 
     @property
     def all_metrics(self) -> tuple[str, ...]:
@@ -218,18 +245,34 @@ class TaskType:
         return (*self.metrics, *self.other_metrics)
 
 
-def score(task: Task, predicted: Any, targets: Any, data: LabelledData, lengths: np.ndarray, **others: Any) -> Scored:
+def score(
+    task: Task,
+    predicted: Any,
+    targets: Any,
+    data: LabelledData,
+    lengths: np.ndarray,
+    *,
+    probabilities: np.ndarray | None = None,
+    **others: Any,
+) -> Scored:
     """The metrics over all examples, by length and by slice; `others` are further fields of `Evaluation`."""
-    figures, count = measured(task, predicted, targets), len(data.examples)
+    figures, count = measured(task, predicted, targets, probabilities), len(data.examples)
     by_length, by_slice = parts_by_length(lengths, figures), parts([each.slice for each in data.examples], figures)
     metrics = figures(np.arange(count))
     evaluation = Evaluation(metrics=metrics, examples=count, by_length=by_length, by_slice=by_slice, **others)
-    return Scored(evaluation, predicted, targets)
+    return Scored(evaluation, predicted, targets, probabilities)
 
 
-def measured(task: Task, predicted: Any, targets: Any) -> Callable[[np.ndarray], dict[str, float]]:
+def measured(
+    task: Task, predicted: Any, targets: Any, probabilities: np.ndarray | None = None
+) -> Callable[[np.ndarray], dict[str, float]]:
     """The metrics of `task` as a function of the positions of examples."""
-    return lambda rows: measure(task.metrics, take(predicted, rows), take(targets, rows))
+    return lambda rows: measure(
+        task.metrics,
+        take(predicted, rows),
+        take(targets, rows),
+        None if probabilities is None else probabilities[rows],
+    )
 
 
 def take(values: Any, rows: np.ndarray) -> Any:

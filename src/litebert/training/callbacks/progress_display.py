@@ -129,11 +129,13 @@ def describe(values: Mapping[str, Number]) -> str:
     """The losses, accuracies, throughput and memory of `values` in one line; without a loss, the first few metrics."""
     if "loss" not in values:
         first = itertools.islice(values.items(), _MAX_METRICS)
-        return " · ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in first)
+        return " · ".join(f"{name.replace('_', ' ')} {_shown(name, value)}" for name, value in first)
     tasks = [name.removesuffix("_loss") for name in values if name.endswith("_loss")]
     parts = [_task(task, values) for task in tasks]
     others = [name for name in values if name.endswith(("loss", "accuracy")) and name not in ("loss", *_names(tasks))]
-    parts += [f"{name.replace('_', ' ')} {values[name]:.4g}" for name in others if not name.startswith(tuple(tasks))]
+    parts += [
+        f"{name.replace('_', ' ')} {_shown(name, values[name])}" for name in others if not name.startswith(tuple(tasks))
+    ]
     if not parts:
         parts.append(f"loss {values['loss']:.4g}")
     if "tokens_per_second" in values:
@@ -143,6 +145,10 @@ def describe(values: Mapping[str, Number]) -> str:
     if values.get("memory_bytes"):
         parts.append(f"{values['memory_bytes'] / 2**30:.1f} GiB")
     return " · ".join(parts)
+
+
+def _shown(name: str, value: Number) -> str:
+    return f"{value:.1%}" if name.endswith("accuracy") else f"{value:.4g}"
 
 
 def _names(tasks: Sequence[str]) -> list[str]:

@@ -55,7 +55,14 @@ def test_choices_batch_has_a_sequence_for_each_option(tiny_tokenizer):
     assert batch.labels.tolist() == [0, 2]
     assert batch.num_tokens == int(batch.inputs.attention_mask.sum())
     assert (len(encoded), encoded.num_examples) == (2, 2)
-    assert encoded.lengths.tolist() == [3 * max(len(one.input_ids) for one in each) for each in encoded.features]
+
+
+def test_choices_example_length_is_that_of_the_longest_option_whatever_their_number(tiny_tokenizer):
+    examples = [ChoiceExample(text="the film", question=None, options=("x", "a bad one"), target=0)]
+    encoded = encode_choices(examples, tiny_tokenizer, InputSettings(max_length=32))
+    longest = max(len(feature.input_ids) for feature in encoded.features[0])
+    assert encoded.example_lengths.tolist() == [longest]
+    assert encoded.lengths.tolist() == [2 * longest]
 
 
 def test_choices_fingerprint_depends_on_ids_and_targets(tiny_tokenizer):

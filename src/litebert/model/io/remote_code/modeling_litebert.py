@@ -82,7 +82,8 @@ class LitebertModel(LitebertPreTrainedModel):
         attention_mask: Tensor | None = None,
         token_type_ids: Tensor | None = None,
         output_hidden_states: bool | None = None,
-    ) -> BaseModelOutputWithPooling:
+        return_dict: bool = True,
+    ) -> BaseModelOutputWithPooling | tuple[Any, ...]:
         """Hidden states of all tokens and the pooled state of the first one."""
         attention_mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         token_type_ids = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
@@ -101,11 +102,12 @@ class LitebertModel(LitebertPreTrainedModel):
         states[-1] = x = self.final_norm(x)
         if output_hidden_states is None:
             output_hidden_states = self.config.output_hidden_states
-        return BaseModelOutputWithPooling(
+        output = BaseModelOutputWithPooling(
             last_hidden_state=x,
             pooler_output=None if self.pooler is None else torch.tanh(self.pooler(x[:, 0])),
             hidden_states=tuple(states) if output_hidden_states else None,
         )
+        return output if return_dict else output.to_tuple()
 
     def _block(self, block: Any, x: Tensor, *others: object) -> Tensor:
         """`x` + block(LayerNorm(`x`)) with `norm_first`, otherwise LayerNorm(`x` + block(`x`))."""

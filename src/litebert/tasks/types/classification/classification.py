@@ -48,6 +48,7 @@ from litebert.tasks.types.task_type import (
     score,
     targets_of,
 )
+from litebert.tasks.types.text_baselines import CLASS_BASELINES
 
 LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 """Names of the options of multiple choice."""
@@ -154,6 +155,7 @@ def evaluate_classes(
         labels=names,
         confusion_matrix=confusion_matrix(predicted, targets, num_labels=len(names)),
         calibration=calibration(probabilities, targets),
+        probabilities=probabilities,
     )
 
 
@@ -201,7 +203,7 @@ CLASSIFICATION: Final = TaskType(
     problem_type="single_label_classification",
     has_labels=True,
     metrics=("accuracy",),
-    other_metrics=("f1", "macro_f1", "matthews"),
+    other_metrics=("f1", "macro_f1", "weighted_f1", "balanced_accuracy", "roc_auc", "matthews"),
     reader=ExampleReader(guess=_guess, read=_read),
     loss=Loss(sums=class_losses, class_weights=_class_weights),
     predict=class_probabilities,
@@ -210,4 +212,6 @@ CLASSIFICATION: Final = TaskType(
     error_examples=class_errors,
     collapse=class_collapse,
     card=CardEntry(title="An ALBERT classifier", method="classify", goal=labels_goal),
+    strata=lambda data: [example.target for example in data.examples],
+    baselines=CLASS_BASELINES,
 )

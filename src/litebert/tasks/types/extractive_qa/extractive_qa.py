@@ -38,7 +38,12 @@ from litebert.tasks.types.extractive_qa.span_scores import (
     span_logits,
     span_losses,
 )
-from litebert.tasks.types.extractive_qa.squad_json import read_squad, read_squad_questions, write_squad_predictions
+from litebert.tasks.types.extractive_qa.squad_json import (
+    read_squad,
+    read_squad_questions,
+    squad_part,
+    write_squad_predictions,
+)
 from litebert.tasks.types.extractive_qa.windows import encode_questions
 from litebert.tasks.types.task_type import (
     CardEntry,
@@ -160,6 +165,7 @@ SQUAD_JSON: Final = FileFormat(
     read=_read_json,
     has_labels=lambda path: '"answers"' in read_text(path),
     iter_inputs=lambda path: iter(read_squad_questions(path)),
+    part=lambda path, data: squad_part(path, {question.id for question in data.examples}),
     write_directory=write_squad_predictions,
 )
 
@@ -194,6 +200,7 @@ EXTRACTIVE_QA: Final = TaskType(
         pair_argument=None,
         goal=lambda task: "extractive question answering",
     ),
+    windows=True,
 )
 
 EXTRACTIVE_QA_NO_ANSWER: Final = replace(

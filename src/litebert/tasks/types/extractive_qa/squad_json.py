@@ -5,7 +5,7 @@ ignored.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,6 +34,20 @@ def read_squad(path: Path, *, invalid_answers: InvalidAnswers = "error") -> tupl
 def read_squad_questions(path: Path) -> tuple[Question, ...]:
     """The questions without their answers, which the file need not have."""
     return _Reader(path, has_answers=False, invalid_answers="error").questions()
+
+
+def squad_part(path: Path, ids: Collection[str]) -> str:
+    """The JSON of a file with only the questions in `ids`, and only articles and paragraphs that have some of them."""
+    content = _parsed(path)
+    articles = []
+    for article in content["data"]:
+        kept = [
+            {**paragraph, "qas": [question for question in paragraph["qas"] if question["id"] in ids]}
+            for paragraph in article["paragraphs"]
+        ]
+        articles.append({**article, "paragraphs": [paragraph for paragraph in kept if paragraph["qas"]]})
+    found = [article for article in articles if article["paragraphs"]]
+    return json.dumps({**content, "data": found}, ensure_ascii=False) + "\n"
 
 
 class _Reader:

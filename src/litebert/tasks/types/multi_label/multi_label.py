@@ -43,6 +43,7 @@ from litebert.tasks.types.task_type import (
     score,
     targets_of,
 )
+from litebert.tasks.types.text_baselines import LABEL_BASELINES
 
 MULTI_LABEL_THRESHOLD: Final = 0.5
 """Probability from which a label is predicted."""
@@ -125,13 +126,16 @@ def _decode(
 def _evaluate(
     task: Task, predictions: Sequence[np.ndarray], data: LabelledData, lengths: np.ndarray, settings: InputSettings
 ) -> Scored:
-    predicted = (np.stack(predictions) >= MULTI_LABEL_THRESHOLD).astype(int)
+    probabilities = np.stack(predictions)
+    predicted = (probabilities >= MULTI_LABEL_THRESHOLD).astype(int)
     targets = targets_of(data).astype(int)
     by_label = tuple(
         Part(name, int(targets[:, index].sum()), _binary_f1(predicted[:, index], targets[:, index]))
         for index, name in enumerate(task.labels or ())
     )
-    return score(task, predicted, targets, data, lengths, labels=task.labels, by_label=by_label)
+    return score(
+        *(task, predicted, targets, data, lengths), probabilities=probabilities, labels=task.labels, by_label=by_label
+    )
 
 
 def _binary_f1(predicted: np.ndarray, targets: np.ndarray) -> dict[str, float]:
@@ -153,12 +157,22 @@ def _joined(task: Task, given: np.ndarray) -> str:
     return ", ".join(name for name, is_given in zip(task.labels or (), given, strict=True) if is_given) or "(none)"
 
 
+def _rarest_labels(data: LabelledData) -> list[int | None]:
+    """The label of each example that the fewest examples have; None for an example without labels."""
+    counts = targets_of(data).sum(0)
+    return [
+        min((index for index, given in enumerate(example.target) if given), key=counts.__getitem__, default=None)
+        for example in data.examples
+    ]
+
+
 MULTI_LABEL: Final = TaskType(
     name="multi_label",
     model="ForSequenceClassification",
     problem_type="multi_label_classification",
     has_labels=True,
     metrics=("micro_f1", "macro_f1", "sample_f1", "subset_accuracy"),
+    other_metrics=("weighted_f1", "roc_auc"),
     reader=ExampleReader(guess=_guess, read=_read),
     loss=Loss(counts=lambda batch: {"label": batch.labels.numel()}, sums=binary_losses, class_weights=_class_weights),
     predict=_probabilities,
@@ -167,4 +181,6 @@ MULTI_LABEL: Final = TaskType(
     error_examples=_errors,
     collapse=no_label_found,
     card=CardEntry(title="An ALBERT multi-label classifier", method="classify_multi_label", goal=labels_goal),
+    strata=_rarest_labels,
+    baselines=LABEL_BASELINES,
 )

@@ -186,7 +186,12 @@ class Choices(Encoded):
     @cached_property
     def lengths(self) -> np.ndarray:
         """Int64 [N]: tokens of the longest option, times the number of options."""
-        return np.array([len(each) * max(len(one.input_ids) for one in each) for each in self.features], dtype=np.int64)
+        return self.example_lengths * np.array([len(each) for each in self.features], dtype=np.int64)
+
+    @cached_property
+    def example_lengths(self) -> np.ndarray:
+        """Int64 [N]: tokens of the longest option, with text and question."""
+        return np.array([max(len(one.input_ids) for one in each) for each in self.features], dtype=np.int64)
 
     def inputs(self, indices: np.ndarray) -> Inputs:
         """The examples at `indices`, padded to [B, C, S]."""

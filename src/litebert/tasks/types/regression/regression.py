@@ -37,6 +37,7 @@ from litebert.tasks.types.task_type import (
     score,
     targets_of,
 )
+from litebert.tasks.types.text_baselines import SCORE_BASELINES
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,12 @@ def _collapse(evaluation: Mapping[str, Any]) -> str | None:
     return chance_level(name, value, evaluation["examples"])
 
 
+def _tenths(data: LabelledData) -> list[int]:
+    """The tenth of the scores, by their size, in which each example is."""
+    targets = targets_of(data)
+    return np.searchsorted(np.quantile(targets, np.arange(1, 10) / 10), targets).tolist()
+
+
 REGRESSION: Final = TaskType(
     name="regression",
     model="ForSequenceClassification",
@@ -106,4 +113,6 @@ REGRESSION: Final = TaskType(
     error_examples=_errors,
     collapse=_collapse,
     card=CardEntry(title="An ALBERT regressor", method="regress", goal=lambda task: f"the score {task.label!r}"),
+    strata=_tenths,
+    baselines=SCORE_BASELINES,
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from litebert.errors import DataError
+from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.output_formats import SUFFIXES, OutputFormat, TableFormat, validate_suffix
 from litebert.tasks.readers.tables import iter_lines
 from litebert.tasks.types.task_type import FileFormat, ReadOptions, ReadResult
@@ -86,6 +87,13 @@ def _iter_inputs(path: Path) -> Iterator[TokenExample]:
         yield TokenExample(words=tuple(line.columns[0] for line in lines))
 
 
+def _part(path: Path, data: LabelledData) -> str:
+    """The sentences at the lines of `data`, as they are in the file."""
+    starts = set(data.lines or ())
+    kept = [sentence for sentence in iter_sentences(path) if sentence[0].number in starts]
+    return "\n".join("".join("\t".join(line.columns) + "\n" for line in sentence) for sentence in kept)
+
+
 class ConllOutput:
     """The input's lines with the predicted label as one more column."""
 
@@ -160,5 +168,6 @@ CONLL: Final = FileFormat(
     read=read_conll,
     has_labels=_has_labels,
     iter_inputs=_iter_inputs,
+    part=_part,
     output_format=_output_format,
 )

@@ -153,4 +153,5 @@ TOKEN_CLASSIFICATION: Final = TaskType(
         pair_argument=None,
         goal=labels_goal,
     ),
+    windows=True,
 )

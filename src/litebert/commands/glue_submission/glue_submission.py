@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from litebert.commands.ensemble.members import averaged, members_at, predict_members
-from litebert.commands.finetune.data_arguments import files_by_split
+from litebert.commands.glue_submission.glue_submission_settings import GlueSubmissionRun
 from litebert.commands.predict.benchmark_predictions import submission_text, validate_benchmark_model
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_bytes
-from litebert.settings import InferencePrecision, Settings
+from litebert.settings import InferencePrecision
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit, checked_glue_file, glue_archive
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
 
@@ -28,33 +28,6 @@ SUBMISSION_FILES: Final[Mapping[str, BenchmarkSplit]] = {
 }
 """Official name of each submission file → the split it predicts."""
 _SPLIT_FILES: Final = "give TASK.SPLIT=FILE, such as cola.test=mine.tsv or mnli.test-mismatched=mine.tsv"
-_USAGE: Final = (
-    "glue-submission: give TASK=MODEL for one task or more, such as cola=runs/cola, or submission files (CoLA.tsv)"
-)
-
-
-class GlueSubmissionRun(Settings):
-    """The settings of a submission."""
-
-    predictions: tuple[str, ...]
-    """A task and a run or model directory: cola=RUN; several to average: cola=A cola=B or 'cola=SEEDS/runs/*'; or
-    submission files by their official names, such as CoLA.tsv, as `ensemble` and `predict` write them."""
-    task_dir: Path
-    """Directory with the files of GLUE."""
-    out: Path
-    """The .zip file to write."""
-    split_file: tuple[str, ...] = ()
-    """TASK.SPLIT=FILE …: test files of your own in the layout of GLUE's, such as cola.test=mine.tsv."""
-    precision: InferencePrecision = "fp32"
-    """Arithmetic of the models."""
-
-    def own_splits(self) -> list[BenchmarkSplit]:
-        """The test files of your own."""
-        splits = []
-        for place, file in files_by_split(self.split_file).items():
-            task, _, split = place.rpartition(".")
-            splits.append(BenchmarkSplit(task=task, split=split, file=file))
-        return splits
 
 
 @dataclass(frozen=True)
@@ -85,8 +58,6 @@ def glue_submission(run: GlueSubmissionRun) -> GlueSubmission:
     """Predict the test files of GLUE and write them, under their official names, into a zip file."""
     given = [Path(value) for value in run.predictions if value.endswith(".tsv")]
     models = models_by_task([value for value in run.predictions if not value.endswith(".tsv")])
-    if not models and not given:
-        raise ConfigError(_USAGE)
     own = run.own_splits()
     splits = _with_own(own)
     predicted = {file: name for name in models for file in _files_of(name, splits, run.task_dir)}
@@ -108,8 +79,6 @@ def models_by_task(values: Sequence[str]) -> dict[str, list[Path]]:
     models: dict[str, list[Path]] = {}
     for value in values:
         task, _, path = value.partition("=")
-        if not task or not path:
-            raise ConfigError(_USAGE)
         found = _matching(Path(path)) if any(sign in path for sign in "*?") else [Path(path)]
         if not found:
             raise ConfigError(f"glue-submission: {value!r} matches no directory; give those of the models")

@@ -1,0 +1,1 @@
+"""Commands on embeddings. Before: tyro. After: the commands embed and search."""

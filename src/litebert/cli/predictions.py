@@ -1,0 +1,62 @@
+"""`litebert evaluate`, `predict`, `ensemble` and `glue-submission`."""
+
+from typing import Annotated
+
+from litebert.cli.arguments.common import Json, emit
+from litebert.cli.arguments.settings_arguments import arguments_of
+from litebert.commands.ensemble.ensemble_settings import EnsembleRun
+from litebert.commands.evaluate.evaluate_settings import EvaluateRun
+from litebert.commands.glue_submission.glue_submission_settings import GlueSubmissionRun
+from litebert.commands.predict.predict_settings import PredictRun
+
+
+def evaluate(run: Annotated[EvaluateRun, arguments_of(EvaluateRun, positional=("model",))], json: Json = False) -> None:
+    """Evaluate a pretrained model on validation text (--corpus) or minimal pairs such as BLiMP (--suite), or a
+    fine-tuned one on labelled data: a file of your own (--data), or the development splits of GLUE, SQuAD or RACE
+    (--task, --task-dir).
+    """
+    from litebert.commands.evaluate.evaluate import evaluate as command
+
+    result, text = command(run)
+    emit(result, text, as_json=json)
+
+
+def predict(
+    run: Annotated[PredictRun, arguments_of(PredictRun, positional=("model", "input", "output"))], json: Json = False
+) -> None:
+    """Predict every row of a file: words for masks, labels, scores, options, labels of words, or answers.
+
+    Files of any size are read and written in parts. A command that was stopped continues where it was. A pattern of
+    files, such as 'texts/*.csv', has an output for each file in the directory OUTPUT.
+    """
+    from litebert.commands.predict.predict import predict as command
+
+    result = command(run)
+    emit(result.to_dict(), result.to_text(), as_json=json)
+
+
+def ensemble(
+    run: Annotated[EnsembleRun, arguments_of(EnsembleRun, positional=("members",))], json: Json = False
+) -> None:
+    """Average the predictions of several fine-tuned models: other seeds, checkpoints, sizes, even other tokenizers.
+
+    As in the paper, probabilities or scores are averaged; for question answering the scores of each span over the
+    members that propose it, and the scores of "no answer". Data without labels is predicted, not scored.
+    """
+    from litebert.commands.ensemble.ensemble import ensemble as command
+
+    result = command(run)
+    emit(result.to_dict(), result.to_text(), as_json=json)
+
+
+def glue_submission(
+    run: Annotated[GlueSubmissionRun, arguments_of(GlueSubmissionRun, positional=("predictions",))], json: Json = False
+) -> None:
+    """Predict the test files of GLUE and pack them for its leaderboard; models for mnli also predict the diagnostics.
+
+    Several models for a task are averaged, as by `litebert ensemble`.
+    """
+    from litebert.commands.glue_submission.glue_submission import glue_submission as command
+
+    result = command(run)
+    emit(result.to_dict(), result.to_text(), as_json=json)

@@ -1,0 +1,175 @@
+"""Embeddings of every row of a file, in its order."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from litebert.commands.embed.embed_settings import VECTOR_SUFFIXES, EmbedRun
+from litebert.commands.embed.vector_files import (
+    Embedding,
+    NpyFormat,
+    VectorSpec,
+    read_vectors,
+    spec_file,
+    write_parquet,
+)
+from litebert.commands.many_files.file_workers import (
+    FileJob,
+    FilesWritten,
+    file_tasks,
+    is_pattern,
+    write_files,
+)
+from litebert.commands.predict.input_windows import InputFile
+from litebert.commands.predict.predict_stream import BinaryFormat, fingerprint_of, write_predictions
+from litebert.commands.result import Result
+from litebert.files import sha256
+from litebert.inference.embeddings.embedder import Embedder
+from litebert.inference.predictor import Predictor
+from litebert.model.io.model_directory import HUB
+from litebert.model.io.resolve import local_model_directory
+from litebert.tasks.output_formats import OutputFormat, RowFormat, validate_suffix
+from litebert.tasks.readers.columns import Columns
+from litebert.tasks.readers.tables import Table
+
+logger = logging.getLogger(__name__)
+
+TextAtPlace = tuple[str, str]
+"""A text, and the file and line that it comes from."""
+
+
+@dataclass(frozen=True)
+class EmbedResult(Result):
+    """What was written."""
+
+    output: Path
+    rows: int
+    dimensions: int
+
+    def to_text(self) -> str:
+        """One line."""
+        return f"{self.output}: {self.rows:,} embeddings of {self.dimensions:,} dimensions written"
+
+
+def embed(run: EmbedRun) -> EmbedResult | FilesWritten:
+    """Embed every row of `run.input`, or of the files that match it, and write `run.output`.
+
+    Memory is bounded; a command that was killed continues where it was, to the same bytes.
+    """
+    if is_pattern(run.input):
+        return _embed_files(EmbedRun(**run.model_dump()))
+    _number_of_rows(run)  # an invalid input is found before the model is loaded
+    return _embed_file(run, _load(run))
+
+
+def _embed_files(run: EmbedRun) -> FilesWritten:
+    suffix = run.files.output_suffix or ".npy"
+    tasks = file_tasks(run.input, run.output, lambda path: f"{path.stem}{suffix}")
+    validate_suffix(tasks[0].output, VECTOR_SUFFIXES)
+    job = FileJob(run=run, load=_load, work=_embed_file, digest=_fingerprint)
+    return write_files(tasks, job, run.output, run.files)
+
+
+def _load(run: EmbedRun) -> Predictor:
+    return Predictor.load(_model_directory(run), precision=run.precision, threads=run.threads)
+
+
+def _embed_file(run: EmbedRun, predictor: Predictor) -> EmbedResult:
+    writer = VectorWriter(run, predictor.embedder(run.embedding), _number_of_rows(run), vector_spec(run))
+    writer.write()
+    logger.info("%s: %d embeddings written", run.output, writer.rows)
+    return EmbedResult(run.output, writer.rows, writer.embedder.dimensions)
+
+
+def _number_of_rows(run: EmbedRun) -> int:
+    """The rows of the input, which is read once; DataError if it is invalid."""
+    return sum(len(window.rows) for window in texts_of(run.input, run.text).windows())
+
+
+def _fingerprint(run: EmbedRun) -> str:
+    return vector_spec(run).fingerprint
+
+
+def _model_directory(run: EmbedRun) -> Path:
+    return local_model_directory(run.model, hub=HUB)
+
+
+def vector_spec(run: EmbedRun) -> VectorSpec:
+    """What the vectors of a run depend on."""
+    model = _model_directory(run)
+    settings = run.model_dump(exclude={"model", "input", "output", "files"})
+    return VectorSpec(
+        fingerprint=fingerprint_of([run.input], [model], settings),
+        model=model_digest(model),
+        texts=sha256(run.input),
+        embedding=run.embedding,
+    )
+
+
+def model_digest(model: Path) -> str:
+    """Digest of the files of a model directory."""
+    return fingerprint_of([], [model], {})
+
+
+@dataclass(frozen=True)
+class VectorWriter:
+    """Writes the output of a run in the format of its suffix."""
+
+    run: EmbedRun
+    embedder: Embedder
+    rows: int
+    spec: VectorSpec
+
+    def write(self) -> None:
+        """Write `run.output`."""
+        output = self.run.output
+        if output.suffix == ".npy":
+            self._write_npy(output)
+        elif output.suffix == ".jsonl":
+            self._write(output, RowFormat(self.run.input, output))
+        else:
+            self._write_parquet(output)
+
+    def _write_parquet(self, output: Path) -> None:
+        """A Parquet file cannot be continued after a stop, so the vectors are first written to a file of their own."""
+        vectors = output.with_name(f".{output.name}.npy")
+        self._write_npy(vectors)
+        windows = (window.rows for window in texts_of(self.run.input, self.run.text).windows())
+        write_parquet(output, self.run.input, windows, read_vectors(vectors))
+        vectors.unlink()
+        spec_file(vectors).unlink()
+
+    def _write_npy(self, output: Path) -> None:
+        """Write the vectors alone, unless they are there from a command that was stopped later."""
+        stored = VectorSpec.stored(output) if output.exists() else None
+        if stored is not None and stored.to_dict() == self.spec.to_dict():
+            logger.info("%s: is complete", output)
+            return
+        spec_file(output).unlink(missing_ok=True)
+        self._write(output, NpyFormat(rows=self.rows, dimensions=self.embedder.dimensions))
+        self.spec.write(output)
+
+    def _write(self, output: Path, output_format: OutputFormat | BinaryFormat) -> None:
+        write_predictions(
+            output,
+            output_format,
+            texts_of(self.run.input, self.run.text).windows,
+            self._embeddings,
+            fingerprint=self.spec.fingerprint,
+        )
+
+    def _embeddings(self, examples: Sequence[TextAtPlace]) -> list[Embedding]:
+        texts, places = zip(*examples, strict=True)
+        return [Embedding(vector) for vector in self.embedder.embed(texts, places=places)]
+
+
+def texts_of(path: Path, column: str | None) -> InputFile:
+    """The texts of a file."""
+    return InputFile(path=path, read_inputs=texts_with_places, columns=Columns(text=column), saved=None)
+
+
+def texts_with_places(table: Table, columns: Columns) -> list[TextAtPlace]:
+    """The texts of a table."""
+    places = [f"{table.path}:{row.line}" for row in table.rows]
+    return list(zip(table.texts(columns.names().text), places, strict=True))

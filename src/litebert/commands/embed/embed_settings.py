@@ -1,0 +1,80 @@
+"""The settings of `litebert embed` and `litebert search`. Imports no torch, so that wrong ones are refused at once."""
+
+from pathlib import Path
+from typing import Final, Self
+
+from pydantic import Field, model_validator
+
+from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
+from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
+from litebert.settings import InferencePrecision, Settings
+from litebert.tasks.output_formats import SUFFIXES as TABLE_SUFFIXES
+from litebert.tasks.output_formats import validate_suffix
+
+VECTOR_SUFFIXES: Final = (".npy", ".jsonl", ".parquet")
+
+
+class EmbedRun(Settings):
+    """The settings of an embedding."""
+
+    model: str
+    """Model or run directory, pretrained or fine-tuned, or a name on the hub."""
+    input: Path
+    """A .txt file with one text a line, or a .csv, .tsv or .jsonl file; or a quoted pattern of them."""
+    output: Path
+    """A .npy file with the vectors, or a .jsonl or .parquet file with the rows and a column `embedding`; for a pattern
+    a directory, to which .npy files are written by default."""
+    text: str | None = None
+    """Column of the text (default: text)."""
+    embedding: EmbeddingSettings = DEFAULT_EMBEDDING
+    precision: InferencePrecision = "fp32"
+    """Arithmetic of the model."""
+    threads: int | None = Field(default=None, gt=0)
+    """Threads of torch (default: torch's choice; 1 for a pattern)."""
+    files: FileWorkers = FileWorkers()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if is_pattern(self.input):
+            return self
+        validate_one_file(self.files)
+        validate_suffix(self.output, VECTOR_SUFFIXES)
+        if self.output.resolve() == self.input.resolve():
+            raise ValueError(f"output: {self.output} is the input; choose another file")
+        return self
+
+
+class SearchRun(Settings):
+    """The settings of a search."""
+
+    model: str
+    """Model or run directory, pretrained or fine-tuned, or a name on the hub."""
+    input: Path
+    """The texts to search: a .txt file with one text a line, or a .csv, .tsv or .jsonl file."""
+    query: tuple[str, ...] = ()
+    """Texts to find the nearest rows of."""
+    queries: Path | None = None
+    """A file of queries, in a format of `input`."""
+    vectors: Path | None = None
+    """The .npy file that `litebert embed` has made of `input` (default: the texts are embedded now)."""
+    index: Path | None = None
+    """Search approximately in this file, which is built if it does not exist (default: search exactly)."""
+    output: Path | None = None
+    """A .jsonl, .csv or .tsv file for the results (default: they are printed)."""
+    text: str | None = None
+    """Column of the texts and of the queries (default: text)."""
+    top_k: int = Field(default=10, gt=0)
+    """Results for each query."""
+    embedding: EmbeddingSettings = DEFAULT_EMBEDDING
+    precision: InferencePrecision = "fp32"
+    """Arithmetic of the model."""
+    threads: int | None = Field(default=None, gt=0)
+    """Threads of torch (default: torch's choice)."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if bool(self.query) == (self.queries is not None):
+            raise ValueError("give either --query (texts) or --queries (a file)")
+        if self.output is not None:
+            validate_suffix(self.output, TABLE_SUFFIXES)
+        return self

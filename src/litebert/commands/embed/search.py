@@ -1,0 +1,144 @@
+"""The rows of a file whose embeddings are nearest to some queries."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from litebert.commands.embed.embed import model_digest, texts_of
+from litebert.commands.embed.embed_settings import SearchRun
+from litebert.commands.embed.vector_files import VectorSpec, read_vectors
+from litebert.commands.result import Result
+from litebert.errors import ConfigError, DataError
+from litebert.files import sha256, write_text
+from litebert.inference.embeddings.approximate_search import ApproximateIndex
+from litebert.inference.embeddings.embedder import Embedder
+from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
+from litebert.inference.embeddings.exact_search import Hit, exact_search
+from litebert.inference.predictor import Predictor
+from litebert.model.io.model_directory import HUB
+from litebert.model.io.resolve import local_model_directory
+from litebert.tasks.output_formats import TableFormat
+
+SHOWN_CHARACTERS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A row that was found."""
+
+    query: str
+    rank: int
+    """From 1."""
+    score: float
+    row: int
+    """Of the input, from 1."""
+    text: str
+
+    def to_record(self) -> dict[str, Any]:
+        """The columns of an output file."""
+        return {name: getattr(self, name) for name in ("query", "rank", "score", "row", "text")}
+
+
+@dataclass(frozen=True)
+class SearchResult(Result):
+    """The rows that were found, for each query in the order of the queries."""
+
+    searched: int
+    """Rows of the input."""
+    queries: int
+    found: tuple[Found, ...]
+    output: Path | None = None
+
+    def to_text(self) -> str:
+        """A line for each row that was found, below its query; one line if there is a file."""
+        if self.output is not None:
+            return f"{self.output}: {len(self.found):,} rows found for {self.queries:,} queries in {self.searched:,}"
+        lines = []
+        for each in self.found:
+            if each.rank == 1:
+                lines.append(each.query)
+            text = " ".join(each.text[:SHOWN_CHARACTERS].split())
+            lines.append(f"  {each.rank:3}. {each.score:.4f}  row {each.row}: {text}")
+        return "\n".join(lines)
+
+
+def search(run: SearchRun) -> SearchResult:
+    """Find the nearest rows of `run.input` for every query, and write `run.output` if it is given."""
+    queries = _queries(run)
+    model = local_model_directory(run.model, hub=HUB)
+    settings = run.embedding if run.vectors is None else _settings_of(run, run.vectors, model)
+    embedder = Predictor.load(model, precision=run.precision, threads=run.threads).embedder(settings)
+    vectors = _embedded(run, embedder) if run.vectors is None else read_vectors(run.vectors)
+    places = [place for _, place in queries]
+    query_vectors = embedder.embed([text for text, _ in queries], places=places)
+    hits = _nearest(run, query_vectors, vectors)
+    texts = _texts_of_rows(run, {hit.index for each in hits for hit in each}, expected=len(vectors))
+    found = tuple(
+        Found(query, rank, hit.score, hit.index + 1, texts[hit.index])
+        for (query, _), each in zip(queries, hits, strict=True)
+        for rank, hit in enumerate(each, start=1)
+    )
+    if run.output is not None:
+        write_text(run.output, TableFormat(run.output).lines([each.to_record() for each in found]))
+    return SearchResult(len(vectors), len(queries), found, run.output)
+
+
+def _queries(run: SearchRun) -> list[tuple[str, str]]:
+    """The queries with the places they come from."""
+    if run.queries is None:
+        return [(text, f"query {number}") for number, text in enumerate(run.query, start=1)]
+    return [example for window in texts_of(run.queries, run.text).windows() for example in window.examples]
+
+
+def _settings_of(run: SearchRun, vectors: Path, model: Path) -> EmbeddingSettings:
+    """The settings with which vectors were made; those of the run, if the file does not say them."""
+    spec = VectorSpec.stored(vectors)
+    if spec is None:
+        return run.embedding
+    if spec.model != model_digest(model):
+        raise ConfigError(f"vectors: {vectors} was made with another model than {model}; embed the texts with it")
+    if spec.texts != sha256(run.input):
+        raise DataError(f"{vectors}: was made from other texts than {run.input} has now; embed them again")
+    if run.embedding.to_dict() not in (DEFAULT_EMBEDDING.to_dict(), spec.embedding.to_dict()):
+        raise ConfigError(f"vectors: {vectors} was made with other settings; leave out --pooling, --dimensions, …")
+    return spec.embedding
+
+
+def _embedded(run: SearchRun, embedder: Embedder) -> np.ndarray:
+    parts = []
+    for window in texts_of(run.input, run.text).windows():
+        texts, places = zip(*window.examples, strict=True)
+        parts.append(embedder.embed(texts, places=places))
+    return np.concatenate(parts)
+
+
+def _nearest(run: SearchRun, queries: np.ndarray, vectors: np.ndarray) -> list[list[Hit]]:
+    if run.index is None:
+        return exact_search(queries, vectors, top_k=run.top_k)
+    if run.index.exists():
+        index = ApproximateIndex.load(run.index)
+        if index.shape != vectors.shape:
+            raise DataError(f"{run.index}: is an index of other vectors; delete it to build it again")
+    else:
+        index = ApproximateIndex.build(vectors)
+        index.save(run.index)
+    return index.search(queries, top_k=run.top_k)
+
+
+def _texts_of_rows(run: SearchRun, rows: Collection[int], *, expected: int) -> dict[int, str]:
+    """The texts of some rows of the input; DataError if it does not have the expected number of rows."""
+    texts: dict[int, str] = {}
+    start = 0
+    for window in texts_of(run.input, run.text).windows():
+        texts |= _selected(window.examples, rows, start)
+        start += len(window.rows)
+    if start != expected:
+        raise DataError(f"{run.input}: has {start} rows, but {run.vectors} has {expected} vectors; embed it again")
+    return texts
+
+
+def _selected(examples: Sequence[tuple[str, str]], rows: Collection[int], start: int) -> dict[int, str]:
+    return {index: text for index, (text, _) in enumerate(examples, start=start) if index in rows}

@@ -1,0 +1,152 @@
+"""Files of embeddings: `.npy` with the vectors alone, `.jsonl` and `.parquet` with the rows they belong to.
+
+Beside a `.npy` file lies `NAME.npy.json`, which says what the vectors depend on.
+"""
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+
+from litebert.errors import DataError, MissingExtraError
+from litebert.files import fsync, read_json_object, translate_os_errors, write_json
+from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
+from litebert.settings import Settings
+from litebert.tasks.readers.tables import Row
+from litebert.tasks.types.task_type import Result
+
+COLUMN: Final = "embedding"
+
+
+class VectorSpec(Settings):
+    """What the vectors of a file depend on."""
+
+    fingerprint: str
+    """Digest of texts, model and settings."""
+    model: str
+    """Digest of the model's files."""
+    texts: str
+    """SHA-256 of the file of the texts."""
+    embedding: EmbeddingSettings
+
+    @classmethod
+    def stored(cls, vectors: Path) -> Self | None:
+        """The spec beside a file of vectors; None if there is none."""
+        path = spec_file(vectors)
+        if not path.exists():
+            return None
+        return cls.parse(read_json_object(path, if_missing="embed the texts again"), where=str(path))
+
+    def write(self, vectors: Path) -> None:
+        """Write the spec beside a file of vectors."""
+        write_json(spec_file(vectors), self.to_dict())
+
+
+def spec_file(vectors: Path) -> Path:
+    """The path of the spec of a file of vectors."""
+    return vectors.with_name(f"{vectors.name}.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding(Result):
+    """The vector of one text."""
+
+    vector: np.ndarray
+    """Float32 [D]."""
+
+    def to_record(self) -> dict[str, Any]:
+        """The vector, each number with as few digits as float32 needs."""
+        return {COLUMN: [float(text) for text in self.vector.astype("U32")]}
+
+
+class NpyFormat:
+    """Vectors as one array of a known number of rows."""
+
+    def __init__(self, *, rows: int, dimensions: int) -> None:
+        self.state: dict[str, Any] = {"started": False}
+        self._shape = (rows, dimensions)
+
+    def render(self, rows: Sequence[Any], results: Sequence[Embedding]) -> bytes:
+        """The next rows, in the first call after the header."""
+        header = b"" if self.state["started"] else self._header()
+        self.state["started"] = True
+        return header + b"".join(each.vector.astype("<f4").tobytes() for each in results)
+
+    def finish(self) -> str:
+        """Nothing."""
+        return ""
+
+    def _header(self) -> bytes:
+        buffer = io.BytesIO()
+        np.lib.format.write_array_header_1_0(buffer, {"descr": "<f4", "fortran_order": False, "shape": self._shape})
+        return buffer.getvalue()
+
+
+def read_vectors(path: Path) -> np.ndarray:
+    """Float32 [N, D], mapped into memory; DataError if the file is no such array."""
+    try:
+        vectors = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise DataError(f"{path}: cannot be read as an array ({error}); write it with `litebert embed`") from None
+    if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or vectors.dtype != np.float32:
+        raise DataError(f"{path}: expected a float32 array of two dimensions; write it with `litebert embed`")
+    return vectors
+
+
+def write_parquet(output: Path, source: Path, windows: Iterable[Sequence[Row]], vectors: np.ndarray) -> None:
+    """Write rows with their vectors, window by window; fields that are no texts become their JSON.
+
+    Raises MissingExtraError without pyarrow, DataError if a column is named `embedding`.
+    """
+    arrow, parquet = _pyarrow()
+    temporary = output.with_name(f".{output.name}.tmp")
+    with translate_os_errors(output):
+        writer = None
+        try:
+            for columns, part in _column_windows(source, windows, vectors):
+                values = arrow.FixedSizeListArray.from_arrays(arrow.array(part.reshape(-1)), vectors.shape[1])
+                table = arrow.table(
+                    {**{name: arrow.array(texts, arrow.string()) for name, texts in columns.items()}, COLUMN: values}
+                )
+                writer = writer or parquet.ParquetWriter(temporary, table.schema)
+                writer.write_table(table)
+        finally:
+            if writer:
+                writer.close()
+        fsync(temporary)
+        temporary.replace(output)
+        fsync(output.parent)
+
+
+def _column_windows(
+    source: Path, windows: Iterable[Sequence[Row]], vectors: np.ndarray
+) -> Iterator[tuple[dict[str, list[str | None]], np.ndarray]]:
+    """The columns of each window with its vectors; all windows have the columns of the first row."""
+    names: list[str] = []
+    start = 0
+    for rows in windows:
+        names = names or list(rows[0].values)
+        if COLUMN in names:
+            raise DataError(f"{source}: column {COLUMN!r} is where the vectors are written; rename it")
+        yield (
+            {name: [_text(row.values.get(name)) for row in rows] for name in names},
+            vectors[start : start + len(rows)],
+        )
+        start += len(rows)
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("pyarrow", extra="data", needed_for="writing .parquet") from None
+    return pyarrow, pyarrow.parquet

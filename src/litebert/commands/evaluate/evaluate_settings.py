@@ -1,0 +1,92 @@
+"""The settings of `litebert evaluate`. Imports no torch, so that wrong settings are refused at once."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import Field, model_validator
+
+from litebert.commands.finetune.data_arguments import NO_COLUMNS, ONLY_BENCHMARKS, ColumnArguments
+from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
+from litebert.commands.pretrain.pretrain_settings import PairObjective
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.inference.word_masking import Masking
+from litebert.settings import InferencePrecision, Settings, validate_not_given, with_overrides
+from litebert.tasks.benchmarks.benchmarks import benchmark_task
+
+
+class EvaluateRun(Settings):
+    """The settings of an evaluation."""
+
+    model: Path
+    """Model or run directory."""
+    data: Path | None = None
+    """Labelled file: .csv, .tsv or .jsonl with named columns, .conll, or .json of SQuAD; or a pattern of them."""
+    task: str | None = None
+    """A benchmark, such as cola, mnli (both development sets), squad-v2.0, race (by level) or race-high."""
+    task_dir: Path | None = None
+    """Directory with the files of the benchmark."""
+    split_file: tuple[str, ...] = ()
+    """SPLIT=FILE …: files of your own in the layout of the benchmark's, such as dev=mine.tsv; only they are scored."""
+    columns: ColumnArguments = ColumnArguments()
+    metrics: tuple[str, ...] = ()
+    """Metrics (default: those of the benchmark or of the task type)."""
+    report: Path | None = None
+    """HTML file to write, with all scores and the worst errors."""
+    corpus: Path | None = None
+    """Corpus directory, on whose validation split a pretrained model is evaluated; with --suite only its token counts
+    are used, for the unigram baseline."""
+    suite: Path | None = None
+    """Directory of minimal pairs in the format of BLiMP (*.jsonl), which a pretrained model is to prefer correctly."""
+    masking: Masking = "token"
+    """With --suite: tokens of a word that are masked besides the predicted one (none, those after it, all)."""
+    fast: bool = False
+    """With --suite: only the first 100 pairs of each paradigm."""
+    sampling: tuple[str, ...] = ()
+    """With --corpus: SETTING=VALUE …, how examples are drawn, such as max_length=128 pairing=nsp (default: as in the
+    run that the model is from; without a run, sentence order and at most 128 tokens)."""
+    max_eval_examples: int = Field(default=2048, gt=0)
+    """Maximum number of validation examples."""
+    eval_pair_objectives: tuple[PairObjective, ...] | None = None
+    """Pair objectives to score besides that of `sampling` (default: those of the run; without a run, both)."""
+    precision: InferencePrecision = "fp32"
+    """Arithmetic of the model: `fp32`, `bf16`, `fp16`, `auto` (the fastest one, measured) or `int8`; with one labelled
+    file or a benchmark any other than fp32 is reported beside the scores of fp32."""
+    output: Path | None = None
+    """With a pattern as --data: directory for the scores of each file."""
+    threads: int | None = Field(default=None, gt=0)
+    """With a pattern as --data: threads of torch in each worker (default: 1)."""
+    files: FileWorkers = FileWorkers()
+
+    def drawn_as(self, base: Mapping[str, Any]) -> SamplingSettings:
+        """`base` with the settings of `sampling`."""
+        return SamplingSettings.parse(with_overrides(base, self.sampling), where="sampling")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        text = self.corpus if self.suite is None else self.suite
+        if [text, self.data, self.task_dir].count(None) != 2:
+            raise ValueError(
+                "give one of --corpus (validation text), --suite (minimal pairs), --data (a labelled file) and "
+                "--task-dir (with --task)"
+            )
+        if (self.task is None) != (self.task_dir is None):
+            raise ValueError("a benchmark needs both --task and --task-dir")
+        if self.split_file and self.task is None:
+            raise ValueError(f"split_file: {ONLY_BENCHMARKS} --data")
+        if self.task is not None:
+            benchmark_task(self.task)
+            validate_not_given(self.columns.model_dump(), NO_COLUMNS.format(instead="--data"))
+        self.drawn_as({})
+        self._check_files()
+        return self
+
+    def _check_files(self) -> None:
+        only = "only for a pattern of files as --data, such as 'test/*.csv'"
+        if self.data is None or not is_pattern(self.data):
+            validate_one_file(self.files)
+            validate_not_given({"output": self.output, "threads": self.threads}, only)
+            return
+        if self.output is None:
+            raise ValueError("output: a pattern of files has scores for each; give a directory for them (--output)")
+        validate_not_given({"report": self.report, "output_suffix": self.files.output_suffix}, "only for one file")

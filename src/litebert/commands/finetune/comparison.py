@@ -1,0 +1,106 @@
+"""A fine-tuned model beside simple baselines, and the likely causes where it learned nothing."""
+
+import logging
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from litebert.commands.finetune.default_settings import settings_for_size
+from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.finetune.setup import RunData
+from litebert.errors import MissingExtraError
+from litebert.tasks.types.registry import get_task_type
+
+logger = logging.getLogger(__name__)
+
+Scores = dict[str, dict[str, float]]
+"""Metrics by baseline."""
+SIMILAR: Final = 0.98
+"""A training loss above this share of that of constant predictions is not below it."""
+FEW_ROWS: Final = 500
+
+
+def baseline_scores(data: RunData) -> Scores:
+    """The scores of the baselines on the development rows; the linear one is left out without scikit-learn."""
+    baselines = get_task_type(data.task.task_type).baselines
+    if baselines is None:
+        return {}
+    found: Scores = {}
+    for name, score in (baselines.constant, baselines.linear):
+        try:
+            found[name] = score(data.task, data.train, data.dev)
+        except MissingExtraError as error:
+            logger.warning("baseline %s: left out, because %s", name, error)
+            continue
+        metric = data.task.metric_for_best_model
+        logger.info("baseline %s: %s %.4f", name, metric, found[name][metric])
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What is judged after a run."""
+
+    best: dict[str, Any]
+    """The evaluation of the best model."""
+    baselines: Scores
+    train_losses: tuple[float, ...]
+    """Of each logged step, in order."""
+    steps: int
+    hidden_size: int
+
+
+def remarks(run: FinetuneRun, data: RunData, outcome: Outcome) -> tuple[str, ...]:
+    """Sentences about a model that has collapsed, did not learn, or is no better than a baseline; usually none."""
+    failure = _failure(run, data, outcome)
+    causes = f"{failure}. Likely causes: {'; '.join(_causes(run, data, outcome))}" if failure else ""
+    return tuple(sentence for sentence in (causes, _not_better(data, outcome)) if sentence)
+
+
+def _failure(run: FinetuneRun, data: RunData, outcome: Outcome) -> str:
+    task_type = get_task_type(data.task.task_type)
+    if reason := task_type.collapse(outcome.best):
+        return f"the model has collapsed: {reason}"
+    if task_type.baselines is None or run.class_weights is not None or not outcome.train_losses:
+        return ""
+    constant = task_type.baselines.constant_loss(data.train)
+    loss = float(np.mean(outcome.train_losses[-max(1, len(outcome.train_losses) // 10) :]))
+    # Written so that a loss that is not a number counts as well.
+    if not loss < SIMILAR * constant and not _better_than_constant(outcome):
+        return f"the model did not learn: its training loss is {loss:.3f}, that of a constant prediction {constant:.3f}"
+    return ""
+
+
+def _better_than_constant(outcome: Outcome) -> bool:
+    """Whether the 95 % interval of the accuracy is above the majority class."""
+    interval = outcome.best.get("accuracy_interval")
+    matrix = outcome.best.get("confusion_matrix")
+    if not interval or not matrix:
+        return False
+    return interval[0] > max(map(sum, matrix)) / outcome.best["examples"]
+
+
+def _causes(run: FinetuneRun, data: RunData, outcome: Outcome) -> list[str]:
+    rows = len(data.train.examples)
+    usual = settings_for_size(outcome.hidden_size, rows)
+    rate, steps = run.train.learning_rate, usual.steps(rows)
+    causes = ["the weights were random: give a pretrained model"] if run.from_scratch else []
+    if not usual.learning_rate / 4 <= rate <= usual.learning_rate * 4:
+        level = "low" if rate < usual.learning_rate else "high"
+        causes.append(f"a learning rate of {rate:g} is {level}: set train.learning_rate={usual.learning_rate:.2g}")
+    if outcome.steps < steps / 2:
+        causes.append(f"{outcome.steps:,} steps are few: set train.duration='{usual.epochs} epochs'")
+    if rows < FEW_ROWS:
+        causes.append(f"{rows:,} training rows are few: give more")
+    return causes or ["the texts may not tell the labels: check them, or try another seed or a larger pretrained model"]
+
+
+def _not_better(data: RunData, outcome: Outcome) -> str:
+    metric = data.task.metric_for_best_model
+    own = outcome.best["metrics"][metric]
+    better = {name: scores[metric] for name, scores in outcome.baselines.items() if not own > scores[metric]}
+    if not better:
+        return ""
+    name, score = max(better.items(), key=lambda item: item[1])
+    return f"the model ({metric} {own:.4f}) does not beat the baseline {name} ({score:.4f})"

@@ -1,0 +1,94 @@
+"""Learning rate, batch size and duration of fine-tuning, by the size of the model and of the data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Any, Final
+
+from litebert.errors import LitebertError
+from litebert.hub_datasets import is_dataset_name, load_split
+from litebert.model.io.hub import fetch
+from litebert.model.io.model_directory import HUB
+from litebert.model.io.model_spec import read_model_spec
+from litebert.model.io.resolve import resolve_model_directory
+from litebert.model.presets import PRESETS, preset
+from litebert.tasks.read_labelled import types_with_format
+from litebert.tasks.readers.tables import open_table
+
+BASE_HIDDEN_SIZE: Final = 768
+BASE_LEARNING_RATE: Final = 3e-5
+MIN_LEARNING_RATE: Final = 1e-5
+MIN_EPOCHS: Final = 3
+FEW_ROWS: Final = 2000
+"""Below, a batch has 16 examples instead of 32."""
+SMALL_HIDDEN_SIZE: Final = 384
+"""Models up to this size are trained for more epochs, and with dropout if there are fewer than `DROPOUT_ROWS`."""
+DROPOUT_ROWS: Final = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class SizeSettings:
+    """Settings that depend on the size."""
+
+    learning_rate: float
+    batch_size: int
+    epochs: int
+    hidden_dropout_prob: float
+
+    def steps(self, rows: int) -> int:
+        """Length of the run in steps."""
+        return ceil(self.epochs * rows / self.batch_size)
+
+    def filled_into(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The settings of a run, with these where they are missing."""
+        train = values.get("train", {})
+        if isinstance(train, Mapping):
+            train = {"learning_rate": self.learning_rate, "duration": f"{self.epochs} epochs", **train}
+        return {
+            "batch_size": self.batch_size,
+            "hidden_dropout_prob": self.hidden_dropout_prob,
+            **values,
+            "train": train,
+        }
+
+
+def settings_for_size(hidden_size: int, rows: int) -> SizeSettings:
+    """The rule that docs/guides/fine-tuning.md states, with the trials it comes from.
+
+    The learning rate is that of ALBERT-base times (768 / hidden size)². The epochs give about 2,000 steps for a small
+    model and 1,000 for others, at least 3 epochs and at most 20 or 10. Small models have dropout on few rows.
+    """
+    rate = max(MIN_LEARNING_RATE, BASE_LEARNING_RATE * (BASE_HIDDEN_SIZE / hidden_size) ** 2)
+    batch_size = 16 if rows < FEW_ROWS else 32
+    is_small = hidden_size <= SMALL_HIDDEN_SIZE
+    steps, most = (2000, 20) if is_small else (1000, 10)
+    epochs = min(most, max(MIN_EPOCHS, round(steps * batch_size / rows)))
+    dropout = 0.2 if is_small and rows < DROPOUT_ROWS else 0.0
+    return SizeSettings(float(f"{rate:.1e}"), batch_size, epochs, dropout)
+
+
+def hidden_size_of(model: str) -> int:
+    """The hidden size of a model directory, a preset or a model of the hub; that of base where it cannot be read.
+
+    The run itself reports what is wrong with the model.
+    """
+    if model in PRESETS:
+        return preset(model).hidden_size
+    try:
+        directory = resolve_model_directory(model)
+        return read_model_spec(directory if directory.is_dir() else fetch(model, HUB)).config.hidden_size
+    except LitebertError:
+        return BASE_HIDDEN_SIZE
+
+
+def count_rows(file: Path) -> int:
+    """Examples of a labelled file; `FEW_ROWS` where it cannot be read, which the run itself reports."""
+    try:
+        if is_dataset_name(file):
+            return len(load_split(file))
+        formats = types_with_format(file)
+        file_format = formats[0].reader.file_format if formats else None
+        return sum(1 for _ in (file_format.iter_inputs(file) if file_format else open_table(file)[1]))
+    except LitebertError:
+        return FEW_ROWS

@@ -1,0 +1,1 @@
+"""The submission to the GLUE leaderboard. Before: fine-tuned models or submission files. After: a zip file."""

@@ -1,0 +1,44 @@
+"""The settings of `litebert glue-submission`. Imports no torch, so that wrong settings are refused at once."""
+
+from pathlib import Path
+from typing import Self
+
+from pydantic import model_validator
+
+from litebert.commands.finetune.data_arguments import files_by_split
+from litebert.settings import InferencePrecision, Settings
+from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
+
+
+class GlueSubmissionRun(Settings):
+    """The settings of a submission."""
+
+    predictions: tuple[str, ...]
+    """A task and a run or model directory: cola=RUN; several to average: cola=A cola=B or 'cola=SEEDS/runs/*'; or
+    submission files by their official names, such as CoLA.tsv, as `ensemble` and `predict` write them."""
+    task_dir: Path
+    """Directory with the files of GLUE."""
+    out: Path
+    """The .zip file to write."""
+    split_file: tuple[str, ...] = ()
+    """TASK.SPLIT=FILE …: test files of your own in the layout of GLUE's, such as cola.test=mine.tsv."""
+    precision: InferencePrecision = "fp32"
+    """Arithmetic of the models."""
+
+    def own_splits(self) -> list[BenchmarkSplit]:
+        """The test files of your own."""
+        splits = []
+        for place, file in files_by_split(self.split_file).items():
+            task, _, split = place.rpartition(".")
+            splits.append(BenchmarkSplit(task=task, split=split, file=file))
+        return splits
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        named = [value.partition("=") for value in self.predictions if not value.endswith(".tsv")]
+        if not self.predictions or not all(task and path for task, _, path in named):
+            raise ValueError(
+                "give TASK=MODEL for one task or more, such as cola=runs/cola, or submission files (CoLA.tsv)"
+            )
+        self.own_splits()
+        return self

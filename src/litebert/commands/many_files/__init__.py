@@ -1,0 +1,1 @@
+"""One command on many files. Before: a pattern of files. After: an output for each file."""

@@ -1,0 +1,204 @@
+"""Many files, each with an output of its own, shared by processes or by the tasks of a cluster.
+
+An output depends on its file alone, so its bytes do not depend on the number of workers. `OUT/.done/NAME.json` marks
+an output that is complete, so that the same command continues after a stop.
+"""
+
+import glob
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from litebert.commands.result import Result
+from litebert.corpus.build.parallel_map import run_in_order
+from litebert.datatrove_stages import Stage, run_stages
+from litebert.errors import CheckpointError, ConfigError, DataError
+from litebert.files import read_json_object, write_json
+from litebert.settings import Settings, with_overrides
+
+logger = logging.getLogger(__name__)
+
+THREADS_OF_A_WORKER = 1
+"""By default: numbers may differ in the last place between numbers of threads, and processes use the cores better."""
+
+
+class FileWorkers(Settings):
+    """With a pattern of files, such as 'texts/*.csv': who works on them."""
+
+    workers: int = Field(default=1, gt=0)
+    """Processes, or tasks of the executor, that share the files of a pattern; the outputs do not depend on it."""
+    executor: Literal["processes", "local", "slurm", "ray"] = "processes"
+    """Processes of this machine, or an executor of datatrove: local tasks, a Slurm cluster, a Ray cluster."""
+    executor_options: tuple[str, ...] = ()
+    """Arguments of the datatrove executor, such as partition=cpu time=04:00:00 for Slurm."""
+    output_suffix: str | None = None
+    """Ending of the outputs for a pattern, such as .jsonl."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileJob:
+    """A command on each of many files; it is sent to other processes, so its functions are those of modules."""
+
+    run: Any
+    """The settings of the command, with `threads`, `output` and `files`."""
+    input_field: str = "input"
+    """The setting that has the file."""
+    load: Callable[[Any], Any]
+    """(run) → the model."""
+    work: Callable[[Any, Any], Any]
+    """(run of one file, model) → the result of one file, with `to_dict`; it writes the output."""
+    digest: Callable[[Any], str]
+    """(run of one file) → digest of everything that the output depends on."""
+
+    def run_of(self, task: "FileTask") -> Any:
+        """The settings for one file."""
+        changes = {self.input_field: task.source, "output": task.output, "files": FileWorkers()}
+        return self.run.model_copy(update=changes)
+
+    def start(self) -> Callable[["FileTask"], dict[str, Any]]:
+        """Load the model, and return what is called for each file."""
+        import torch
+
+        torch.set_num_threads(self.run.threads or THREADS_OF_A_WORKER)
+        model = self.load(self.run)
+        return lambda task: self.work(self.run_of(task), model).to_dict()
+
+
+@dataclass(frozen=True, slots=True)
+class FileTask:
+    """A file and its output."""
+
+    source: Path
+    output: Path
+    marker: Path
+    """Exists when the output is complete."""
+
+
+@dataclass(frozen=True)
+class FilesWritten(Result):
+    """The results of all files."""
+
+    directory: Path
+    files: int
+    results: dict[str, dict[str, Any]]
+    """Name of the output → result, of the files that are complete."""
+    logs: Path | None = None
+    """Logs of an executor of datatrove."""
+
+    def to_text(self) -> str:
+        """One line."""
+        state = "" if len(self.results) == self.files else f" of {self.files:,}; the others are submitted"
+        logs = f"; logs: {self.logs}" if self.logs else ""
+        return f"{self.directory}: {len(self.results):,} outputs{state}{logs}"
+
+
+def is_pattern(path: Path) -> bool:
+    """Whether a path has wildcards and is not the name of a file."""
+    return glob.has_magic(str(path)) and not path.exists()
+
+
+def validate_one_file(given: FileWorkers) -> None:
+    """Raise ConfigError for settings that a single file has no use for."""
+    used = given.to_dict()
+    changed = [name for name, default in FileWorkers().to_dict().items() if used[name] != default]
+    if changed:
+        raise ConfigError(f"{', '.join(changed)}: only for a pattern of files, such as 'texts/*.csv'; leave it out")
+
+
+def file_tasks(pattern: Path, out: Path, output_name: Callable[[Path], str]) -> list[FileTask]:
+    """A task for each file that matches; its output has the same place below `out` as the file below the pattern.
+
+    Raises DataError if there is no file, ConfigError if two files have the same output or `out` is a file.
+    """
+    if out.exists() and not out.is_dir():
+        raise ConfigError(f"output: {out} is a file, but a pattern has an output for each file; give a directory")
+    root = _root(pattern)
+    sources = sorted(path for path in root.glob(str(pattern.relative_to(root))) if path.is_file())
+    if not sources:
+        raise DataError(f"{pattern}: no file matches; check the pattern")
+    tasks: dict[Path, FileTask] = {}
+    for source in sources:
+        place = source.relative_to(root)
+        output = out / place.with_name(output_name(place))
+        if output in tasks:
+            raise ConfigError(f"{source}: has the same output as {tasks[output].source}; rename one of the files")
+        marker = out / ".done" / place.with_name(f"{output.name}.json")
+        tasks[output] = FileTask(source, output, marker)
+    return list(tasks.values())
+
+
+def write_files(tasks: Sequence[FileTask], job: FileJob, out: Path, settings: FileWorkers) -> FilesWritten:
+    """Do the tasks that are not complete yet, and return the results of all that are now.
+
+    Slurm jobs continue after this returns. Raises what the first task that fails raises; complete outputs stay.
+    """
+    shares = _balanced(tasks, settings.workers)
+    logs = None
+    if settings.executor == "processes":
+        if settings.executor_options:
+            raise ConfigError("executor_options: executor processes has no options; leave them out")
+        for _ in run_in_order(partial(_work, job), shares, workers=settings.workers):
+            pass
+    else:
+        logs = out.with_name(f".{out.name}.logs")
+        run_stages(
+            [Stage("files", partial(_work_of_rank, job, shares), settings.workers)],
+            settings.executor,
+            logs=logs,
+            options=with_overrides({}, settings.executor_options),
+        )
+    results = {task.output.relative_to(out).as_posix(): _result(task, job) for task in tasks}
+    done = {name: result for name, result in results.items() if result is not None}
+    return FilesWritten(out, len(tasks), done, logs)
+
+
+def _work_of_rank(job: FileJob, shares: Sequence[Sequence[FileTask]], data: Any, rank: int, world_size: int) -> None:
+    """The share of a task of datatrove."""
+    _work(job, shares[rank])
+
+
+def _work(job: FileJob, share: Sequence[FileTask]) -> None:
+    """The files of one worker; the model is loaded once, and only if there is something to do."""
+    work: Callable[[FileTask], dict[str, Any]] | None = None
+    for task in share:
+        if _result(task, job) is not None:
+            logger.info("%s: is complete", task.output)
+            continue
+        work = work or job.start()
+        task.marker.unlink(missing_ok=True)
+        result = work(task)
+        write_json(task.marker, {"fingerprint": job.digest(job.run_of(task)), "result": result})
+        logger.info("%s: written", task.output)
+
+
+def _balanced(tasks: Sequence[FileTask], workers: int) -> list[list[FileTask]]:
+    """The tasks of each worker: from the largest file to the smallest one, to the worker with the fewest bytes."""
+    shares: list[list[FileTask]] = [[] for _ in range(workers)]
+    sizes = [0] * workers
+    for task in sorted(tasks, key=lambda each: -each.source.stat().st_size):
+        least = sizes.index(min(sizes))
+        shares[least].append(task)
+        sizes[least] += task.source.stat().st_size
+    return shares
+
+
+def _result(task: FileTask, job: FileJob) -> dict[str, Any] | None:
+    """The result of a task that is complete; None if it is not, or if something it depends on has changed."""
+    if not task.marker.exists() or not task.output.exists():
+        return None
+    try:
+        stored = read_json_object(task.marker, if_missing="run the command again")
+    except CheckpointError:
+        return None
+    return stored["result"] if stored.get("fingerprint") == job.digest(job.run_of(task)) else None
+
+
+def _root(pattern: Path) -> Path:
+    """The directory that all matches are in: the parts before the first one with wildcards."""
+    return Path(*takewhile(lambda part: not glob.has_magic(part), pattern.parts))

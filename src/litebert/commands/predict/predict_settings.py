@@ -1,0 +1,67 @@
+"""The settings of `litebert predict`. Imports no torch, so that wrong settings are refused at once."""
+
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from litebert.commands.finetune.data_arguments import NO_COLUMNS, PredictedSplit, predicted_split
+from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
+from litebert.settings import InferencePrecision, Settings, validate_not_given
+from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
+from litebert.tasks.readers.columns import Columns
+
+
+class PredictRun(Settings):
+    """The settings of a prediction."""
+
+    model: Path
+    """Model or run directory; its task decides what is predicted."""
+    input: Path
+    """A .txt file with one text a line; a .csv, .tsv or .jsonl file; a .json file of SQuAD; .conll columns; a quoted
+    pattern of such files; with `task` the directory of the benchmark."""
+    output: Path
+    """A .jsonl, .csv or .tsv file, whose suffix is the format; also .conll for .conll; a directory for SQuAD and
+    for a pattern of files; with `task` in the format of its leaderboard."""
+    text: str | None = None
+    """Column of the text or of the words (default: as in training, or `text`)."""
+    text_pair: str | None = None
+    """Column of the second text of a pair, of the question of a multiple choice, or of the context of a question."""
+    options: tuple[str, ...] = ()
+    """Columns of the options of a multiple choice (default: those named option1, option2, …)."""
+    task: str | None = None
+    """A benchmark, whose files are in the directory `input`."""
+    split: PredictedSplit | None = None
+    """Its split (default: test)."""
+    split_file: str | None = None
+    """SPLIT=FILE: a file of your own in the layout of the benchmark's, such as test=mine.tsv."""
+    threshold: float | None = None
+    """Null score above which a question has no answer (default: the one chosen in fine-tuning)."""
+    top_k: int | None = Field(default=None, gt=0)
+    """Candidates for each [MASK] (default: 5)."""
+    precision: InferencePrecision = "auto"
+    """Arithmetic of the model: `auto` is the fastest of `fp32`, `bf16` and `fp16`, measured; `int8` is for CPUs."""
+    threads: int | None = Field(default=None, gt=0)
+    """Threads of torch (default: torch's choice; 1 for a pattern)."""
+    files: FileWorkers = FileWorkers()
+
+    @property
+    def columns(self) -> Columns:
+        """The named columns."""
+        return Columns(text=self.text, text_pair=self.text_pair, options=self.options)
+
+    @property
+    def benchmark_split(self) -> BenchmarkSplit | None:
+        """The split of a benchmark to predict; None for a file of your own."""
+        return predicted_split(self.task, self.split, self.split_file, default="test", instead="INPUT")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.benchmark_split is not None:
+            given = {name: getattr(self, name) for name in ("text", "text_pair", "options", "top_k")}
+            validate_not_given(given, NO_COLUMNS.format(instead="INPUT"))
+        if not is_pattern(self.input):
+            validate_one_file(self.files)
+        elif self.task is not None:
+            raise ValueError("task: the input of a benchmark is its directory; give that instead of a pattern")
+        return self

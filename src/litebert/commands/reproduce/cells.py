@@ -1,0 +1,180 @@
+"""The cells of tables: each is one pretraining or fine-tuning run, an ensemble, or a measurement of one model.
+
+A cell is named by a hash of everything that its result depends on, so tables share the cells that they have in common,
+and a stored result is used again.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from litebert.commands.finetune.finetune_settings import load_finetune_config
+from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.commands.reproduce.paper_tables import Row, Scale, Table, Value
+from litebert.corpus.format.shards import Corpus
+from litebert.errors import ConfigError
+from litebert.tasks.benchmarks.benchmark_files import available_splits
+from litebert.training.train_settings import NON_NUMERIC_SETTINGS
+
+Kind = Literal["pretrain", "finetune", "ensemble", "layers"]
+VERSION = 1
+"""Part of every name: raise it when the meaning of the same settings changes."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The text and the labelled data that the cells read."""
+
+    corpus: Path
+    additional: tuple[Path, ...] = ()
+    """Corpora of the rows with additional data."""
+    data: tuple[Path, ...] = ()
+    """Directories with the folders of the benchmarks."""
+
+    def directory_of(self, task: str) -> Path | None:
+        """The directory with training and development file of a benchmark; None if there is none."""
+        for directory in self.data:
+            if all(available_splits(task, directory, start=split) for split in ("train", "dev")):
+                return directory
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One run, whose result is a few numbers."""
+
+    kind: Kind
+    settings: dict[str, Any]
+    """As a recipe has them; without the paths of the cells in `needs`."""
+    identity: dict[str, Any]
+    """The part of the settings that decides on the result; fingerprints stand for paths."""
+    needs: tuple["Cell", ...] = field(default=())
+    """Cells whose models this one reads."""
+
+    @cached_property
+    def key(self) -> str:
+        """Name of the cell: its kind and 16 hex digits."""
+        content = [VERSION, self.kind, self.identity, [cell.key for cell in self.needs]]
+        digest = hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
+        return f"{self.kind}-{digest}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Cell) and other.key == self.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@dataclass(frozen=True, eq=False)
+class RowCells:
+    """The cells of one row with one seed."""
+
+    row: str
+    seed: int
+    model: Cell | None
+    """None for an ensemble."""
+    tasks: dict[str, Cell]
+    layers: Cell | None = None
+
+    def all(self) -> Iterator[Cell]:
+        """Every cell, those that others need first."""
+        yield from (cell for cell in (self.model, *self.tasks.values(), self.layers) if cell is not None)
+
+
+def cells_of(table: Table, scale: Scale, inputs: Inputs, *, seeds: Sequence[int]) -> list[RowCells]:
+    """The cells of all rows and seeds; rows with additional data are left out if there is none."""
+    rows = [row for row in table.rows if row.corpus == "standard" or inputs.additional]
+    return [cells for seed in seeds for cells in _cells_of_seed(rows, table, scale, inputs, seed)]
+
+
+def unique(cells: Iterable[Cell]) -> list[Cell]:
+    """Each cell once, and before it those that it needs."""
+    found: dict[Cell, None] = {}
+
+    def add(cell: Cell) -> None:
+        for needed in cell.needs:
+            add(needed)
+        found.setdefault(cell)
+
+    for cell in cells:
+        add(cell)
+    return list(found)
+
+
+def _cells_of_seed(rows: Sequence[Row], table: Table, scale: Scale, inputs: Inputs, seed: int) -> Iterator[RowCells]:
+    models: dict[str, Cell] = {}
+    tasks: dict[str, dict[str, Cell]] = {}
+    for row in rows:
+        if row.ensemble_of:
+            members = [tasks[name] for name in row.ensemble_of]
+            tasks[row.name] = {task: _ensemble([each[task] for each in members]) for task in members[0]}
+            yield RowCells(row.name, seed, None, tasks[row.name])
+            continue
+        start = models[row.start_from] if row.start_from else None
+        model = models[row.name] = pretrain_cell(scale, inputs, _settings(row, scale), seed, start=start, row=row)
+        found = tasks[row.name] = finetune_cells(scale, inputs, model, seed) if table.tasks else {}
+        layers = Cell("layers", model.settings, {}, (model,)) if table.figure == "layers" else None
+        yield RowCells(row.name, seed, model, found, layers)
+
+
+def _settings(row: Row, scale: Scale) -> dict[str, Value]:
+    if row.model not in scale.models:
+        raise ConfigError(f"{row.name}: the scale has no model {row.model!r}; it has {', '.join(scale.models)}")
+    return {**scale.models[row.model], **scale.resolve(row.set)}
+
+
+def pretrain_cell(
+    scale: Scale,
+    inputs: Inputs,
+    settings: Mapping[str, Value],
+    seed: int,
+    *,
+    start: Cell | None = None,
+    row: Row | None = None,
+) -> Cell:
+    """The pretraining run of a model of the scale."""
+    more = inputs.additional if row is not None and row.corpus == "additional" else ()
+    run = load_pretrain_config(
+        scale.recipe, overrides({**scale.settings, **settings, "seed": seed}), corpus=inputs.corpus
+    )
+    run = run.replace(data_mixture={str(path): 1.0 for path in more}) if more else run
+    values = run.to_dict()
+    texts = [Corpus.open(path).fingerprint for path in (inputs.corpus, *more)]
+    identity = {**_numeric(values), "corpus": texts, "data_mixture": None}
+    return Cell("pretrain", values, identity, (start,) if start else ())
+
+
+def finetune_cells(scale: Scale, inputs: Inputs, model: Cell, seed: int) -> dict[str, Cell]:
+    """The fine-tuning runs of a model, by task; tasks without files are left out."""
+    cells = {}
+    for task, settings in scale.tasks.items():
+        directory = inputs.directory_of(task)
+        if directory is None:
+            continue
+        given = {"model": "(the pretrained model)", "data": {"task": task, "directory": str(directory)}}
+        words = overrides({**scale.finetune, **scale.resolve(settings), "seed": seed})
+        values = load_finetune_config(task, words, given=given).to_dict()
+        identity = {**_numeric(values), "data": {**values["data"], "directory": None}}
+        cells[task] = Cell("finetune", values, identity, (model,))
+    return cells
+
+
+def _numeric(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that decide on the result."""
+    train = {name: value for name, value in values["train"].items() if name not in NON_NUMERIC_SETTINGS}
+    return {name: value for name, value in values.items() if name not in ("compute", "card")} | {"train": train}
+
+
+def _ensemble(members: Sequence[Cell]) -> Cell:
+    data = members[0].settings["data"]
+    settings = {"task": data["task"], "task_dir": data["directory"]}
+    return Cell("ensemble", settings, {"task": data["task"]}, tuple(members))
+
+
+def overrides(settings: Mapping[str, Value]) -> list[str]:
+    """`name=value` words, with the values as JSON, which is YAML."""
+    return [f"{name}={json.dumps(value)}" for name, value in settings.items()]

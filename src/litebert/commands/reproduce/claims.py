@@ -1,0 +1,110 @@
+"""Claims of the paper as tests: exact numbers, orderings and equivalences over seeds, intervals around its values."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from litebert.commands.reproduce.paper_tables import Claim, Equivalence, Exact, Interval, Metric, Ordering, Table
+from litebert.commands.reproduce.scores import Scores
+from litebert.errors import MissingExtraError
+from litebert.model.model_stats import parameter_counts
+from litebert.model.presets import preset
+
+State = Literal["held", "not held", "undecided"]
+SIGNIFICANCE = 0.05
+MIN_SEEDS = 3
+"""Seeds below which nothing is decided: with two, a t-test hangs on one difference."""
+LOWER_IS_BETTER = ("mlm_loss",)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim and what was seen."""
+
+    about: str
+    state: State
+    """`undecided`: too few seeds, or a difference that may be chance."""
+    seen: str
+    p_value: float | None = None
+    """Of the null hypothesis that the claim is false; None where nothing is tested."""
+
+
+def verdict(claim: Claim, table: Table, scores: Scores) -> Verdict:
+    """The verdict on one claim."""
+    if isinstance(claim, Exact):
+        return _exact(claim)
+    if isinstance(claim, Interval):
+        return _interval(claim, table, scores)
+    if isinstance(claim, Ordering):
+        differences, seen = _differences(claim.metric, claim.greater, claim.less, scores)
+        if len(differences) < MIN_SEEDS:
+            return Verdict(claim.about, "undecided", seen)
+        greater, less = t_test(differences, 0, "greater"), t_test(differences, 0, "less")
+        return Verdict(claim.about, _state(greater, less), seen, greater)
+    return _equivalence(claim, scores)
+
+
+def _exact(claim: Exact) -> Verdict:
+    counts = parameter_counts(preset(claim.preset))
+    found = (counts.encoder, counts.encoder_and_pooler, counts.pretraining)
+    state: State = "held" if claim.parameters in found else "not held"
+    return Verdict(claim.about, state, f"{counts.encoder_and_pooler:,} with pooler")
+
+
+def _interval(claim: Interval, table: Table, scores: Scores) -> Verdict:
+    paper = table.row(claim.of).paper.get(claim.metric)
+    values = _known(scores.of(claim.of, claim.metric))
+    if paper is None or not values:
+        return Verdict(claim.about, "undecided", "not measured at this scale")
+    median = float(np.median(values))
+    state: State = "held" if abs(median - paper) <= claim.within else "not held"
+    return Verdict(claim.about, state, f"{median:.1f}, in the paper {paper:.1f}")
+
+
+def _equivalence(claim: Equivalence, scores: Scores) -> Verdict:
+    """Two one-sided tests. Source: Schuirmann (1987)."""
+    differences, seen = _differences(claim.metric, claim.of, claim.to, scores)
+    if len(differences) < MIN_SEEDS:
+        return Verdict(claim.about, "undecided", seen)
+    inside = max(t_test(differences, -claim.within, "greater"), t_test(differences, claim.within, "less"))
+    outside = min(t_test(differences, -claim.within, "less"), t_test(differences, claim.within, "greater"))
+    return Verdict(claim.about, _state(inside, outside), f"{seen} (margin {claim.within:g})", inside)
+
+
+def _differences(metric: Metric, first: str, second: str | float, scores: Scores) -> tuple[np.ndarray, str]:
+    """First minus second, by seed, and both in words."""
+    left = scores.of(first, metric)
+    right = [second] * len(left) if isinstance(second, int | float) else scores.of(second, metric)
+    pairs = [(a, b) for a, b in zip(left, right, strict=False) if a is not None and b is not None]
+    if not pairs:
+        return np.zeros(0), "not measured"
+    values = np.array(pairs, dtype=np.float64)
+    means = values.mean(0)
+    digits = 3 if metric in LOWER_IS_BETTER else 1
+    return values[:, 0] - values[:, 1], f"{means[0]:.{digits}f} against {means[1]:.{digits}f}, {len(pairs)} seeds"
+
+
+def t_test(differences: np.ndarray, mean: float, alternative: Literal["greater", "less"]) -> float:
+    """p-value of a one-sided t-test of paired differences.
+
+    It is 1 if all differences are equal: seeds that change nothing are those of models that learned nothing.
+    """
+    if np.ptp(differences) == 0:
+        return 1.0
+    try:
+        from scipy.stats import ttest_1samp
+    except ImportError:
+        raise MissingExtraError("scipy", extra="eval", needed_for="testing claims") from None
+    return float(ttest_1samp(differences, mean, alternative=alternative).pvalue)
+
+
+def _state(claimed: float, opposite: float) -> State:
+    if claimed < SIGNIFICANCE:
+        return "held"
+    return "not held" if opposite < SIGNIFICANCE else "undecided"
+
+
+def _known(values: Sequence[float | None]) -> list[float]:
+    return [value for value in values if value is not None]

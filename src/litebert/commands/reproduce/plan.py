@@ -1,0 +1,124 @@
+"""The price of tables before anything runs: cells, hours, memory and disk."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.pretrain.dry_run import dry_run
+from litebert.commands.pretrain.pretrain_settings import PretrainRun
+from litebert.commands.reproduce.cells import Cell
+from litebert.commands.result import Result
+from litebert.corpus.sampling.sampling_settings import LinearSchedule
+from litebert.files import readable_bytes
+from litebert.logs import readable_seconds
+from litebert.model.model_stats import flops_per_token, memory, parameter_counts
+from litebert.training.loop.duration import Duration
+
+PROBE_EXAMPLES = 8
+WEIGHT_BYTES = 4
+ASSUMED_LENGTH = 128
+"""Tokens of an example where `max_length` is chosen from the data."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(Result):
+    """What a set of tables costs on this machine."""
+
+    cells: dict[str, int]
+    """Kind → number of cells, shared ones counted once."""
+    finished: int
+    flops: float
+    """Of the cells that are not finished; padding is counted up to max_length."""
+    flops_per_second: float
+    """Measured in one training step of the first model."""
+    memory: int
+    """Bytes, by formula, of the largest run."""
+    disk: int
+    """Bytes of the weights of all runs."""
+    timed_seconds: float
+    """Of the runs whose duration is a time."""
+
+    @property
+    def seconds(self) -> float:
+        """Of all cells that are not finished, one after the other."""
+        return self.timed_seconds + self.flops / self.flops_per_second
+
+    def to_text(self) -> str:
+        """The plan for a person."""
+        kinds = ", ".join(f"{count} {kind}" for kind, count in self.cells.items())
+        return "\n".join(
+            [
+                f"cells: {kinds}; {self.finished} finished",
+                f"time: about {readable_seconds(self.seconds)} for the others on this machine, one after the other "
+                f"({self.flops:.3g} FLOPs at {self.flops_per_second / 1e9:,.0f} GFLOP/s, measured)",
+                f"memory: {readable_bytes(self.memory)} for the largest run, by formula",
+                f"disk: {readable_bytes(self.disk)} of weights",
+            ]
+        )
+
+
+def plan(cells: Sequence[Cell], finished: Sequence[Cell]) -> Plan:
+    """The price of the cells on this machine; trains a throw-away model for one step to measure its speed."""
+    todo = [cell for cell in cells if cell not in finished]
+    runs = {cell.key: PretrainRun.parse(cell.settings, where=cell.key) for cell in cells if cell.kind == "pretrain"}
+    costs = [_cost(cell, runs) for cell in todo]
+    return Plan(
+        cells={kind: sum(cell.kind == kind for cell in cells) for kind in dict.fromkeys(c.kind for c in cells)},
+        finished=len(finished),
+        flops=sum(flops for flops, _ in costs),
+        flops_per_second=measured_speed(next(iter(runs.values()))),
+        memory=max((_memory(run) for run in runs.values()), default=0),
+        disk=sum(WEIGHT_BYTES * parameter_counts(_model(cell, runs).model).pretraining for cell in cells if cell.needs)
+        + sum(WEIGHT_BYTES * parameter_counts(run.model).pretraining for run in runs.values()),
+        timed_seconds=sum(seconds for _, seconds in costs),
+    )
+
+
+def measured_speed(run: PretrainRun) -> float:
+    """FLOPs per second of a training step of this model with a small batch."""
+    small = run.replace(batch_size=PROBE_EXAMPLES, microbatch_size=PROBE_EXAMPLES, init="random", init_checkpoint=None)
+    probe = dry_run(small.replace(freeze_duplicate_token_heads=False), Path("probe"))
+    return probe.tokens_per_step * _training_flops(run) / probe.step_seconds
+
+
+def _cost(cell: Cell, runs: dict[str, PretrainRun]) -> tuple[float, float]:
+    """FLOPs, or seconds where the duration is a time; layers and ensembles cost next to nothing."""
+    if cell.kind == "pretrain":
+        run = runs[cell.key]
+        return _of_duration(run.train.duration, run.batch_size, run.sampling.max_length, _training_flops(run))
+    if cell.kind == "finetune":
+        run = FinetuneRun.parse(cell.settings, where=cell.key)
+        model = _model(cell, runs).model
+        length = run.max_length or ASSUMED_LENGTH
+        flops = flops_per_token(model, length=length).training
+        return _of_duration(run.train.duration, run.batch_size, length, flops)
+    return 0.0, 0.0
+
+
+def _model(cell: Cell, runs: dict[str, PretrainRun]) -> PretrainRun:
+    return runs[cell.key] if cell.kind == "pretrain" else _model(cell.needs[0], runs)
+
+
+def _training_flops(run: PretrainRun) -> float:
+    predicted = LinearSchedule.parse(run.sampling.mlm_probability).end
+    return flops_per_token(run.model, length=run.sampling.max_length, predicted=predicted).training
+
+
+def _of_duration(duration: Duration, batch_size: int, length: int, flops: float) -> tuple[float, float]:
+    tokens_of = {"tokens": 1, "examples": length, "steps": batch_size * length}
+    if duration.unit not in tokens_of:
+        return 0.0, duration.amount if duration.unit == "seconds" else 0.0
+    return duration.amount * tokens_of[duration.unit] * flops, 0.0
+
+
+def _memory(run: PretrainRun) -> int:
+    parts = memory(
+        run.model,
+        batch_size=run.microbatch_size,
+        length=run.sampling.max_length,
+        predicted=LinearSchedule.parse(run.sampling.mlm_probability).end,
+        precision=run.train.precision,
+        activation_checkpoint_interval=run.compute.activation_checkpoint_interval,
+    )
+    return parts.weights + parts.gradients + parts.optimizer + parts.activations

@@ -1,0 +1,131 @@
+"""The report of a table: the paper's values beside the measured ones, the claims, and the pictures."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from litebert.analysis.plots import Panel, line_panels
+from litebert.commands.reproduce.claims import Verdict
+from litebert.commands.reproduce.paper_tables import Metric, Table
+from litebert.commands.reproduce.scores import Scores
+from litebert.commands.sweep.seed_statistics import statistics_of
+
+PARAMETERS = "parameters"
+_COLUMNS = {"mlm_accuracy": "MLM", "mlm_loss": "MLM loss", "sop_accuracy": "SOP", "nsp_accuracy": "NSP"}
+_COLUMNS |= {"tokens_per_second": "tokens/s"}
+_PRETRAINING = (PARAMETERS, *_COLUMNS)
+DECIMALS = {"mlm_loss": 3, "tokens_per_second": 0, "distance_variation": 3, "angle_variation": 3}
+
+
+@dataclass(frozen=True)
+class TableReport:
+    """One table as plain values: what `results.json` holds, and what its text is made of."""
+
+    name: str
+    title: str
+    note: str
+    scale: str
+    metrics: list[Metric]
+    rows: list[dict[str, Any]]
+    """`name`, `seeds`, `paper` (metric → value) and `values` (metric → one value a seed)."""
+    claims: list[dict[str, Any]]
+    figures: list[str]
+
+    @classmethod
+    def of(
+        cls, name: str, table: Table, scores: Scores, verdicts: Sequence[Verdict], *, scale: str, figures: Sequence[str]
+    ) -> "TableReport":
+        """The report of the scores of a table."""
+        rows = [
+            {"name": row.name, "paper": row.paper, "values": scores.values[row.name]}
+            for row in table.rows
+            if row.name in scores.values
+        ]
+        found = [metric for row in rows for metric, values in row["values"].items() if set(values) != {None}]
+        wanted = [PARAMETERS, *table.measures, *(metric for metric in found if metric not in _PRETRAINING)]
+        metrics = [metric for metric in dict.fromkeys(wanted) if metric in found]
+        claims = [asdict(each) for each in verdicts]
+        return cls(name, table.title, table.note, scale, metrics, rows, claims, list(figures))
+
+    def to_markdown(self) -> str:
+        """Tables of the results and of the claims."""
+        lines = [f"## {_heading(self.name)}: {self.title}", ""]
+        lines += [self.note, ""] if self.note else []
+        if self.metrics:
+            lines += _markdown(["", *map(_column, self.metrics)], [self._row(row) for row in self.rows])
+        lines += [f"\n![{self.title}]({figure})" for figure in self.figures]
+        if self.claims:
+            rows = [[claim["about"], claim["state"], claim["seen"], _p(claim["p_value"])] for claim in self.claims]
+            lines += ["", *_markdown(["claim", "verdict", "seen", "p"], rows)]
+        return "\n".join(lines)
+
+    def _row(self, row: Mapping[str, Any]) -> list[str]:
+        return [row["name"], *(_cell(metric, row) for metric in self.metrics)]
+
+
+def _cell(metric: Metric, row: Mapping[str, Any]) -> str:
+    """`median ± half the range of the seeds (paper's value)`."""
+    values = [value for value in row["values"].get(metric, []) if value is not None]
+    paper = row["paper"].get(metric)
+    if metric == PARAMETERS:
+        beside = f" ({paper / 1e6:.0f}M)" if paper else ""
+        return (f"{values[0] / 1e6:.2f}M" if values else "–") + beside
+    digits = DECIMALS.get(metric, 1)
+    beside = f" ({paper:.1f})" if paper is not None else ""
+    if not values:
+        return f"–{beside}"
+    if len(values) == 1:
+        return f"{values[0]:.{digits}f}{beside}"
+    low, high = statistics_of(values).median_interval or (values[0], values[0])
+    return f"{float(np.median(values)):.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]{beside}"
+
+
+def write_figures(name: str, table: Table, scores: Scores, directory: Path) -> list[str]:
+    """Draw the picture of a figure, if its cells are finished; returns its file name."""
+    panels = {"layers": _layer_panels, "curves": _curve_panels}[table.figure](scores) if table.figure else []
+    if not panels or not panels[0].lines:
+        return []
+    line_panels(panels, directory / f"{name}.png", title=table.title)
+    return [f"{name}.png"]
+
+
+def _layer_panels(scores: Scores) -> list[Panel]:
+    records = {row: each for row, found in scores.records.items() for each in found[:2] if "distances" in each}
+    layers = {row: list(range(1, len(record["distances"]) + 1)) for row, record in records.items()}
+    panels = (("distances", "L2 distance"), ("angles", "angle (degrees)"))
+    return [
+        Panel("layer", label, {row: (layers[row], record[key]) for row, record in records.items()})
+        for key, label in panels
+    ]
+
+
+def _curve_panels(scores: Scores) -> list[Panel]:
+    lines = {}
+    for row, found in scores.records.items():
+        points = np.array(found[0]["curve"])
+        if len(points):
+            lines[row] = (points[:, 0].tolist(), (100 * points[:, 1]).tolist())
+    return [Panel("step", "MLM accuracy on validation text (%)", lines)]
+
+
+def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [_line(header), _line(["---"] * len(header)), *map(_line, rows)]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _column(metric: Metric) -> str:
+    return _COLUMNS.get(metric, metric)
+
+
+def _p(value: float | None) -> str:
+    return "" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _heading(name: str) -> str:
+    return name.replace("-", " ").capitalize()

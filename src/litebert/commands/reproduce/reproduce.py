@@ -1,0 +1,148 @@
+"""Tables of the paper from start to finish: plan, run, report, check."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from litebert.commands.reproduce.cells import Cell, Inputs, RowCells, cells_of, unique
+from litebert.commands.reproduce.claims import verdict
+from litebert.commands.reproduce.paper_tables import Scale, Table, load_scale, load_table, table_names
+from litebert.commands.reproduce.plan import Plan, plan
+from litebert.commands.reproduce.report import TableReport, write_figures
+from litebert.commands.reproduce.scheduler import CellPaths, run_cells
+from litebert.commands.reproduce.scores import all_cells, scores_of
+from litebert.commands.result import Result
+from litebert.errors import ConfigError
+from litebert.files import write_json, write_text
+from litebert.settings import Settings
+from litebert.training.checkpointing.checkpoint import locked
+
+logger = logging.getLogger(__name__)
+
+
+class ReproduceRun(Settings):
+    """What is reproduced, at which scale, from which data."""
+
+    tables: tuple[str, ...] = Field(min_length=1)
+    """Names of tables and figures, .yaml files, or `all`."""
+    scale: str = "tiny"
+    """`tiny`, `small`, `paper`, or a .yaml file."""
+    corpus: Path
+    """Corpus directory."""
+    additional_corpus: tuple[Path, ...] = ()
+    """Corpora of the rows with additional data."""
+    data: tuple[Path, ...] = ()
+    """Directories with the folders of GLUE, SQuAD and RACE; tasks without files are left out."""
+    seeds: int | None = Field(default=None, ge=1)
+    """Number of seeds, from 0, of every table; null: as the scale says."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tables, `all` resolved."""
+        return tuple(table_names()) if self.tables == ("all",) else self.tables
+
+    @property
+    def inputs(self) -> Inputs:
+        """The data of the cells."""
+        return Inputs(self.corpus, self.additional_corpus, self.data)
+
+
+@dataclass(frozen=True)
+class ReproduceResult(Result):
+    """The reports, and what failed."""
+
+    report: Path
+    tables: tuple[str, ...]
+    failed: tuple[str, ...]
+    """Names of cells that failed; their logs say why."""
+    claims: dict[str, int]
+    """Number of claims by verdict."""
+
+    def to_text(self) -> str:
+        """The result for a person."""
+        verdicts = ", ".join(f"{count} {state}" for state, count in self.claims.items())
+        failed = f"\nfailed: {', '.join(self.failed)}" if self.failed else ""
+        return f"{self.report}: {', '.join(self.tables)}\nclaims: {verdicts}{failed}"
+
+
+def plan_tables(run: ReproduceRun, out: Path) -> Plan:
+    """What the tables cost on this machine; nothing is written."""
+    scale = load_scale(run.scale)
+    cells = unique(cell for name in run.names for cell in all_cells(_rows(name, load_table(name), scale, run)))
+    paths = CellPaths(out)
+    return plan(cells, [cell for cell in cells if paths.result(cell).exists()])
+
+
+def reproduce(run: ReproduceRun, out: Path, *, jobs: int = 1) -> ReproduceResult:
+    """Run the cells of the tables that have no result, `jobs` at once, and write the report.
+
+    `out` holds `report.md`, `results.json`, pictures, and the results of all cells; the same call resumes.
+    """
+    if jobs < 1:
+        raise ConfigError(f"jobs: {jobs}, expected at least 1")
+    scale = load_scale(run.scale)
+    if not scale.runs:
+        raise ConfigError(f"scale {run.scale}: is for --plan only; choose another scale")
+    tables = {name: load_table(name) for name in run.names}
+    rows = {name: _rows(name, table, scale, run) for name, table in tables.items()}
+    return run_tables(tables, rows, run.inputs, out, jobs=jobs, scale=run.scale, about=scale.about)
+
+
+def run_tables(
+    tables: Mapping[str, Table],
+    rows: Mapping[str, Sequence[RowCells]],
+    inputs: Inputs,
+    out: Path,
+    *,
+    jobs: int,
+    scale: str,
+    about: str,
+) -> ReproduceResult:
+    """Run the cells of some tables and write their report."""
+    paths = CellPaths(out)
+    with locked(out):
+        cells = unique(cell for of_table in rows.values() for cell in all_cells(of_table))
+        failed = run_cells(cells, paths, inputs, jobs=jobs)
+        reports = [_report(name, table, rows[name], paths, scale) for name, table in tables.items()]
+        write_reports(reports, out, about=about)
+    return _result(reports, failed, out)
+
+
+def write_reports(reports: Sequence[TableReport], out: Path, *, about: str) -> None:
+    """Write `results.json`, and from it `report.md`."""
+    content = {"about": about, "tables": [asdict(report) for report in reports]}
+    write_json(out / "results.json", content)
+    write_text(out / "report.md", report_text(content))
+
+
+def report_text(content: Mapping[str, Any]) -> str:
+    """The Markdown of `results.json`; documentation is made by it, and a test compares both."""
+    parts = [TableReport(**table).to_markdown() for table in content["tables"]]
+    return "\n\n".join(["# Tables and figures of the paper", content["about"].strip(), *parts]) + "\n"
+
+
+def _rows(name: str, table: Table, scale: Scale, run: ReproduceRun) -> list[RowCells]:
+    seeds = run.seeds or scale.seeds_of.get(name, scale.seeds)
+    return cells_of(table, scale, run.inputs, seeds=range(seeds))
+
+
+def _report(name: str, table: Table, rows: Sequence[RowCells], paths: CellPaths, scale: str) -> TableReport:
+    scores = scores_of(rows, paths)
+    verdicts = [verdict(claim, table, scores) for claim in table.claims]
+    name = Path(name).stem
+    figures = write_figures(name, table, scores, paths.path)
+    return TableReport.of(name, table, scores, verdicts, scale=scale, figures=figures)
+
+
+def _result(reports: Sequence[TableReport], failed: Sequence[Cell], out: Path) -> ReproduceResult:
+    states = [claim["state"] for report in reports for claim in report.claims]
+    return ReproduceResult(
+        report=out / "report.md",
+        tables=tuple(report.name for report in reports),
+        failed=tuple(cell.key for cell in failed),
+        claims={state: states.count(state) for state in ("held", "not held", "undecided")},
+    )

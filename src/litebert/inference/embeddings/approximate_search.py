@@ -1,0 +1,68 @@
+"""The nearest vectors by dot product, approximately: a graph of usearch (HNSW), for millions of vectors."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from litebert.errors import DataError, MissingExtraError
+from litebert.files import translate_os_errors
+from litebert.inference.embeddings.exact_search import ROWS_PER_BLOCK, Hit, validate_dimensions
+
+
+class ApproximateIndex:
+    """An index over vectors; it holds a copy of them."""
+
+    def __init__(self, index: Any) -> None:
+        self._index = index
+
+    @classmethod
+    def build(cls, vectors: np.ndarray) -> "ApproximateIndex":
+        """Index float32 [N, D], which may be mapped into memory."""
+        index = _index_class()(ndim=vectors.shape[1], metric="ip", dtype="f32")
+        for start in range(0, len(vectors), ROWS_PER_BLOCK):
+            block = np.array(vectors[start : start + ROWS_PER_BLOCK])
+            index.add(np.arange(start, start + len(block)), block)
+        return cls(index)
+
+    @classmethod
+    def load(cls, path: Path) -> "ApproximateIndex":
+        """An index that was saved, mapped into memory; DataError if the file is damaged."""
+        index_class = _index_class()
+        try:
+            index = index_class.restore(str(path), view=True)
+        except Exception as error:  # usearch raises RuntimeError and others
+            raise DataError(f"{path}: not an index of usearch ({error}); delete it to build it again") from None
+        if index is None:
+            raise DataError(f"{path}: not an index of usearch; delete it to build it again")
+        return cls(index)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of vectors and dimensions."""
+        return len(self._index), self._index.ndim
+
+    def save(self, path: Path) -> None:
+        """Write the index to a file, which is complete or absent."""
+        temporary = path.with_name(f".{path.name}.tmp")
+        with translate_os_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._index.save(str(temporary))
+            temporary.replace(path)
+
+    def search(self, queries: np.ndarray, *, top_k: int) -> list[list[Hit]]:
+        """For each query, float32 [Q, D], about the `top_k` vectors with the largest dot products, best first."""
+        validate_dimensions(queries, np.empty((0, self._index.ndim)))
+        found = [self._index.search(query, min(top_k, len(self._index))) for query in queries]
+        return [
+            [Hit(int(key), 1 - float(distance)) for key, distance in zip(each.keys, each.distances, strict=True)]
+            for each in found
+        ]
+
+
+def _index_class() -> Any:
+    try:
+        from usearch.index import Index
+    except ImportError:
+        raise MissingExtraError("usearch", extra="search", needed_for="approximate search") from None
+    return Index

@@ -1,0 +1,151 @@
+"""Baselines of text tasks: a constant prediction, and a linear model of tf-idf features, fitted by scikit-learn.
+
+The features are 1- and 2-grams of words and 2- to 5-grams of characters. Of a pair they are those of both texts and
+their product, which is not 0 for what both have.
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Final
+
+import numpy as np
+
+from litebert.errors import MissingExtraError
+from litebert.randomness import rng_for
+from litebert.tasks.labelled_data import Example, LabelledData
+from litebert.tasks.metrics.metrics import measure
+from litebert.tasks.task import Task
+from litebert.tasks.types.task_type import Baselines, targets_of
+
+MAX_ROWS: Final = 20_000
+"""Training rows of the linear model: more are drawn at random, which bounds its time to about a minute."""
+MAX_NGRAMS: Final = 100_000
+"""Of words, and of characters: the most frequent ones."""
+INVERSE_REGULARIZATION: Final = 10.0
+
+
+def _majority_class(task: Task, train: LabelledData, dev: LabelledData) -> dict[str, float]:
+    shares = _class_shares(train)
+    count = len(dev.examples)
+    return measure(task.metrics, np.full(count, shares.argmax()), targets_of(dev), np.tile(shares, (count, 1)))
+
+
+def _logistic_regression(task: Task, train: LabelledData, dev: LabelledData) -> dict[str, float]:
+    """One binary regression for each label."""
+    train = _drawn(train)
+    features, of_dev = _features(train.examples, dev.examples)
+    targets, num_labels = targets_of(train), len(task.labels or ())
+    probabilities = np.zeros((len(dev.examples), num_labels))
+    for label in np.unique(targets):
+        probabilities[:, label] = _probability(features, targets == label, of_dev)
+    return measure(task.metrics, probabilities.argmax(-1), targets_of(dev), probabilities)
+
+
+def _entropy(train: LabelledData) -> float:
+    """Cross-entropy in nats of always predicting the frequencies of the labels."""
+    shares = _class_shares(train)
+    return float(-(shares[shares > 0] * np.log(shares[shares > 0])).sum())
+
+
+def _class_shares(train: LabelledData) -> np.ndarray:
+    return np.bincount(targets_of(train), minlength=len(train.labels or ())) / len(train.examples)
+
+
+def _majority_of_each(task: Task, train: LabelledData, dev: LabelledData) -> dict[str, float]:
+    shares = np.tile(targets_of(train).mean(0), (len(dev.examples), 1))
+    return measure(task.metrics, (shares > 0.5).astype(int), targets_of(dev).astype(int), shares)
+
+
+def _regression_of_each(task: Task, train: LabelledData, dev: LabelledData) -> dict[str, float]:
+    train = _drawn(train)
+    features, of_dev = _features(train.examples, dev.examples)
+    targets = targets_of(train) > 0.5
+    columns = [_probability(features, present, of_dev) for present in targets.T]
+    probabilities = np.stack(columns, axis=1)
+    return measure(task.metrics, (probabilities > 0.5).astype(int), targets_of(dev).astype(int), probabilities)
+
+
+def _binary_entropy(train: LabelledData) -> float:
+    shares = targets_of(train).mean(0)
+    shares = np.clip(np.stack([shares, 1 - shares]), 1e-12, 1)
+    return float(-(shares * np.log(shares)).sum(0).mean())
+
+
+def _mean_score(task: Task, train: LabelledData, dev: LabelledData) -> dict[str, float]:
+    return measure(task.metrics, np.full(len(dev.examples), targets_of(train).mean()), targets_of(dev))
+
+
+def _ridge(task: Task, train: LabelledData, dev: LabelledData) -> dict[str, float]:
+    train = _drawn(train)
+    features, of_dev = _features(train.examples, dev.examples)
+    model = _sklearn("sklearn.linear_model").Ridge(solver="sparse_cg")
+    return measure(task.metrics, model.fit(features, targets_of(train)).predict(of_dev), targets_of(dev))
+
+
+def _drawn(train: LabelledData) -> LabelledData:
+    if len(train.examples) <= MAX_ROWS:
+        return train
+    positions = np.sort(rng_for("rows of the linear baseline").permutation(len(train.examples))[:MAX_ROWS])
+    return LabelledData(
+        train.path, train.task_type, tuple(train.examples[index] for index in positions), train.labels, train.reason
+    )
+
+
+def _features(train: Sequence[Example], dev: Sequence[Example]) -> tuple[Any, Any]:
+    """Sparse matrices [N, features]; the vocabulary and the document frequencies are those of the training rows."""
+    text, sparse = _sklearn("sklearn.feature_extraction.text"), import_module("scipy.sparse")
+    common = {"sublinear_tf": True, "strip_accents": "unicode", "dtype": np.float32, "max_features": MAX_NGRAMS}
+    vectorizers = [
+        text.TfidfVectorizer(token_pattern=r"\w+", ngram_range=(1, 2), **common),
+        text.TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), **common),
+    ]
+    is_pair = train[0].text_pair is not None
+    texts = [each.text for each in train] + [each.text_pair or "" for each in train if is_pair]
+    if not any(text.strip() for text in texts):
+        return sparse.csr_matrix((len(train), 1)), sparse.csr_matrix((len(dev), 1))
+    for vectorizer in vectorizers:
+        vectorizer.fit(texts)
+
+    def matrix(values: Sequence[str]) -> Any:
+        return sparse.hstack([vectorizer.transform(values) for vectorizer in vectorizers], format="csr")
+
+    def features(examples: Sequence[Example]) -> Any:
+        first = matrix([each.text for each in examples])
+        if not is_pair:
+            return first
+        second = matrix([each.text_pair or "" for each in examples])
+        return sparse.hstack([first, second, first.multiply(second)], format="csr")
+
+    return features(train), features(dev)
+
+
+def _probability(features: Any, targets: np.ndarray, of_dev: Any) -> np.ndarray:
+    """The probability of one label; constant where all training rows or none have it."""
+    if targets.all() or not targets.any():
+        return np.full(of_dev.shape[0], float(targets[0]))
+    model = _sklearn("sklearn.linear_model").LogisticRegression(C=INVERSE_REGULARIZATION, solver="liblinear")
+    return model.fit(features, targets).predict_proba(of_dev)[:, 1]
+
+
+def _sklearn(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtraError("scikit-learn", extra="eval", needed_for="the linear baseline") from None
+
+
+CLASS_BASELINES: Final = Baselines(
+    constant=("majority class", _majority_class),
+    linear=("tf-idf and logistic regression", _logistic_regression),
+    constant_loss=_entropy,
+)
+LABEL_BASELINES: Final = Baselines(
+    constant=("majority of each label", _majority_of_each),
+    linear=("tf-idf and logistic regression", _regression_of_each),
+    constant_loss=_binary_entropy,
+)
+SCORE_BASELINES: Final = Baselines(
+    constant=("mean score", _mean_score),
+    linear=("tf-idf and ridge regression", _ridge),
+    constant_loss=lambda train: float(np.var(targets_of(train))),
+)

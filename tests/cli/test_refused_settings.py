@@ -1,0 +1,54 @@
+"""Wrong settings of every command are refused before torch is imported."""
+
+import json
+import subprocess
+import sys
+
+FINETUNE = ["--model", "tiny", "--train", "rows.csv", "--out", "run"]
+REFUSED = [
+    ["info", "tinny"],
+    ["quickstart", "--minutes", "-1"],
+    ["pretrain", "tinny", "--corpus", "corpus", "--out", "run"],
+    ["corpus", "build", "a.txt", "--tokenizer", "tok", "--out", "corpus", "--validation-fraction", "3"],
+    ["corpus", "show", "corpus", "--max-length", "2"],
+    ["corpus", "stats", "corpus", "--pairing", "nsop"],
+    ["tokenizer", "train", "a.txt", "--out", "tok", "--vocab-size", "many"],
+    ["prepare", "books", "a.txt", "--out", "books.txt", "--lines", "wraped"],
+    ["analyze", "curves"],
+    ["convert", "model", "out", "--to", "litebert", "--change", "sharing"],
+    ["finetune", "default", "epochs=3", *FINETUNE],
+    ["finetune", "cola", "--model", "tiny", "--out", "run"],
+    ["sweep", "default", *FINETUNE, "--grid", "lr=1,2"],
+    ["sweep", "default", *FINETUNE],
+    ["evaluate", "model"],
+    ["evaluate", "model", "--corpus", "corpus", "--sampling", "max_len=3"],
+    ["evaluate", "model", "--task", "colla", "--task-dir", "glue"],
+    ["ensemble", "a", "a", "--data", "rows.csv"],
+    ["predict", "model", "rows.csv", "out.csv", "--top-k", "0"],
+    ["predict", "model", "glue", "out.tsv", "--task", "colla"],
+    ["glue-submission", "cola", "--task-dir", "glue", "--out", "glue.zip"],
+]
+SCRIPT = """
+import json, sys
+from litebert.cli.main import main
+for words in json.loads(sys.argv[1]):
+    try:
+        code = main(words)
+    except SystemExit as left:
+        code = left.code
+    print(json.dumps([words, code, "torch" in sys.modules]))
+"""
+
+
+def test_wrong_settings_are_refused_before_torch_is_imported():
+    words = [sys.executable, "-c", SCRIPT, json.dumps(REFUSED)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert found == [[each, 2, False] for each in REFUSED], done.stderr
+
+
+def test_help_imports_neither_torch_nor_pydantic():
+    script = "import sys; from litebert.cli.main import main; main(['--help']); print('torch' in sys.modules)"
+    script += "; print('pydantic' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.splitlines()[-2:] == ["False", "False"]

@@ -1,0 +1,157 @@
+"""Embeddings of the rows of a file, in every format, and after an interruption."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from litebert.commands.embed.embed import embed
+from litebert.commands.embed.embed_settings import EmbedRun
+from litebert.commands.embed.vector_files import VectorSpec
+from litebert.commands.predict import input_windows
+from litebert.errors import CheckpointError, ConfigError, DataError, MissingExtraError
+from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
+from litebert.inference.predictor import Predictor
+from support.processes import PYTHONPATH
+from support.tolerances import close_to
+
+KILLED = """
+import os, signal, sys
+from litebert.commands.embed.embed import embed
+from litebert.commands.embed.embed_settings import EmbedRun
+from litebert.commands.predict import input_windows, predict_stream as stream
+
+input_windows.ROWS_PER_WINDOW = 4
+write = stream._save_state
+count = 0
+
+def save(path, file, state):
+    global count
+    write(path, file, state)
+    count += 1
+    if count == 2:
+        file.write(b"half a row")
+        file.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+stream._save_state = save
+embed(EmbedRun(model=sys.argv[1], input=sys.argv[2], output=sys.argv[3], threads=1))
+"""
+
+
+def run_embed(model, source, output, **options):
+    return embed(EmbedRun(model=model, input=source, output=output, threads=1, **options))
+
+
+def files_in(directory):
+    return sorted(path.name for path in directory.iterdir())
+
+
+def vectors_in(path):
+    if path.suffix == ".npy":
+        return np.load(path)
+    if path.suffix == ".jsonl":
+        return np.array([json.loads(line)["embedding"] for line in path.read_text().splitlines()], np.float32)
+    parquet = pytest.importorskip("pyarrow.parquet")
+    return np.array(parquet.read_table(path)["embedding"].to_pylist(), np.float32)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".jsonl", ".parquet"])
+def test_embed_writes_the_vectors_of_the_predictor_in_every_format(model, table, texts, tmp_path, monkeypatch, suffix):
+    monkeypatch.setattr(input_windows, "ROWS_PER_WINDOW", 4)
+    output = tmp_path / "out" / f"vectors{suffix}"
+    result = run_embed(model, table, output, embedding=EmbeddingSettings(dimensions=5))
+    assert (result.rows, result.dimensions) == (len(texts), 5)
+    assert vectors_in(output) == close_to(Predictor.load(model).embed(texts, dimensions=5))
+    beside = ["vectors.npy.json"] if suffix == ".npy" else []
+    assert files_in(output.parent) == [output.name, *beside]
+
+
+def test_embed_keeps_the_rows_in_json_lines_and_parquet(model, table, texts, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for suffix in (".jsonl", ".parquet"):
+        run_embed(model, table, tmp_path / f"out{suffix}")
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    columns = parquet.read_table(tmp_path / "out.parquet").to_pydict()
+    assert list(columns) == list(rows[0]) == ["n", "text", "embedding"]
+    assert columns["text"] == [row["text"] for row in rows] == texts
+
+
+def test_embed_to_parquet_writes_fields_that_are_no_texts_as_json(model, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"text": "music", "n": [1]}\n{"text": "the film"}\n')
+    run_embed(model, source, tmp_path / "out.parquet")
+    assert parquet.read_table(tmp_path / "out.parquet")["n"].to_pylist() == ["[1]", None]
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".jsonl", ".parquet"])
+def test_embed_killed_by_a_signal_resumes_to_the_same_bytes(model, table, tmp_path, monkeypatch, caplog, suffix):
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    monkeypatch.setattr(input_windows, "ROWS_PER_WINDOW", 4)
+    whole, resumed = tmp_path / "whole" / f"v{suffix}", tmp_path / "resumed" / f"v{suffix}"
+    run_embed(model, table, whole)
+    arguments = [sys.executable, "-c", KILLED, model, str(table), str(resumed)]
+    killed = subprocess.run(arguments, env={**os.environ, "PYTHONPATH": PYTHONPATH}, capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert not resumed.exists()
+    with caplog.at_level("INFO", "litebert"):
+        run_embed(model, table, resumed)
+    assert "resuming after 8 rows" in caplog.text
+    assert resumed.read_bytes() == whole.read_bytes()
+    assert sorted(path.name for path in resumed.parent.iterdir()) == sorted(
+        path.name for path in whole.parent.iterdir()
+    )
+
+
+def test_embed_of_unchanged_input_keeps_a_complete_file(model, table, tmp_path, caplog):
+    output = tmp_path / "v.npy"
+    run_embed(model, table, output)
+    before = output.stat().st_ino
+    with caplog.at_level("INFO", "litebert"):
+        run_embed(model, table, output)
+    assert "v.npy: is complete" in caplog.text
+    assert output.stat().st_ino == before
+    run_embed(model, table, output, embedding=EmbeddingSettings(pooling="cls"))
+    assert VectorSpec.stored(output).embedding.pooling == "cls"
+
+
+@pytest.mark.parametrize(
+    ("content", "output", "options", "error", "message"),
+    [
+        ("text\nmusic\n", "in.csv", {}, ConfigError, r"'in\.csv' has none of the endings \.npy, \.jsonl, \.parquet"),
+        ("", "o.npy", {}, DataError, r"in\.csv: the file is empty"),
+        ("text\n", "o.npy", {}, DataError, r"in\.csv: no rows after the names of the columns"),
+        ("sentence\nmusic\n", "o.npy", {}, DataError, "no column 'text'; it has 'sentence'"),
+        ('text\nmusic\n" "\n', "o.npy", {}, DataError, r"in\.csv:3: ' ' has no tokens; remove it"),
+        ("text\nmusic\n", "o.npy", {"embedding": EmbeddingSettings(dimensions=17)}, ConfigError, "the 16 of the model"),
+        ("text\nmusic\n", "o.npy", {"model": "out/of/place"}, CheckpointError, "out/of/place: no such directory"),
+        ("text,embedding\nmusic,1\n", "o.jsonl", {}, DataError, "column 'embedding' is where"),
+        ("text,embedding\nmusic,1\n", "o.parquet", {}, DataError, "column 'embedding' is where"),
+    ],
+)
+def test_embed_rejects_invalid_input_and_writes_nothing(model, tmp_path, content, output, options, error, message):
+    if output.endswith(".parquet"):
+        pytest.importorskip("pyarrow")
+    source = tmp_path / "in.csv"
+    source.write_text(content)
+    with pytest.raises(error, match=message):
+        embed(EmbedRun(**{"model": model, "input": source, "output": tmp_path / output, **options}))
+    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")] == ["in.csv"]
+
+
+def test_embed_rejects_its_input_as_output(model, tmp_path):
+    (tmp_path / "in.jsonl").write_text('{"text": "music"}\n')
+    with pytest.raises(ConfigError, match="is the input; choose another file"):
+        run_embed(model, tmp_path / "in.jsonl", tmp_path / "in.jsonl")
+
+
+def test_embed_to_parquet_names_the_extra_that_is_missing(model, table, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'litebert\[data\]'"):
+        run_embed(model, table, tmp_path / "out.parquet")

@@ -1,0 +1,121 @@
+"""Search in the embeddings of a file."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from litebert.commands.embed.embed import embed
+from litebert.commands.embed.embed_settings import EmbedRun, SearchRun
+from litebert.commands.embed.search import search
+from litebert.commands.predict import input_windows
+from litebert.errors import ConfigError, DataError
+from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
+from litebert.model.io.model_directory import save_model
+from litebert.model.models import ForMaskedLM
+from support.tolerances import close_to
+
+
+@pytest.fixture
+def vectors(model, table, tmp_path):
+    embed(EmbedRun(model=model, input=table, output=tmp_path / "v.npy", embedding=EmbeddingSettings(pooling="cls")))
+    return tmp_path / "v.npy"
+
+
+def test_search_finds_a_row_by_its_own_text(model, table, texts, monkeypatch):
+    monkeypatch.setattr(input_windows, "ROWS_PER_WINDOW", 4)
+    result = search(SearchRun(model=model, input=table, query=(texts[6], texts[1]), top_k=3))
+    assert (result.searched, result.queries, len(result.found)) == (len(texts), 2, 6)
+    assert [(each.row, each.text) for each in result.found if each.rank == 1] == [(7, texts[6]), (2, texts[1])]
+    assert result.found[0].score == close_to(1.0)
+    assert [each.rank for each in result.found] == [1, 2, 3, 1, 2, 3]
+
+
+def test_search_in_a_file_of_vectors_uses_the_settings_they_were_made_with(model, table, texts, vectors):
+    found = search(SearchRun(model=model, input=table, query=texts[:1], vectors=vectors)).found
+    own = search(SearchRun(model=model, input=table, query=texts[:1], embedding=EmbeddingSettings(pooling="cls"))).found
+    assert [each.score for each in found] == close_to([each.score for each in own])
+
+
+def test_search_writes_a_row_for_each_result(model, table, texts, tmp_path):
+    (tmp_path / "queries.csv").write_text(f'text\n"{texts[3]}"\n"{texts[4]}"\n')
+    run = SearchRun(model=model, input=table, queries=tmp_path / "queries.csv", output=tmp_path / "found.csv", top_k=2)
+    result = search(run)
+    with run.output.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["query", "rank", "score", "row", "text"]
+    assert [row["row"] for row in rows] == [str(each.row) for each in result.found]
+    assert result.to_text() == f"{run.output}: 4 rows found for 2 queries in 15"
+
+
+def test_search_without_an_output_shows_ranked_texts(model, table, texts):
+    lines = search(SearchRun(model=model, input=table, query=texts[:1], top_k=1)).to_text().splitlines()
+    assert lines == [texts[0], f"    1. 1.0000  row 1: {texts[0]}"]
+
+
+def test_approximate_search_builds_its_index_once_and_finds_the_same(model, table, texts, vectors, tmp_path):
+    pytest.importorskip("usearch")
+    run = SearchRun(model=model, input=table, query=tuple(texts[:4]), vectors=vectors, index=tmp_path / "i", top_k=2)
+    exact = search(run.replace(index=None)).found
+    built = search(run)
+    before = run.index.stat().st_mtime_ns
+    for result in (built, search(run)):
+        assert [each.score for each in result.found] == close_to([each.score for each in exact])
+    assert run.index.stat().st_mtime_ns == before
+
+
+def test_search_rejects_an_index_of_other_vectors_and_a_damaged_one(model, table, texts, vectors, tmp_path):
+    pytest.importorskip("usearch")
+    run = SearchRun(model=model, input=table, query=texts[:1], vectors=vectors, index=tmp_path / "i")
+    search(run)
+    embed(EmbedRun(model=model, input=table, output=vectors, embedding=EmbeddingSettings(dimensions=4)))
+    with pytest.raises(DataError, match="is an index of other vectors"):
+        search(run)
+    run.index.write_bytes(b"abc" * 100)
+    with pytest.raises(DataError, match="not an index of usearch"):
+        search(run)
+
+
+def test_search_rejects_vectors_of_other_texts_models_or_settings(
+    model, table, texts, vectors, tmp_path, tiny_tokenizer, small_config
+):
+    run = SearchRun(model=model, input=table, query=texts[:1], vectors=vectors)
+    with pytest.raises(ConfigError, match="was made with other settings"):
+        search(run.replace(embedding={"pooling": "mean"}))
+    other = save_model(ForMaskedLM(small_config, seed=5), tmp_path / "m", extra_files=tiny_tokenizer.files())
+    with pytest.raises(ConfigError, match="was made with another model"):
+        search(run.replace(model=str(other)))
+    table.write_text(table.read_text().replace("film", "music"))
+    with pytest.raises(DataError, match="was made from other texts"):
+        search(run)
+
+
+def test_search_rejects_vectors_without_a_row_for_each_text(model, table, texts, tmp_path):
+    run = SearchRun(model=model, input=table, query=texts[:1], vectors=tmp_path / "own.npy")
+    for array, message in [
+        (np.zeros((3, 16), np.float32), "has 15 rows, but .* has 3 vectors"),
+        (np.zeros((15, 16)), "expected a float32 array of two dimensions"),
+    ]:
+        np.save(run.vectors, array)
+        with pytest.raises(DataError, match=message):
+            search(run)
+    np.save(run.vectors, np.zeros((15, 4), np.float32))
+    with pytest.raises(ConfigError, match="they have 4 dimensions, the queries 16"):
+        search(run)
+    run.vectors.write_bytes(b"text")
+    with pytest.raises(DataError, match="cannot be read as an array"):
+        search(run)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({}, ConfigError, "give either --query"),
+        ({"query": ("a",), "queries": "in.csv"}, ConfigError, "give either --query"),
+        ({"query": (" ",)}, DataError, "query 1: ' ' has no tokens"),
+        ({"query": ("music",), "output": "o.txt"}, ConfigError, r"has none of the endings \.jsonl, \.csv, \.tsv"),
+    ],
+)
+def test_search_rejects_invalid_queries_and_outputs(model, table, options, error, message):
+    with pytest.raises(error, match=message):
+        search(SearchRun(model=model, input=table, **options))

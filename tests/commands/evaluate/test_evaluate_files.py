@@ -1,0 +1,59 @@
+"""Evaluation on each of many labelled files."""
+
+import json
+
+import pytest
+
+from litebert.commands.evaluate.evaluate import evaluate
+from litebert.commands.evaluate.evaluate_settings import EvaluateRun
+from litebert.errors import ConfigError
+from litebert.model.io.model_directory import save_model
+from litebert.model.models import ForSequenceClassification
+
+
+@pytest.fixture
+def model(tiny_tokenizer, small_config, tmp_path):
+    return save_model(
+        ForSequenceClassification(small_config, num_labels=2),
+        tmp_path / "model",
+        labels=("bad", "good"),
+        problem_type="single_label_classification",
+        extra_files=tiny_tokenizer.files(),
+    )
+
+
+@pytest.fixture
+def labelled(tmp_path):
+    for name, rows in {"a.csv": 4, "b.tsv": 6}.items():
+        separator = "," if name.endswith("csv") else "\t"
+        lines = [
+            separator.join((f"the film was {'good' if row % 2 else 'bad'} {row}", ("bad", "good")[row % 2]))
+            for row in range(rows)
+        ]
+        (tmp_path / name).write_text("\n".join([separator.join(("text", "label")), *lines]) + "\n")
+    return tmp_path
+
+
+def test_evaluate_of_many_files_has_the_scores_of_each(model, labelled, tmp_path):
+    result, text = evaluate(EvaluateRun(model=model, data=labelled / "?.*", output=tmp_path / "scores"))
+    for name in ("a.csv", "b.tsv"):
+        expected, _ = evaluate(EvaluateRun(model=model, data=labelled / name))
+        written = json.loads((tmp_path / "scores" / f"{name}.json").read_text())
+        assert written == json.loads(json.dumps(expected))
+        assert result["results"][f"{name}.json"]["metrics"] == expected["metrics"]
+        assert f"  {name}: accuracy {expected['metrics']['accuracy']:.4f}" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"data": "*.csv"}, "a pattern of files has scores for each"),
+        ({"data": "*.csv", "output": "out", "report": "r.html"}, "report: only for one file"),
+        ({"data": "a.csv", "output": "out"}, "output: only for a pattern of files"),
+        ({"data": "a.csv", "threads": 2}, "threads: only for a pattern of files"),
+        ({"data": "a.csv", "files": {"workers": 2}}, "workers: only for a pattern of files"),
+    ],
+)
+def test_evaluate_rejects_settings_of_many_files_for_one_and_vice_versa(options, message):
+    with pytest.raises(ConfigError, match=message):
+        EvaluateRun.parse({"model": "m", **options}, where="evaluate")

@@ -1,0 +1,70 @@
+"""Settings that depend on the size of the model and of the data."""
+
+import pytest
+
+from litebert.commands.finetune.default_settings import (
+    BASE_HIDDEN_SIZE,
+    FEW_ROWS,
+    count_rows,
+    hidden_size_of,
+    settings_for_size,
+)
+from litebert.commands.finetune.finetune_settings import load_finetune_config
+from litebert.errors import ConfigError
+from litebert.training.loop.duration import Duration
+from support.labelled_files import write_opinions
+
+
+@pytest.mark.parametrize("rows", [10, 1000, 100_000])
+def test_settings_for_size_fall_with_the_size_of_the_model(rows):
+    found = [settings_for_size(size, rows) for size in (128, 256, 768, 1024, 4096)]
+    rates = [each.learning_rate for each in found]
+    epochs = [each.epochs for each in found]
+    assert rates == sorted(rates, reverse=True)
+    assert epochs == sorted(epochs, reverse=True)
+
+
+def test_settings_for_size_of_a_base_model_are_near_those_of_table_14():
+    assert 1e-5 <= settings_for_size(BASE_HIDDEN_SIZE, 10_000).learning_rate <= 5e-5
+    assert settings_for_size(4096, 10_000).learning_rate == 1e-5
+    assert settings_for_size(BASE_HIDDEN_SIZE, 10_000).batch_size == 32
+
+
+@pytest.mark.parametrize("size", [128, 768])
+def test_settings_for_size_have_fewer_epochs_for_more_rows(size):
+    epochs = [settings_for_size(size, rows).epochs for rows in (100, 3000, 10_000, 1_000_000)]
+    assert epochs == sorted(epochs, reverse=True)
+    assert epochs[-1] == 3
+
+
+def test_default_recipe_uses_the_size_of_the_model_and_the_rows_of_the_file(tmp_path):
+    data = {"train": str(write_opinions(tmp_path / "train.csv"))}
+    run = load_finetune_config("default", given={"model": "tiny", "from_scratch": True, "data": data})
+    usual = settings_for_size(hidden_size_of("tiny"), 36)
+    assert (run.train.learning_rate, run.batch_size) == (usual.learning_rate, usual.batch_size)
+    assert run.train.duration == Duration.parse(f"{usual.epochs} epochs")
+
+
+def test_default_recipe_keeps_the_settings_that_are_given(tmp_path):
+    data = {"train": str(write_opinions(tmp_path / "train.csv"))}
+    given = ["train.learning_rate=0.5", "train.duration=7 steps", "batch_size=3"]
+    run = load_finetune_config("default", given, given={"model": "tiny", "data": data})
+    assert (run.train.learning_rate, str(run.train.duration), run.batch_size) == (0.5, "7 steps", 3)
+
+
+def test_default_recipe_refuses_wrong_settings_before_it_opens_a_file():
+    with pytest.raises(ConfigError, match="train"):
+        load_finetune_config("default", ["train=3"], given={"model": "m", "data": {"train": "/no/such.csv"}})
+
+
+def test_count_rows_of_each_format(tmp_path):
+    for name in ("t.csv", "t.tsv", "t.jsonl"):
+        assert count_rows(write_opinions(tmp_path / name)) == 36
+    (tmp_path / "t.conll").write_text("a O\nb O\n\nc B-X\n")
+    assert count_rows(tmp_path / "t.conll") == 2
+
+
+def test_sizes_that_cannot_be_read_are_the_usual_ones(tmp_path):
+    assert count_rows(tmp_path / "none.csv") == FEW_ROWS
+    (tmp_path / "run").mkdir()
+    assert hidden_size_of(str(tmp_path / "run")) == BASE_HIDDEN_SIZE

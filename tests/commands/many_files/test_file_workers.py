@@ -1,0 +1,169 @@
+"""Many files: the same bytes for any number of workers and executors, and after a stop."""
+
+import json
+
+import pytest
+
+from litebert.commands.embed.embed import embed
+from litebert.commands.embed.embed_settings import EmbedRun
+from litebert.commands.many_files import file_workers
+from litebert.commands.many_files.file_workers import FileWorkers, is_pattern
+from litebert.commands.predict.predict import predict
+from litebert.commands.predict.predict_settings import PredictRun
+from litebert.errors import ConfigError, DataError
+from litebert.model.io.model_directory import save_model
+from litebert.model.models import ForSequenceClassification
+from support.directories import content
+
+SIZES = {"a.csv": 5, "b.csv": 1, "deep/c.csv": 9, "deep/d.csv": 3}
+
+
+@pytest.fixture(scope="module")
+def classifier(tiny_tokenizer, small_config, tmp_path_factory):
+    return save_model(
+        ForSequenceClassification(small_config, num_labels=2),
+        tmp_path_factory.mktemp("many") / "model",
+        labels=("bad", "good"),
+        problem_type="single_label_classification",
+        extra_files=tiny_tokenizer.files(),
+    )
+
+
+@pytest.fixture
+def pattern(tmp_path):
+    """Files in two directories."""
+    for name, rows in SIZES.items():
+        path = tmp_path / "in" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("text\n" + "".join(f"the {'film ' * (row % 3)}was good in {row}\n" for row in range(rows)))
+    return tmp_path / "in" / "**" / "*.csv"
+
+
+def outputs(directory):
+    return {name: value for name, value in content(directory).items() if ".done" not in name}
+
+
+def predict_files(model, pattern, out, **files):
+    return predict(PredictRun(model=model, input=pattern, output=out, files=FileWorkers(**files)))
+
+
+@pytest.fixture
+def one_worker(classifier, pattern, tmp_path):
+    predict_files(classifier, pattern, tmp_path / "one")
+    return outputs(tmp_path / "one")
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_predict_of_many_files_gives_the_same_bytes_with_processes(classifier, pattern, tmp_path, one_worker, workers):
+    result = predict_files(classifier, pattern, tmp_path / "out", workers=workers)
+    assert outputs(tmp_path / "out") == one_worker
+    assert sorted(one_worker) == sorted(SIZES)
+    assert {name: each["predictions"] for name, each in result.results.items()} == SIZES
+    assert result.to_text() == f"{tmp_path / 'out'}: 4 outputs"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_predict_of_many_files_gives_the_same_bytes_with_datatrove(classifier, pattern, tmp_path, one_worker):
+    pytest.importorskip("datatrove", reason="the extra [datatrove] is not installed")
+    files = {"workers": 3, "executor": "local", "executor_options": ("workers=1",)}
+    result = predict_files(classifier, pattern, tmp_path / "out", **files)
+    assert outputs(tmp_path / "out") == one_worker
+    assert (len(result.results), result.logs.is_dir()) == (4, True)
+
+
+def test_predict_of_many_files_equals_predict_of_each(classifier, pattern, tmp_path, one_worker):
+    for name in SIZES:
+        run = PredictRun(model=classifier, input=tmp_path / "in" / name, output=tmp_path / "x.csv", threads=1)
+        predict(run)
+        assert outputs(tmp_path)["x.csv"] == one_worker[name]
+
+
+def test_embed_of_many_files_writes_the_vectors_of_each(classifier, pattern, tmp_path):
+    result = embed(EmbedRun(model=str(classifier), input=pattern, output=tmp_path / "out"))
+    assert {name: each["rows"] for name, each in result.results.items()} == {
+        name.replace(".csv", ".npy"): rows for name, rows in SIZES.items()
+    }
+    for name in SIZES:
+        embed(EmbedRun(model=str(classifier), input=tmp_path / "in" / name, output=tmp_path / "x.npy", threads=1))
+        assert (tmp_path / "x.npy").read_bytes() == (tmp_path / "out" / name).with_suffix(".npy").read_bytes()
+
+
+def test_many_files_continue_after_an_error_and_repeat_only_what_has_changed(classifier, pattern, tmp_path, caplog):
+    broken = tmp_path / "in" / "b.csv"
+    good = broken.read_text()
+    broken.write_text("wrong\nx\n")
+    with pytest.raises(DataError, match=r"b\.csv: no column 'text'"):
+        predict_files(classifier, pattern, tmp_path / "out")
+    assert not (tmp_path / "out" / "b.csv").exists()
+    broken.write_text(good)
+    with caplog.at_level("INFO", "litebert.commands.many_files"):
+        result = predict_files(classifier, pattern, tmp_path / "out")
+    assert sorted(record.message.split("out/")[1] for record in caplog.records) == [
+        "a.csv: is complete",
+        "b.csv: written",
+        "deep/c.csv: is complete",
+        "deep/d.csv: is complete",
+    ]
+    assert len(result.results) == 4
+
+
+def test_many_files_do_not_trust_a_damaged_marker(classifier, pattern, tmp_path, one_worker):
+    marker = tmp_path / "one" / ".done" / "a.csv.json"
+    assert json.loads(marker.read_text())["result"]["predictions"] == 5
+    marker.write_text("{")
+    (tmp_path / "one" / "a.csv").write_text("damaged")
+    predict_files(classifier, pattern, tmp_path / "one")
+    assert outputs(tmp_path / "one") == one_worker
+
+
+def test_file_workers_share_files_by_size(tmp_path):
+    tasks = []
+    for number, size in enumerate([1, 9, 5, 4]):
+        path = tmp_path / str(number)
+        path.write_bytes(b"x" * size)
+        tasks.append(file_workers.FileTask(path, path, path))
+    shares = file_workers._balanced(tasks, 2)
+    assert [[len(task.source.read_bytes()) for task in share] for share in shares] == [[9, 1], [5, 4]]
+
+
+def test_pattern_that_is_the_name_of_a_file_is_that_file(tmp_path):
+    path = tmp_path / "[a].csv"
+    assert is_pattern(path)
+    path.write_text("text\n")
+    assert not is_pattern(path)
+    assert not is_pattern(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "error", "message"),
+    [
+        ("in/*.tsv", {}, DataError, r"no file matches; check the pattern"),
+        ("in/*", {"out": "in/a.csv"}, ConfigError, "is a file, but a pattern has an output for each file"),
+        ("in/x.*", {}, ConfigError, r"x\.txt: has the same output as .*x\.jsonl"),
+        ("in/a*", {"files": {"executor_options": ("a=1",)}}, ConfigError, "executor processes has no options"),
+        ("in/a*", {"files": {"output_suffix": ".html"}}, ConfigError, r"none of the endings \.jsonl"),
+        ("in/a*", {"task": "cola"}, ConfigError, "the input of a benchmark is its directory"),
+        ("in/a.csv", {"files": {"workers": 2}}, ConfigError, "workers: only for a pattern of files"),
+    ],
+)
+def test_predict_of_many_files_rejects_invalid_settings(
+    classifier, more_files, tmp_path, name, options, error, message
+):
+    out = tmp_path / options.get("out", "out")
+    values = {"model": classifier, "input": tmp_path / name, **options, "output": out}
+    values.pop("out", None)
+    with pytest.raises(error, match=message):
+        predict(PredictRun.parse(values, where="predict"))
+
+
+@pytest.fixture
+def more_files(pattern, tmp_path):
+    (tmp_path / "in" / "x.txt").write_text("music\n")
+    (tmp_path / "in" / "x.jsonl").write_text('{"text": "music"}\n')
+    return pattern
+
+
+def test_embed_of_many_files_rejects_an_unknown_suffix(classifier, pattern, tmp_path):
+    files = FileWorkers(output_suffix=".csv")
+    with pytest.raises(ConfigError, match=r"none of the endings \.npy"):
+        embed(EmbedRun(model=str(classifier), input=pattern, output=tmp_path / "out", files=files))

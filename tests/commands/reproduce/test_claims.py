@@ -1,0 +1,79 @@
+"""Verdicts on claims from made-up scores."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from litebert.commands.reproduce.claims import t_test, verdict
+from litebert.commands.reproduce.paper_tables import Table, load_table
+from litebert.commands.reproduce.scores import Scores
+
+ROWS = [{"name": "a", "model": "m", "paper": {"average": 80.0}}, {"name": "b", "model": "m"}]
+
+
+def judge(claim, a, b, *, metric="average"):
+    table = Table.parse({"title": "t", "rows": ROWS, "claims": [{"about": "c", "metric": metric, **claim}]}, where="t")
+    return verdict(table.claims[0], table, Scores({"a": {metric: a}, "b": {metric: b}}, {}))
+
+
+ORDERING = {"kind": "ordering", "greater": "a", "less": "b"}
+
+
+def test_ordering_is_held_by_a_clear_difference_and_not_held_by_the_opposite():
+    assert judge(ORDERING, [60.0, 61.0, 60.5], [50.0, 51.5, 50.2]).state == "held"
+    assert judge(ORDERING, [50.0, 51.5, 50.2], [60.0, 61.0, 60.5]).state == "not held"
+    assert judge(ORDERING, [50.0, 53.0, 49.0], [51.0, 50.0, 50.0]).state == "undecided"
+
+
+def test_ordering_has_the_p_value_of_a_paired_t_test():
+    a, b = [60.0, 58.0, 61.0, 59.0], [57.0, 58.5, 58.0, 56.0]
+    expected = stats.ttest_rel(a, b, alternative="greater").pvalue
+    assert judge(ORDERING, a, b).p_value == pytest.approx(expected)
+
+
+def test_claims_of_two_seeds_are_undecided():
+    assert judge(ORDERING, [60.0, 60.1], [50.0, 50.3]).state == "undecided"
+    assert judge({"kind": "equivalence", "of": "a", "to": "b", "within": 1}, [50.0], [50.0]).state == "undecided"
+
+
+def test_claims_use_the_seeds_that_both_rows_have():
+    found = judge(ORDERING, [60.0, None, 61.0, 60.2], [50.0, 99.0, 50.5, 50.1])
+    assert (found.state, found.seen) == ("held", "60.4 against 50.2, 3 seeds")
+    assert judge(ORDERING, [None], [50.0]).seen == "not measured"
+
+
+def test_ordering_compares_with_a_number():
+    assert judge({**ORDERING, "less": 50.0}, [52.0, 53.0, 52.5], []).state == "held"
+
+
+@pytest.mark.parametrize(
+    ("values", "state"),
+    [([50.1, 49.9, 50.05], "held"), ([60.0, 61.0, 60.5], "not held"), ([44.0, 55.0, 51.0], "undecided")],
+)
+def test_equivalence_is_two_one_sided_tests(values, state):
+    claim = {"kind": "equivalence", "of": "a", "to": 50.0, "within": 3.0}
+    assert judge(claim, values, []).state == state
+
+
+def test_t_test_of_equal_differences_decides_nothing():
+    assert t_test(np.array([2.0, 2.0, 2.0]), 0, "greater") == 1
+    assert t_test(np.zeros(3), 0, "less") == 1
+
+
+def test_interval_compares_the_median_with_the_paper():
+    claim = {"kind": "interval", "of": "a", "within": 1.0}
+    assert judge(claim, [79.5, 80.4, 90.0], []).state == "held"
+    assert judge(claim, [75.0], []).state == "not held"
+    assert judge(claim, [], []).state == "undecided"
+
+
+def test_exact_claims_of_table_1_are_held():
+    table = load_table("table-1")
+    found = [verdict(claim, table, Scores({}, {})) for claim in table.claims]
+    assert [each.state for each in found] == ["held"] * 6
+
+
+def test_exact_claim_of_another_number_is_not_held():
+    claim = {"kind": "exact", "preset": "albert-base-v1", "parameters": 12_000_000, "about": "c"}
+    table = Table.parse({"title": "t", "claims": [claim]}, where="t")
+    assert verdict(table.claims[0], table, Scores({}, {})).state == "not held"

@@ -1,0 +1,66 @@
+"""Grids of pretraining runs, with tasks, as one table."""
+
+import pytest
+
+from litebert.cli.main import main
+from litebert.commands.reproduce.pretraining_sweep import parse_points, rows_of
+from support.benchmark_files import write_cola
+
+SMALL = [
+    *("init=random", "freeze_duplicate_token_heads=false", "sampling.max_length=32", "max_eval_examples=16"),
+    *("train.duration=3 steps", "train.precision=fp32", "train.device=cpu", "model.hidden_size=16"),
+    *("model.num_attention_heads=2", "model.intermediate_size=32", "model.num_hidden_layers=1"),
+]
+
+
+def test_points_are_settings_with_one_value_and_a_grid_of_those_with_several():
+    single, grid = parse_points(["train.precision=fp32", "model.sharing=all,none", "seed=0..2"])
+    assert single == {"train.precision": "fp32"}
+    assert grid == {"model.sharing": ("all", "none"), "seed": (0, 1, 2)}
+
+
+def test_rows_are_every_combination():
+    names = [row.name for row in rows_of({"a": (1, 2), "b": ("x", "y")})]
+    assert names == ["a=1, b=x", "a=1, b=y", "a=2, b=x", "a=2, b=y"]
+
+
+def test_pretraining_sweep_writes_one_table_and_adds_rows(corpus_directory, tmp_path, capsys):
+    data = write_cola(tmp_path / "glue")
+    words = ["sweep-pretrain", "tiny", *SMALL, "--corpus", str(corpus_directory), "--out", str(tmp_path / "out")]
+    words += ["--tasks", "cola", "--data", str(data), "--finetune", "train.duration=2 steps", "max_length=16"]
+    words += ["train.warmup=0.1", "train.evaluate_every=null", "train.device=cpu"]
+    for sizes, rows in (("4,8", 2), ("4,8,16", 3)):
+        assert main([*words[:2], f"model.embedding_size={sizes}", *words[2:]]) == 0
+        lines = (tmp_path / "out" / "report.md").read_text().splitlines()
+        assert sum(line.startswith("| model.embedding_size=") for line in lines) == rows
+        assert "|  | parameters | tokens/s | MLM | MLM loss | SOP | cola |" in lines
+    assert "2 of 6 cells to run" in capsys.readouterr().err
+
+
+def test_pretraining_sweep_refuses_what_it_cannot_do(corpus_directory, tmp_path, capsys):
+    words = ["sweep-pretrain", "tiny", "--corpus", str(corpus_directory), "--out", str(tmp_path / "out")]
+    assert main([*words[:2], "seed=1", *words[2:]]) == 2
+    assert "grid" in capsys.readouterr().err
+    assert main([*words[:2], "seed=1,2", *words[2:], "--tasks", "cola"]) == 2
+    assert "cola: its files are in none of" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_analyze_layers_measures_and_draws_every_layer(pretrained_directory, corpus_directory, tmp_path, capsys):
+    out = tmp_path / "layers.png"
+    words = ["analyze", "layers", str(pretrained_directory), "--corpus", str(corpus_directory), "--out", str(out)]
+    assert main([*words, "--examples", "4"]) == 0
+    assert capsys.readouterr().out.count("\n      ") == 2
+    assert out.stat().st_size > 5000
+    assert main(["analyze", "layers", "--corpus", str(corpus_directory)]) == 2
+
+
+@pytest.fixture(scope="module")
+def pretrained_directory(corpus_directory, tmp_path_factory):
+    from litebert.tokenization.tokenizer import Tokenizer
+    from support.tiny_runs import save_pretrained
+
+    tokenizer = Tokenizer.load(corpus_directory / "tokenizer")
+    directory = tmp_path_factory.mktemp("model") / "model"
+    save_pretrained(tokenizer, directory, num_hidden_layers=2, max_position_embeddings=128)
+    return directory

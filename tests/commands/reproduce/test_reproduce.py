@@ -1,0 +1,207 @@
+"""Tables run end to end on a toy corpus: reports, pictures, resumption, failures."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import yaml
+
+from litebert.cli.main import main
+from litebert.commands.reproduce.reproduce import ReproduceRun, report_text, reproduce
+from litebert.errors import ConfigError
+from support.benchmark_files import write_cola
+from support.full_mode import trials
+
+SCALE = {
+    "about": "A toy.",
+    "recipe": "tiny",
+    "settings": {
+        "init": "random",
+        "freeze_duplicate_token_heads": False,
+        "sampling.max_length": 32,
+        "max_eval_examples": 16,
+        "train.duration": "4 steps",
+        "train.evaluate_every": "2 steps",
+        "train.precision": "fp32",
+        "train.device": "cpu",
+    },
+    "models": {
+        "small": {
+            "model.num_hidden_layers": 1,
+            "model.hidden_size": 16,
+            "model.num_attention_heads": 2,
+            "model.intermediate_size": 32,
+            "model.embedding_size": 8,
+        }
+    },
+    "values": {"deep": 2},
+    "tasks": {"cola": {"train.duration": "3 steps", "max_length": 16, "train.warmup": 0.1}},
+    "finetune": {"train.evaluate_every": None, "train.device": "cpu"},
+}
+TABLE = {
+    "title": "Depth",
+    "measures": ["mlm_accuracy"],
+    "rows": [
+        {"name": "one layer", "model": "small", "paper": {"parameters": 12e6, "cola": 50.0}},
+        {
+            "name": "two layers",
+            "model": "small",
+            "set": {"model.num_hidden_layers": "$deep"},
+            "start_from": "one layer",
+        },
+        {"name": "both", "model": "small", "ensemble_of": ["one layer", "two layers"]},
+    ],
+    "claims": [{"kind": "ordering", "about": "deeper", "metric": "cola", "greater": "two layers", "less": "one layer"}],
+}
+FIGURE = {
+    "title": "Layers",
+    "tasks": False,
+    "figure": "layers",
+    "rows": [{"name": "one layer", "model": "small"}],
+    "claims": [{"kind": "exact", "about": "wrong", "preset": "tiny", "parameters": 1}],
+}
+
+
+@pytest.fixture(scope="module")
+def inputs(corpus_directory, tmp_path_factory):
+    """Settings of a run over a table and a figure of one's own."""
+    directory = tmp_path_factory.mktemp("inputs")
+    for name, content in (("scale", SCALE), ("depth", TABLE), ("layers", FIGURE)):
+        (directory / f"{name}.yaml").write_text(yaml.safe_dump(content))
+    return ReproduceRun(
+        tables=(str(directory / "depth.yaml"), str(directory / "layers.yaml")),
+        scale=str(directory / "scale.yaml"),
+        corpus=corpus_directory,
+        data=(write_cola(directory / "glue"),),
+    )
+
+
+@pytest.fixture(scope="module")
+def finished(inputs, tmp_path_factory):
+    """The output directory of a finished run, and its result."""
+    out = tmp_path_factory.mktemp("reproduced") / "out"
+    return out, reproduce(inputs, out)
+
+
+def test_reproduce_reports_every_row_with_the_values_of_the_paper(finished):
+    out, result = finished
+    text = (out / "report.md").read_text()
+    assert result.failed == ()
+    assert "| one layer | 0.01M (12M) |" in text
+    assert "(50.0) |" in text
+    assert "| both | – |" in text  # an ensemble has no parameters of its own
+    assert "| deeper | undecided |" in text
+    assert result.claims == {"held": 0, "not held": 1, "undecided": 1}
+    (picture,) = out.glob("*.png")
+    assert picture.stat().st_size > 5000
+
+
+def test_report_is_made_of_the_stored_results(finished):
+    out, _ = finished
+    content = json.loads((out / "results.json").read_text())
+    assert report_text(content) == (out / "report.md").read_text()
+    (depth, _) = content["tables"]
+    assert depth["rows"][0]["values"].keys() >= {"parameters", "mlm_accuracy", "sop_accuracy", "cola"}
+
+
+def test_cells_record_what_was_run(finished):
+    out, _ = finished
+    records = [json.loads(file.read_text()) for file in (out / "cells").iterdir()]
+    kinds = sorted(record["kind"] for record in records)
+    assert kinds == ["ensemble", "finetune", "finetune", "layers", "pretrain", "pretrain"]
+    pretrained = [record for record in records if record["kind"] == "pretrain"]
+    assert all(record["steps"] == 4 and len(record["curve"]) == 2 for record in pretrained)
+
+
+def test_reproduce_runs_only_the_cells_without_a_result(finished, inputs, monkeypatch):
+    out, first = finished
+    before = {file: file.stat().st_mtime_ns for file in (out / "cells").iterdir()}
+    next((out / "cells").glob("ensemble-*")).unlink()
+    assert reproduce(inputs, out).claims == first.claims
+    after = {file: file.stat().st_mtime_ns for file in (out / "cells").iterdir()}
+    assert sum(after[file] != time_ for file, time_ in before.items()) == 1
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_failed_cells_do_not_stop_the_others(inputs, tmp_path, jobs):
+    table = tmp_path / "broken.yaml"
+    rows = [
+        {"name": "broken", "model": "small", "set": {"train.learning_rate": 1e30, "train.max_grad_norm": None}},
+        {"name": "after it", "model": "small", "start_from": "broken"},
+        {"name": "fine", "model": "small"},
+    ]
+    table.write_text(yaml.safe_dump({"title": "t", "tasks": False, "measures": ["mlm_loss"], "rows": rows}))
+    scale = tmp_path / "scale.yaml"
+    values = {**SCALE, "settings": {**SCALE["settings"], "train.max_consecutive_skipped_steps": 0}}
+    scale.write_text(yaml.safe_dump(values))
+    result = reproduce(inputs.replace(tables=(str(table),), scale=str(scale)), tmp_path / "out", jobs=jobs)
+    assert len(result.failed) == 2
+    assert "failed: pretrain-" in result.to_text()
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "| fine | 0.01M |" in text
+    assert "| broken | – | – |" in text
+
+
+def test_check_exits_with_1_where_a_claim_does_not_hold(finished, inputs, capsys):
+    out, _ = finished
+    words = [*inputs.tables, "--scale", inputs.scale, "--corpus", str(inputs.corpus), "--data", str(inputs.data[0])]
+    assert main(["reproduce", *words, "--out", str(out)]) == 0
+    assert main(["reproduce", *words, "--out", str(out), "--check"]) == 1
+    assert "claims: 0 held, 1 not held, 1 undecided" in capsys.readouterr().out
+
+
+def test_plan_prices_the_cells_that_are_not_finished(finished, inputs, capsys, tmp_path):
+    out, _ = finished
+    words = [*inputs.tables, "--scale", inputs.scale, "--corpus", str(inputs.corpus), "--data", str(inputs.data[0])]
+    for directory, done in ((tmp_path / "new", 0), (out, 6)):
+        assert main(["reproduce", *words, "--out", str(directory), "--plan", "--json"]) == 0
+        priced = json.loads(capsys.readouterr().out)
+        assert priced["cells"] == {"pretrain": 2, "finetune": 2, "ensemble": 1, "layers": 1}
+        assert priced["finished"] == done
+        assert (priced["flops"] == 0) == (done == 6)
+    assert not (tmp_path / "new").exists()
+
+
+def test_paper_scale_is_for_planning_only(inputs, tmp_path):
+    with pytest.raises(ConfigError, match="scale paper: is for --plan only"):
+        reproduce(inputs.replace(scale="paper"), tmp_path / "out")
+    with pytest.raises(ConfigError, match="jobs: 0, expected at least 1"):
+        reproduce(inputs, tmp_path / "out", jobs=0)
+
+
+def start(inputs, out):
+    words = [*inputs.tables, "--scale", inputs.scale, "--corpus", str(inputs.corpus), "--data", str(inputs.data[0])]
+    command = [sys.executable, "-m", "litebert", "reproduce", *words, "--out", str(out), "--jobs", "2"]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_interrupted_reproduction_ends_with_the_same_report(finished, inputs, tmp_path, number):
+    expected, _ = finished
+    for trial in range(trials(1, 3)):
+        out = tmp_path / f"out{trial}"
+        process = start(inputs, out)
+        while not list(out.glob("runs/*/metrics.jsonl")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        time.sleep(trial)
+        os.kill(process.pid, number)
+        assert process.wait() == (143 if number == signal.SIGTERM else -number)
+        reproduce(inputs, out)
+        assert (out / "report.md").read_text() == (expected / "report.md").read_text()
+
+
+def test_killed_worker_is_a_failed_cell_that_the_same_command_resumes(finished, inputs, tmp_path):
+    expected, _ = finished
+    out = tmp_path / "out"
+    process = start(inputs, out)
+    while subprocess.run(["pkill", "-KILL", "-f", f"worker {out}/jobs/"], check=False).returncode:
+        assert process.poll() is None
+        time.sleep(0.1)
+    assert process.wait() == 1
+    assert reproduce(inputs, out).failed == ()
+    assert (out / "report.md").read_text() == (expected / "report.md").read_text()

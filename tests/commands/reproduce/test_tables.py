@@ -1,0 +1,109 @@
+"""The paper's tables as data: complete, resolvable at every scale, with cells in common."""
+
+import pytest
+
+from litebert.commands.reproduce.cells import Inputs, cells_of, unique
+from litebert.commands.reproduce.paper_tables import Scale, Table, load_scale, load_table, scale_names, table_names
+from litebert.commands.reproduce.scores import all_cells
+from litebert.errors import ConfigError
+
+ROWS = {2: 6, 3: 8, 4: 8, 5: 3, 6: 2, 7: 2, 8: 2, 9: 4, 10: 4, 11: 6, 12: 4, 13: 2}
+TASKS = ("squad-v1.1", "squad-v2.0", "mnli", "sst-2", "race")
+
+
+def cells(name, scale, corpus, *, seeds=(0,)):
+    inputs = Inputs(corpus, (corpus,), ())
+    return cells_of(load_table(name), load_scale(scale), inputs, seeds=seeds)
+
+
+def test_tables_are_those_of_the_paper():
+    assert table_names() == [*(f"table-{number}" for number in range(1, 15)), "figure-1", "figure-2"]
+    assert scale_names() == ["paper", "small", "tiny"]
+    assert {number: len(load_table(f"table-{number}").rows) for number in ROWS} == ROWS
+
+
+@pytest.mark.parametrize("number", [2, 3, 4, 6, 7, 8, 11, 12, 13])
+def test_averages_of_the_paper_are_the_means_of_its_tasks(number):
+    """Recomputed from the rows; the paper rounds, and table 4 has two cells of its own."""
+    for row in load_table(f"table-{number}").rows:
+        mean = sum(row.paper[task] for task in TASKS) / len(TASKS)
+        assert row.paper["average"] == pytest.approx(mean, abs=0.11), row.name
+
+
+@pytest.mark.parametrize("scale", scale_names())
+@pytest.mark.parametrize("name", table_names())
+def test_rows_resolve_at_every_scale(name, scale, corpus_directory):
+    if scale == "tiny":
+        rows = cells(name, scale, corpus_directory, seeds=range(2))
+        assert len(rows) == 2 * len(load_table(name).rows)
+        return
+    loaded = load_scale(scale)
+    for row in load_table(name).rows:
+        assert row.ensemble_of or loaded.models[row.model]
+        loaded.resolve(row.set)
+
+
+def test_tables_share_the_cells_that_they_have_in_common(corpus_directory):
+    base = {"table-2": "ALBERT base", "table-3": "all shared, E = 128", "table-4": "all shared, E = 128"}
+    base |= {"table-5": "SOP", "table-7": "no additional data", "figure-2": "no additional data"}
+    keys = set()
+    for name, row in base.items():
+        keys |= {each.model.key for each in cells(name, "tiny", corpus_directory) if each.row == row}
+    assert len(keys) == 1
+    everything = [cell for name in table_names() for cell in all_cells(cells(name, "tiny", corpus_directory))]
+    pretraining = [cell for cell in unique(everything) if cell.kind == "pretrain"]
+    # 31 distinct runs of the paper's tables, and the longer run of the ensembles.
+    assert len(pretraining) == 32
+
+
+def test_cells_come_after_those_that_they_need(corpus_directory):
+    found = unique(reversed(all_cells(cells("table-11", "tiny", corpus_directory))))
+    places = {cell: place for place, cell in enumerate(found)}
+    assert all(places[needed] < places[cell] for cell in found for needed in cell.needs)
+    assert sum(bool(cell.needs) for cell in found) == 4  # 6, 12, 24 and 48 layers start from the row before
+
+
+def test_key_of_a_cell_depends_on_what_decides_its_result_only(corpus_directory, second_corpus):
+    (first, *_) = cells("table-5", "tiny", corpus_directory)
+    scale = load_scale("tiny")
+    logged = scale.replace(settings={**scale.settings, "train.log_every": 3, "train.evaluate_every": "7 steps"})
+    faster = scale.replace(settings={**scale.settings, "train.learning_rate": 0.7})
+    table, inputs = load_table("table-5"), Inputs(corpus_directory, (), ())
+    (same, *_), (other, *_) = (cells_of(table, each, inputs, seeds=[0]) for each in (logged, faster))
+    (elsewhere, *_) = cells("table-5", "tiny", second_corpus)
+    assert same.model.key == first.model.key
+    assert (
+        len({first.model.key, other.model.key, cells("table-5", "tiny", corpus_directory, seeds=[1])[0].model.key}) == 3
+    )
+    assert elsewhere.model.key != first.model.key
+
+
+def test_rows_with_additional_data_need_it(corpus_directory):
+    table = load_table("table-7")
+    alone = cells_of(table, load_scale("tiny"), Inputs(corpus_directory), seeds=[0])
+    assert [each.row for each in alone] == ["no additional data"]
+
+
+def test_table_refuses_unknown_rows_and_repeated_names():
+    row = {"name": "a", "model": "albert-base"}
+    claim = {"kind": "ordering", "about": "x", "metric": "mlm_loss", "greater": "b", "less": 1.0}
+    with pytest.raises(ConfigError, match="'b' is not a row"):
+        Table.parse({"title": "t", "rows": [row], "claims": [claim]}, where="t")
+    with pytest.raises(ConfigError, match="two rows have the same name"):
+        Table.parse({"title": "t", "rows": [row, row]}, where="t")
+
+
+def test_scale_names_the_values_and_models_that_it_lacks(corpus_directory):
+    scale = Scale.parse({"about": "", "recipe": "tiny", "models": {"albert-base": {}}, "values": {"E64": 8}}, where="s")
+    with pytest.raises(ConfigError, match=r"\$E65: the scale has no such value; did you mean 'E64'"):
+        scale.resolve({"model.embedding_size": "$E65"})
+    table = Table.parse({"title": "t", "rows": [{"name": "a", "model": "albert-big"}]}, where="t")
+    with pytest.raises(ConfigError, match="a: the scale has no model 'albert-big'; it has albert-base"):
+        cells_of(table, scale, Inputs(corpus_directory), seeds=[0])
+
+
+def test_unknown_table_and_scale_are_refused_with_the_nearest_name():
+    with pytest.raises(ConfigError, match="'table-15': not one of the tables; did you mean"):
+        load_table("table-15")
+    with pytest.raises(ConfigError, match="'tinny': not one of the scales; did you mean 'tiny'"):
+        load_scale("tinny")

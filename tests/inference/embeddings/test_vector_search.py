@@ -1,0 +1,61 @@
+"""The nearest vectors, exactly and approximately."""
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from litebert.errors import ConfigError, MissingExtraError
+from litebert.inference.embeddings import exact_search as module
+from litebert.inference.embeddings.approximate_search import ApproximateIndex
+from litebert.inference.embeddings.exact_search import exact_search
+from litebert.inference.predictor import Predictor
+from support.tolerances import close_to
+
+
+@given(st.integers(1, 40), st.integers(1, 12), st.integers(1, 10), st.integers(0, 1000))
+def test_exact_search_is_a_stable_sort_of_all_scores(count, top_k, block, seed):
+    """Small integers, so that scores are exact and many are equal."""
+    rng = np.random.default_rng(seed)
+    vectors = rng.integers(-2, 3, (count, 3)).astype(np.float32)
+    queries = rng.integers(-2, 3, (2, 3)).astype(np.float32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "ROWS_PER_BLOCK", block)
+        found = exact_search(queries, vectors, top_k=top_k)
+    for hits, scores in zip(found, queries @ vectors.T, strict=True):
+        expected = np.argsort(-scores, kind="stable")[:top_k]
+        assert [hit.index for hit in hits] == expected.tolist()
+        assert [hit.score for hit in hits] == scores[expected].tolist()
+
+
+def test_exact_search_without_queries_or_vectors_finds_nothing():
+    assert exact_search(np.empty((0, 3), np.float32), np.ones((2, 3), np.float32), top_k=1) == []
+    assert exact_search(np.ones((1, 3), np.float32), np.empty((0, 3), np.float32), top_k=1) == [[]]
+
+
+def test_search_of_the_predictor_finds_texts_by_themselves(saved):
+    texts = ["the film was good", "music", "her first play"]
+    predictor = Predictor.load(saved["masked"])
+    hits = predictor.search(texts[::-1], predictor.embed(texts), top_k=2)
+    assert [each[0].index for each in hits] == [2, 1, 0]
+    assert [len(each) for each in hits] == [2, 2, 2]
+    with pytest.raises(ConfigError, match="they have 4 dimensions, the queries 16"):
+        predictor.search(texts, predictor.embed(texts, dimensions=4))
+
+
+def test_approximate_search_finds_the_nearest_vectors():
+    pytest.importorskip("usearch")
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((200, 8)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    found = ApproximateIndex.build(vectors).search(vectors[:20], top_k=1)
+    assert [hits[0].index for hits in found] == list(range(20))
+    assert [hits[0].score for hits in found] == close_to([1.0] * 20)
+
+
+def test_approximate_search_names_the_extra_that_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "usearch.index", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'litebert\[search\]'"):
+        ApproximateIndex.build(np.ones((1, 2), np.float32))

@@ -1,0 +1,68 @@
+"""sentence-transformers computes the embeddings of litebert from a converted directory."""
+
+import sys
+
+import pytest
+
+from litebert.commands.convert import convert
+from litebert.errors import ConfigError
+from litebert.files import verify_manifest
+from litebert.inference.predictor import Predictor
+from litebert.model.io.model_directory import save_model
+from litebert.model.models import ForPretraining, ForSequenceClassification, SentenceEmbedder
+from support.model_builders import MODERN
+from support.tolerances import close_to
+
+TEXTS = ["The film was good, in 1999.", "music", "this story is awful " * 30]
+
+
+@pytest.fixture
+def sentence_transformers(tmp_path, monkeypatch):
+    module = pytest.importorskip("sentence_transformers")
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.syspath_prepend(str(tmp_path / "modules"))
+    forget_remote_code()
+    yield module
+    forget_remote_code()
+
+
+def forget_remote_code():
+    """Other tests import other copies of the remote code."""
+    for name in [name for name in sys.modules if name.startswith("transformers_modules")]:
+        del sys.modules[name]
+
+
+MODELS = {
+    "pretrained": (lambda config: ForPretraining(config), {}),
+    "fine-tuned": (lambda config: ForSequenceClassification(config, num_labels=2), {}),
+    "embedder": (lambda config: SentenceEmbedder(config, pooling="cls"), {}),
+    "modern": (lambda config: ForPretraining(config), {**MODERN, "num_hidden_layers": 2}),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.filterwarnings("ignore")
+def test_sentence_transformers_computes_the_embeddings_of_litebert(
+    sentence_transformers, tiny_tokenizer, small_config, tmp_path, name
+):
+    build, changes = MODELS[name]
+    model = build(small_config.replace(**changes))
+    source = save_model(model, tmp_path / "source", extra_files=tiny_tokenizer.files())
+    target = tmp_path / "target"
+    report = convert(str(source), target, to="sentence-transformers")
+    assert report.model == "SentenceEmbedder"
+    verify_manifest(target)
+    theirs = sentence_transformers.SentenceTransformer(str(target), trust_remote_code=bool(changes), device="cpu")
+    ours = Predictor.load(target).embed(TEXTS)
+    assert theirs.encode(TEXTS) == close_to(ours)
+    assert Predictor.load(source).embed(TEXTS, pooling="cls" if name == "embedder" else "mean") == close_to(ours)
+
+
+def test_convert_to_sentence_transformers_rejects_what_it_cannot_load(tiny_tokenizer, small_config, tmp_path):
+    with_tokenizer = save_model(ForPretraining(small_config), tmp_path / "a", extra_files=tiny_tokenizer.files())
+    with pytest.raises(ConfigError, match="as_model: sentence-transformers loads a SentenceEmbedder"):
+        convert(str(with_tokenizer), tmp_path / "t", to="sentence-transformers", as_model="ForMaskedLM")
+    without = save_model(ForPretraining(small_config), tmp_path / "b")
+    with pytest.raises(ConfigError, match="has no tokenizer, which sentence-transformers needs"):
+        convert(str(without), tmp_path / "t", to="sentence-transformers")
+    assert not (tmp_path / "t").exists()
