@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from litebert.tasks.types.text_examples import sequence_logits
 
 from litebert.inference.pipeline import model_outputs
 from litebert.model.io.model_directory import load_model
 from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import Encoded, Feature
+from litebert.tasks.types.task_type import sequence_logits
 
 BATCH_SIZE = 32
 """Texts of a batch of the other libraries; the default of `SentenceTransformer.encode` and `CrossEncoder.predict`."""
