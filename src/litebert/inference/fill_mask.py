@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from litebert.precision import autocast
-from litebert.settings import Precision
+from litebert.inference.inference_model import inference_model
+from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import pad
 from litebert.tasks.masked_text import DEFAULT_TOP_K, filled_masks, masked_feature
 from litebert.tasks.results import FilledMasks
@@ -25,7 +25,7 @@ class FillMask:
     model: nn.Module
     tokenizer: Tokenizer
     max_length: int
-    precision: Precision = "fp32"
+    precision: InferencePrecision = "fp32"
 
     def results(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
         """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
@@ -38,6 +38,6 @@ class FillMask:
         (positions,) = np.nonzero(feature.input_ids == self.tokenizer.mask_id)
         inputs = pad([feature], pad_id=self.tokenizer.pad_id).to_tensors().to(device)
         masked = torch.from_numpy(positions).to(device)
-        with torch.inference_mode(), autocast(self.precision, device):
-            output = self.model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids, masked)
+        with inference_model(self.model, self.precision) as model:
+            output = model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids, masked)
         return output.mlm_logits.float().softmax(-1).cpu().numpy()
