@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import torch
 from torch import nn
 
+from litebert.inference.inference_model import inference_model
 from litebert.inference.pipeline import TOKENS_PER_BATCH
-from litebert.precision import autocast
-from litebert.settings import Precision
+from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import Feature, batches_by_length, pad
 from litebert.tasks.masked_text import DEFAULT_TOP_K, filled_masks, masked_feature
 from litebert.tasks.results import FilledMasks
@@ -26,7 +25,7 @@ class FillMask:
     model: nn.Module
     tokenizer: Tokenizer
     max_length: int
-    precision: Precision = "fp32"
+    precision: InferencePrecision = "fp32"
 
     def results(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
         """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
@@ -43,8 +42,8 @@ class FillMask:
         device = next(self.model.parameters()).device
         inputs = pad(features, pad_id=self.tokenizer.pad_id).to_tensors().to(device)
         is_mask = inputs.input_ids == self.tokenizer.mask_id
-        with torch.inference_mode(), autocast(self.precision, device):
+        with inference_model(self.model, self.precision) as model:
             masked = is_mask.flatten().nonzero().flatten()
-            output = self.model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids, masked)
+            output = model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids, masked)
         probabilities = output.mlm_logits.float().softmax(-1).cpu()
         return [each.numpy() for each in probabilities.split(is_mask.sum(1).tolist())]
