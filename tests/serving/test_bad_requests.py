@@ -256,11 +256,6 @@ def test_api_key_is_read_from_the_file_or_the_environment(monkeypatch, tmp_path)
             read_api_key(settings.replace(api_key_file=str(path)))
 
 
-def test_int8_of_torch_is_a_wrong_setting(saved):
-    with pytest.raises(ConfigError, match="int8 needs an export directory"):
-        Application(saved["regressor"], precision="int8")
-
-
 def test_models_are_named_after_their_directories(tmp_path):
     found = directories_by_name((str(tmp_path / "run" / "model"), "other=x/run"))
     assert found == {"run": str(tmp_path / "run" / "model"), "other": "x/run"}

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from litebert.errors import CheckpointError, ConfigError
+from litebert.errors import CheckpointError
 from litebert.serving.model_operations import Operation
 from litebert.serving.serve_settings import ServeSettings
 
@@ -78,8 +78,6 @@ def load(directory: str, settings: ServeSettings) -> LoadedModel:
 def _load_torch(directory: str, settings: ServeSettings) -> LoadedModel:
     from litebert.inference.predictor import Predictor
 
-    if settings.precision == "int8":
-        raise ConfigError("precision: int8 needs an export directory with int8 and `runtime: onnx`")
     predictor = Predictor.load(directory, precision=settings.precision, threads=settings.threads)
     backend: Any = predictor.backend
     length = backend.settings.max_length if hasattr(backend, "settings") else backend.max_length
@@ -89,7 +87,8 @@ def _load_torch(directory: str, settings: ServeSettings) -> LoadedModel:
 def _load_onnx(directory: str, settings: ServeSettings) -> LoadedModel:
     from litebert.runtime import Predictor
 
-    predictor = Predictor.load(directory, precision=settings.precision, threads=settings.threads)
+    precision = None if settings.precision == "auto" else settings.precision
+    predictor = Predictor.load(directory, precision=precision, threads=settings.threads)
     reads_options = predictor.task == "multiple_choice"
     size = 0 if reads_options else predictor.embed(["a"]).shape[1]
     return LoadedModel(predictor, predictor.tokenizer, predictor.metadata.max_length, size)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from litebert.settings import Settings
+from litebert.settings import InferencePrecision, Settings
 
 
 class ServeSettings(Settings):
@@ -22,8 +22,8 @@ class ServeSettings(Settings):
     """Processes, each with its own copy of the models."""
     runtime: Literal["torch", "onnx"] = "torch"
     """What runs the models: torch, or onnxruntime for directories of `litebert export`."""
-    precision: Literal["fp32", "bf16", "fp16", "int8"] = "fp32"
-    """Arithmetic of the models; int8 with the runtime onnx only."""
+    precision: InferencePrecision = "fp32"
+    """Arithmetic of the models; `auto` measures the fastest one of torch, or takes what an export directory has."""
     threads: int | None = Field(default=None, gt=0)
     """Threads of the runtime in each worker (default: its own choice)."""
     api_key_file: Path | None = None
