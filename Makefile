@@ -1,6 +1,7 @@
 # make quickstart   the whole product in miniature, on text that is already on this machine
 # make test         every test
 # make test-isa     the numeric tests with the instruction sets of older processors
+# make docs         the site, in build/site
 # make check        tests, lint, format, types
 # Needs only Python (>= 3.11) and make; everything is installed into $(VENV).
 
@@ -9,7 +10,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: quickstart test test-isa lint types check install clean
+.PHONY: quickstart test test-isa lint types check docs reference install clean
 
 quickstart: $(VENV)/.installed
 	$(BIN)/litebert quickstart
@@ -32,6 +33,14 @@ types: $(VENV)/.installed-dev
 
 check: lint types test
 
+docs: $(VENV)/.installed-docs
+	$(BIN)/python tools/build_site.py
+
+# The pages of docs/reference that are made from the code, and the notebooks of the tutorials.
+reference: $(VENV)/.installed-docs
+	$(BIN)/python tools/generate_reference.py
+	$(BIN)/python tools/make_notebooks.py
+
 install: $(VENV)/.installed
 
 # torch first and alone: a package that depends on torch, installed before it, would bring another build of it.
@@ -45,7 +54,11 @@ $(VENV)/.installed: $(VENV)/.torch pyproject.toml
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(PIP) --editable '.[plot,eval,hf,dev]'
+	$(PIP) --editable '.[plot,eval,hf,export,serve,search,pandas,dev]'
+	touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed-dev
+	$(PIP) --editable '.[docs]'
 	touch $@
 
 clean:

@@ -5,6 +5,17 @@ from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining
 from support.labelled_files import write_opinions
 
+API_SETTINGS = {
+    "duration": "30 steps",
+    "optimizer": "adamw",
+    "learning_rate": 0.01,
+    "device": "cpu",
+    "batch_size": 12,
+    "microbatch_size": 12,
+    "max_length": 32,
+}
+"""Of a run that separates the opinions, as keyword arguments."""
+
 
 def save_pretrained(tokenizer, directory, **changes):
     """A pretrained model that does not know anything yet."""

@@ -18,6 +18,8 @@ OBSERVED_COLOUR, EXPECTED_COLOUR = "#0072b2", "#d55e00"
 """Distinguishable for colour-blind readers. Source: Okabe and Ito, Color Universal Design."""
 
 MAX_BINS = 50
+MAX_LINES = 8
+"""Most lines of one panel."""
 EARLY_SHARE = 0.08
 """Share of the x axis that the y axis need not cover: losses begin far above the range of interest."""
 
@@ -118,6 +120,47 @@ def example_counts(
     middle.set(title="replacement of masked tokens")
     right.set(title="sentence pairs")
     _save(figure, path, title=title)
+
+
+def curves_figure(curves: Mapping[str, Curve]) -> Any:
+    """A figure of the losses of training and of the metrics of evaluations over the steps."""
+    losses = [curve for name, curve in curves.items() if name.startswith("train/") and name.endswith("loss")]
+    scores = [curve for name, curve in curves.items() if name.startswith("evaluation/") and len(curve.steps) > 0]
+    figure, axes = _pyplot().subplots(1, 2, figsize=(11, 4))
+    for axis, shown, title in zip(axes, (losses, scores), ("training losses", "evaluations"), strict=True):
+        for curve in shown[:MAX_LINES]:
+            axis.plot(curve.steps, curve.values, marker="o" if len(curve.steps) < 30 else None, label=curve.name)
+        axis.set(title=title, xlabel="step")
+        axis.grid(alpha=0.3)
+        if shown:
+            axis.legend(fontsize=8)
+    figure.tight_layout()
+    return figure
+
+
+def confusion_figure(matrix: Sequence[Sequence[int]], labels: Sequence[str]) -> Any:
+    """A figure of the counts by true and predicted label."""
+    figure, axis = _pyplot().subplots(figsize=(1.5 + 0.7 * len(labels), 1.2 + 0.6 * len(labels)))
+    axis.imshow(matrix, cmap="Blues")
+    for row, counts in enumerate(matrix):
+        for column, count in enumerate(counts):
+            dark = count > max(max(each) for each in matrix) / 2
+            axis.text(column, row, f"{count:,}", ha="center", va="center", color="white" if dark else "black")
+    axis.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
+    axis.set_yticks(range(len(labels)), labels)
+    axis.set(xlabel="predicted label", ylabel="true label")
+    figure.tight_layout()
+    return figure
+
+
+def bars_figure(values: Mapping[str, float]) -> Any:
+    """A figure with a bar for each value."""
+    figure, axis = _pyplot().subplots(figsize=(1 + 1.2 * len(values), 3.5))
+    bars = axis.bar(list(values), list(values.values()), width=0.6, color=OBSERVED_COLOUR)
+    axis.bar_label(bars, [f"{value:.4g}" for value in values.values()])
+    axis.spines[["top", "right"]].set_visible(False)
+    figure.tight_layout()
+    return figure
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""`litebert convert SOURCE TARGET --to FORMAT`."""
+"""`litebert convert SOURCE TARGET --to FORMAT` and `litebert push MODEL NAME`."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -55,3 +55,27 @@ def convert(
         tokenizer=tokenizer,
     )
     emit(asdict(report), report.to_text(verbose=verbose), as_json=json)
+
+
+def push(
+    model: Annotated[Path, Positional, arg(metavar="MODEL")],
+    name: Annotated[str, Positional, arg(metavar="OWNER/NAME")],
+    *,
+    token: Annotated[str | None, arg(help_behavior_hint="")] = None,
+    private: Flag = False,
+    revision: Annotated[str | None, arg(help_behavior_hint="")] = None,
+    json: Json = False,
+) -> None:
+    """Upload a model directory to the Hugging Face hub, where litebert and transformers load it by its name.
+
+    Args:
+        model: a model or run directory
+        name: the name on the hub; a repository that does not exist is created
+        token: access token with write permission (default: that of `hf auth login`, or HF_TOKEN)
+        private: make a new repository private
+        revision: branch to commit to (default: main)
+    """
+    from litebert.model.io.push import push_to_hub
+
+    result = push_to_hub(model, name, token=token, private=private or None, revision=revision)
+    emit(asdict(result), result.to_text(), as_json=json)

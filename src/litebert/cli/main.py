@@ -48,6 +48,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("serve:serve", "answer HTTP requests with models, and a page for trying them"),
     "glue-submission": ("predictions:glue_submission", "predict the test files of GLUE for its leaderboard"),
     "convert": ("convert:convert", "read and write transformers and TensorFlow checkpoints"),
+    "push": ("convert:push", "upload a model directory to the Hugging Face hub"),
     "export": ("export:export", "write a model as ONNX files for runtimes without torch, such as browsers"),
     "analyze curves": ("analyze:curves", "plot the curves of runs on one page"),
     "analyze layers": ("analyze:layers", "plot how far each layer of a model moves the hidden states"),

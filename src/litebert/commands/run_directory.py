@@ -19,6 +19,8 @@ from litebert.training.train_settings import NON_NUMERIC_SETTINGS
 
 R = TypeVar("R", bound=Result)
 
+DATA = "data"
+"""Folder for rows that the Python API was given in memory."""
 _PERMISSION = "train.allow_config_changes"
 """Names the settings that may change; it may always change itself."""
 ALWAYS_CHANGEABLE = frozenset(
@@ -61,7 +63,7 @@ class RunDirectory:
                 write_text(run.settings_file, write_yaml(wanted))
             if not changed <= ALWAYS_CHANGEABLE:
                 run.result_file.unlink(missing_ok=True)
-        elif path.exists() and (not path.is_dir() or any(path.iterdir())):
+        elif path.exists() and (not path.is_dir() or any(file.name != DATA for file in path.iterdir())):
             raise ConfigError(f"{path}: exists and is not a run directory; choose another --out or remove it")
         return run
 

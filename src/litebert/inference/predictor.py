@@ -105,6 +105,18 @@ class Predictor(PredictionMethods):
         used = _threshold(pipeline.settings, threshold, directory)
         return cls(pipeline.with_threshold(used.value), threshold=used)
 
+    def __call__(self, inputs: Sequence[Any]) -> Any:
+        """What the method of the task returns for `inputs`: `classify(texts)`, `answer_batch(questions)`, …
+
+        A masked language model fills in the masks of each text; an embedding model returns vectors.
+        """
+        if isinstance(self.backend, FillMask):
+            return [self.fill_mask(text) for text in inputs]
+        if isinstance(self.backend, Embedder):
+            return self.embed(inputs)
+        method = self.backend.task_type.card.method
+        return getattr(self, "answer_batch" if method == "answer" else method)(inputs)
+
     @property
     def labels(self) -> tuple[str, ...]:
         """Label names in the order of the model; empty for task types without."""

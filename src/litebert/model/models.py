@@ -13,10 +13,12 @@ from litebert.model.encoder import Encoder, row_starts
 from litebert.model.initialization.random_init import initialize
 from litebert.model.io.model_spec import Pooling
 from litebert.model.kernels.cross_entropy import at_least_32_bits
-from litebert.model.layers.block import ACTIVATIONS
+from litebert.model.layers.masked_lm_head import MaskedLMHead
+from litebert.model.model_inputs import ModelInputs, complete_inputs, label_loss, labelled_positions, span_label_loss
 from litebert.model.outputs import (
     AnswerBeams,
     ClassifierOutput,
+    EncoderOutput,
     MaskedLMOutput,
     PretrainingOutput,
     QuestionAnsweringWithNoAnswerOutput,
@@ -24,6 +26,9 @@ from litebert.model.outputs import (
 )
 from litebert.model.shapes import Ids, Mask, Starts, States
 
+AnyMask = Mask | Ids
+"""A mask of bools, or of ones and zeros."""
+Tensors = tuple[Tensor, ...]
 FORBIDDEN: Final = -1e30
 """Logit of a position where no answer may start or end. Source: `p_mask` in squad_utils.py."""
 
@@ -45,18 +50,31 @@ class ForPretraining(nn.Module):
     def forward(
         self,
         input_ids: Ids,
-        attention_mask: Mask,
-        token_type_ids: Ids,
-        masked_positions: Int[Tensor, " P"],
+        attention_mask: AnyMask | None = None,
+        token_type_ids: Ids | None = None,
+        masked_positions: Int[Tensor, " P"] | None = None,
         sequence_starts: Starts | None = None,
+        *,
+        labels: Ids | None = None,
+        sentence_order_label: Int[Tensor, " X"] | None = None,
     ) -> PretrainingOutput:
-        """Logits of both heads; `masked_positions` and `sequence_starts` (see `Encoder`) are flat, b·S + s."""
+        """Logits of both heads; `masked_positions` and `sequence_starts` (see `Encoder`) are flat, b·S + s.
+
+        Without positions they are those with `labels`, or all. -100 marks what has no label.
+        """
+        inputs = complete_inputs(input_ids, attention_mask, token_type_ids)
+        if masked_positions is None:
+            masked_positions = labelled_positions(input_ids, labels)
         firsts = row_starts(input_ids) if sequence_starts is None else sequence_starts
         positions = torch.cat([masked_positions, firsts])
-        states = self.encoder.at_positions(input_ids, attention_mask, token_type_ids, positions, sequence_starts)
+        states = self.encoder.at_positions(*inputs, positions, sequence_starts)
         count = masked_positions.shape[0]
         logits = self.mlm(states[:count], self.encoder.embeddings.word.weight)
-        return PretrainingOutput(logits, self.sentence_pair(self.encoder.pool(states[count:])))
+        pairs = self.sentence_pair(self.encoder.pool(states[count:]))
+        targets = None if labels is None else labels.flatten()[masked_positions]
+        losses = [label_loss(logits, targets), label_loss(pairs, sentence_order_label)]
+        given = [loss for loss in losses if loss is not None]
+        return PretrainingOutput(logits, pairs, torch.stack(given).sum() if given else None)
 
 
 class ForMaskedLM(nn.Module):
@@ -70,12 +88,25 @@ class ForMaskedLM(nn.Module):
         initialize(self, scale=config.initializer_range, seed=seed)
 
     def forward(
-        self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids, masked_positions: Int[Tensor, " P"]
+        self,
+        input_ids: Ids,
+        attention_mask: AnyMask | None = None,
+        token_type_ids: Ids | None = None,
+        masked_positions: Int[Tensor, " P"] | None = None,
+        *,
+        labels: Ids | None = None,
+        output_hidden_states: bool = False,
+        output_attentions: bool = False,
     ) -> MaskedLMOutput:
-        """Logits of the vocabulary at the flat positions b·S + s."""
-        output = self.encoder(input_ids, attention_mask, token_type_ids)
-        states = at_positions(output.last_hidden_state, masked_positions)
-        return MaskedLMOutput(self.mlm(states, self.encoder.embeddings.word.weight), output)
+        """Logits P V of the vocabulary at the flat positions b·S + s, or B S V without positions."""
+        inputs = complete_inputs(input_ids, attention_mask, token_type_ids)
+        output, attentions = _encoded(self.encoder, inputs, output_hidden_states, output_attentions)
+        states = output.last_hidden_state
+        if masked_positions is not None:
+            states = at_positions(states, masked_positions)
+            labels = None if labels is None else labels.flatten()[masked_positions]
+        logits = self.mlm(states, self.encoder.embeddings.word.weight)
+        return MaskedLMOutput(logits, output, label_loss(logits, labels), attentions)
 
 
 class _Classifier(nn.Module):
@@ -91,14 +122,34 @@ class _Classifier(nn.Module):
         self.classifier = nn.Linear(config.hidden_size, num_labels)
         initialize(self, scale=config.initializer_range, seed=seed)
 
+    def _pooled(
+        self, inputs: ModelInputs, hidden_states: bool, attentions: bool
+    ) -> tuple[Float[Tensor, "B H"], Tensors, Tensors]:
+        """Pooled vectors, hidden states and attentions; without the latter the last block computes one position."""
+        if not (hidden_states or attentions):
+            return self.encoder.pooled(*inputs), (), ()
+        output, probabilities = _encoded(self.encoder, inputs, hidden_states, attentions)
+        return output.pooled, output.hidden_states, probabilities
+
 
 class ForSequenceClassification(_Classifier):
     """Classes of a sequence, or a number if `num_labels` is 1. Source: `create_model` in run_classifier.py."""
 
-    def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> ClassifierOutput:
-        """Logits B C."""
-        pooled = self.encoder.pooled(input_ids, attention_mask, token_type_ids)
-        return ClassifierOutput(self.classifier(self.dropout(pooled)))
+    def forward(
+        self,
+        input_ids: Ids,
+        attention_mask: AnyMask | None = None,
+        token_type_ids: Ids | None = None,
+        *,
+        labels: Tensor | None = None,
+        output_hidden_states: bool = False,
+        output_attentions: bool = False,
+    ) -> ClassifierOutput:
+        """Logits B C; `labels` are classes, floats for each class, or with one class numbers."""
+        inputs = complete_inputs(input_ids, attention_mask, token_type_ids)
+        pooled, states, attentions = self._pooled(inputs, output_hidden_states, output_attentions)
+        logits = self.classifier(self.dropout(pooled))
+        return ClassifierOutput(logits, label_loss(logits, labels), states, attentions)
 
 
 class ForMultipleChoice(_Classifier):
@@ -110,13 +161,20 @@ class ForMultipleChoice(_Classifier):
     def forward(
         self,
         input_ids: Int[Tensor, "B C S"],
-        attention_mask: Bool[Tensor, "B C S"],
-        token_type_ids: Int[Tensor, "B C S"],
+        attention_mask: Bool[Tensor, "B C S"] | Int[Tensor, "B C S"] | None = None,
+        token_type_ids: Int[Tensor, "B C S"] | None = None,
+        *,
+        labels: Int[Tensor, " B"] | None = None,
+        output_hidden_states: bool = False,
+        output_attentions: bool = False,
     ) -> ClassifierOutput:
-        """Logits B C."""
-        rows = (tensor.flatten(0, 1) for tensor in (input_ids, attention_mask, token_type_ids))
-        logits = self.classifier(self.dropout(self.encoder.pooled(*rows)))
-        return ClassifierOutput(logits.view(input_ids.shape[:2]))
+        """Logits B C; hidden states and attentions have B·C rows."""
+        inputs = complete_inputs(input_ids, attention_mask, token_type_ids)
+        rows = ModelInputs(*(tensor.flatten(0, 1) for tensor in inputs))
+        pooled, states, attentions = self._pooled(rows, output_hidden_states, output_attentions)
+        logits = self.classifier(self.dropout(pooled)).view(input_ids.shape[:2])
+        loss = None if labels is None else F.cross_entropy(logits, labels)
+        return ClassifierOutput(logits, loss, states, attentions)
 
 
 class ForTokenClassification(_Classifier):
@@ -124,10 +182,21 @@ class ForTokenClassification(_Classifier):
 
     has_pooler = False
 
-    def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> ClassifierOutput:
+    def forward(
+        self,
+        input_ids: Ids,
+        attention_mask: AnyMask | None = None,
+        token_type_ids: Ids | None = None,
+        *,
+        labels: Tensor | None = None,
+        output_hidden_states: bool = False,
+        output_attentions: bool = False,
+    ) -> ClassifierOutput:
         """Logits B S C."""
-        output = self.encoder(input_ids, attention_mask, token_type_ids)
-        return ClassifierOutput(self.classifier(self.dropout(output.last_hidden_state)))
+        inputs = complete_inputs(input_ids, attention_mask, token_type_ids)
+        output, attentions = _encoded(self.encoder, inputs, output_hidden_states, output_attentions)
+        logits = self.classifier(self.dropout(output.last_hidden_state))
+        return ClassifierOutput(logits, label_loss(logits, labels), output.hidden_states, attentions)
 
 
 class ForQuestionAnswering(nn.Module):
@@ -140,11 +209,23 @@ class ForQuestionAnswering(nn.Module):
         self.spans = nn.Linear(config.hidden_size, 2)
         initialize(self, scale=config.initializer_range, seed=seed)
 
-    def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> SpanOutput:
+    def forward(
+        self,
+        input_ids: Ids,
+        attention_mask: AnyMask | None = None,
+        token_type_ids: Ids | None = None,
+        *,
+        start_positions: Int[Tensor, " B"] | None = None,
+        end_positions: Int[Tensor, " B"] | None = None,
+        output_hidden_states: bool = False,
+        output_attentions: bool = False,
+    ) -> SpanOutput:
         """Logits of all positions as start and as end of the answer."""
-        output = self.encoder(input_ids, attention_mask, token_type_ids)
-        start_logits, end_logits = self.spans(output.last_hidden_state).unbind(-1)
-        return SpanOutput(start_logits, end_logits, output)
+        inputs = complete_inputs(input_ids, attention_mask, token_type_ids)
+        output, attentions = _encoded(self.encoder, inputs, output_hidden_states, output_attentions)
+        start, end = self.spans(output.last_hidden_state).unbind(-1)
+        loss = span_label_loss(start, end, start_positions, end_positions)
+        return SpanOutput(start, end, output, loss, attentions)
 
 
 class SentenceEmbedder(nn.Module):
@@ -157,10 +238,12 @@ class SentenceEmbedder(nn.Module):
         self.pooling = pooling
         initialize(self, scale=config.initializer_range, seed=seed)
 
-    def forward(self, input_ids: Ids, attention_mask: Mask, token_type_ids: Ids) -> Float[Tensor, "B H"]:
+    def forward(
+        self, input_ids: Ids, attention_mask: AnyMask | None = None, token_type_ids: Ids | None = None
+    ) -> Float[Tensor, "B H"]:
         """Sentence vectors, not normalised; with "mean", zeros for a sequence without tokens."""
-        output = self.encoder(input_ids, attention_mask, token_type_ids)
-        return POOLERS[self.pooling](output.last_hidden_state, attention_mask)
+        inputs = complete_inputs(input_ids, attention_mask, token_type_ids)
+        return POOLERS[self.pooling](self.encoder(*inputs).last_hidden_state, inputs.attention_mask)
 
 
 def mean_of_tokens(states: States, mask: Mask) -> Float[Tensor, "B H"]:
@@ -175,24 +258,20 @@ POOLERS: Final[dict[Pooling, Callable[[Tensor, Tensor], Tensor]]] = {
 }
 
 
+def _encoded(
+    encoder: Encoder, inputs: ModelInputs, hidden_states: bool, attentions: bool
+) -> tuple[EncoderOutput, Tensors]:
+    """The output of the encoder, and the attention probabilities of its blocks if they are asked for."""
+    output = encoder(*inputs, output_hidden_states=hidden_states or attentions)
+    if not attentions:
+        return output, ()
+    probabilities = encoder.attention_probabilities(output, inputs.attention_mask)
+    return output if hidden_states else output._replace(hidden_states=()), probabilities
+
+
 def at_positions(states: States, positions: Int[Tensor, " P"]) -> Float[Tensor, "P H"]:
     """Hidden states at flat positions b·S + s."""
     return states.flatten(0, 1).index_select(0, positions)
-
-
-class MaskedLMHead(nn.Module):
-    """Logits of the vocabulary; the output matrix is the word embeddings. Source: `get_masked_lm_output`."""
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.dense = nn.Linear(config.hidden_size, config.embedding_size)
-        self.norm = nn.LayerNorm(config.embedding_size, eps=config.layer_norm_eps)
-        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
-        self.activation = ACTIVATIONS[config.hidden_act]
-
-    def forward(self, states: Float[Tensor, "P H"], word_embeddings: Float[Tensor, "V E"]) -> Float[Tensor, "P V"]:
-        """Logits of the original tokens at the positions of `states`."""
-        return F.linear(self.norm(self.activation(self.dense(states))), word_embeddings, self.bias)
 
 
 class ForQuestionAnsweringWithNoAnswer(nn.Module):

@@ -24,22 +24,41 @@ class PretrainingOutput(NamedTuple):
     mlm_logits: Float[Tensor, "P V"]
     sentence_pair_logits: Float[Tensor, "X 2"]
     """Column 0: in order (SOP) or consecutive (NSP); column 1: swapped (SOP) or from another document (NSP)."""
+    loss: Float[Tensor, ""] | None = None
+    """With labels: the sum of the mean cross-entropies of both heads."""
 
 
 class MaskedLMOutput(NamedTuple):
-    """Logits of the vocabulary at the masked positions."""
+    """Logits of the vocabulary at the masked positions, or at all."""
 
-    mlm_logits: Float[Tensor, "P V"]
+    mlm_logits: Float[Tensor, "P V"] | Float[Tensor, "B S V"]
     encoder: EncoderOutput
+    loss: Float[Tensor, ""] | None = None
+    """With `labels`: the mean cross-entropy."""
+    attentions: tuple[Float[Tensor, "B A S S"], ...] = ()
+    """With `output_attentions`: the attention probabilities of each block."""
+
+    @property
+    def logits(self) -> Tensor:
+        """`mlm_logits`, by the name that transformers uses."""
+        return self.mlm_logits
+
+    @property
+    def hidden_states(self) -> tuple[Tensor, ...]:
+        """Those of the encoder."""
+        return self.encoder.hidden_states
 
 
 class ClassifierOutput(NamedTuple):
-    """Logits of classes, of choices, or of classes per token; for regression one column, the prediction.
-
-    Hidden states are left out, because most are never computed; `model.encoder(…)` returns them.
-    """
+    """Logits of classes, of choices, or of classes per token; for regression one column, the prediction."""
 
     logits: Float[Tensor, "B C"] | Float[Tensor, "B S C"]
+    loss: Float[Tensor, ""] | None = None
+    """With `labels`: their mean loss."""
+    hidden_states: tuple[Float[Tensor, "B S H"], ...] = ()
+    """With `output_hidden_states`: as in `EncoderOutput`. By default most are never computed."""
+    attentions: tuple[Float[Tensor, "B A S S"], ...] = ()
+    """With `output_attentions`: the attention probabilities of each block."""
 
 
 class SpanOutput(NamedTuple):
@@ -48,6 +67,15 @@ class SpanOutput(NamedTuple):
     start_logits: Float[Tensor, "B S"]
     end_logits: Float[Tensor, "B S"]
     encoder: EncoderOutput
+    loss: Float[Tensor, ""] | None = None
+    """With positions: the mean of the cross-entropies of start and end."""
+    attentions: tuple[Float[Tensor, "B A S S"], ...] = ()
+    """With `output_attentions`: the attention probabilities of each block."""
+
+    @property
+    def hidden_states(self) -> tuple[Tensor, ...]:
+        """Those of the encoder."""
+        return self.encoder.hidden_states
 
 
 class QuestionAnsweringWithNoAnswerOutput(NamedTuple):

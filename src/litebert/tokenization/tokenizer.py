@@ -8,17 +8,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
 from litebert.errors import ConfigError, DataError
 from litebert.files import update_manifest, write_bytes
+from litebert.tokenization.batch_encoding import BatchEncoding, Padding, TensorType, encode_rows, padded, tensors
 from litebert.tokenization.normalize import Span
 
 if TYPE_CHECKING:
     from litebert.tokenization.text_settings import TextSettings
     from litebert.tokenization.tokenizer_directory import SubwordModel
+
+DEFAULT_MAX_LENGTH: Final = 512
+"""Tokens after which a call truncates: the positions of the released models."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,40 @@ class Tokenizer:
         from litebert.tokenization.tokenizer_directory import read_model
 
         return cls(read_model(Path(path)))
+
+    def __call__(
+        self,
+        text: str | Sequence[str],
+        text_pair: str | Sequence[str] | None = None,
+        *,
+        padding: Padding = False,
+        truncation: bool = False,
+        max_length: int | None = None,
+        return_tensors: TensorType | None = None,
+        return_offsets_mapping: bool = False,
+    ) -> BatchEncoding:
+        """`[CLS] text [SEP]` or `[CLS] text [SEP] text_pair [SEP]` as the tokenizers of transformers return it.
+
+        Args:
+            text: one text, or N of them.
+            text_pair: the second text of each.
+            padding: True or `longest`: to the longest text; `max_length`: to `max_length`.
+            truncation: cut what is longer than `max_length`, as google-research/albert does.
+            max_length: in tokens; None: 512.
+            return_tensors: `pt`: tensors of torch; `np`: arrays; None: lists.
+            return_offsets_mapping: add the character span of each token, (0, 0) for special tokens.
+        """
+        is_single = isinstance(text, str)
+        texts = [text] if isinstance(text, str) else text
+        pairs = [text_pair] if isinstance(text_pair, str) else text_pair
+        limit = (max_length or DEFAULT_MAX_LENGTH) if truncation else None
+        rows = encode_rows(self, texts, pairs, max_length=limit, offsets=return_offsets_mapping)
+        if is_single and return_tensors is None and not padding:
+            return BatchEncoding(rows[0])
+        columns = padded(rows, pad_id=self.pad_id, padding=padding, max_length=max_length)
+        if return_tensors is None:
+            return BatchEncoding({name: each[0] for name, each in columns.items()} if is_single else columns)
+        return BatchEncoding(tensors(columns, return_tensors))
 
     def save(self, directory: Path | str) -> None:
         """Write the tokenizer files into a directory, which may hold other files, and add them to its manifest."""

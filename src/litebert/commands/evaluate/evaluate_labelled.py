@@ -68,12 +68,17 @@ def evaluate_file(
 ) -> Evaluation:
     """`evaluate_labelled` with the loaded pipeline of the model."""
     names = columns.names()
+    data = labelled_data(pipeline, resolve_model_directory(model), file, columns)
+    task = task_for(data, (names.text, names.text_pair), names.label, metrics)
+    return _evaluate(pipeline, model, task, data, report)
+
+
+def labelled_data(pipeline: Pipeline, directory: Path, file: Path, columns: Columns) -> LabelledData:
+    """A labelled file as the model in `directory` reads it."""
     options = ReadOptions(
         task_type=pipeline.task_type.name, labels=pipeline.labels if pipeline.task_type.has_labels else None
     )
-    data = read_labelled(file, columns, saved=SavedTask.stored(resolve_model_directory(model)), options=options)
-    task = task_for(data, (names.text, names.text_pair), names.label, metrics)
-    return _evaluate(pipeline, model, task, data, report)
+    return read_labelled(file, columns, saved=SavedTask.stored(directory), options=options)
 
 
 def evaluate_benchmark(

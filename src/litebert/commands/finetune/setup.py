@@ -10,7 +10,7 @@ from torch import nn
 from litebert.commands.finetune.finetune_settings import BenchmarkFiles, DevSplit, FinetuneRun, LabelledFiles
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
-from litebert.model.io.hub import fetch
+from litebert.model.io.hub import fetch, is_released
 from litebert.model.io.model_directory import HUB, build, load_model
 from litebert.model.io.model_spec import LABELLED, ModelSpec, read_model_spec
 from litebert.model.io.resolve import resolve_model_directory
@@ -150,9 +150,10 @@ def _source(run: FinetuneRun) -> Path:
             raise ConfigError(f"tokenizer: {run.model!r} is a preset, which has none; give a tokenizer directory")
         return directory
     if run.model in PRESETS:
+        on_hub = f"albert/{run.model}, its weights on the hub" if is_released(run.model) else "a model directory"
         raise ConfigError(
-            f"model: {run.model!r} is a preset, which has no weights; give a model directory, or set from_scratch=true "
-            "to start from random weights"
+            f"model: {run.model!r} is a preset, which has no weights; give {on_hub}, or set from_scratch=true to start "
+            "from random weights"
         )
     return fetch(run.model, HUB)
 

@@ -3,9 +3,9 @@
 Imports no torch, so that wrong settings are refused at once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -117,8 +117,13 @@ def load_pretrain_config(recipe: str, overrides: Sequence[str], *, corpus: Path)
     if any(override.partition("=")[0] == "corpus" for override in overrides):
         raise ConfigError("corpus: not a setting to override; give the directory as --corpus")
     values = load_recipe(recipe, command="pretrain").with_overrides(overrides)
+    return pretrain_config(values, corpus=corpus, where=recipe)
+
+
+def pretrain_config(values: Mapping[str, Any], *, corpus: Path, where: str) -> PretrainRun:
+    """The settings in `values`, with a preset of the model filled in; raises what `load_pretrain_config` raises."""
     vocab_size = Tokenizer.load(Corpus.open(corpus, "train").tokenizer_directory).vocab_size
     if not isinstance(values.get("model"), dict):
-        raise ConfigError(f"{recipe}: setting 'model' must be a mapping, such as model.preset=tiny")
+        raise ConfigError(f"{where}: setting 'model' must be a mapping, such as model.preset=tiny")
     model = resolved_model(values["model"], vocab_size=vocab_size)
-    return PretrainRun.parse({**values, "model": model, "corpus": str(corpus)}, where=recipe)
+    return PretrainRun.parse({**values, "model": model, "corpus": str(corpus)}, where=where)

@@ -7,6 +7,7 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntry
 
 from litebert.errors import CheckpointError
 from litebert.files import MANIFEST, read_manifest
+from litebert.model.presets import PRESETS
 from litebert.settings import Settings
 
 _WANTED = ["*.json", "*.safetensors", "*.model", "vocab.txt", MANIFEST]
@@ -28,14 +29,22 @@ class HubOptions(Settings):
 def fetch(name: str, options: HubOptions) -> Path:
     """Download a model of the hub, or find it in the cache; pickles only if there are no other weights.
 
-    Raises CheckpointError if there is no such model, no permission or no network.
+    Raises CheckpointError if there is no such model, no permission or no network, or for the name of a preset.
     """
+    if name in PRESETS:
+        instead = f"albert/{name}, its weights on the hub" if is_released(name) else "a model directory"
+        raise CheckpointError(f"{name}: no such directory; it is an architecture without weights; give {instead}")
     from litebert.model.io.weight_files import PICKLE, has_weights  # imports torch
 
     directory = _snapshot(name, options, _WANTED)
     if (directory / MANIFEST).is_file():
         return _snapshot(name, options, list(read_manifest(directory)))
     return directory if has_weights(directory) else _snapshot(name, options, [PICKLE])
+
+
+def is_released(preset: str) -> bool:
+    """Whether the hub has weights of this architecture, as albert/NAME."""
+    return preset.startswith("albert-") and preset.endswith(("-v1", "-v2"))
 
 
 def _snapshot(name: str, options: HubOptions, patterns: list[str]) -> Path:

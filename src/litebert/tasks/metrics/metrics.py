@@ -135,12 +135,30 @@ METRICS = {
 """Every metric by its name; `TaskType.all_metrics` are those of a task type."""
 
 
+_OWN_METRICS: set[str] = set()
+"""Names from `register_metric`; they apply to every task type."""
+
+
+def register_metric(measure: Callable[[Any, Any], float]) -> str:
+    """Add a metric of your own, of which more is better; returns its name, that of the function.
+
+    `measure` takes (predictions [N], labels [N]) as the metrics of the task type do: indices of labels for
+    classification, scores for regression. ConfigError for the name of another metric.
+    """
+    name = measure.__name__
+    if name in METRICS and METRICS[name].measure is not measure and name not in _OWN_METRICS:
+        raise ConfigError(f"metrics: {name!r} is the name of a metric of litebert; rename the function")
+    METRICS[name] = Metric(measure)
+    _OWN_METRICS.add(name)
+    return name
+
+
 def check_metrics(names: Iterable[str], *, applicable: Sequence[str], num_labels: int) -> None:
     """Raise ConfigError unless every metric exists, is applicable and its package is installed."""
     for name in names:
         if name not in METRICS:
             raise ConfigError(f"metrics: unknown metric {name!r}; expected one of {', '.join(METRICS)}")
-        if name not in applicable:
+        if name not in (*applicable, *_OWN_METRICS):
             raise ConfigError(f"metrics: {name!r} does not apply to this task type; use {', '.join(applicable)}")
         if name == "f1" and num_labels != 2:
             raise ConfigError(f"metrics: 'f1' is for two labels, this task has {num_labels}; use 'macro_f1'")

@@ -24,8 +24,9 @@ _MAX_METRICS = 4
 
 
 def progress_display() -> Callback:
-    """A live display if stderr is a terminal, else log lines."""
-    return LiveDisplay(Console(stderr=True)) if sys.stderr.isatty() else LogDisplay()
+    """A live display if stderr is a terminal or in a notebook, else log lines."""
+    console = Console(stderr=True)
+    return LiveDisplay(console) if sys.stderr.isatty() or console.is_jupyter else LogDisplay()
 
 
 class LogDisplay(Callback):

@@ -1,0 +1,1 @@
+"""The Python API. Before: commands as functions over settings classes. After: typed functions over data in memory."""

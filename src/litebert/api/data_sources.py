@@ -1,0 +1,120 @@
+"""Labelled data of a caller: paths, rows in memory, data frames and data sets, all as files or as tables.
+
+Rows in memory are converted once, here; everything after this module reads tables.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from litebert.errors import DataError
+from litebert.files import write_text
+from litebert.hub_datasets import is_dataset_name
+from litebert.tasks.readers.hub_tables import named_labels
+from litebert.tasks.readers.tables import Row, Table, read_table
+
+Data = Any
+"""One of:
+
+- the path of a file, or `hf:OWNER/NAME:SPLIT`;
+- a list of rows, which are dicts, or a dict of columns;
+- `(texts, labels)`, where a text may be a pair `(text, text_pair)`;
+- a list of texts or of pairs, where no labels are needed;
+- a data frame of pandas or polars, a table of pyarrow, or a data set of `datasets`.
+"""
+TEXT, TEXT_PAIR, LABEL = "text", "text_pair", "label"
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """A file, or rows in memory."""
+
+    name: str
+    """For error messages and file names."""
+    path: Path | None
+    rows: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, data: Data, name: str) -> "DataSource":
+        """The source of any `Data`; DataError for anything else and for no rows."""
+        if isinstance(data, str | Path):
+            return cls(name, Path(data), [])
+        rows = [{str(key): plain(value) for key, value in row.items()} for row in rows_of(data, name)]
+        if not rows:
+            raise DataError(f"{name}: no rows; give at least one")
+        return cls(name, None, rows)
+
+    @cached_property
+    def json_lines(self) -> str:
+        """The rows as JSON lines."""
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.rows)
+
+    @property
+    def digest(self) -> str:
+        """The path, or a hash of the content of the rows."""
+        return str(self.path) if self.path else hashlib.sha256(self.json_lines.encode()).hexdigest()[:12]
+
+    def to_file(self, directory: Path) -> Path:
+        """The file itself, or the rows as a file in `directory` that is named by their content."""
+        if self.path:
+            return self.path
+        path = directory / f"{self.name}-{self.digest}.jsonl"
+        if not path.exists():
+            write_text(path, self.json_lines)
+        return path
+
+    def to_table(self) -> Table:
+        """All rows with the names of their columns."""
+        if self.path:
+            return read_table(self.path)
+        columns = tuple(dict.fromkeys(key for row in self.rows for key in row))
+        return Table(Path(self.name), columns, tuple(Row(number, row) for number, row in enumerate(self.rows, start=1)))
+
+
+def is_file(data: Data) -> bool:
+    """Whether the data are a path or the name of a data set."""
+    return isinstance(data, Path) or (isinstance(data, str) and (is_dataset_name(data) or Path(data).suffix != ""))
+
+
+def rows_of(data: Data, name: str) -> Iterable[Mapping[str, Any]]:
+    """The rows of data in memory, as dicts."""
+    if hasattr(data, "to_dicts"):  # polars
+        return data.to_dicts()
+    if hasattr(data, "to_pylist"):  # pyarrow
+        return data.to_pylist()
+    if hasattr(data, "features") and hasattr(data, "column_names"):  # datasets
+        return [named_labels(row, data.features) for row in data]
+    if hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas
+        return data.astype(object).where(data.notna(), None).to_dict("records")
+    if isinstance(data, Mapping):
+        return [dict(zip(data, values, strict=True)) for values in zip(*data.values(), strict=True)]
+    if isinstance(data, tuple) and len(data) == 2 and not any(isinstance(part, str) for part in data):
+        texts, labels = data
+        if len(texts) != len(labels):
+            raise DataError(f"{name}: {len(texts)} texts and {len(labels)} labels; give as many of both")
+        return [{**text_row(text, name), LABEL: label} for text, label in zip(texts, labels, strict=True)]
+    if isinstance(data, Sequence) and not isinstance(data, str):
+        return [row if isinstance(row, Mapping) else text_row(row, name) for row in data]
+    raise DataError(
+        f"{name}: found {type(data).__name__}; expected a path, rows, (texts, labels), a data frame or a data set"
+    )
+
+
+def text_row(text: Any, name: str) -> dict[str, Any]:
+    """The row of a text or of a pair of texts."""
+    if isinstance(text, str):
+        return {TEXT: text}
+    if isinstance(text, Sequence) and len(text) == 2 and all(isinstance(part, str) for part in text):
+        return {TEXT: text[0], TEXT_PAIR: text[1]}
+    raise DataError(f"{name}: found a {type(text).__name__} among the rows; expected dicts, texts or pairs of texts")
+
+
+def plain(value: Any) -> Any:
+    """A value that JSON can hold: numbers and arrays of numpy as Python's."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return [plain(each) for each in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,100 @@
+"""Use of trained models from Python: scores, predictions and embeddings."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from litebert.api.api_results import EvaluationResult, Predictions
+from litebert.api.data_sources import Data, DataSource
+from litebert.commands.evaluate.evaluate_labelled import labelled_data
+from litebert.errors import ConfigError
+from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
+from litebert.inference.evaluation_set import EvaluationSet
+from litebert.inference.pipeline import Pipeline
+from litebert.inference.predictor import Predictor
+from litebert.model.io.model_directory import HUB
+from litebert.model.io.resolve import local_model_directory
+from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.read_labelled import task_for, types_with_format
+from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
+
+Model = str | Path | Predictor
+"""A model or run directory, a name on the hub, or a loaded `Predictor`."""
+
+
+def evaluate(model: str | Path, data: Data, *, metrics: Sequence[str] = (), **columns: Any) -> EvaluationResult:
+    """The scores of a fine-tuned model on labelled data, with its predictions.
+
+    Args:
+        model: a model or run directory, or a name on the hub.
+        data: labelled data (see `Data`).
+        metrics: names of metrics; empty: those of the task type.
+        columns: fields of `Columns`, such as `text="review"`; by default those of the training data.
+    """
+    directory = local_model_directory(model, hub=HUB)
+    pipeline = Pipeline.load(directory)
+    named = Columns(**columns)
+    with TemporaryDirectory() as temporary:
+        file = DataSource.of(data, "data").to_file(Path(temporary))
+        labelled = labelled_data(pipeline, directory, file, named)
+    names = named.names()
+    task = task_for(labelled, (names.text, names.text_pair), names.label, metrics)
+    examples = EvaluationSet.prepare(labelled, task, pipeline)
+    predictions = pipeline.predict_encoded(examples.encoded)
+    scored = examples.score_predictions(pipeline, predictions)
+    results = pipeline.decode(predictions, labelled.examples)
+    return EvaluationResult(scored.evaluation, Predictions(tuple(results), _rows(labelled)))
+
+
+def predict(model: Model, data: Data, **columns: Any) -> Predictions:
+    """The prediction of a fine-tuned model, or of a masked language model, for each row of `data`.
+
+    Args:
+        model: a model or run directory, a name on the hub, or a `Predictor`, which is not loaded again.
+        data: rows (see `Data`), which need no labels; `litebert predict` reads files of any size.
+        columns: fields of `Columns`, such as `text="review"`; by default those of the training data.
+    """
+    predictor = model if isinstance(model, Predictor) else Predictor.load(model)
+    source = DataSource.of(data, "data")
+    pipeline = predictor.backend
+    if source.path is not None and types_with_format(source.path):
+        raise ConfigError(f"predict: {source.path} is no table; predict it with `litebert predict`")
+    table, named = source.to_table(), Columns(**columns)
+    if isinstance(pipeline, Pipeline):
+        saved = None if isinstance(model, Predictor) else SavedTask.stored(local_model_directory(model, hub=HUB))
+        inputs = pipeline.task_type.reader.read_inputs(table, resolve_columns(named, saved, table))
+    else:
+        inputs = table.texts(named.names().text)
+    return Predictions(tuple(predictor.predict(inputs)), tuple(row.values for row in table.rows))
+
+
+def embed(model: Model, texts: Sequence[str], **settings: Any) -> np.ndarray:
+    """Float32 [N, dimensions]: the vector of each text, of length 1.
+
+    Args:
+        model: any model or run directory, a name on the hub, or a `Predictor`.
+        texts: N texts.
+        settings: fields of `EmbeddingSettings`, such as `pooling="cls"` or `dimensions=64`.
+    """
+    predictor = model if isinstance(model, Predictor) else Predictor.load(model)
+    return predictor.embedder(EmbeddingSettings(**settings)).embed(list(texts))
+
+
+def _rows(data: LabelledData) -> tuple[Mapping[str, Any], ...]:
+    """Texts and labels of the examples."""
+    return tuple(
+        {"text": example.texts[0], **_pair(example.texts), "label": _label(data, example)} for example in data.examples
+    )
+
+
+def _pair(texts: Sequence[str | None]) -> dict[str, str]:
+    return {} if len(texts) < 2 or texts[1] is None else {"text_pair": texts[1]}
+
+
+def _label(data: LabelledData, example: Any) -> Any:
+    """The name of a class; scores, answers and the labels of words as they are."""
+    target = example.target
+    return data.labels[target] if data.labels and isinstance(target, int) else target

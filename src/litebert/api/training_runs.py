@@ -1,0 +1,158 @@
+"""Training from Python: a tokenizer, a corpus, an encoder, a fine-tuned model."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from litebert.api.api_results import TrainedModel
+from litebert.api.data_sources import Data, DataSource
+from litebert.api.settings_by_name import merged, placed
+from litebert.commands import tokenizer as tokenizer_command
+from litebert.commands.corpus import build as corpus_command
+from litebert.commands.finetune.finetune import finetune as run_finetuning
+from litebert.commands.finetune.finetune_settings import (
+    FinetuneRun,
+    LabelledFiles,
+    load_finetune_config,
+    recipe_of_task,
+)
+from litebert.commands.pretrain.pretrain import pretrain as run_pretraining
+from litebert.commands.pretrain.pretrain_settings import PretrainRun, pretrain_config
+from litebert.commands.recipes import load_recipe
+from litebert.corpus.build.build_corpus import CorpusReport
+from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.errors import ConfigError
+from litebert.tasks.metrics.metrics import register_metric
+from litebert.tokenization.tokenizer import Tokenizer
+from litebert.tokenization.vocabulary_training import TokenizerSettings
+from litebert.training.callbacks.callback import Callback
+from litebert.training.train_settings import TrainSettings
+
+Files = str | Path | Sequence[str | Path]
+"""Paths, globs or directories of text files."""
+Metric = str | Callable[[Any, Any], float]
+"""The name of a metric, or a function of (predictions [N], labels [N]), of which more is better."""
+RUNS = Path("runs")
+"""Where runs without `out` are."""
+
+
+def train_tokenizer(files: Files, out: Path | str, **settings: Any) -> Tokenizer:
+    """Train a SentencePiece vocabulary on text files and write the tokenizer directory `out`, which must be new.
+
+    Args:
+        files: paths, globs or directories of text, JSON lines or Parquet.
+        out: the tokenizer directory.
+        settings: fields of `TokenizerSettings`, such as `vocab_size=8000`.
+    """
+    tokenizer_command.train(_listed(files), TokenizerSettings(**settings), Path(out))
+    return Tokenizer.load(out)
+
+
+def build_corpus(
+    files: Files, out: Path | str, *, tokenizer: Path | str, validation: Files = (), workers: int = 1, **settings: Any
+) -> CorpusReport:
+    """Build a corpus directory for `pretrain`; an interrupted build continues.
+
+    Args:
+        files: paths, globs or directories of text, JSON lines or Parquet.
+        out: the corpus directory.
+        tokenizer: a tokenizer directory.
+        validation: files of the validation split, instead of a share of the documents of `files`.
+        workers: number of processes.
+        settings: fields of `CorpusSettings`, such as `dedup_exact=True`.
+    """
+    report = corpus_command.build(
+        [str(path) for path in _listed(files)],
+        Path(tokenizer),
+        CorpusSettings(**settings),
+        Path(out),
+        validation=[str(path) for path in _listed(validation)],
+        workers=workers,
+    )
+    assert isinstance(report, CorpusReport)
+    return report
+
+
+def pretrain(
+    recipe: str,
+    *,
+    corpus: Path | str,
+    out: Path | str | None = None,
+    callbacks: Sequence[Callback] = (),
+    **settings: Any,
+) -> TrainedModel:
+    """Train an encoder on a corpus; an unfinished run in `out` is resumed.
+
+    Args:
+        recipe: name of a recipe, such as `tiny`, or the path of a .yaml file.
+        corpus: a corpus directory.
+        out: the run directory; None: one in `runs/`, the same for the same arguments.
+        callbacks: called during the run, such as `litebert.progress_display()`.
+        settings: fields of `PretrainRun`, `TrainSettings` and `SamplingSettings`, such as `batch_size=64`,
+            `duration="10 minutes"`, `pairing="nsp"` or `model={"num_hidden_layers": 6}`.
+    """
+    given = placed(settings, PretrainRun, {"train": TrainSettings, "sampling": SamplingSettings})
+    values = merged(load_recipe(recipe, command="pretrain").settings, given)
+    run = pretrain_config(values, corpus=Path(corpus), where=recipe)
+    directory = Path(out) if out else _run_directory("pretrain", run.to_dict())
+    result = run_pretraining(run, directory, callbacks=callbacks)
+    scores = asdict(result.end) if result.end else {}
+    return TrainedModel(
+        directory, result, {name: each for name, each in scores.items() if isinstance(each, int | float)}
+    )
+
+
+def finetune(
+    model: str | Path,
+    *,
+    train: Data = None,
+    dev: Data = None,
+    out: Path | str | None = None,
+    recipe: str = "default",
+    metrics: Sequence[Metric] = (),
+    callbacks: Sequence[Callback] = (),
+    **settings: Any,
+) -> TrainedModel:
+    """Fine-tune a model on labelled data and keep the best of the evaluated models; an unfinished run is resumed.
+
+    Args:
+        model: a model or run directory, or a name on the hub.
+        train: labelled data (see `Data`); None: those of the setting `data`, such as a benchmark.
+        dev: data that select the best model; None: a tenth of `train`, always the same rows.
+        out: the run directory; None: one in `runs/`, the same for the same arguments.
+        recipe: name of a recipe or the path of a .yaml file.
+        metrics: names of metrics or functions; the first selects the best model. Empty: those of the task type.
+        callbacks: called during the run, such as `litebert.progress_display()`.
+        settings: fields of `FinetuneRun`, `TrainSettings` and `LabelledFiles`, such as `batch_size=16`,
+            `learning_rate=3e-5`, `duration="3 epochs"`, `text="review"` or `task_type="regression"`.
+    """
+    given = placed(settings, FinetuneRun, {"train": TrainSettings, "data": LabelledFiles})
+    names = [_metric_name(metric) for metric in metrics]
+    sources = {name: DataSource.of(data, name) for name, data in (("train", train), ("dev", dev)) if data is not None}
+    if "train" not in sources and "data" not in given:
+        raise ConfigError("finetune: no training data; give train=…, or data={'task': NAME, 'directory': DIRECTORY}")
+    identity = [str(model), recipe, names, given, {name: source.digest for name, source in sources.items()}]
+    directory = Path(out) if out else _run_directory("finetune", identity)
+    files = {name: str(source.to_file(directory / "data")) for name, source in sources.items()}
+    fixed = {"model": str(model), "metrics": names or given.get("metrics", ())}
+    base = load_recipe(recipe_of_task(recipe), command="finetune").settings
+    values = merged(base, merged(given, {"data": files, **fixed}))
+    result = run_finetuning(load_finetune_config(recipe, given=values), directory, callbacks=callbacks)
+    return TrainedModel(directory, result, result.best["metrics"])
+
+
+def _metric_name(metric: Metric) -> str:
+    return metric if isinstance(metric, str) else register_metric(metric)
+
+
+def _run_directory(command: str, identity: Any) -> Path:
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).hexdigest()
+    return RUNS / f"{command}-{digest[:8]}"
+
+
+def _listed(files: Files) -> list[str | Path]:
+    return [files] if isinstance(files, str | Path) else list(files)

@@ -1,0 +1,64 @@
+"""Uploads model directories to the Hugging Face hub."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from huggingface_hub import HfApi
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+from litebert.errors import CheckpointError
+from litebert.files import MANIFEST, verify_manifest
+from litebert.model.io.model_spec import CONFIG
+from litebert.model.io.resolve import resolve_model_directory
+
+
+@dataclass(frozen=True)
+class PushResult:
+    """A model on the hub."""
+
+    url: str
+    """Of the commit."""
+    files: int
+
+    def to_text(self) -> str:
+        """One line."""
+        return f"{self.url}: {self.files} files uploaded"
+
+
+def push_to_hub(
+    model: Path | str,
+    name: str,
+    *,
+    token: str | None = None,
+    private: bool | None = None,
+    revision: str | None = None,
+    message: str = "Upload a litebert model",
+) -> PushResult:
+    """Upload the model directory of a model or run as one commit; the repository is created if there is none.
+
+    Args:
+        model: a model or run directory.
+        name: OWNER/NAME on the hub.
+        token: access token with write permission; None: that of `hf auth login`.
+        private: whether a new repository is private; None: as the owner has set.
+        revision: branch, which is created if there is none; None: the default branch.
+        message: of the commit.
+
+    Raises:
+        CheckpointError: there is no complete model, or the hub refuses the upload.
+    """
+    directory = resolve_model_directory(model)
+    if not (directory / CONFIG).is_file():
+        raise CheckpointError(f"{directory}: no {CONFIG} here; give a model or run directory")
+    if (directory / MANIFEST).is_file():
+        verify_manifest(directory)
+    api = HfApi(token=token)
+    try:
+        api.create_repo(name, private=private, exist_ok=True)
+        if revision is not None:
+            api.create_branch(name, branch=revision, exist_ok=True)
+        commit = api.upload_folder(repo_id=name, folder_path=directory, revision=revision, commit_message=message)
+    except (HfHubHTTPError, HFValidationError, OSError, ValueError) as error:
+        reason = str(error).strip().split("\n")[0]
+        raise CheckpointError(f"{name}: not uploaded ({reason}); check the name, the token and the network") from None
+    return PushResult(str(commit.commit_url), sum(path.is_file() for path in directory.rglob("*")))

@@ -1,0 +1,75 @@
+"""Labelled data in memory become the same rows, whatever holds them."""
+
+from pathlib import Path
+
+import pytest
+
+from litebert.api.data_sources import DataSource
+from litebert.errors import DataError
+
+ROWS = [{"text": "the film was good", "label": 1}, {"text": "the film was dull", "label": 0}]
+TEXTS, LABELS = [row["text"] for row in ROWS], [row["label"] for row in ROWS]
+
+
+def frame(library):
+    return pytest.importorskip(library).DataFrame(ROWS)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ROWS,
+        lambda: (TEXTS, LABELS),
+        lambda: {"text": TEXTS, "label": LABELS},
+        lambda: frame("pandas"),
+        lambda: frame("polars"),
+        lambda: pytest.importorskip("pyarrow").Table.from_pylist(ROWS),
+        lambda: pytest.importorskip("datasets").Dataset.from_list(ROWS),
+    ],
+    ids=["rows", "texts and labels", "columns", "pandas", "polars", "pyarrow", "datasets"],
+)
+def test_data_in_memory_are_the_same_rows(make):
+    assert DataSource.of(make(), "train").rows == ROWS
+
+
+def test_class_labels_of_a_data_set_are_read_by_name():
+    datasets = pytest.importorskip("datasets")
+    features = datasets.Features(
+        {"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["bad", "good"])}
+    )
+    source = DataSource.of(datasets.Dataset.from_list(ROWS, features=features), "train")
+    assert [row["label"] for row in source.rows] == ["good", "bad"]
+
+
+def test_missing_values_of_a_data_frame_are_null():
+    data = pytest.importorskip("pandas").DataFrame({"text": ["good", "bad"], "stars": [4.5, float("nan")]})
+    assert DataSource.of(data, "train").rows[1] == {"text": "bad", "stars": None}
+
+
+def test_pairs_of_texts_have_two_columns():
+    assert DataSource.of([("a film", "a movie")], "data").rows == [{"text": "a film", "text_pair": "a movie"}]
+
+
+def test_rows_are_written_once_into_a_file_named_by_their_content(tmp_path):
+    first, again = (DataSource.of(rows, "train").to_file(tmp_path) for rows in (ROWS, [dict(row) for row in ROWS]))
+    other = DataSource.of(ROWS[:1], "train").to_file(tmp_path)
+    assert first == again != other
+    assert len(first.read_text().splitlines()) == 2
+
+
+def test_a_path_is_kept_as_it_is(tmp_path):
+    assert DataSource.of("labelled.csv", "train").to_file(tmp_path) == Path("labelled.csv")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([], "train: no rows"),
+        (7, "train: found int; expected a path, rows"),
+        ([3], "train: found a int among the rows"),
+        ((["one"], [1, 0]), "train: 1 texts and 2 labels"),
+    ],
+)
+def test_other_data_are_refused(data, message):
+    with pytest.raises(DataError, match=message):
+        DataSource.of(data, "train")

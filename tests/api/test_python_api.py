@@ -1,0 +1,145 @@
+"""The functions at the top of the package, from data in memory to results."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import litebert
+from litebert.errors import ConfigError
+from support.texts import write_documents
+from support.tiny_runs import API_SETTINGS as SETTINGS
+
+
+def test_import_loads_no_torch_and_no_numpy():
+    code = (
+        "import sys, litebert; litebert.__all__; print([m for m in ('torch', 'numpy', 'pydantic') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_every_public_name_exists_and_is_in_the_stub():
+    from pathlib import Path
+
+    stub = Path(litebert.__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
+    for name in litebert.__all__:
+        assert getattr(litebert, name) is not None
+        assert f" {name} as {name}" in stub or name == "__version__"
+
+
+def test_finetuned_model_has_metrics_curves_and_a_predictor(tuned, opinions):
+    assert tuned.metrics["accuracy"] > 0.9
+    assert tuned.predictor(["the film was good"])[0].label == "good"
+    assert "accuracy" in str(tuned)
+    frame = pytest.importorskip("pandas") and tuned.to_pandas()
+    assert frame["train/loss"].count() == 30
+
+
+def test_finetuning_again_returns_the_finished_run(tuned, pretrained, opinions):
+    again = litebert.finetune(pretrained, train=opinions, dev=opinions, out=tuned.directory, **SETTINGS)
+    assert again.result == tuned.result
+
+
+def test_runs_without_out_are_named_by_their_arguments(pretrained, opinions, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runs = [
+        litebert.finetune(pretrained, train=opinions, **{**SETTINGS, "duration": "1 steps"}, seed=seed)
+        for seed in (0, 0, 1)
+    ]
+    assert runs[0].directory == runs[1].directory != runs[2].directory
+    assert {run.directory.parent.name for run in runs} == {"runs"}
+
+
+def test_custom_metrics_and_callbacks_are_used(pretrained, opinions, tmp_path):
+    def share_of_good(predictions, labels):
+        return float(np.mean(predictions == 1))
+
+    class Steps(litebert.Callback):
+        seen = 0
+
+        def on_step(self, run, record):
+            self.seen += 1
+
+    steps = Steps()
+    run = litebert.finetune(
+        pretrained,
+        train=opinions,
+        dev=opinions,
+        out=tmp_path / "run",
+        metrics=[share_of_good, "accuracy"],
+        callbacks=[steps],
+        **{**SETTINGS, "duration": "2 steps"},
+    )
+    assert list(run.metrics) == ["share_of_good", "accuracy"]
+    assert steps.seen == 2
+
+
+def test_finetune_without_data_says_what_to_give(pretrained, tmp_path):
+    with pytest.raises(ConfigError, match="give train="):
+        litebert.finetune(pretrained, out=tmp_path / "run")
+
+
+def test_evaluation_has_metrics_and_a_prediction_for_each_row(tuned, opinions):
+    result = litebert.evaluate(tuned.model, opinions)
+    assert result.metrics["accuracy"] == pytest.approx(tuned.metrics["accuracy"])
+    assert len(result.predictions) == len(opinions)
+    pytest.importorskip("pandas")
+    frame = result.to_pandas()
+    assert (frame["prediction"] == frame["label"]).mean() == pytest.approx(result.metrics["accuracy"])
+
+
+def test_predictions_are_those_of_the_predictor(tuned, opinions):
+    texts = [row["text"] for row in opinions]
+    from_rows, from_texts = litebert.predict(tuned.model, opinions), litebert.predict(tuned.predictor, texts)
+    assert [each.label for each in from_rows] == [each.label for each in tuned.predictor.classify(texts)]
+    assert from_rows[0] == from_texts[0]
+    assert list(from_rows)[1] == from_rows.predictions[1]
+    pytest.importorskip("pandas")
+    assert list(from_rows.to_pandas().columns[:3]) == ["text", "label", "prediction"]
+
+
+def test_masked_language_model_fills_masks(pretrained):
+    (filled,) = litebert.predict(pretrained, ["the [MASK] was good"])
+    assert len(filled.masks) == 1
+    assert len(litebert.Predictor.load(pretrained)(["the [MASK] was good"])[0][0]) == 5
+
+
+def test_embeddings_are_unit_vectors_of_the_given_dimensions(tuned):
+    vectors = litebert.embed(tuned.model, ["the film", "a play"], dimensions=4)
+    assert vectors.shape == (2, 4)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1)
+
+
+def test_figures_show_curves_and_the_confusion_matrix(tuned, opinions):
+    pytest.importorskip("matplotlib")
+    titles = [axis.get_title() for axis in tuned.plot().axes]
+    assert titles == ["training losses", "evaluations"]
+    (axis,) = litebert.evaluate(tuned.model, opinions).plot().axes
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["bad", "good"]
+
+
+def test_text_becomes_an_encoder(tmp_path):
+    write_documents(tmp_path / "text.txt", documents=40)
+    tokenizer = litebert.train_tokenizer(tmp_path / "text.txt", tmp_path / "tokenizer", vocab_size=60)
+    assert tokenizer.vocab_size == 60
+    litebert.build_corpus(
+        tmp_path / "text.txt", tmp_path / "corpus", tokenizer=tmp_path / "tokenizer", validation_fraction=0.2
+    )
+    model = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    run = litebert.pretrain(
+        "quickstart",
+        corpus=tmp_path / "corpus",
+        out=tmp_path / "run",
+        model={**model, "embedding_size": 8},
+        duration="2 steps",
+        evaluate_every=None,
+        precision="fp32",
+        max_length=32,
+        batch_size=4,
+        microbatch_size=4,
+        max_eval_examples=8,
+        init="random",
+    )
+    assert run.result.steps == 2
+    assert 0 <= run.metrics["mlm_accuracy"] <= 1

@@ -1,0 +1,67 @@
+"""Uploads to the hub, which a server on localhost replaces: `litebert push` in a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from litebert.errors import CheckpointError
+from litebert.model.config import ModelConfig
+from litebert.model.io.hub import HubOptions, fetch
+from litebert.model.io.model_directory import save_model
+from litebert.model.io.push import push_to_hub
+from litebert.model.models import ForMaskedLM
+from support.fake_hub import fake_hub
+
+TINY = ModelConfig(
+    hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, embedding_size=4, vocab_size=10
+)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    return save_model(ForMaskedLM(TINY), tmp_path_factory.mktemp("push") / "model")
+
+
+@pytest.fixture
+def hub():
+    with fake_hub() as server:
+        yield server
+
+
+def push(hub, saved, *options):
+    command = [sys.executable, "-m", "litebert", "push", str(saved), "someone/tiny", "--token", "hf_test", *options]
+    environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_TELEMETRY": "1"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_push_uploads_every_file_as_one_commit(hub, saved):
+    done = push(hub, saved, "--private", "--revision", "v1", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"url": f"{hub.url}/someone/tiny/commit/0", "files": len(list(saved.iterdir()))}
+    assert hub.files == {path.name: path.read_bytes() for path in saved.iterdir()}
+    assert (hub.revision, hub.branches, hub.tokens) == ("v1", ["v1"], {"Bearer hf_test"})
+    assert hub.created[0].get("visibility", hub.created[0].get("private")) in ("private", True)
+
+
+def test_push_reports_a_refusal_of_the_hub(hub, saved):
+    hub.refuse = True
+    done = push(hub, saved)
+    assert done.returncode == 4
+    assert "someone/tiny: not uploaded (" in done.stderr
+
+
+def test_push_needs_a_model_directory(tmp_path):
+    with pytest.raises(CheckpointError, match=r"no config\.json here; give a model or run directory"):
+        push_to_hub(tmp_path, "someone/tiny")
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [("albert-base-v2", "give albert/albert-base-v2, its weights on the hub"), ("tiny", "give a model directory")],
+)
+def test_name_of_a_preset_is_answered_with_what_to_give(name, instead):
+    with pytest.raises(CheckpointError, match=instead):
+        fetch(name, HubOptions())
