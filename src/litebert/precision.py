@@ -3,13 +3,19 @@
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from litebert.settings import Precision
+from litebert.errors import ConfigError
+from litebert.settings import InferencePrecision
 
 
-def autocast(precision: Precision, device: Any) -> AbstractContextManager[object]:
-    """Context of a forward on a `torch.device`: matrix products in `precision`, sums and norms in fp32."""
+def autocast(precision: InferencePrecision, device: Any) -> AbstractContextManager[object]:
+    """Context of a forward on a `torch.device`: matrix products in `precision`, sums and norms in fp32.
+
+    Raises ConfigError for `auto`, which commands and `Predictor` replace by what they measured, and for int8.
+    """
     import torch
 
+    if precision in ("auto", "int8"):
+        raise ConfigError(f"precision: expected fp32, bf16 or fp16 here, found {precision}; choose one of them")
     if precision == "fp32":
         return nullcontext()
     return torch.autocast(device.type, dtype=torch.bfloat16 if precision == "bf16" else torch.float16)

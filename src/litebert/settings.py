@@ -17,7 +17,11 @@ Leaf = str | int | float | bool | None
 """A value that is not a mapping."""
 Precision = Literal["fp32", "bf16", "fp16"]
 """Arithmetic of matrix products; `bf16` and `fp16` are mixed precision with weights in fp32."""
-InferencePrecision = Literal["fp32", "bf16"]
+TrainingPrecision = Literal["auto", "fp32", "bf16", "fp16"]
+"""`auto`: the fastest of fp32 and bf16, measured on the processor; bf16 on GPUs that compute it, otherwise fp32."""
+InferencePrecision = Literal["auto", "fp32", "bf16", "fp16", "int8"]
+"""`auto`: the fastest of fp32, bf16 and fp16, measured on the processor, as for training on GPUs; `int8`: on CPUs,
+8-bit weights and activations."""
 """Those that the commands without training take."""
 
 

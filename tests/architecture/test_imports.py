@@ -20,10 +20,15 @@ ALLOWED: dict[str, set[str]] = {
     "api": {"tokenization", "model", "training", "corpus", "tasks", "analysis", "inference", "commands"},
     "runtime": {"tokenization", "tasks", "inference"},
     "export": {"tokenization", "model", "tasks", "inference", "runtime"},
+    "serving": {"inference", "runtime"},
     "commands": {
         *("tokenization", "model", "training", "corpus", "tasks", "interop", "analysis", "inference", "export"),
+        "serving",
     },
-    "cli": {"tokenization", "model", "training", "corpus", "tasks", "interop", "analysis", "inference", "commands"},
+    "cli": {
+        *("tokenization", "model", "training", "corpus", "tasks", "interop", "analysis", "inference", "serving"),
+        "commands",
+    },
 }
 ONLY_IN = {
     "torch.distributed": ("training/",),
@@ -36,6 +41,8 @@ ONLY_IN = {
     "tensorboard": ("training/callbacks/metric_logger.py",),
     "wandb": ("training/callbacks/metric_logger.py",),
     "trackio": ("training/callbacks/metric_logger.py",),
+    **dict.fromkeys(("fastapi", "starlette", "prometheus_client", "opentelemetry"), ("serving/",)),
+    "uvicorn": ("serving/http_protocol.py", "commands/serve.py"),
     "onnx": ("export/",),
     "onnxruntime": ("runtime/onnx_model.py",),
     "tokenizers": ("tokenization/wordpiece_model.py",),

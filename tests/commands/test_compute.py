@@ -6,8 +6,11 @@ import torch
 from litebert.commands.compute import Compute, warn_slow_bf16
 from litebert.commands.pretrain.dry_run import dry_run
 from litebert.commands.pretrain.pretrain import pretrain
+from litebert.model import matmul_speed
 from litebert.model.encoder import Encoder
+from litebert.model.matmul_speed import MatmulSpeed
 from litebert.model.models import SentenceEmbedder
+from litebert.settings import read_yaml
 from support.pretrain_runs import losses, plan
 from support.tolerances import close_to
 
@@ -48,6 +51,24 @@ def test_dry_run_counts_fewer_activations_with_checkpointing(corpus_directory, t
         for more in ((), ("compute.activation_checkpoint_interval=1",))
     )
     assert few < all_kept
+
+
+def test_auto_precision_is_measured_recorded_and_kept_on_resume(corpus_directory, tmp_path, monkeypatch, caplog):
+    caplog.set_level("INFO", "litebert")
+    monkeypatch.setattr(matmul_speed, "measure_matmul_speed", lambda *_: MatmulSpeed({"fp32": 100.0, "bf16": 300.0}))
+    auto = plan(corpus_directory, *STEPS, "train.precision=auto")
+    pretrain(auto, tmp_path / "run")
+    assert read_yaml(tmp_path / "run" / "settings.yaml")["train"]["precision"] == "bf16"
+    assert "train.precision: bf16, the fastest of fp32 100, bf16 300 GFLOP/s" in caplog.text
+    monkeypatch.setattr(matmul_speed, "measure_matmul_speed", lambda *_: MatmulSpeed({"fp32": 100.0, "bf16": 50.0}))
+    more = ("train.duration=4 steps", "train.allow_config_changes=[train.duration]")
+    longer = plan(corpus_directory, *STEPS[1:], *more, "train.precision=auto")
+    pretrain(longer, tmp_path / "run")
+    assert read_yaml(tmp_path / "run" / "settings.yaml")["train"]["precision"] == "bf16"
+
+
+def test_dry_run_measures_the_precision(corpus_directory, tmp_path):
+    assert dry_run(plan(corpus_directory, *STEPS, "train.precision=auto"), tmp_path / "none").loss > 0
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,8 @@ def test_doctor_reports_versions_devices_and_sizes(diagnosis):
     assert diagnosis.devices[-1] == "cpu"
     assert diagnosis.cores >= 1
     assert diagnosis.disk_free_bytes > 0
-    assert all(min(each.fp32, each.bf16) > 0 for each in diagnosis.matmul)
+    assert [each.use for each in diagnosis.matmul if each.device == "cpu"] == ["training", "inference"]
+    assert all(min(each.gflops.values()) > 0 for each in diagnosis.matmul)
 
 
 def test_diagnosis_text_shows_every_figure(diagnosis, tmp_path):
@@ -38,16 +39,23 @@ def test_diagnosis_text_without_a_known_memory_size(diagnosis):
     assert unknown.to_text().endswith("note       free some disk")
 
 
-def test_matmul_table_names_the_precision_that_is_faster(diagnosis):
-    rates = [MatmulThroughput("cuda", 100.0, 800.0), MatmulThroughput("cpu", 90.0, 40.0)]
-    lines = replace(diagnosis, matmul=rates).to_text().splitlines()
-    assert [line.split()[-1] for line in lines if line.startswith("           c")] == ["bf16", "fp32"]
+def test_matmul_table_names_the_precision_that_auto_stands_for(diagnosis):
+    rows = [
+        MatmulThroughput("cpu", "training", {"fp32": 90.0, "bf16": 40.0}, "fp32"),
+        MatmulThroughput("cpu", "inference", {"fp32": 100.0, "bf16": 500.0, "int8": 900.0}, "bf16"),
+    ]
+    lines = replace(diagnosis, matmul=rows).to_text().splitlines()
+    table = [line.split() for line in lines if line.startswith("           cpu")]
+    assert table == [
+        ["cpu", "training", "90", "40", "–", "–", "fp32"],
+        ["cpu", "inference", "100", "500", "–", "900", "bf16"],
+    ]
 
 
 @pytest.mark.parametrize(
     ("rates", "disk", "threads", "message"),
     [
-        ((2.0, 1.0), 9 * GIB, None, "bf16 is 2.0 times slower than fp32 on cpu"),
+        ((2.0, 1.0), 9 * GIB, None, "bf16 is 2.0 times slower than fp32 for training on cpu"),
         ((1.0, 2.0), 1 * GIB, None, "less than 2 GiB"),
         ((1.0, 2.0), 9 * GIB, "3", "OMP_NUM_THREADS=3"),
         ((1.0, 2.0), 9 * GIB, None, None),
@@ -57,5 +65,7 @@ def test_doctor_advises_where_something_is_wrong(monkeypatch, rates, disk, threa
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     if threads:
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
-    advice = module._advice([MatmulThroughput("cpu", *rates)], disk)
+    advice = module._advice(
+        [MatmulThroughput("cpu", "training", dict(zip(("fp32", "bf16"), rates, strict=True)), "fp32")], disk
+    )
     assert [message in line for line in advice] == ([True] if message else [])

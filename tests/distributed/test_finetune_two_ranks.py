@@ -79,7 +79,7 @@ def planned(tiny_tokenizer, tmp_path_factory):
         **sizes,
     )
     model = save_model(ForPretraining(config), directory / "model", extra_files=tiny_tokenizer.files())
-    train = {"duration": "12 steps", "optimizer": "adamw", "learning_rate": 0.003, "device": "cpu"}
+    train = {"duration": "12 steps", "optimizer": "adamw", "learning_rate": 0.003, "device": "cpu", "precision": "fp32"}
     values = {
         "model": str(model),
         "data": {"train": str(write_opinions(directory / "rows.tsv")), "dev": str(directory / "rows.tsv")},

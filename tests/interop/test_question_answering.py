@@ -8,13 +8,16 @@ from litebert.inference.pipeline import model_outputs
 from litebert.interop.convert_weights import convert
 from litebert.model.io.model_directory import build, load_model, save_model
 from litebert.model.io.model_spec import ModelSpec
+from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from litebert.tasks.types.extractive_qa.span_answers import decode_answer
 from litebert.tasks.types.extractive_qa.span_scores import SpanLogits
+from litebert.tasks.types.extractive_qa.windows import encode_questions
 from litebert.tasks.types.registry import get_task_type
-from support.question_builders import CONTEXT, QUESTIONS, encoded, question
+from support.question_builders import CONTEXT, QUESTIONS, question
 
 LONG = f"{CONTEXT} That quiet ending seemed bright. This story is awful, in 2024. The music felt great."
 ASKED = (*QUESTIONS, question("q5", "What felt great?", "The music", context=LONG))
+SETTINGS = QuestionSettings(max_length=48, doc_stride=9)
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +27,7 @@ def config(small_config):
 
 @pytest.fixture(scope="module")
 def examples(tiny_tokenizer):
-    found = encoded(tiny_tokenizer, ASKED, max_length=48, doc_stride=9)
+    found = encode_questions(ASKED, tiny_tokenizer, SETTINGS)
     assert len(found) > len(ASKED), "some contexts take several windows"
     return found
 
@@ -35,7 +38,7 @@ def answers(model, name, examples):
 
 def decoded(name, examples, outputs):
     """The answers by the model's outputs for all windows."""
-    task_type, settings = get_task_type(name), examples.settings
+    task_type, settings = get_task_type(name), SETTINGS
     scores = [task_type.predict(each, settings, np.float32) for each in examples.by_example(outputs)]
     return [decode_answer(each, asked, (), settings) for each, asked in zip(scores, ASKED, strict=True)]
 

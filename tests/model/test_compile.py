@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from litebert.model import models
+from litebert.model.io.model_spec import ModelName
 from litebert.model.kernels.layout import AttentionKernel
 from support.unchecked import EXPORTS, compiled_difference, exported_difference, graphs
 
@@ -27,4 +27,4 @@ def test_export_of_every_model_has_dynamic_batch_and_length(unchecked, tiny_conf
 
 
 def test_export_is_tested_for_every_model():
-    assert set(EXPORTS) == set(models.__all__)
+    assert set(EXPORTS) == set(get_args(ModelName))

@@ -16,7 +16,7 @@ RATE = 0.00176
 
 
 def settings() -> TrainSettings:
-    values = {"duration": "1 step", "learning_rate": RATE, "max_grad_norm": None, "device": "cpu"}
+    values = {"duration": "1 step", "learning_rate": RATE, "max_grad_norm": None, "device": "cpu", "precision": "fp32"}
     return TrainSettings.parse(values, where="test")
 
 

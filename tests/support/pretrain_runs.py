@@ -15,6 +15,7 @@ TOY = (
     "microbatch_size=8",
     "train.duration=4 steps",
     "train.device=cpu",
+    "train.precision=fp32",
     "max_eval_examples=64",
 )
 
@@ -35,6 +36,7 @@ SMALL = (
     "train.checkpoint_every=25 steps",
     "train.evaluate_every=50 steps",
     "train.device=cpu",
+    "train.precision=fp32",
 )
 
 
@@ -57,4 +59,5 @@ ONE_BLOCK = (
     "max_eval_examples=64",
     "train.duration=2 steps",
     "train.device=cpu",
+    "train.precision=fp32",
 )

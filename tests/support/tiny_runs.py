@@ -31,7 +31,7 @@ def save_pretrained(tokenizer, directory, **changes):
 
 def opinions_run(pretrained, file, **train):
     """Plain values of a run on `write_opinions`, its development rows those of training."""
-    usual = {"duration": "30 steps", "optimizer": "adamw", "learning_rate": 0.01, "device": "cpu"}
+    usual = {"duration": "30 steps", "optimizer": "adamw", "learning_rate": 0.01, "device": "cpu", "precision": "fp32"}
     return {
         "model": str(pretrained),
         "data": {"train": str(write_opinions(file)), "dev": str(file)},

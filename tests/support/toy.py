@@ -106,7 +106,7 @@ class ToyObjective:
 
 
 def settings(**changes) -> TrainSettings:
-    defaults = {"duration": "6 steps", "learning_rate": 0.01, "device": "cpu"}
+    defaults = {"duration": "6 steps", "learning_rate": 0.01, "device": "cpu", "precision": "fp32"}
     return TrainSettings.parse(defaults | changes, where="test")
 
 

@@ -7,8 +7,8 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from litebert.cli.arguments.common import Flag, Json, OptionalPath, Several, emit
-from litebert.commands.convert import TargetFormat
 from litebert.model.io.model_spec import ModelName
+from litebert.model.io.tensor_names import TargetFormat
 
 
 def convert(

@@ -45,6 +45,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "predict": ("predictions:predict", "predict every example of a file: labels, values, answers, masked tokens"),
     "embed": ("embeddings.embeddings:embed", "write the embedding of every row of a file"),
     "search": ("embeddings.embeddings:search", "find the rows of a file whose embeddings are nearest to a query"),
+    "serve": ("serve:serve", "answer HTTP requests with models, and a page for trying them"),
     "glue-submission": ("predictions:glue_submission", "predict the test files of GLUE for its leaderboard"),
     "convert": ("convert:convert", "read and write transformers and TensorFlow checkpoints"),
     "push": ("convert:push", "upload a model directory to the Hugging Face hub"),

@@ -1,19 +1,24 @@
-"""Settings that change what a step costs and, up to rounding, none of its results."""
+"""What changes the cost of a step and, up to rounding, none of its results: settings, and the measured precision."""
 
 import logging
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import Field
 
 from litebert.machine import has_bf16_instructions
-from litebert.settings import Settings
+from litebert.settings import InferencePrecision, Settings, read_yaml
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
 
+    from litebert.model.config import ModelConfig
     from litebert.model.encoder import Encoder
+    from litebert.training.distributed.context import DistributedContext
 
+R = TypeVar("R", bound=Any)
+"""Settings of a run, with `train`."""
 logger = logging.getLogger(__name__)
 
 
@@ -32,6 +37,37 @@ class Compute(Settings):
         encoder.activation_checkpoint_interval = self.activation_checkpoint_interval
         if self.compile:
             encoder.compile_blocks()
+
+
+def with_saved_precision(run: R, out: Path, world: "DistributedContext") -> R:
+    """`run`; where its precision is `auto` and `out` has a run to resume, with the precision of that run."""
+    file = out / "settings.yaml"
+    if run.train.precision != "auto" or not world.on_rank_zero(file.exists):
+        return run
+    return _with_precision(run, world.on_rank_zero(lambda: read_yaml(file).get("train", {}).get("precision", "auto")))
+
+
+def with_measured_precision(run: R, config: "ModelConfig", world: "DistributedContext") -> R:
+    """`run`; where its precision is `auto`, with the fastest one on this processor, or bf16 on GPUs with it."""
+    if run.train.precision != "auto":
+        return run
+    return _with_precision(run, world.on_rank_zero(lambda: _fastest_precision(config, world.device)))
+
+
+def _fastest_precision(config: "ModelConfig", device: "torch.device") -> InferencePrecision:
+    import torch
+
+    from litebert.model import matmul_speed
+
+    if device.type != "cpu":
+        return "bf16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "fp32"
+    speed = matmul_speed.measure_matmul_speed(config, "training")
+    logger.info("train.precision: %s, the fastest of %s on this processor", speed.fastest, speed.to_text())
+    return speed.fastest
+
+
+def _with_precision(run: R, precision: InferencePrecision) -> R:
+    return run.model_copy(update={"train": run.train.model_copy(update={"precision": precision})})
 
 
 def warn_slow_bf16(precision: str, device: "torch.device") -> None:

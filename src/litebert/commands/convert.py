@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from litebert.errors import ConfigError
 from litebert.interop.convert_weights import ConversionReport
@@ -12,10 +12,8 @@ from litebert.interop.tensor_bundle import index_file
 from litebert.model.io.hub import HubOptions, fetch
 from litebert.model.io.model_spec import ModelName
 from litebert.model.io.resolve import resolve_model_directory
-from litebert.model.io.tensor_names import Format
+from litebert.model.io.tensor_names import TargetFormat
 from litebert.tokenization.tokenizer import Tokenizer
-
-TargetFormat = Format | Literal["sentence-transformers"]
 
 
 def convert(

@@ -1,17 +1,23 @@
 """Diagnosis of this machine: versions, devices, threads, memory, disk, measured matmul throughput."""
 
 import importlib.util
+import math
 import os
 import platform
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import torch
 
 from litebert.commands.result import Result
 from litebert.files import free_space, readable_bytes
 from litebert.machine import num_cores, package_version, processor_name, total_memory
+from litebert.model import matmul_speed
+from litebert.model.matmul_speed import Use
+from litebert.model.presets import preset
+from litebert.settings import InferencePrecision
 
 CORE = ("litebert", "torch", "numpy", "sentencepiece", "safetensors", "huggingface-hub", "pydantic", "tyro")
 EXTRAS = {
@@ -21,23 +27,29 @@ EXTRAS = {
     "tensorboard": ("tensorboard",),
     "wandb": ("wandb",),
 }
+COLUMNS: tuple[InferencePrecision, ...] = ("fp32", "bf16", "fp16", "int8")
 LOW_DISK_BYTES = 2 * 1024**3
-MATRIX_SIZES = {"cpu": 1024, "cuda": 4096}
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+MATRIX_SIZE = 4096
+"""Of the square products that are measured on a GPU."""
+WIDTHS = preset("albert-base-v2")
+"""Model whose products are measured on the processor."""
 
 
 @dataclass(frozen=True)
 class MatmulThroughput:
-    """Measured throughput of square matrix products on one device, in GFLOP/s."""
+    """Measured throughput of matrix products on one device for one use, in GFLOP/s, and the precision that follows."""
 
     device: str
-    fp32: float
-    bf16: float
+    use: Use | Literal["square"]
+    """`training` and `inference`: the products of ALBERT-base on a processor; `square`: on a GPU."""
+    gflops: dict[InferencePrecision, float]
+    precision: InferencePrecision
+    """What `precision: auto` stands for."""
 
-    @property
-    def fastest_precision(self) -> str:
-        """Value of `train.precision` that trains fastest here, as far as matrix products decide."""
-        return "bf16" if self.bf16 > self.fp32 else "fp32"
+    def to_text(self) -> str:
+        """One row of the table."""
+        cells = (f"{self.gflops[name]:10,.0f}" if name in self.gflops else f"{'–':>10}" for name in COLUMNS)
+        return f"{self.device:<6}{self.use:<11}{''.join(cells)}  {self.precision}"
 
 
 @dataclass(frozen=True)
@@ -68,11 +80,8 @@ class Diagnosis(Result):
             f"devices    {', '.join(self.devices)}",
             "versions   " + ", ".join(f"{name} {number}" for name, number in self.versions.items()),
             "extras     " + ", ".join(f"{name} {'yes' if found else 'no'}" for name, found in self.extras.items()),
-            "matmul     device      fp32 GFLOP/s  bf16 GFLOP/s  use train.precision",
-            *(
-                f"           {each.device:<10}{each.fp32:>14,.0f}{each.bf16:>14,.0f}  {each.fastest_precision}"
-                for each in self.matmul
-            ),
+            f"GFLOP/s    {'':17}{''.join(f'{name:>10}' for name in COLUMNS)}  precision: auto",
+            *(f"           {each.to_text()}" for each in self.matmul),
         ]
         return "\n".join([*lines, *(f"note       {line}" for line in self.advice)])
 
@@ -80,7 +89,7 @@ class Diagnosis(Result):
 def doctor(directory: Path = Path()) -> Diagnosis:
     """Examine this machine, and the disk of `directory`; takes a few seconds and changes nothing."""
     free = free_space(directory)
-    matmul = [_matmul_throughput(device) for device in (["cuda", "cpu"] if torch.cuda.is_available() else ["cpu"])]
+    matmul = [*([_gpu_throughput()] if torch.cuda.is_available() else []), *_processor_throughput()]
     return Diagnosis(
         python=platform.python_version(),
         platform=platform.platform(),
@@ -102,29 +111,39 @@ def _devices() -> list[str]:
     return [*gpus, "cpu"]
 
 
-def _matmul_throughput(device: str) -> MatmulThroughput:
-    return MatmulThroughput(device, **{name: _gflops(dtype, device) for name, dtype in DTYPES.items()})
+def _processor_throughput() -> list[MatmulThroughput]:
+    training = matmul_speed.measure_matmul_speed(WIDTHS, "training")
+    inference = matmul_speed.measure_matmul_speed(WIDTHS, "inference", extra=("int8",))
+    # `auto` never chooses int8, whose results differ more.
+    exact = matmul_speed.MatmulSpeed({name: value for name, value in inference.gflops.items() if name != "int8"})
+    return [
+        MatmulThroughput("cpu", "training", dict(training.gflops), training.fastest),
+        MatmulThroughput("cpu", "inference", dict(inference.gflops), exact.fastest),
+    ]
 
 
-def _gflops(dtype: torch.dtype, device: str, *, seconds: float = 0.3) -> float:
+def _gpu_throughput() -> MatmulThroughput:
+    gflops: dict[InferencePrecision, float] = {"fp32": _gflops(torch.float32), "bf16": _gflops(torch.bfloat16)}
+    return MatmulThroughput("cuda", "square", gflops, "bf16" if torch.cuda.is_bf16_supported() else "fp32")
+
+
+def _gflops(dtype: torch.dtype, *, seconds: float = 0.3) -> float:
     """GFLOP/s of the fastest of the products that fit into `seconds`."""
-    size = MATRIX_SIZES[device]
-    matrix = torch.ones(size, size, dtype=dtype, device=device)
+    matrix = torch.ones(MATRIX_SIZE, MATRIX_SIZE, dtype=dtype, device="cuda")
     best, start = float("inf"), time.perf_counter()
     while time.perf_counter() - start < seconds:
         before = time.perf_counter()
         matrix @ matrix
-        if device == "cuda":
-            torch.cuda.synchronize()
+        torch.cuda.synchronize()
         best = min(best, time.perf_counter() - before)
-    return 2 * size**3 / best / 1e9
+    return 2 * MATRIX_SIZE**3 / best / 1e9
 
 
 def _advice(matmul: list[MatmulThroughput], disk_free: int) -> list[str]:
-    slow = [each for each in matmul if each.bf16 < each.fp32]
+    slow = [each for each in matmul if each.gflops.get("bf16", math.inf) < each.gflops["fp32"]]
     advice = [
-        f"bf16 is {each.fp32 / each.bf16:.1f} times slower than fp32 on {each.device}: add train.precision=fp32 to "
-        "commands whose recipe says bf16"
+        f"bf16 is {each.gflops['fp32'] / each.gflops['bf16']:.1f} times slower than fp32 for {each.use} on "
+        f"{each.device}: use precision auto or fp32 where a recipe says bf16"
         for each in slow
     ]
     if disk_free < LOW_DISK_BYTES:

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-import torch
 from torch import nn
 
-from litebert.precision import autocast
-from litebert.settings import Precision
-from litebert.tasks.encoded import pad
+from litebert.inference.inference_model import inference_model
+from litebert.inference.pipeline import TOKENS_PER_BATCH
+from litebert.settings import InferencePrecision
+from litebert.tasks.encoded import Feature, batches_by_length, pad
 from litebert.tasks.masked_text import DEFAULT_TOP_K, filled_masks, masked_feature
 from litebert.tasks.results import FilledMasks
 from litebert.tokenization.tokenizer import Tokenizer
@@ -25,19 +25,25 @@ class FillMask:
     model: nn.Module
     tokenizer: Tokenizer
     max_length: int
-    precision: Precision = "fp32"
+    precision: InferencePrecision = "fp32"
 
     def results(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
         """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
-        return [filled_masks(self._probabilities(text), self.tokenizer, top_k=top_k) for text in texts]
+        features = [masked_feature(text, self.tokenizer, max_length=self.max_length) for text in texts]
+        lengths = np.array([len(each.input_ids) for each in features], np.int64)
+        filled: list[Any] = [None] * len(features)
+        for batch in batches_by_length(lengths, tokens_per_batch=TOKENS_PER_BATCH):
+            for index, probabilities in zip(batch, self._probabilities([features[i] for i in batch]), strict=True):
+                filled[index] = filled_masks(probabilities, self.tokenizer, top_k=top_k)
+        return filled
 
-    def _probabilities(self, text: str) -> np.ndarray:
-        """Float32 [P, V] for the masks of a text."""
-        feature = masked_feature(text, self.tokenizer, max_length=self.max_length)
+    def _probabilities(self, features: Sequence[Feature]) -> list[np.ndarray]:
+        """Float32 [P, V] for the masks of each sequence of one batch."""
         device = next(self.model.parameters()).device
-        (positions,) = np.nonzero(feature.input_ids == self.tokenizer.mask_id)
-        inputs = pad([feature], pad_id=self.tokenizer.pad_id).to_tensors().to(device)
-        masked = torch.from_numpy(positions).to(device)
-        with torch.inference_mode(), autocast(self.precision, device):
-            output = self.model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids, masked)
-        return output.mlm_logits.float().softmax(-1).cpu().numpy()
+        inputs = pad(features, pad_id=self.tokenizer.pad_id).to_tensors().to(device)
+        is_mask = inputs.input_ids == self.tokenizer.mask_id
+        with inference_model(self.model, self.precision) as model:
+            masked = is_mask.flatten().nonzero().flatten()
+            output = model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids, masked)
+        probabilities = output.mlm_logits.float().softmax(-1).cpu()
+        return [each.numpy() for each in probabilities.split(is_mask.sum(1).tolist())]

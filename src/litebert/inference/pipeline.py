@@ -13,10 +13,10 @@ import torch
 from torch import nn
 
 from litebert.errors import ConfigError
+from litebert.inference.inference_model import inference_model, resolve_precision
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
-from litebert.precision import autocast
-from litebert.settings import Precision
+from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import Encoded, Inputs, batches_by_length
 from litebert.tasks.ensembling.averaging import reorder_labels
 from litebert.tasks.input_settings import InputSettings
@@ -27,6 +27,10 @@ from litebert.tokenization.tokenizer import Tokenizer
 
 TOKENS_PER_BATCH: Final = 4096
 """Padded tokens of a batch: bounds the memory for any lengths."""
+MIN_TOKENS_PER_BATCH: Final = 512
+"""Below, the calls of operators cost more than the cache saves."""
+CACHED_ELEMENTS: Final = 2**20
+"""Elements of the hidden states of a batch on a CPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ class Pipeline:
     labels: tuple[str, ...]
     """Label names in the order of the model."""
     settings: InputSettings
-    precision: Precision = "fp32"
+    precision: InferencePrecision = "fp32"
     dtype: type[np.floating] = np.float32
     """Of probabilities; float64 for the members of an ensemble."""
 
@@ -63,20 +67,21 @@ class Pipeline:
         *,
         model: nn.Module | None = None,
         device: torch.device | str = "cpu",
-        precision: Precision = "fp32",
+        precision: InferencePrecision = "fp32",
         dtype: type[np.floating] = np.float32,
     ) -> Self:
         """The model in a directory, or `model` with the tokenizer and settings of the directory."""
         spec = read_model_spec(directory)
         task_type = task_type_of(directory, spec)
         settings = task_type.settings.stored(directory, max_length=spec.config.max_position_embeddings)
+        model = (load_model(directory) if model is None else model).to(device)
         return cls(
-            model=(load_model(directory) if model is None else model).to(device),
+            model=model,
             tokenizer=Tokenizer.load(directory),
             task_type=task_type,
             labels=spec.labels,
             settings=settings,
-            precision=precision,
+            precision=resolve_precision(precision, model),
             dtype=dtype,
         )
 
@@ -94,8 +99,14 @@ class Pipeline:
 
     def predict_encoded(self, encoded: Encoded, *, workers: Workers = ALONE) -> list[Prediction]:
         """The prediction for each encoded example; `workers` share the sequences and all get the predictions."""
-        with autocast(self.precision, next(self.model.parameters()).device):
-            own = model_outputs(self.model, encoded, self.task_type.forward, rank=workers.rank, world_size=workers.size)
+        own = model_outputs(
+            self.model,
+            encoded,
+            self.task_type.forward,
+            precision=self.precision,
+            rank=workers.rank,
+            world_size=workers.size,
+        )
         outputs: list[Any] = [None] * len(encoded)
         for rank, part in enumerate(workers.gather(own)):
             outputs[rank :: workers.size] = part
@@ -131,19 +142,27 @@ def model_outputs(
     encoded: Encoded,
     forward: Callable[[nn.Module, Inputs], Sequence[Any]],
     *,
+    precision: InferencePrecision = "fp32",
     rank: int = 0,
     world_size: int = 1,
 ) -> list[Any]:
     """The output of `forward` for each sequence, without dropout; for sequences rank, rank + world_size, … only."""
-    training = model.training
-    model.eval()
     device = next(model.parameters()).device
     own = np.arange(rank, len(encoded), world_size)
     outputs: list[Any] = [None] * len(own)
-    with torch.inference_mode():
-        for positions in batches_by_length(encoded.lengths[own], tokens_per_batch=TOKENS_PER_BATCH):
+    with inference_model(model, precision) as running:
+        most = tokens_per_batch(model, device, precision)
+        for positions in batches_by_length(encoded.lengths[own], tokens_per_batch=most):
             batch = encoded.inputs(own[positions]).to(device)
-            for position, output in zip(positions, forward(model, batch), strict=True):
+            for position, output in zip(positions, forward(running, batch), strict=True):
                 outputs[position] = output
-    model.train(training)
     return outputs
+
+
+def tokens_per_batch(model: Any, device: torch.device, precision: InferencePrecision) -> int:
+    """Padded tokens of a batch: on a CPU few enough for its hidden states to stay in the cache."""
+    if device.type != "cpu" or not hasattr(model, "config"):
+        return TOKENS_PER_BATCH
+    # The products of int8 are followed by steps in fp32, which need more room.
+    elements = CACHED_ELEMENTS // 2 if precision == "int8" else CACHED_ELEMENTS
+    return min(max(elements // model.config.hidden_size, MIN_TOKENS_PER_BATCH), TOKENS_PER_BATCH)

@@ -13,6 +13,7 @@ from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.embeddings.exact_search import Hit, exact_search
 from litebert.inference.fill_mask import MASKED_LANGUAGE_MODELS, FillMask
+from litebert.inference.inference_model import resolve_precision
 from litebert.inference.pipeline import Pipeline
 from litebert.inference.prediction_methods import PredictionMethods, validate_texts
 from litebert.inference.sentence_order import order_probabilities
@@ -21,7 +22,7 @@ from litebert.model.io.model_directory import HUB, load_model
 from litebert.model.io.model_spec import Pooling, read_model_spec
 from litebert.model.io.resolve import local_model_directory
 from litebert.model.models import ForPretraining
-from litebert.settings import Precision, validate_not_given
+from litebert.settings import InferencePrecision, validate_not_given
 from litebert.tasks.masked_text import DEFAULT_TOP_K
 from litebert.tasks.results import (
     Candidate,
@@ -60,7 +61,7 @@ class Predictor(PredictionMethods):
         cls,
         directory: Path | str,
         *,
-        precision: Precision = "fp32",
+        precision: InferencePrecision = "auto",
         threads: int | None = None,
         device: str = "cpu",
         threshold: float | None = None,
@@ -70,7 +71,7 @@ class Predictor(PredictionMethods):
 
         Args:
             directory: from `finetune` or `pretrain`; a string may be a name on the hub.
-            precision: arithmetic of the model.
+            precision: arithmetic of the model; `auto` measures the fastest one once, in a quarter of a second.
             threads: number of threads of torch, for the whole process.
             device: where the model runs.
             threshold: null score above which a question has no answer; None: the one chosen in fine-tuning.
@@ -85,16 +86,18 @@ class Predictor(PredictionMethods):
             torch.set_num_threads(threads)
         if spec.model in MASKED_LANGUAGE_MODELS:
             _validate_threshold({"threshold": threshold}, FILL_MASK)
+            model = load_model(directory).to(device)
             backend = FillMask(
-                model=load_model(directory).to(device),
+                model=model,
                 tokenizer=Tokenizer.load(directory),
                 max_length=spec.config.max_position_embeddings,
-                precision=precision,
+                precision=resolve_precision(precision, model),
             )
             return cls(backend)
         if spec.model == "SentenceEmbedder":
             _validate_threshold({"threshold": threshold}, EMBEDDING)
-            return cls(Embedder.of(load_model(directory).to(device), Tokenizer.load(directory), precision=precision))
+            model = load_model(directory).to(device)
+            return cls(Embedder.of(model, Tokenizer.load(directory), precision=resolve_precision(precision, model)))
         pipeline = Pipeline.load(directory, device=device, precision=precision)
         if pipeline.task_type.name != NO_ANSWER:
             _validate_threshold({"threshold": threshold}, pipeline.task_type.name)

@@ -7,15 +7,17 @@ of several tokens are those of Kauf and Ivanova 2023, "A Better Way to Do Masked
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from litebert.errors import DataError
+from litebert.inference.inference_model import inference_model
 from litebert.inference.word_masking import Masking
 from litebert.model.models import ForMaskedLM, ForPretraining
+from litebert.settings import InferencePrecision
 from litebert.tokenization.tokenizer import Tokenizer
 
 MASKINGS: tuple[Masking, ...] = get_args(Masking)
@@ -36,20 +38,25 @@ class MaskedCopies:
     """Int64 [N]: its id."""
 
 
-@torch.inference_mode()
 def pseudo_log_likelihoods(
-    model: ForPretraining | ForMaskedLM, tokenizer: Tokenizer, sentences: Sequence[str], *, masking: Masking = "token"
+    model: ForPretraining | ForMaskedLM,
+    tokenizer: Tokenizer,
+    sentences: Sequence[str],
+    *,
+    masking: Masking = "token",
+    precision: InferencePrecision = "fp32",
 ) -> np.ndarray:
     """Float64 [N]: the score of each sentence, natural logarithm; higher is more likely.
 
     Raises DataError for a sentence without tokens or with more than the model has positions.
     """
-    model.eval()
     device = next(model.parameters()).device
     scores = np.zeros(len(sentences))
-    for copies in masked_copies(tokenizer, sentences, masking=masking, longest=model.config.max_position_embeddings):
-        found = _log_probabilities(model, copies, device)
-        np.add.at(scores, copies.sentence, found.double().cpu().numpy())
+    longest = model.config.max_position_embeddings
+    with inference_model(model, precision) as running:
+        for copies in masked_copies(tokenizer, sentences, masking=masking, longest=longest):
+            found = _log_probabilities(cast(Any, running), copies, device)
+            np.add.at(scores, copies.sentence, found.double().cpu().numpy())
     return scores
 
 

@@ -6,15 +6,19 @@ import numpy as np
 import torch
 
 from litebert.errors import DataError
-from litebert.inference.pipeline import autocast, model_outputs
+from litebert.inference.pipeline import model_outputs
 from litebert.model.models import ForPretraining
-from litebert.settings import Precision
+from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import Encoded, Inputs, build_feature
 from litebert.tokenization.tokenizer import Tokenizer
 
 
 def order_probabilities(
-    model: ForPretraining, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], *, precision: Precision = "fp32"
+    model: ForPretraining,
+    tokenizer: Tokenizer,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    precision: InferencePrecision = "fp32",
 ) -> np.ndarray:
     """Float32 [N]: for each pair of segments, the probability that the first one comes before the second one.
 
@@ -23,8 +27,7 @@ def order_probabilities(
     Source: class 0 of `get_sentence_order_output` in run_pretraining.py of google-research/albert.
     """
     encoded = _encode(model, tokenizer, pairs)
-    with autocast(precision, next(model.parameters()).device):
-        return np.array(model_outputs(model, encoded, _probabilities), np.float32)
+    return np.array(model_outputs(model, encoded, _probabilities, precision=precision), np.float32)
 
 
 def _encode(model: ForPretraining, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Encoded:

@@ -9,7 +9,7 @@ from typing import Final
 from litebert.model.config import ModelConfig, Shapes, attention_shapes, feed_forward_shapes
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.sharing_schedule import sharing_schedule, stored_blocks
-from litebert.settings import Precision
+from litebert.settings import TrainingPrecision
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def memory(
     batch_size: int,
     length: int,
     predicted: float = 0.15,
-    precision: Precision = "fp32",
+    precision: TrainingPrecision = "fp32",
     activation_checkpoint_interval: int | None = None,
 ) -> Memory:
     """Estimate for pretraining with two optimizer moments per parameter; `predicted`: share of tokens that are masked.
@@ -158,10 +158,11 @@ def memory(
     return Memory(weights, weights, 2 * weights, activations=round(tokens * (kept + ends)) + updated)
 
 
-_BYTES: Final[dict[Precision, int]] = {"fp32": 4, "bf16": 2, "fp16": 2}
+_BYTES: Final[dict[TrainingPrecision, int]] = {"auto": 4, "fp32": 4, "bf16": 2, "fp16": 2}
+"""`auto` is counted as fp32, which needs the most."""
 
 
-def _block_bytes(config: ModelConfig, precision: Precision) -> int:
+def _block_bytes(config: ModelConfig, precision: TrainingPrecision) -> int:
     """Bytes per token that one block saves for the backward pass."""
     # Input of q, k and v; q, k, v; the context. With rotation also q and k before it: v is a part of their tensor.
     vectors = 7 if config.position_embedding == "rotary" else 5
@@ -170,7 +171,7 @@ def _block_bytes(config: ModelConfig, precision: Precision) -> int:
     return attention + softmax + _output_bytes(config, precision)
 
 
-def _output_bytes(config: ModelConfig, precision: Precision) -> int:
+def _output_bytes(config: ModelConfig, precision: TrainingPrecision) -> int:
     """Those of `_block_bytes` that are saved after the attention."""
     H, inner, width = config.hidden_size, config.intermediate_size, _BYTES[precision]
     activation = inner if config.hidden_act == "relu" else 2 * inner  # ReLU saves only its output
@@ -180,12 +181,12 @@ def _output_bytes(config: ModelConfig, precision: Precision) -> int:
     return width * (H + activation) + norms + dropout_masks
 
 
-def _updated_weight_bytes(config: ModelConfig, precision: Precision) -> int:
+def _updated_weight_bytes(config: ModelConfig, precision: TrainingPrecision) -> int:
     """Bytes of the dense weights of one block after low-rank updates."""
     return _BYTES[precision] * _dense({**attention_shapes(config), **feed_forward_shapes(config)}, bias=False)
 
 
-def _end_bytes(config: ModelConfig, precision: Precision, predicted: float) -> float:
+def _end_bytes(config: ModelConfig, precision: TrainingPrecision, predicted: float) -> float:
     """Bytes per token that embeddings, projection and the MLM head save."""
     V, E, H, width = config.vocab_size, config.embedding_size, config.hidden_size, _BYTES[precision]
     embeddings = 4 * E + (width * E if config.has_projection else 0) + (4 * E if config.hidden_dropout_prob else 0)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, model_validator
 
 from litebert.errors import ConfigError
-from litebert.settings import Precision, Settings
+from litebert.settings import Settings, TrainingPrecision
 from litebert.training.loop.duration import Duration
 from litebert.training.optim.lr_schedules import Curve, Schedule
 
@@ -103,8 +103,9 @@ class TrainSettings(Settings):
     """Linear warm-up: a fraction of the run, or a duration."""
     max_grad_norm: float | None = Field(default=1.0, gt=0)
     """Gradients are clipped to this global norm; null does not clip."""
-    precision: Precision = "fp32"
-    """Arithmetic of the forward and backward; the weights themselves stay in fp32."""
+    precision: TrainingPrecision = "auto"
+    """Arithmetic of the forward and backward; the weights themselves stay in fp32. `auto` is measured by `pretrain` and
+    `finetune` when a run begins."""
     evaluate_every: Duration | None = None
     """Interval of evaluation; null evaluates once, at the end."""
     checkpoint_every: Duration = Duration.parse("1000 steps")

@@ -151,7 +151,7 @@ def test_finetune_returns_the_result_of_a_finished_run(settings, tmp_path, caplo
     assert again.to_dict() == json.loads(json.dumps(first.to_dict()))
     assert "this run is finished" in caplog.text
     assert (first.model / "model.safetensors").stat().st_mtime_ns == written
-    assert "best at step" in again.to_text()
+    assert "\nbest of 1 evaluations, at step 1: " in again.to_text()
     assert " steps in 9.4 s, " in replace(again, elapsed_seconds=9.4).to_text()
     assert " steps in 1 min 30 s, " in replace(again, elapsed_seconds=90).to_text()
 

@@ -36,7 +36,7 @@ def assert_close(ours, expected, dtype) -> None:
 def test_cpu_attention_equals_torch_in_outputs_and_gradients(lengths, scores_at_once):
     heads = [random(sum(lengths), 2, 8, dtype=torch.float64, seed=seed) for seed in range(3)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cpu_kernels, "_SCORES_PER_CHUNK", scores_at_once)
+        patch.setattr(cpu_kernels, "SCORES_PER_CHUNK", scores_at_once)
         ours = with_gradients(lambda *qkv: attend_16_bits(*qkv, lengths), *heads)
     expected = with_gradients(lambda *qkv: attend_by_length(*(x[None] for x in qkv), lengths, 0.0)[0], *heads)
     assert_close(ours, expected, torch.float64)

@@ -92,7 +92,7 @@ def test_description_shows_losses_accuracies_and_throughput():
 
 @pytest.mark.parametrize(
     ("values", "text"),
-    [({"loss": 2.5}, "loss 2.5"), ({"accuracy": 0.75, "f1": 0.5}, "accuracy 0.75 · f1 0.5"), ({}, "")],
+    [({"loss": 2.5}, "loss 2.5"), ({"accuracy": 0.75, "f1": 0.5}, "accuracy 75.0% · f1 0.5"), ({}, "")],
 )
 def test_description_without_named_losses_shows_the_metrics(values, text):
     assert describe(values) == text
@@ -112,7 +112,8 @@ def test_log_display_shows_the_selecting_metric_of_every_task_first(caplog, kind
     scores = {name: 0.81239 - index / 10 for index, name in enumerate(names)}
     LogDisplay().on_evaluate(state(step=7), scores)
     (message,) = [record.message for record in caplog.records]
-    assert message.startswith(f"validation at step 7: {names[0].replace('_', ' ')} 0.8124")
+    first = "81.2%" if names[0].endswith("accuracy") else "0.8124"
+    assert message.startswith(f"validation at step 7: {names[0].replace('_', ' ')} {first}")
     assert message.count(" · ") == min(len(names), 4) - 1
 
 

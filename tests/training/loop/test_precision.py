@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from litebert.errors import ConfigError
 from litebert.precision import autocast
 from litebert.training.loop.step import gradient_scaler
 
@@ -22,3 +23,8 @@ def test_autocast_sets_the_precision_of_matrix_products(precision, dtype):
 @pytest.mark.parametrize(("precision", "scales"), [("fp32", False), ("bf16", False), ("fp16", True)])
 def test_gradient_scaler_is_enabled_only_for_fp16(precision, scales):
     assert gradient_scaler(precision, CPU).is_enabled() is scales
+
+
+def test_autocast_needs_a_resolved_precision():
+    with pytest.raises(ConfigError, match="expected fp32, bf16 or fp16 here, found auto"):
+        autocast("auto", CPU)

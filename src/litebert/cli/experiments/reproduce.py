@@ -18,7 +18,7 @@ def reproduce(
     scale: str = "tiny",
     additional_corpus: Several = (),
     data: Several = (),
-    seeds: int | None = None,
+    seeds: Annotated[int | None, arg(metavar="INT", help_behavior_hint="")] = None,
     jobs: int = 1,
     plan: Flag = False,
     check: Flag = False,

@@ -13,7 +13,7 @@ from litebert.inference.pipeline import Pipeline, average_predictions, with_labe
 from litebert.model.io.model_directory import load_weights
 from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
 from litebert.model.io.resolve import resolve_model_directory
-from litebert.settings import Precision
+from litebert.settings import InferencePrecision
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.results import Result
@@ -49,7 +49,7 @@ class Member:
         spec = read_model_spec(directory)
         return cls(path, directory, checkpoint, spec, task_type_of(directory, spec))
 
-    def load(self, *, precision: Precision) -> Pipeline:
+    def load(self, *, precision: InferencePrecision) -> Pipeline:
         """The member, ready to predict in float64."""
         model = None
         if self.checkpoint is not None:
@@ -103,7 +103,7 @@ def members_at(paths: Sequence[Path]) -> list[Member]:
 
 
 def predict_members(
-    members: Sequence[Member], examples: Sequence[Any], *, labels: tuple[str, ...], precision: Precision
+    members: Sequence[Member], examples: Sequence[Any], *, labels: tuple[str, ...], precision: InferencePrecision
 ) -> list[Predicted]:
     """What each member predicts, with its labels in the order of `labels`; one model is in memory at a time."""
     predicted = []

@@ -1,6 +1,8 @@
 """Evaluation: of a pretrained model on validation text or minimal pairs, of a fine-tuned one on labelled data."""
 
 import logging
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -18,6 +20,7 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.errors import ConfigError
+from litebert.inference.inference_model import inference_model, resolve_precision
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
 from litebert.model.io.resolve import resolve_model_directory
@@ -42,13 +45,23 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
         written = evaluate_files(EvaluateRun(**run.model_dump()))
         return written.to_dict(), "\n".join([written.to_text(), *map(_line, written.results.items())])
     if run.data is not None:
-        result = evaluate_labelled(model, run.data, columns.to_columns(), metrics=run.metrics, report=run.report)
-        return result.to_dict(), result.to_text()
+        labelled = partial(evaluate_labelled, model, run.data, columns.to_columns(), metrics=run.metrics)
+        return _beside_fp32(run, labelled)
     assert run.task is not None
     assert run.task_dir is not None
     files = files_by_split(run.split_file)
-    scored = evaluate_benchmark(model, run.task, run.task_dir, files=files, metrics=run.metrics, report=run.report)
-    return scored.to_dict(), scored.to_text()
+    benchmark = partial(evaluate_benchmark, model, run.task, run.task_dir, files=files, metrics=run.metrics)
+    return _beside_fp32(run, benchmark)
+
+
+def _beside_fp32(run: EvaluateRun, score: Callable[..., Any]) -> tuple[dict[str, Any], str]:
+    """The scores in the precision of `run` and, if that is another, those of fp32."""
+    if run.precision == "fp32":
+        result = score(report=run.report)
+        return result.to_dict(), result.to_text()
+    results = {"fp32": score(), run.precision: score(report=run.report, precision=run.precision)}
+    values = {precision: result.to_dict() for precision, result in results.items()}
+    return values, "\n".join(f"{precision}: {result.to_text()}" for precision, result in results.items())
 
 
 def _line(result: tuple[str, dict[str, Any]]) -> str:
@@ -79,9 +92,11 @@ def evaluate_pretraining(run: EvaluateRun, model: Path, corpus: Path) -> Validat
     _corpus_of(model, corpus)
     sampling, objectives = _examples(run, model, spec)
     world = DistributedContext.current()
-    validation = ValidationSet(corpus, sampling, run.max_eval_examples, run.precision, world, objectives)
+    validation = ValidationSet(corpus, sampling, run.max_eval_examples, "fp32", world, objectives)
     fresh = () if _has_pair_head(spec) else ("encoder.pooler", "sentence_pair")  # drawn at random and not scored
-    return validation.score(load_model(model, as_model="ForPretraining", fresh=fresh).to(world.device))
+    loaded = load_model(model, as_model="ForPretraining", fresh=fresh).to(world.device)
+    with inference_model(loaded, resolve_precision(run.precision, loaded)) as running:
+        return validation.score(running)
 
 
 def _examples(run: EvaluateRun, model: Path, spec: ModelSpec) -> tuple[SamplingSettings, tuple[PairObjective, ...]]:

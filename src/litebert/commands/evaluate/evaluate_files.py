@@ -24,7 +24,7 @@ def evaluate_files(run: EvaluateRun) -> FilesWritten:
 
 
 def _load(run: EvaluateRun) -> Pipeline:
-    return load_pipeline(resolve_model_directory(run.model))
+    return load_pipeline(resolve_model_directory(run.model), run.precision)
 
 
 def _evaluate(run: EvaluateRun, pipeline: Pipeline) -> Evaluation:

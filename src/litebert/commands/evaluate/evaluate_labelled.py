@@ -14,6 +14,7 @@ from litebert.files import write_text
 from litebert.inference.evaluation_set import EvaluationSet
 from litebert.inference.pipeline import Pipeline
 from litebert.model.io.resolve import resolve_model_directory
+from litebert.settings import InferencePrecision
 from litebert.tasks.benchmarks.benchmark_files import available_splits, read_benchmark
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
 from litebert.tasks.labelled_data import LabelledData
@@ -39,7 +40,13 @@ class BenchmarkEvaluation(Result):
 
 
 def evaluate_labelled(
-    model: Path, file: Path, columns: Columns | None = None, *, metrics: Sequence[str] = (), report: Path | None = None
+    model: Path,
+    file: Path,
+    columns: Columns | None = None,
+    *,
+    metrics: Sequence[str] = (),
+    report: Path | None = None,
+    precision: InferencePrecision = "fp32",
 ) -> Evaluation:
     """The scores of a fine-tuned model on a labelled file, with the labels of the model.
 
@@ -47,7 +54,7 @@ def evaluate_labelled(
     """
     columns = columns or Columns()
     validate_columns_apply(asdict(columns), file)
-    return evaluate_file(load_pipeline(model), model, file, columns, metrics=metrics, report=report)
+    return evaluate_file(load_pipeline(model, precision), model, file, columns, metrics=metrics, report=report)
 
 
 def evaluate_file(
@@ -82,12 +89,13 @@ def evaluate_benchmark(
     files: Mapping[Split, str] | None = None,
     metrics: Sequence[str] = (),
     report: Path | None = None,
+    precision: InferencePrecision = "fp32",
 ) -> BenchmarkEvaluation:
     """The scores of a fine-tuned model on the development splits of a benchmark that are in `directory`.
 
     `files` are files of your own in the layout of the official ones, by split; then only their splits are scored.
     """
-    benchmark, pipeline = benchmark_task(name), load_pipeline(model)
+    benchmark, pipeline = benchmark_task(name), load_pipeline(model, precision)
     # F1 is that of the second label, so its position matters.
     ordered = "f1" in benchmark.metrics
     validate_benchmark_model(name, pipeline.task_type.name, pipeline.labels, model=model, ordered=ordered)
@@ -104,9 +112,10 @@ def evaluate_benchmark(
     return BenchmarkEvaluation(scores)
 
 
-def load_pipeline(model: Path) -> Pipeline:
+def load_pipeline(model: Path, precision: InferencePrecision = "fp32") -> Pipeline:
     """The fine-tuned model of a model or run directory."""
-    return Pipeline.load(resolve_model_directory(model), device=DistributedContext.current().device)
+    device = DistributedContext.current().device
+    return Pipeline.load(resolve_model_directory(model), device=device, precision=precision)
 
 
 def _development_splits(name: str, directory: Path) -> tuple[Split, ...]:

@@ -50,7 +50,8 @@ class EvaluateRun(Settings):
     eval_pair_objectives: tuple[PairObjective, ...] | None = None
     """Pair objectives to score besides that of `sampling` (default: those of the run; without a run, both)."""
     precision: InferencePrecision = "fp32"
-    """Arithmetic of a pretrained model."""
+    """Arithmetic of the model: `fp32`, `bf16`, `fp16`, `auto` (the fastest one, measured) or `int8`; with one labelled
+    file or a benchmark any other than fp32 is reported beside the scores of fp32."""
     output: Path | None = None
     """With a pattern as --data: directory for the scores of each file."""
     threads: int | None = Field(default=None, gt=0)

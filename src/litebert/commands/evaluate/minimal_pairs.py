@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
+from litebert.inference.inference_model import resolve_precision
 from litebert.inference.pseudo_log_likelihood import Masking, pseudo_log_likelihoods
 from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForMaskedLM, ForPretraining
-from litebert.precision import autocast
-from litebert.settings import Precision
+from litebert.settings import InferencePrecision
 from litebert.tasks.metrics.text_table import aligned
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -82,7 +81,7 @@ def evaluate_minimal_pairs(
     *,
     masking: Masking = "token",
     fast: bool = False,
-    precision: Precision = "fp32",
+    precision: InferencePrecision = "fp32",
     counts: np.ndarray | None = None,
 ) -> MinimalPairScores:
     """Score a pretrained model on a directory of minimal pairs; `counts` [V] of tokens add the unigram column."""
@@ -91,8 +90,8 @@ def evaluate_minimal_pairs(
         raise ConfigError(f"{model}: a {type(loaded).__name__} has no masked-LM head; give a model from `pretrain`")
     pairs = read_minimal_pairs(directory, most=FAST_PAIRS if fast else None)
     sentences = [sentence for pair in pairs for sentence in (pair.good, pair.bad)]
-    with autocast(precision, torch.device("cpu")):
-        scores = pseudo_log_likelihoods(loaded, tokenizer, sentences, masking=masking)
+    precision = resolve_precision(precision, loaded)
+    scores = pseudo_log_likelihoods(loaded, tokenizer, sentences, masking=masking, precision=precision)
     correct = _preferences(scores)
     unigram = None if counts is None else _preferences(_unigram_scores(tokenizer, sentences, counts))
     return summarize(pairs, correct, unigram, masking=masking)

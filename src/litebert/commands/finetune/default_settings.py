@@ -7,14 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from litebert.errors import LitebertError
-from litebert.hub_datasets import is_dataset_name, load_split
-from litebert.model.io.hub import fetch
-from litebert.model.io.model_directory import HUB
-from litebert.model.io.model_spec import read_model_spec
-from litebert.model.io.resolve import resolve_model_directory
 from litebert.model.presets import PRESETS, preset
-from litebert.tasks.read_labelled import types_with_format
-from litebert.tasks.readers.tables import open_table
 
 BASE_HIDDEN_SIZE: Final = 768
 BASE_LEARNING_RATE: Final = 3e-5
@@ -75,6 +68,11 @@ def hidden_size_of(model: str) -> int:
     """
     if model in PRESETS:
         return preset(model).hidden_size
+    from litebert.model.io.hub import fetch  # these import torch
+    from litebert.model.io.model_directory import HUB
+    from litebert.model.io.model_spec import read_model_spec
+    from litebert.model.io.resolve import resolve_model_directory
+
     try:
         directory = resolve_model_directory(model)
         return read_model_spec(directory if directory.is_dir() else fetch(model, HUB)).config.hidden_size
@@ -84,6 +82,10 @@ def hidden_size_of(model: str) -> int:
 
 def count_rows(file: Path) -> int:
     """Examples of a labelled file; `FEW_ROWS` where it cannot be read, which the run itself reports."""
+    from litebert.hub_datasets import is_dataset_name, load_split
+    from litebert.tasks.read_labelled import types_with_format  # imports torch
+    from litebert.tasks.readers.tables import open_table
+
     try:
         if is_dataset_name(file):
             return len(load_split(file))

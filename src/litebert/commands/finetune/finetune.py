@@ -10,7 +10,7 @@ from torch import nn
 
 from litebert.analysis.curves import read_curves
 from litebert.commands.best_model import EVALUATION, BestModel, Record, evaluation_file
-from litebert.commands.compute import warn_slow_bf16
+from litebert.commands.compute import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.commands.finetune.comparison import Outcome, Scores, baseline_scores, remarks
 from litebert.commands.finetune.dev_rows import write_dev_rows
 from litebert.commands.finetune.finetune_card import finetune_card, provenance
@@ -50,12 +50,12 @@ def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ())
     if resolve_model_directory(run.model).resolve() in (out.resolve(), RunDirectory(out).model.resolve()):
         raise ConfigError(f"out: {out} is the run of the model to start from; choose another --out")
     with distributed_context(run.train) as world:
+        run = with_saved_precision(run, out, world)
         allowed = run.train.allow_config_changes
         directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, command="finetune", allowed=allowed))
         if done := directory.result(FinetuneResult):
             logger.info("%s: this run is finished; its result is returned", out)
             return done
-        world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
         return _train(run, directory, world, callbacks)
 
 
@@ -66,6 +66,9 @@ def _train(
     weights = class_weights(run, data.train)
     pipeline = _pipeline(run, data)
     model, task_type = pipeline.model, pipeline.task_type
+    run = with_measured_precision(run, spec_of(model).config, world)
+    pipeline = replace(pipeline, precision=run.train.precision)
+    world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
     lr_multipliers = set_trainable(model, run)
     dev = EvaluationSet.prepare(data.dev, data.task, pipeline)
     world.on_rank_zero(lambda: _validate_same_examples(directory, dev))

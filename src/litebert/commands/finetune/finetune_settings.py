@@ -200,18 +200,19 @@ def recipe_of_task(name: str) -> str:
 
 
 def load_finetune_config(
-    recipe: str, overrides: Iterable[str] = (), *, given: Mapping[str, Any] | None = None
+    recipe: str, overrides: Iterable[str] = (), *, given: Mapping[str, Any] | None = None, open_files: bool = True
 ) -> FinetuneRun:
     """The settings of a recipe (its name, a task, a .yaml file), the values `given`, then `key.path=value`.
 
-    A missing learning rate, duration or batch size is chosen by the size of the model and of the data.
+    A missing learning rate, duration or batch size is chosen by the size of the model and of the data; without
+    `open_files`, by that of ALBERT-base and few rows.
     """
     chosen = load_recipe(recipe_of_task(recipe), command="finetune")
     values = with_overrides({**chosen.settings, **(given or {})}, overrides)
     complete = settings_for_size(BASE_HIDDEN_SIZE, FEW_ROWS).filled_into(values)
     # Wrong settings are refused before a model or a file is opened.
     run = FinetuneRun.parse(complete, where=chosen.name)
-    if complete == values:
+    if complete == values or not open_files:
         return run
     usual = settings_for_size(hidden_size_of(run.model), _num_rows(run.data))
     return FinetuneRun.parse(usual.filled_into(values), where=chosen.name)

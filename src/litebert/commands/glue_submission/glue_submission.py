@@ -12,7 +12,7 @@ from litebert.commands.predict.benchmark_predictions import submission_text, val
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_bytes
-from litebert.settings import Precision
+from litebert.settings import InferencePrecision
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit, checked_glue_file, glue_archive
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
 
@@ -135,7 +135,9 @@ def _read_given(
     return contents
 
 
-def _predict(file: str, paths: Sequence[Path], split: BenchmarkSplit, directory: Path, *, precision: Precision) -> str:
+def _predict(
+    file: str, paths: Sequence[Path], split: BenchmarkSplit, directory: Path, *, precision: InferencePrecision
+) -> str:
     members = members_at(paths)
     first = members[0]
     validate_benchmark_model(split.task, first.task_type.name, first.spec.labels, model=first.path)

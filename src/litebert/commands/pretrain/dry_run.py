@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from litebert.commands.compute import with_measured_precision
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
@@ -104,6 +105,7 @@ def dry_run(run: PretrainRun, out: Path) -> DryRun:
     """
     start = PretrainStart.of(run)
     with distributed_context(run.train) as world:
+        start = replace(start, run=with_measured_precision(run, run.model, world))
         available = memory_left(world.device)
         start, profile, peak = _largest_fitting(start, RunDirectory(out), world)
         run = start.run

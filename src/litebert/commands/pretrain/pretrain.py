@@ -2,13 +2,14 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from torch import nn
 
 from litebert.commands.best_model import BestModel, Record, evaluation_file
-from litebert.commands.compute import warn_slow_bf16
+from litebert.commands.compute import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.commands.pretrain.pretrain_result import PretrainResult, export, full_model, provenance
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
@@ -32,6 +33,7 @@ def pretrain(run: PretrainRun, out: Path, *, callbacks: Sequence[Callback] = ())
     """Train on `run.corpus` for `run.train.duration`; an unfinished run in `out` is resumed."""
     start = PretrainStart.of(run)
     with distributed_context(run.train) as world:
+        run = with_measured_precision(with_saved_precision(run, out, world), run.model, world)
         # No weight depends on `evaluate_every`, but the choice of the best model does.
         no_effect = ("card",) if run.metric_for_best_model else ("card", "train.evaluate_every")
         allowed = (*run.train.allow_config_changes, *no_effect)
@@ -40,7 +42,7 @@ def pretrain(run: PretrainRun, out: Path, *, callbacks: Sequence[Callback] = ())
             logger.info("%s: the run is finished; returning its result", out)
             return result
         world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
-        return _train(start, directory, world, callbacks)
+        return _train(replace(start, run=run), directory, world, callbacks)
 
 
 def _train(

@@ -23,10 +23,10 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
 from litebert.corpus.sampling.sampling_settings import Pairing, SamplingSettings
 from litebert.corpus.statistics.token_frequency import most_frequent_token
+from litebert.settings import TrainingPrecision
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.evaluation_loop import evaluate
 from litebert.training.protocols import Number
-from litebert.training.train_settings import Precision
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class ValidationSet:
     corpus: Path
     sampling: SamplingSettings
     max_eval_examples: int
-    precision: Precision
+    precision: TrainingPrecision
     world: DistributedContext
     eval_pair_objectives: Sequence[PairObjective] = ()
 

@@ -85,10 +85,12 @@ def load_sweep_config(
         axes[SEED] = list(range(seeds))
     if not axes:
         raise ConfigError("grid: nothing to compare; give --seeds 5, or settings with their values (--grid)")
-    # The baselines are the same for each trial.
-    base = load_finetune_config(recipe, overrides, given={"baseline": False, **given})
-    run = SweepRun.parse({"base": base.to_dict(), "grid": axes, "retry_collapsed": retry_collapsed}, where="sweep")
-    trials_of(run)  # raises where a value of the grid is wrong
+    # Wrong values of the grid are refused before a model or a file is opened.
+    for open_files in (False, True):
+        # The baselines are the same for each trial.
+        base = load_finetune_config(recipe, overrides, given={"baseline": False, **given}, open_files=open_files)
+        run = SweepRun.parse({"base": base.to_dict(), "grid": axes, "retry_collapsed": retry_collapsed}, where="sweep")
+        trials_of(run)
     return run
 
 

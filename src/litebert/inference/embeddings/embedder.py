@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from litebert.errors import ConfigError, DataError
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
-from litebert.inference.pipeline import autocast, model_outputs
+from litebert.inference.pipeline import model_outputs
 from litebert.inference.prediction_methods import unit_length
 from litebert.model.io.model_spec import Pooling
 from litebert.model.models import POOLERS
-from litebert.settings import Precision
+from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import Encoded, Inputs, build_feature
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -32,7 +32,7 @@ class Embedder:
     normalize: bool
     dimensions: int
     max_length: int
-    precision: Precision = "fp32"
+    precision: InferencePrecision = "fp32"
 
     @classmethod
     def of(
@@ -41,7 +41,7 @@ class Embedder:
         tokenizer: Tokenizer,
         settings: EmbeddingSettings = DEFAULT_EMBEDDING,
         *,
-        precision: Precision = "fp32",
+        precision: InferencePrecision = "fp32",
     ) -> Self:
         """An embedder with any model of `models.py`; ConfigError for more dimensions or tokens than it has."""
         config = model.config
@@ -74,8 +74,7 @@ class Embedder:
 
     def _embed(self, texts: Sequence[str], places: Sequence[str]) -> np.ndarray:
         encoded = self._encode(texts, places)
-        with autocast(self.precision, next(self.model.parameters()).device):
-            states = model_outputs(self.model, encoded, self._forward)
+        states = model_outputs(self.model, encoded, self._forward, precision=self.precision)
         vectors = np.stack(states)[:, : self.dimensions]
         return unit_length(vectors) if self.normalize else vectors
 

@@ -12,6 +12,8 @@ from litebert.model.config import ModelConfig, attention_shapes, feed_forward_sh
 from litebert.model.sharing_schedule import sharing_schedule, stored_blocks
 
 Format = Literal["litebert", "transformers", "tensorflow"]
+TargetFormat = Literal[Format, "sentence-transformers"]
+"""What `convert` writes; `sentence-transformers` has the tensors of litebert and further files."""
 Kind = Literal["table", "dense", "norm", "output", "plain"]
 
 

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-_SCORES_PER_CHUNK: Final = 2**20
+SCORES_PER_CHUNK: Final = 2**20
 _ELEMENTS_PER_CHUNK: Final = 2**18
 """Few enough to stay in the cache from one operation to the next."""
 _SLOPE: Final = 2 * (2 / torch.pi) ** 0.5
@@ -46,7 +46,7 @@ class _Attention(torch.autograd.Function):
         with torch.autocast("cpu", enabled=False):
             for slices in _chunks(lengths, heads=query.shape[1]):
                 q, k, v = (_stack_heads(tensor, slices) for tensor in (query, key, value))
-                _unstack_heads(torch.bmm(_probabilities(q, k), v), contexts, slices)
+                _unstack_heads(torch.bmm(scaled_probabilities(q, k), v), contexts, slices)
         return contexts
 
     @staticmethod
@@ -62,7 +62,8 @@ class _Attention(torch.autograd.Function):
         return *results, None
 
 
-def _probabilities(query: Float[Tensor, "n S D"], key: Float[Tensor, "n S D"]) -> Float[Tensor, "n S S"]:
+def scaled_probabilities(query: Float[Tensor, "n S D"], key: Float[Tensor, "n S D"]) -> Float[Tensor, "n S S"]:
+    """softmax(Q Kᵀ / √D) of every matrix."""
     scores = torch.baddbmm(query.new_empty(()), query, key.mT, beta=0, alpha=query.shape[-1] ** -0.5)
     return scores.softmax(-1)
 
@@ -71,7 +72,7 @@ def _attention_gradients(
     query: Float[Tensor, "n S D"], key: Float[Tensor, "n S D"], value: Float[Tensor, "n S D"], gradient: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of query, key and value, from the gradient of the contexts."""
-    probabilities, scale = _probabilities(query, key), query.shape[-1] ** -0.5
+    probabilities, scale = scaled_probabilities(query, key), query.shape[-1] ** -0.5
     grad_value = torch.bmm(probabilities.mT, gradient)
     grad_probabilities = torch.bmm(gradient, value.mT)
     grad_scores = torch._softmax_backward_data(grad_probabilities, probabilities, -1, probabilities.dtype)
@@ -87,7 +88,7 @@ def _chunks(lengths: Sequence[int], *, heads: int) -> Iterator[list[slice]]:
     for end, length in zip(accumulate(lengths), lengths, strict=True):
         by_length[length].append(slice(end - length, end))
     for length, slices in by_length.items():
-        per_chunk = max(1, _SCORES_PER_CHUNK // max(1, heads * length**2))
+        per_chunk = max(1, SCORES_PER_CHUNK // max(1, heads * length**2))
         for first in range(0, len(slices), per_chunk):
             yield slices[first : first + per_chunk]
 

@@ -6,7 +6,7 @@ positions count from its start, so that its outputs are those of the example alo
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal
 
@@ -16,10 +16,12 @@ from torch import Tensor
 
 from litebert.model.kernels.attention_kernels import attend_by_length, attend_reference, attend_sdpa, attend_varlen
 from litebert.model.kernels.cpu_kernels import attend_16_bits
+from litebert.model.kernels.length_groups import attend_in_groups, length_groups
 from litebert.model.shapes import AttentionMask, Mask, Starts
 
-AttentionKernel = Literal["sdpa", "reference", "unpadded"]
-"""`sdpa`: torch's fused attention, padded; `reference`: the definition, padded; `unpadded`: real tokens only."""
+AttentionKernel = Literal["sdpa", "reference", "unpadded", "length_sorted"]
+"""`sdpa`: torch's fused attention, padded; `reference`: the definition, padded; `unpadded`: real tokens only;
+`length_sorted`: the same in the order of lengths, for inference on CPUs."""
 
 
 @dataclass(frozen=True)
@@ -120,12 +122,60 @@ class UnpaddedLayout:
         return attend_16_bits(query[0], key[0], value[0], self.lengths)[None]
 
 
-Layout = PaddedLayout | UnpaddedLayout
+@dataclass(frozen=True)
+class LengthSortedLayout:
+    """Only the real tokens, the longest examples first, so that attention reads examples of one length in one piece."""
+
+    unpadded: UnpaddedLayout
+
+    @classmethod
+    def of(cls, mask: Mask, sequence_starts: Starts | None = None) -> "LengthSortedLayout":
+        """Layout of a batch; examples without tokens are dropped."""
+        rows = UnpaddedLayout.of(mask, sequence_starts)
+        lengths = torch.tensor(rows.lengths)
+        tokens = lengths.repeat_interleave(lengths).argsort(descending=True, stable=True)
+        sorted_lengths = tuple(sorted(rows.lengths, reverse=True))
+        return cls(
+            replace(rows, indices=rows.indices[tokens], positions=rows.positions[:, tokens], lengths=sorted_lengths)
+        )
+
+    @property
+    def positions(self) -> Int[Tensor, "1 N"]:
+        """Position of each token in its example."""
+        return self.unpadded.positions
+
+    def pack(self, padded: Shaped[Tensor, "B S"]) -> Shaped[Tensor, "1 N"]:
+        """The values of the real tokens."""
+        return self.unpadded.pack(padded)
+
+    def unpack(self, packed: Float[Tensor, "1 N W"]) -> Float[Tensor, "B S W"]:
+        """The vectors at the positions of their tokens, zeros at padding."""
+        return self.unpadded.unpack(packed)
+
+    def take(self, packed: Float[Tensor, "1 N W"], at: Int[Tensor, " P"]) -> Float[Tensor, "1 P W"]:
+        """The vectors at flat positions of B S, as one row; zeros at padding."""
+        return self.unpadded.take(packed, at)
+
+    def attend(
+        self,
+        query: Float[Tensor, "1 N A D"],
+        key: Float[Tensor, "1 N A D"],
+        value: Float[Tensor, "1 N A D"],
+        *,
+        dropout: float,
+    ) -> Float[Tensor, "1 N A D"]:
+        """Attention inside each example."""
+        groups = length_groups(self.unpadded.lengths)
+        return attend_in_groups(query[0], key[0], value[0], groups, dropout=dropout)[None]
+
+
+Layout = PaddedLayout | UnpaddedLayout | LengthSortedLayout
 
 LAYOUTS: Final[dict[AttentionKernel, Callable[..., Layout]]] = {
     "sdpa": partial(PaddedLayout.of, kernel=attend_sdpa),
     "reference": partial(PaddedLayout.of, kernel=attend_reference),
     "unpadded": UnpaddedLayout.of,
+    "length_sorted": LengthSortedLayout.of,
 }
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from litebert.precision import autocast
-from litebert.settings import Precision
+from litebert.settings import TrainingPrecision
 from litebert.training.distributed.context import DistributedContext, gathered_weights
 from litebert.training.loop.step import add_sums
 from litebert.training.protocols import Batch, LossSums, Number, Objective
@@ -19,7 +19,7 @@ def evaluate(
     batches: Iterable[Batch],
     *,
     device: torch.device,
-    precision: Precision = "fp32",
+    precision: TrainingPrecision = "fp32",
 ) -> dict[str, Number]:
     """Metrics over all ranks: `loss`, and `<name>_loss`, `<name>_accuracy` and `<name>_count` of each named loss.
 

@@ -13,7 +13,7 @@ from torch.distributed.tensor import DTensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from litebert.precision import autocast
-from litebert.settings import Precision
+from litebert.settings import TrainingPrecision
 from litebert.training.distributed.context import (
     DistributedContext,
     is_sharded,
@@ -185,6 +185,6 @@ def _outcome(
     return StepOutcome(losses, accuracies, grad_norm)
 
 
-def gradient_scaler(precision: Precision, device: torch.device) -> torch.amp.GradScaler:
+def gradient_scaler(precision: TrainingPrecision, device: torch.device) -> torch.amp.GradScaler:
     """A scaler that keeps small fp16 gradients from underflow; disabled for the other precisions."""
     return torch.amp.GradScaler(device.type, enabled=precision == "fp16")

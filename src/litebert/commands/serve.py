@@ -1,0 +1,93 @@
+"""`serve`: answers HTTP requests with models until a signal ends it."""
+
+import json
+import logging
+import os
+import socket
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from litebert.errors import CheckpointError, ConfigError, LitebertError, MissingExtraError
+from litebert.serving.serve_settings import ServeSettings
+
+logger = logging.getLogger(__name__)
+
+KEEP_ALIVE_SECONDS: Final = 75
+"""Longer than load balancers keep idle connections, so that they close them and not the server."""
+WORKER_SECONDS: Final = 60
+"""Time for a worker to answer that it is alive, and for its successor to load the models."""
+BACKLOG: Final = 2048
+"""Connections that wait to be accepted."""
+CONFIGS: Final = ("config.json", "model/config.json")
+"""The file of a model directory, and of a run directory."""
+
+
+def serve(settings: ServeSettings) -> None:
+    """Serve until SIGTERM or SIGINT; LitebertError if a model cannot be loaded or the port is taken."""
+    try:
+        from litebert.serving.app import create_app
+    except ImportError as error:
+        raise MissingExtraError(str(error.name), extra="serve", needed_for="litebert serve") from None
+    with _listener(settings) as listener:
+        if settings.workers == 1:
+            _run(create_app(settings), settings, listener)
+        else:
+            _run_workers(settings, listener)
+
+
+def _run_workers(settings: ServeSettings, listener: socket.socket) -> None:
+    from litebert.serving.app import SETTINGS
+    from litebert.serving.model_registry import directories_by_name
+
+    for directory in directories_by_name(settings.models).values():
+        if not any((Path(directory) / name).exists() for name in CONFIGS):  # an error here, not one in each worker
+            raise CheckpointError(f"{directory}: no model directory, as it has no config.json; give a model or a run")
+    # Workers are new processes; they read the settings, and find each other's metrics, through the environment.
+    os.environ[SETTINGS] = json.dumps(settings.to_dict())
+    with tempfile.TemporaryDirectory(prefix="litebert-metrics-") as directory:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = directory
+        _run("litebert.serving.app:create_worker_app", settings, listener)
+
+
+def _listener(settings: ServeSettings) -> socket.socket:
+    """The socket, which also shows that the port is free before the models are loaded."""
+    try:
+        return socket.create_server((settings.host, settings.port), backlog=BACKLOG)
+    except OSError as error:
+        raise ConfigError(
+            f"{settings.host}:{settings.port}: cannot listen there ({error.strerror}); choose another host or port"
+        ) from None
+
+
+def _run(app: Any, settings: ServeSettings, listener: socket.socket) -> None:
+    import uvicorn
+    from uvicorn.supervisors import Multiprocess
+
+    config = uvicorn.Config(
+        app,
+        factory=isinstance(app, str),
+        workers=settings.workers,
+        http="litebert.serving.http_protocol:TimedHttpProtocol",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=int(settings.timeout_seconds) + 1,
+        timeout_worker_healthcheck=WORKER_SECONDS,
+    )
+    host, port = listener.getsockname()[:2]
+    logger.info(
+        "listening on http://%s:%d; the page and /docs are there too", f"[{host}]" if ":" in host else host, port
+    )
+    if settings.workers > 1:
+        supervisor = Multiprocess(config, sockets=[listener])
+        supervisor.run()
+        if all(process.exitcode == uvicorn.config.STARTUP_FAILURE for process in supervisor.processes):
+            raise LitebertError("no worker could start; its message is above")
+        return
+    uvicorn.Server(config).run(sockets=[listener])

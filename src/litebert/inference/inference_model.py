@@ -1,0 +1,68 @@
+"""The model that runs at prediction: prepacked for the processor, or the given one under autocast."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import nn
+
+from litebert.errors import ConfigError
+from litebert.model import matmul_speed
+from litebert.model.prepacked.prepack import can_prepack, prepacked
+from litebert.precision import autocast
+from litebert.settings import InferencePrecision
+
+logger = logging.getLogger(__name__)
+
+Versions = tuple[tuple[int, int], ...]
+_PREPACKED: Final[WeakKeyDictionary[nn.Module, tuple[InferencePrecision, Versions, nn.Module]]] = WeakKeyDictionary()
+"""The last prepacked copy of each model, so that a server does not prepack for every text."""
+
+
+def resolve_precision(precision: InferencePrecision, model: nn.Module) -> InferencePrecision:
+    """`precision`, or for `auto` the fastest one on the device of `model`: measured on CPUs, bf16 on GPUs with it."""
+    if precision != "auto":
+        return precision
+    device = next(model.parameters()).device
+    if device.type != "cpu":
+        return "bf16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "fp32"
+    config: Any = getattr(model, "config", None)
+    if config is None or not can_prepack(model, "fp32"):
+        return "fp32"
+    speed = matmul_speed.measure_matmul_speed(config, "inference")
+    logger.info("precision: %s, the fastest of %s on this processor", speed.fastest, speed.to_text())
+    return speed.fastest
+
+
+@contextmanager
+def inference_model(model: nn.Module, precision: InferencePrecision) -> Iterator[nn.Module]:
+    """The model to run in the block, in evaluation mode and without gradients.
+
+    On a CPU it is a prepacked copy with the present weights of `model`; otherwise `model` itself under autocast.
+    `precision` is resolved. Raises ConfigError for int8 where a model cannot be prepacked.
+    """
+    fast = can_prepack(model, precision)
+    if precision == "int8" and not fast:
+        raise ConfigError("precision: int8 needs a model of litebert on a CPU with oneDNN; use bf16 or fp32")
+    training = model.training
+    trained = training or any(each.grad is not None for each in model.parameters())
+    model.eval()  # also for the copy, which shares the embeddings and heads
+    try:
+        with torch.inference_mode(), autocast("fp32" if fast else precision, next(model.parameters()).device):
+            yield _prepacked(model, precision, trained=trained) if fast else model
+    finally:
+        model.train(training)
+
+
+def _prepacked(model: nn.Module, precision: InferencePrecision, *, trained: bool) -> nn.Module:
+    """The prepacked copy: new for a model in training, otherwise one for as long as the weights stay."""
+    if trained:  # torch's fused optimizers change weights without counting it in `_version`
+        return prepacked(model, precision)
+    versions = tuple((each.data_ptr(), 0 if each.is_inference() else each._version) for each in model.parameters())
+    known = _PREPACKED.get(model)
+    if known is None or known[:2] != (precision, versions):
+        known = _PREPACKED[model] = (precision, versions, prepacked(model, precision))
+    return known[2]

@@ -1,0 +1,67 @@
+"""Attention over concatenated examples that are sorted by length: for inference on CPUs.
+
+Examples of one length are one contiguous piece, so that they need no copy and no Python per example.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from typing import Final
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from litebert.model.kernels.cpu_kernels import SCORES_PER_CHUNK, scaled_probabilities
+
+FUSED_LENGTH: Final = 32
+"""Longest examples for which one fused operator in 16 bits is faster than several."""
+LengthGroups = Sequence[tuple[int, int]]
+"""(length, number of examples) of each piece."""
+
+
+def length_groups(lengths: Sequence[int]) -> LengthGroups:
+    """The runs of equal lengths."""
+    return [(length, len(list(run))) for length, run in groupby(lengths)]
+
+
+def attend_in_groups(
+    query: Float[Tensor, "N A D"],
+    key: Float[Tensor, "N A D"],
+    value: Float[Tensor, "N A D"],
+    groups: LengthGroups,
+    *,
+    dropout: float = 0.0,
+) -> Float[Tensor, "N A D"]:
+    """Attention inside each example: by torch's fused kernel, or in 16 bits by products of whole score matrices.
+
+    Torch's fused kernel takes twice as long in 16 bits as the products that it consists of, unless these are small.
+    """
+    heads = query.shape[1]
+    sixteen_bits = query.dtype in (torch.float16, torch.bfloat16)
+    fused = partial(F.scaled_dot_product_attention, dropout_p=dropout)
+    context = torch.empty(query.shape, dtype=query.dtype)
+    for tokens, length in _pieces(groups, heads=heads):
+        attend = _attend_by_products if sixteen_bits and length > FUSED_LENGTH and not dropout else fused
+        q, k, v = (tensor[tokens].unflatten(0, (-1, length)).transpose(1, 2) for tensor in (query, key, value))
+        context[tokens].unflatten(0, (-1, length)).copy_(attend(q, k, v).transpose(1, 2))  # n S A D
+    return context
+
+
+def _pieces(groups: LengthGroups, *, heads: int) -> Iterator[tuple[slice, int]]:
+    """Tokens of the examples of one length, as many as have their scores in the cache, and the length."""
+    start = 0
+    for length, count in groups:
+        end = start + length * count
+        step = length * max(1, SCORES_PER_CHUNK // max(1, heads * length**2))
+        for first in range(start, end, step):
+            yield slice(first, min(first + step, end)), length
+        start = end
+
+
+def _attend_by_products(
+    query: Float[Tensor, "n A S D"], key: Float[Tensor, "n A S D"], value: Float[Tensor, "n A S D"]
+) -> Float[Tensor, "n A S D"]:
+    q, k, v = (tensor.flatten(0, 1) for tensor in (query, key, value))
+    return torch.bmm(scaled_probabilities(q, k), v).unflatten(0, query.shape[:2])

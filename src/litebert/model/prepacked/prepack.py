@@ -1,0 +1,81 @@
+"""Copies of a model that are prepacked for inference on a CPU."""
+
+import copy
+from functools import partial
+from typing import Any, Final, TypeVar, cast
+
+import torch
+from torch import nn
+
+from litebert.machine import has_bf16_instructions
+from litebert.model.encoder import Encoder, run_block
+from litebert.model.layers.block import NO_UPDATES
+from litebert.model.prepacked.int8_linear import Int8Linear
+from litebert.model.prepacked.prepacked_layers import Dense, PrepackedAttention, PrepackedFeedForward
+from litebert.model.prepacked.prepacked_linear import PrepackedLinear
+from litebert.settings import InferencePrecision
+
+M = TypeVar("M", bound=nn.Module)
+DENSE: Final[dict[InferencePrecision, Dense]] = {
+    "fp32": partial(PrepackedLinear, dtype=torch.float32),
+    "bf16": partial(PrepackedLinear, dtype=torch.bfloat16),
+    "fp16": partial(PrepackedLinear, dtype=torch.float16),
+    "int8": Int8Linear,
+}
+
+
+def has_operators(precision: InferencePrecision) -> bool:
+    """Whether torch can prepack weights for a precision on this processor."""
+    checks = {"bf16": torch.ops.mkldnn._is_mkldnn_bf16_supported, "fp16": torch.ops.mkldnn._is_mkldnn_fp16_supported}
+    return torch.backends.mkldnn.is_available() and (precision not in checks or checks[precision]())
+
+
+def can_prepack(model: nn.Module, precision: InferencePrecision) -> bool:
+    """Whether `prepacked` applies: an `Encoder` with whole fp32 weights on a CPU, and no attention kernel chosen."""
+    encoder = getattr(model, "encoder", None)
+    if not isinstance(encoder, Encoder) or encoder.attention_kernel is not None or not has_operators(precision):
+        return False
+    whole = (type(each) is nn.Parameter and each.is_cpu and each.dtype == torch.float32 for each in model.parameters())
+    return all(whole)
+
+
+@torch.no_grad()
+def prepacked(model: nn.Module, precision: InferencePrecision) -> nn.Module:
+    """A copy of `model` for inference: it shares embeddings and heads, and has block weights of its own.
+
+    LoRA adapters and the updates of recursion LoRA are added to these weights. Later changes of the blocks of `model`
+    do not reach the copy.
+    """
+    encoder = cast(Encoder, model.encoder)
+    dense, activation = DENSE[precision], encoder.config.hidden_act
+    attentions = [(block, NO_UPDATES) for block in encoder.attentions]
+    feed_forwards = [(block, NO_UPDATES) for block in encoder.feed_forwards]
+    # Products of scores have no int8 operator.
+    attention_dtype = torch.bfloat16 if precision == "int8" and has_bf16_instructions() else None
+    schedule = encoder.schedule
+    if encoder.recursion_lora:
+        updates = [lora() for lora in encoder.recursion_lora]
+        attentions = [(encoder.attentions[index], own) for (index, _), own in zip(schedule, updates, strict=True)]
+        feed_forwards = [(encoder.feed_forwards[index], own) for (_, index), own in zip(schedule, updates, strict=True)]
+        schedule = tuple((layer, layer) for layer in range(len(schedule)))
+    fast = _with_children(
+        encoder,
+        attentions=nn.ModuleList(
+            PrepackedAttention(cast(Any, block), dense, own, attention_dtype=attention_dtype)
+            for block, own in attentions
+        ),
+        feed_forwards=nn.ModuleList(
+            PrepackedFeedForward(cast(Any, block), dense, activation, own) for block, own in feed_forwards
+        ),
+        recursion_lora=nn.ModuleList(),
+    )
+    fast.schedule, fast.attention_kernel, fast._run_block = schedule, "length_sorted", run_block
+    return _with_children(model, encoder=fast)
+
+
+def _with_children(module: M, **children: nn.Module) -> M:
+    """A shallow copy of a module, in evaluation mode, with some children replaced."""
+    copied = copy.copy(module)
+    copied._modules = {**module._modules, **children}
+    copied.training = False
+    return copied

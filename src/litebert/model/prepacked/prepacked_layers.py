@@ -1,0 +1,84 @@
+"""The layers of a block for inference on a CPU, from those of a model; `Encoder` runs them as it runs its own.
+
+The residual stream and every LayerNorm stay in fp32; the operands of products are in the precision of inference.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from litebert.model.config import Activation
+from litebert.model.layers.block import NO_UPDATES, Attention, BlockInputs, FeedForward, WeightUpdates, rotate
+
+Dense = Callable[..., Any]
+"""Makes a prepacked dense layer of (weight, bias), and `activation` or `dtype`."""
+
+
+class PrepackedAttention(nn.Module):
+    """`Attention`, with `updates` and adapters added to its weights.
+
+    `attention_dtype` is that of queries, keys and values; None: that of the results of `dense`.
+    """
+
+    def __init__(
+        self,
+        attention: Attention,
+        dense: Dense,
+        updates: WeightUpdates = NO_UPDATES,
+        *,
+        attention_dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.attention_dtype = attention_dtype
+        layers = [_weight_and_bias(getattr(attention, name), updates.get(name)) for name in ("query", "key", "value")]
+        weights, biases = zip(*layers, strict=True)
+        self.query_key_value = dense(torch.cat(weights), None if biases[0] is None else torch.cat(biases))
+        self.output = dense(*_weight_and_bias(attention.output, updates.get("output")))
+        self.norm = attention.norm
+        self.norm_first = attention.norm_first
+        self.heads = attention.heads
+
+    def forward(self, x: Float[Tensor, "1 N H"], inputs: BlockInputs) -> Float[Tensor, "1 N2 H"]:
+        """As `Attention.forward`."""
+        projected = self.query_key_value(self.norm(x) if self.norm_first else x)
+        if self.attention_dtype is not None:
+            projected = projected.to(self.attention_dtype)
+        query, key, value = projected.unflatten(-1, (3, *self.heads)).unbind(-3)  # 1 N A D
+        if inputs.rotation is not None:
+            query, key = rotate(query, inputs.rotation), rotate(key, inputs.rotation)
+        context = inputs.layout.attend(query, key, value, dropout=0.0).flatten(2)
+        if inputs.positions is not None:
+            x, context = inputs.layout.take(x, inputs.positions), inputs.layout.take(context, inputs.positions)
+        x = self.output.plus(context, x)
+        return x if self.norm_first else self.norm(x)
+
+
+class PrepackedFeedForward(nn.Module):
+    """`FeedForward`, with `updates` and adapters added to its weights."""
+
+    def __init__(
+        self, feed_forward: FeedForward, dense: Dense, activation: Activation, updates: WeightUpdates = NO_UPDATES
+    ) -> None:
+        super().__init__()
+        gate, up = feed_forward.gate, _weight_and_bias(feed_forward.up, updates.get("up"))
+        self.up = dense(*up, activation=activation if gate is None else None)
+        gated = None if gate is None else _weight_and_bias(gate, updates.get("gate"))
+        self.gate = None if gated is None else dense(*gated, activation=activation)
+        self.down = dense(*_weight_and_bias(feed_forward.down, updates.get("down")))
+        self.norm = feed_forward.norm
+        self.norm_first = feed_forward.norm_first
+
+    def forward(self, x: Float[Tensor, "B S H"], updates: WeightUpdates = NO_UPDATES) -> Float[Tensor, "B S H"]:
+        """As `FeedForward.forward`; `updates` are already in the weights."""
+        read = self.norm(x) if self.norm_first else x
+        inner = self.up(read) if self.gate is None else self.gate(read).mul_(self.up(read))
+        x = self.down.plus(inner, x)
+        return x if self.norm_first else self.norm(x)
+
+
+def _weight_and_bias(dense: Any, update: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """Of `nn.Linear` or of a dense layer with a LoRA adapter, whose weight has the adapter in it."""
+    return dense.weight if update is None else dense.weight + update, dense.bias

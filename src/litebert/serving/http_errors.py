@@ -1,0 +1,148 @@
+"""Errors of requests, with their HTTP status, as JSON bodies `{"error": …, "error_type": …}`.
+
+The shape of the body, and the types that exist there, are those of text-embeddings-inference.
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from litebert.errors import LitebertError
+
+logger = logging.getLogger(__name__)
+
+
+class ErrorBody(BaseModel):
+    """What every response with a status from 400 has."""
+
+    error: str
+    """What was found, what was expected, what to do."""
+    error_type: str
+
+
+class RequestError(LitebertError):
+    """A request that has no answer."""
+
+    status: ClassVar[int] = 422
+    error_type: ClassVar[str] = "Validation"
+
+    def __init__(self, message: str, *, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.headers = dict(headers or {})
+
+    def response(self) -> JSONResponse:
+        """The HTTP response."""
+        return _response(self.status, str(self), self.error_type, self.headers)
+
+
+class UnauthorizedError(RequestError):
+    """No key, or a wrong one."""
+
+    status, error_type = 401, "Unauthorized"
+
+
+class ForbiddenError(RequestError):
+    """A route that this server does not offer to anybody."""
+
+    status, error_type = 403, "Forbidden"
+
+
+class UnknownModelError(RequestError):
+    """A model that is not served."""
+
+    status, error_type = 404, "NotFound"
+
+
+class SlowBodyError(RequestError):
+    """A body that did not arrive in time."""
+
+    status, error_type = 408, "Timeout"
+
+
+class ReloadError(RequestError):
+    """A model directory that cannot replace the one in use."""
+
+    status, error_type = 409, "Reload"
+
+
+class TooLargeError(RequestError):
+    """A body, a list or a text beyond its limit."""
+
+    status = 413
+
+
+class OverloadedError(RequestError):
+    """A full queue."""
+
+    status, error_type = 429, "Overloaded"
+
+
+class ModelFailedError(RequestError):
+    """A model that raised an unexpected error; the log has it."""
+
+    status, error_type = 500, "Backend"
+
+
+class UnavailableError(RequestError):
+    """A server that is about to end."""
+
+    status, error_type = 503, "Unhealthy"
+
+
+class AnswerTimeoutError(RequestError):
+    """An answer that was not ready in time."""
+
+    status, error_type = 504, "Timeout"
+
+
+_ERRORS = (
+    *(UnauthorizedError, UnknownModelError, SlowBodyError, TooLargeError, RequestError, OverloadedError),
+    *(ModelFailedError, UnavailableError, AnswerTimeoutError),
+)
+ERROR_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
+    400: {"model": ErrorBody, "description": "The body is not JSON."},
+    **{error.status: {"model": ErrorBody, "description": error.__doc__} for error in _ERRORS},
+}
+"""For the OpenAPI document: what any route that asks a model may return."""
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Answer every error with an `ErrorBody`, without texts of the request and without a traceback."""
+    app.add_exception_handler(RequestError, _request_error)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http_exception)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def _request_error(request: Request, error: Any) -> JSONResponse:
+    return error.response()
+
+
+def _invalid(request: Request, error: Any) -> JSONResponse:
+    """Which field of a body is wrong. The first problem only: those of a union of types repeat each other."""
+    problems = error.errors()
+    is_not_json = any(problem["type"] == "json_invalid" for problem in problems)
+    where = ".".join(str(part) for part in problems[0]["loc"])
+    return _response(400 if is_not_json else 422, f"{where}: {problems[0]['msg']}; see /docs", "Validation")
+
+
+def _http_exception(request: Request, error: Any) -> JSONResponse:
+    names = {404: "NotFound", 405: "NotFound"}
+    message = f"{error.detail}; see /docs" if error.status_code in names else str(error.detail)
+    return _response(error.status_code, message, names.get(error.status_code, "Validation"), error.headers)
+
+
+def _unexpected(request: Request, error: Exception) -> JSONResponse:
+    logger.error("%s: %s", request.url.path, type(error).__name__, exc_info=error)
+    return ModelFailedError("the request failed; the log of the server has the error").response()
+
+
+def _response(status: int, message: str, error_type: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    body = {"error": message, "error_type": error_type}
+    return JSONResponse(body, status_code=status, headers=dict(headers or {}))

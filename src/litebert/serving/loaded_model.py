@@ -1,0 +1,97 @@
+"""Loads what the server needs of a model directory, with the runtime of the settings."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from litebert.errors import CheckpointError
+from litebert.serving.model_operations import Operation
+from litebert.serving.serve_settings import ServeSettings
+
+PREDICT: Final = {"classification": "classify", "multi_label": "classify_multi_label", "regression": "regress"}
+"""Task → the method of `Predictor` behind /predict."""
+_TRIALS: Final[dict[str, tuple[Operation, Any]]] = {
+    **{task: (Operation(method), "a") for task, method in PREDICT.items()},
+    "fill_mask": (Operation("fill_masks"), "a [MASK]"),
+    "multiple_choice": (Operation("multiple_choice"), ("a", None, ("b", "c"))),
+    "token_classification": (Operation("classify_tokens"), ("a",)),
+    "extractive_qa": (Operation("answer_batch"), ("a", "b")),
+    "extractive_qa_no_answer": (Operation("answer_batch"), ("a", "b")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModel:
+    """A predictor with what decides about its inputs."""
+
+    predictor: Any
+    tokenizer: Any
+    max_length: int
+    """Tokens that it reads at once."""
+    embedding_size: int
+    """Dimensions of its vectors; 0 for a model without."""
+
+    @property
+    def task(self) -> str:
+        """Name of the task type, `fill_mask` or `embedding`."""
+        return self.predictor.task
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Label names in the order of the model."""
+        return tuple(self.predictor.labels)
+
+    @property
+    def routes(self) -> tuple[str, ...]:
+        """The routes that the model has."""
+        scores_pairs = self.task == "regression" or (self.task == "classification" and len(self.labels) == 2)
+        available = {
+            "/predict": self.task in PREDICT,
+            "/rerank": scores_pairs,
+            "/multiple-choice": self.task == "multiple_choice",
+            "/fill-mask": self.task == "fill_mask",
+            "/token-classification": self.task == "token_classification",
+            "/question-answering": self.task.startswith("extractive_qa"),
+            **dict.fromkeys(("/embed", "/similarity", "/v1/embeddings"), self.embedding_size > 0),
+            "/tokenize": True,
+        }
+        return tuple(route for route, has_it in available.items() if has_it)
+
+    def try_out(self) -> None:
+        """Run the model once, which also warms it up; CheckpointError for numbers that are not finite."""
+        if self.task in _TRIALS:
+            operation, example = _TRIALS[self.task]
+            operation(self.predictor, [example])
+        if self.embedding_size and not np.isfinite(self.predictor.embed(["a"])).all():
+            raise CheckpointError("the model computes numbers that are not finite; its weights are damaged")
+
+
+def load(directory: str, settings: ServeSettings) -> LoadedModel:
+    """The model of a directory, after a trial run."""
+    model = _RUNTIMES[settings.runtime](directory, settings)
+    model.try_out()
+    return model
+
+
+def _load_torch(directory: str, settings: ServeSettings) -> LoadedModel:
+    from litebert.inference.predictor import Predictor
+
+    predictor = Predictor.load(directory, precision=settings.precision, threads=settings.threads)
+    backend: Any = predictor.backend
+    length = backend.settings.max_length if hasattr(backend, "settings") else backend.max_length
+    return LoadedModel(predictor, backend.tokenizer, length, backend.model.config.hidden_size)
+
+
+def _load_onnx(directory: str, settings: ServeSettings) -> LoadedModel:
+    from litebert.runtime import Predictor
+
+    precision = None if settings.precision == "auto" else settings.precision
+    predictor = Predictor.load(directory, precision=precision, threads=settings.threads)
+    reads_options = predictor.task == "multiple_choice"
+    size = 0 if reads_options else predictor.embed(["a"]).shape[1]
+    return LoadedModel(predictor, predictor.tokenizer, predictor.metadata.max_length, size)
+
+
+_RUNTIMES: Final[dict[str, Callable[[str, ServeSettings], LoadedModel]]] = {"torch": _load_torch, "onnx": _load_onnx}

@@ -1,0 +1,98 @@
+"""The models of a server by name; each can be replaced by a newer one without losing a request."""
+
+import asyncio
+import logging
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from litebert.errors import ConfigError, LitebertError
+from litebert.serving.http_errors import ReloadError, RequestError, UnknownModelError
+from litebert.serving.loaded_model import LoadedModel, load
+from litebert.serving.serve_settings import ServeSettings
+from litebert.serving.served_model import ServedModel
+from litebert.serving.server_metrics import ServerMetrics
+
+logger = logging.getLogger(__name__)
+
+
+class ModelRegistry:
+    """Every model of a server."""
+
+    def __init__(self, settings: ServeSettings, metrics: ServerMetrics) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._directories = directories_by_name(settings.models)
+        loaded = {name: load(directory, settings) for name, directory in self._directories.items()}
+        self._models = {name: self._served(name, model) for name, model in loaded.items()}
+        self._reloading = asyncio.Lock()
+
+    def __iter__(self) -> Iterator[ServedModel]:
+        """The models in the order of the settings."""
+        return iter(self._models.values())
+
+    def find(self, name: str | None, route: str) -> ServedModel:
+        """The model of this name, or the first one with this route."""
+        if name is not None:
+            self._check_name(name)
+            if route not in self._models[name].loaded.routes:
+                raise RequestError(self._missing_route(self._models[name], route))
+            return self._models[name]
+        for model in self:
+            if route in model.loaded.routes:
+                return model
+        raise RequestError(self._missing_route(next(iter(self)), route))
+
+    async def reload(self, name: str | None = None) -> list[str]:
+        """Load models again from their directories, beside those in use, and replace them.
+
+        Requests that wait for the old model get its answers. Raises ReloadError, and keeps every model, if one of the
+        directories cannot be loaded or has another task.
+        """
+        if name is not None:
+            self._check_name(name)
+        names = [name] if name is not None else list(self._models)
+        async with self._reloading:
+            loaded = {each: await asyncio.to_thread(self._load_successor, each) for each in names}
+            old = [self._models[each] for each in names]
+            self._models |= {each: self._served(each, model) for each, model in loaded.items()}
+        for model in old:
+            await model.close()
+        logger.info("reloaded: %s", ", ".join(names))
+        return names
+
+    async def close(self) -> None:
+        """Answer what waits in every queue."""
+        await asyncio.gather(*(model.close() for model in self))
+
+    def _served(self, name: str, loaded: LoadedModel) -> ServedModel:
+        return ServedModel(name, loaded, self._settings, self._metrics.of_model(name))
+
+    def _load_successor(self, name: str) -> LoadedModel:
+        try:
+            loaded = load(self._directories[name], self._settings)
+        except LitebertError as error:
+            raise ReloadError(f"{error}; the model in use stays") from None
+        before = self._models[name].loaded.task
+        if loaded.task != before:
+            raise ReloadError(f"{name}: the new model is for {loaded.task}, the one in use for {before}, which stays")
+        return loaded
+
+    def _check_name(self, name: str) -> None:
+        if name not in self._models:
+            raise UnknownModelError(f"model: not served; expected one of {', '.join(self._models)}")
+
+    def _missing_route(self, model: ServedModel, route: str) -> str:
+        return f"{route}: the model {model.name!r} is for {model.loaded.task}; use {', '.join(model.loaded.routes)}"
+
+
+def directories_by_name(models: tuple[str, ...]) -> Mapping[str, str]:
+    """Name → directory, from NAME=DIRECTORY or the name of the directory; ConfigError if two have one name."""
+    found: dict[str, str] = {}
+    for model in models:
+        name, equals, directory = model.rpartition("=")
+        path = Path(directory).resolve()
+        name = name if equals else path.parent.name if path.name == "model" else path.name
+        if name in found:
+            raise ConfigError(f"models: two of them have the name {name!r}; write NAME={directory}")
+        found[name] = directory
+    return found

@@ -1,0 +1,1 @@
+"""The HTTP routes. Before: the models of the server. After: `create_app`."""

@@ -1,0 +1,83 @@
+"""Routes of embeddings and of tokens."""
+
+import base64
+from typing import Any
+
+import numpy as np
+from fastapi import APIRouter, Response
+
+from litebert.serving import schemas
+from litebert.serving.http_errors import ERROR_RESPONSES, RequestError
+from litebert.serving.model_operations import Operation, OperationInput
+from litebert.serving.served_model import ServedModel
+from litebert.serving.server_state import State
+
+router = APIRouter(responses=ERROR_RESPONSES, tags=["embeddings"])
+
+
+@router.post("/embed")
+async def embed(body: schemas.EmbedRequest, state: State, response: Response) -> list[list[float]]:
+    """The vector of each text."""
+    model = state.models.find(body.model, "/embed")
+    texts = [body.inputs] if isinstance(body.inputs, str) else body.inputs
+    options = {"pooling": body.pooling, "normalize": body.normalize, "dimensions": body.dimensions}
+    vectors = await _vectors(model, texts, response, truncate=body.truncate, **options)
+    return [vector.tolist() for vector in vectors]
+
+
+@router.post("/similarity")
+async def similarity(body: schemas.SimilarityRequest, state: State, response: Response) -> list[float]:
+    """The cosine of the source sentence and each other sentence."""
+    model = state.models.find(body.model, "/similarity")
+    texts = [body.inputs.source_sentence, *body.inputs.sentences]
+    source, *others = await _vectors(model, texts, response, truncate=body.truncate)
+    return [float(source @ other) for other in others]
+
+
+@router.post("/v1/embeddings")
+async def openai_embeddings(
+    body: schemas.OpenAIEmbeddingsRequest, state: State, response: Response
+) -> schemas.OpenAIEmbeddings:
+    """The vector of each text, for the OpenAI client."""
+    model = state.models.find(body.model, "/v1/embeddings")
+    texts = [body.input] if isinstance(body.input, str) else body.input
+    vectors = await _vectors(model, texts, response, dimensions=body.dimensions)
+    tokens = int(response.headers["x-compute-tokens"])
+    return schemas.OpenAIEmbeddings(
+        data=[
+            schemas.OpenAIEmbedding(index=index, embedding=_encoded(vector, body.encoding_format))
+            for index, vector in enumerate(vectors)
+        ],
+        model=model.name,
+        usage=schemas.OpenAIUsage(prompt_tokens=tokens, total_tokens=tokens),
+    )
+
+
+@router.post("/tokenize")
+async def tokenize(body: schemas.TokenizeRequest, state: State) -> list[list[schemas.TokenInText]]:
+    """The tokens of each text with their positions."""
+    model = state.models.find(body.model, "/tokenize")
+    texts = [body.inputs] if isinstance(body.inputs, str) else body.inputs
+    found = await model.tokenize(texts, add_special_tokens=body.add_special_tokens)
+    return [[_token(*each) for each in tokens] for tokens in found]
+
+
+async def _vectors(
+    model: ServedModel, texts: list[str], response: Response, *, truncate: bool | None = None, **options: Any
+) -> list[np.ndarray]:
+    width = model.loaded.embedding_size
+    if (options.get("dimensions") or 0) > width:
+        raise RequestError(f"dimensions: {options['dimensions']}, the vectors of the model have {width}")
+    operation = Operation("embed", tuple(sorted(options.items())))
+    inputs = [OperationInput(text, [(text,)]) for text in texts]
+    return await model.answer(operation, inputs, truncate=truncate, headers=response.headers)
+
+
+def _encoded(vector: np.ndarray, encoding: str) -> list[float] | str:
+    little_endian = vector.astype("<f4")
+    return base64.b64encode(little_endian.tobytes()).decode() if encoding == "base64" else vector.tolist()
+
+
+def _token(index: int, piece: str, span: Any) -> schemas.TokenInText:
+    start, stop = (None, None) if span is None else (int(span[0]), int(span[1]))
+    return schemas.TokenInText(id=index, text=piece, special=span is None, start=start, stop=stop)

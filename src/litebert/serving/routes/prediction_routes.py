@@ -1,0 +1,163 @@
+"""Routes of fine-tuned models and of masked language models."""
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from litebert.serving import schemas
+from litebert.serving.http_errors import ERROR_RESPONSES, RequestError
+from litebert.serving.loaded_model import PREDICT
+from litebert.serving.model_operations import Operation, OperationInput
+from litebert.serving.server_state import State
+from litebert.serving.words_in_text import Word, words_in
+
+router = APIRouter(responses=ERROR_RESPONSES, tags=["predictions"])
+MASK = "[MASK]"
+
+
+@router.post("/predict")
+async def predict(
+    body: schemas.PredictRequest, state: State, response: Response
+) -> list[schemas.Score] | list[list[schemas.Score]]:
+    """Every label with its probability, best first, or the value of a regression model.
+
+    A list of results if `inputs` is a list of lists, else one result.
+    """
+    model = state.models.find(body.model, "/predict")
+    is_batch = isinstance(body.inputs, list) and isinstance(body.inputs[0], list)
+    texts = [_text_or_pair(each) for each in (body.inputs if is_batch else [body.inputs])]
+    inputs = [OperationInput(each, [(each,) if isinstance(each, str) else each]) for each in texts]
+    operation = Operation(PREDICT[model.loaded.task])
+    results = await model.answer(operation, inputs, truncate=body.truncate, headers=response.headers)
+    scores = [_scores(each, model.loaded.labels) for each in results]
+    return scores if is_batch else scores[0]
+
+
+@router.post("/rerank")
+async def rerank(body: schemas.RerankRequest, state: State, response: Response) -> list[schemas.Rank]:
+    """The texts by their relevance to the query: the value, or the second of two probabilities."""
+    model = state.models.find(body.model, "/rerank")
+    inputs = [OperationInput((body.query, text), [(body.query, text)]) for text in body.texts]
+    operation = Operation(PREDICT[model.loaded.task])
+    results = await model.answer(operation, inputs, truncate=body.truncate, headers=response.headers)
+    relevant = model.loaded.labels[-1]
+    scores = [each if isinstance(each, float) else each.probabilities[relevant] for each in results]
+    order = sorted(range(len(scores)), key=lambda index: -scores[index])
+    return [
+        schemas.Rank(index=index, score=scores[index], text=body.texts[index] if body.return_text else None)
+        for index in order
+    ]
+
+
+@router.post("/multiple-choice")
+async def multiple_choice(
+    body: schemas.MultipleChoiceRequest, state: State, response: Response
+) -> schemas.ChoiceResponse:
+    """The best of several options, as in RACE."""
+    model = state.models.find(body.model, "/multiple-choice")
+    sequences = [(body.text, body.question or "", option) for option in body.options]
+    inputs = [OperationInput((body.text, body.question, tuple(body.options)), sequences)]
+    operation = Operation("multiple_choice", num_options=len(body.options))
+    (choice,) = await model.answer(operation, inputs, truncate=body.truncate, headers=response.headers)
+    return schemas.ChoiceResponse(
+        index=choice.index,
+        letter=choice.letter,
+        probability=choice.probability,
+        probabilities=list(choice.probabilities),
+    )
+
+
+@router.post("/fill-mask")
+async def fill_mask(
+    body: schemas.FillMaskRequest, state: State, response: Response
+) -> list[list[list[schemas.MaskCandidate]]]:
+    """For each text, for each `[MASK]` in it, the most probable tokens, best first."""
+    model = state.models.find(body.model, "/fill-mask")
+    texts = _texts(body.inputs)
+    if not all(MASK in text for text in texts):
+        raise RequestError(f"inputs: a text has no {MASK}; write {MASK} where the model should fill in a word")
+    operation = Operation("fill_masks", (("top_k", body.top_k),))
+    # A mask is one token, as is each of the two special tokens: the parts between masks are counted.
+    inputs = [OperationInput(text, [tuple(text.split(MASK))]) for text in texts]
+    results = await model.answer(operation, inputs, headers=response.headers)
+    return [
+        [
+            [
+                schemas.MaskCandidate(piece=each.piece, word=each.word, probability=each.probability)
+                for each in candidates
+            ]
+            for candidates in filled.masks
+        ]
+        for filled in results
+    ]
+
+
+@router.post("/token-classification")
+async def token_classification(
+    body: schemas.TokenClassificationRequest, state: State, response: Response
+) -> list[schemas.TaggedText]:
+    """For each text its words with their labels, and the entities that they form."""
+    model = state.models.find(body.model, "/token-classification")
+    given = [body.inputs] if isinstance(body.inputs, str) else body.inputs
+    texts = [each if isinstance(each, str) else " ".join(each) for each in given]
+    words = [words_in(each) if isinstance(each, str) else _positions(each) for each in given]
+    if not all(words):
+        raise RequestError("inputs: a text has no words; remove it")
+    examples = [tuple(word.text for word in each) for each in words]
+    inputs = [OperationInput(each, [(" ".join(each),)]) for each in examples]
+    results = await model.answer(Operation("classify_tokens"), inputs, headers=response.headers)
+    return [_tagged(*each) for each in zip(texts, words, results, strict=True)]
+
+
+@router.post("/question-answering")
+async def question_answering(
+    body: schemas.QuestionAnsweringRequest, state: State, response: Response
+) -> list[schemas.AnswerResponse]:
+    """The answer to each question, with its position in the context."""
+    model = state.models.find(body.model, "/question-answering")
+    questions = body.inputs if isinstance(body.inputs, list) else [body.inputs]
+    pairs = [(each.question, each.context) for each in questions]
+    inputs = [OperationInput(pair, [pair]) for pair in pairs]
+    results = await model.answer(Operation("answer_batch"), inputs, headers=response.headers)
+    return [schemas.AnswerResponse.model_validate(each, from_attributes=True) for each in results]
+
+
+def _texts(inputs: str | list[str]) -> list[str]:
+    return [inputs] if isinstance(inputs, str) else inputs
+
+
+def _text_or_pair(inputs: Any) -> str | tuple[str, str]:
+    """A text, or a pair from a list of two; RequestError for other lists."""
+    if isinstance(inputs, str):
+        return inputs
+    if len(inputs) not in (1, 2):
+        raise RequestError(f"inputs: a list of {len(inputs)} texts, expected [text] or [text, pair]")
+    return inputs[0] if len(inputs) == 1 else (inputs[0], inputs[1])
+
+
+def _scores(result: Any, labels: tuple[str, ...]) -> list[schemas.Score]:
+    scores = {labels[0] if labels else "score": result} if isinstance(result, float) else result.probabilities
+    return [
+        schemas.Score(label=label, score=score) for label, score in sorted(scores.items(), key=lambda each: -each[1])
+    ]
+
+
+def _positions(words: list[str]) -> list[Word]:
+    """Words with their positions in the text that joins them by spaces."""
+    found, start = [], 0
+    for word in words:
+        found.append(Word(word, start, start + len(word)))
+        start += len(word) + 1
+    return found
+
+
+def _tagged(text: str, words: list[Word], prediction: Any) -> schemas.TaggedText:
+    labelled = [
+        schemas.LabelledWord(word=word.text, start=word.start, end=word.end, label=label)
+        for word, label in zip(words, prediction.labels, strict=True)
+    ]
+    spans = [(each.label, words[each.start].start, words[each.end - 1].end) for each in prediction.entities]
+    entities = [
+        schemas.LabelledEntity(label=label, text=text[start:end], start=start, end=end) for label, start, end in spans
+    ]
+    return schemas.TaggedText(words=labelled, entities=entities)

@@ -1,0 +1,315 @@
+"""Bodies of requests and responses; FastAPI makes the OpenAPI document of them.
+
+`/embed`, `/predict`, `/rerank`, `/similarity` and `/tokenize` have the fields of text-embeddings-inference,
+`/v1/embeddings` and `/v1/models` those of the OpenAI client.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+def _is_unicode(text: str) -> str:
+    """The text itself; ValueError for half of a surrogate pair, which JSON can escape but no response can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("a text has a lone surrogate, which is not a character") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(_is_unicode)]
+Several = Field(min_length=1)
+
+
+class Body(BaseModel):
+    """Base of request bodies: no unknown fields, no conversion of types."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+
+class Reply(BaseModel):
+    """Base of response bodies."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class ModelBody(Body):
+    """Base of the bodies of requests to a model."""
+
+    model: str | None = None
+    """Name of the model; by default the first one that has the route."""
+
+
+class TruncatedBody(ModelBody):
+    """Base of the bodies of routes that read as many tokens as the model does."""
+
+    truncate: bool | None = None
+    """Read only the beginning of a text that is too long, instead of an error."""
+    truncation_direction: Literal["Right", "right"] = "Right"
+    """Which end of the text is left out."""
+
+
+class EmbedRequest(TruncatedBody):
+    """Texts to embed."""
+
+    inputs: Text | Annotated[list[Text], Several]
+    normalize: bool = True
+    """Scale vectors to length 1."""
+    dimensions: Annotated[int, Field(gt=0, le=65536)] | None = None
+    """Keep only the first dimensions."""
+    pooling: Literal["mean", "cls"] | None = None
+    """Mean of all tokens, or the first token; by default that of the model."""
+    prompt_name: None = None
+
+
+class OpenAIEmbeddingsRequest(Body):
+    """The request of the OpenAI client."""
+
+    input: Text | Annotated[list[Text], Several]
+    model: str
+    encoding_format: Literal["float", "base64"] = "float"
+    dimensions: Annotated[int, Field(gt=0, le=65536)] | None = None
+    user: str | None = None
+
+
+class OpenAIEmbedding(Reply):
+    """One vector."""
+
+    object: Literal["embedding"] = "embedding"
+    index: int
+    embedding: list[float] | str
+    """Numbers, or little-endian float32 in base64."""
+
+
+class OpenAIUsage(Reply):
+    """Tokens of a request."""
+
+    prompt_tokens: int
+    total_tokens: int
+
+
+class OpenAIEmbeddings(Reply):
+    """The response of the OpenAI client."""
+
+    object: Literal["list"] = "list"
+    data: list[OpenAIEmbedding]
+    model: str
+    usage: OpenAIUsage
+
+
+class OpenAIModel(Reply):
+    """One model."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int
+    owned_by: Literal["litebert"] = "litebert"
+
+
+class OpenAIModels(Reply):
+    """The models of the server."""
+
+    object: Literal["list"] = "list"
+    data: list[OpenAIModel]
+
+
+class SimilarityInputs(Body):
+    """One sentence and those to compare it with."""
+
+    source_sentence: Text
+    sentences: Annotated[list[Text], Several]
+
+
+class SimilarityRequest(TruncatedBody):
+    """Sentences to compare."""
+
+    inputs: SimilarityInputs
+
+
+class PredictRequest(TruncatedBody):
+    """A text, a pair `[text, pair]`, or a list of `[text]` and `[text, pair]`."""
+
+    inputs: Text | Annotated[list[Text], Field(min_length=1, max_length=2)] | Annotated[list[list[Text]], Several]
+    raw_scores: Literal[False] = False
+
+
+class Score(Reply):
+    """A label with its probability, or the value of a regression model."""
+
+    label: str
+    score: float
+
+
+class RerankRequest(TruncatedBody):
+    """A query and the texts to order by relevance."""
+
+    query: Text
+    texts: Annotated[list[Text], Several]
+    return_text: bool = False
+    raw_scores: Literal[False] = False
+
+
+class Rank(Reply):
+    """One text with its relevance."""
+
+    index: int
+    """Position in the request."""
+    score: float
+    text: str | None = None
+
+
+class MultipleChoiceRequest(TruncatedBody):
+    """A text, an optional question about it, and the options."""
+
+    text: Text
+    question: Text | None = None
+    options: Annotated[list[Text], Field(min_length=2, max_length=26)]
+
+
+class ChoiceResponse(Reply):
+    """The best option."""
+
+    index: int
+    letter: str
+    probability: float
+    probabilities: list[float]
+
+
+class FillMaskRequest(ModelBody):
+    """Texts with `[MASK]` in place of words."""
+
+    inputs: Text | Annotated[list[Text], Several]
+    top_k: Annotated[int, Field(ge=1, le=1000)] = 5
+    """Candidates for each mask."""
+
+
+class MaskCandidate(Reply):
+    """One token for a mask."""
+
+    piece: str
+    """The token in the vocabulary."""
+    word: str
+    probability: float
+
+
+class TokenClassificationRequest(ModelBody):
+    """A text, a list of texts, or a list of lists of words."""
+
+    inputs: Text | Annotated[list[Text], Several] | Annotated[list[Annotated[list[Text], Several]], Several]
+
+
+class LabelledWord(Reply):
+    """A word with its label; positions are characters of the text, or of the words joined by spaces."""
+
+    word: str
+    start: int
+    end: int
+    label: str
+
+
+class LabelledEntity(Reply):
+    """Words that are one entity."""
+
+    label: str
+    text: str
+    start: int
+    end: int
+
+
+class TaggedText(Reply):
+    """The words and the entities of one text."""
+
+    words: list[LabelledWord]
+    entities: list[LabelledEntity]
+
+
+class QuestionInputs(Body):
+    """A question about a text."""
+
+    question: Text
+    context: Text
+
+
+class QuestionAnsweringRequest(ModelBody):
+    """One question or several."""
+
+    inputs: QuestionInputs | Annotated[list[QuestionInputs], Several]
+
+
+class AnswerResponse(Reply):
+    """The answer to a question; `text` is empty where the context has none."""
+
+    text: str
+    start: int
+    """Its first character in the context."""
+    end: int
+    """The character after its last."""
+    probability: float
+    no_answer_probability: float | None
+    """Null for models that always answer."""
+
+
+class TokenizeRequest(ModelBody):
+    """Texts to tokenize."""
+
+    inputs: Text | Annotated[list[Text], Several]
+    add_special_tokens: bool = True
+
+
+class TokenInText(Reply):
+    """One token; special tokens have no position."""
+
+    id: int
+    text: str
+    special: bool
+    start: int | None
+    stop: int | None
+
+
+class ModelInformation(Reply):
+    """One served model."""
+
+    name: str
+    task: str
+    labels: list[str]
+    routes: list[str]
+    max_length: int
+    """Tokens that it reads at once."""
+    loaded_at: str
+    """Time in UTC, ISO 8601."""
+
+
+class ServerInformation(Reply):
+    """The server and its limits."""
+
+    version: str
+    models: list[ModelInformation]
+    runtime: str
+    max_batch_tokens: int
+    max_queue_tokens: int
+    max_texts_per_request: int
+    max_tokens_per_text: int
+    max_body_bytes: int
+    timeout_seconds: float
+    needs_key: bool
+
+
+class Status(Reply):
+    """Whether the server answers requests."""
+
+    status: Literal["ok", "draining"]
+
+
+class ReloadRequest(Body):
+    """Which model to load again; all by default."""
+
+    model: str | None = None
+
+
+class Reloaded(Reply):
+    """The models that were replaced."""
+
+    models: list[str]

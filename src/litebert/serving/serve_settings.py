@@ -1,0 +1,51 @@
+"""Settings of the server."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from litebert.settings import InferencePrecision, Settings
+
+
+class ServeSettings(Settings):
+    """The settings of a server."""
+
+    models: tuple[str, ...] = Field(min_length=1)
+    """Model or run directories, or names on the hub. The name of a model is that of its directory, or NAME of
+    NAME=DIRECTORY."""
+    host: str = "127.0.0.1"
+    """Address to listen on; 0.0.0.0 for every network interface."""
+    port: int = Field(default=8000, ge=0, le=65535)
+    """TCP port; 0 for any free one."""
+    workers: int = Field(default=1, ge=1)
+    """Processes, each with its own copy of the models."""
+    runtime: Literal["torch", "onnx"] = "torch"
+    """What runs the models: torch, or onnxruntime for directories of `litebert export`."""
+    precision: InferencePrecision = "fp32"
+    """Arithmetic of the models; `auto` measures the fastest one of torch, or takes what an export directory has."""
+    threads: int | None = Field(default=None, gt=0)
+    """Threads of the runtime in each worker (default: its own choice)."""
+    api_key_file: Path | None = None
+    """File with the key that requests must have as `Authorization: Bearer KEY` (default: the environment variable
+    LITEBERT_API_KEY, or no key)."""
+    max_batch_tokens: int = Field(default=2048, gt=0)
+    """Tokens that the model reads at once."""
+    max_queue_tokens: int = Field(default=8192, gt=0)
+    """Waiting tokens of a model above which requests get status 429."""
+    max_wait_milliseconds: float = Field(default=2.0, ge=0)
+    """Longest time that a batch waits for further requests; it only waits if they arrive faster than this."""
+    max_body_bytes: int = Field(default=2_000_000, gt=0)
+    """Longest request body."""
+    max_texts_per_request: int = Field(default=64, gt=0)
+    """Most texts, pairs or questions of one request."""
+    max_tokens_per_text: int = Field(default=16_384, gt=0)
+    """Longest text in tokens for question answering and token classification, which read it in windows."""
+    timeout_seconds: float = Field(default=30.0, gt=0)
+    """Time after which a request gets status 504."""
+    receive_timeout_seconds: float = Field(default=10.0, gt=0)
+    """Time within which a client must send the body of a request."""
+    drain_seconds: float = Field(default=1.0, ge=0)
+    """How long the server accepts requests after SIGTERM, while /ready has status 503."""
+    otlp_endpoint: str | None = None
+    """URL that receives OpenTelemetry traces, such as http://localhost:4318/v1/traces (extra `otel`)."""

@@ -1,0 +1,124 @@
+"""One model of the server with its queue."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from litebert.serving.http_errors import RequestError, TooLargeError
+from litebert.serving.loaded_model import LoadedModel
+from litebert.serving.micro_batcher import Entry, MicroBatcher
+from litebert.serving.model_operations import Operation, OperationInput
+from litebert.serving.serve_settings import ServeSettings
+from litebert.serving.server_metrics import ModelMetrics
+
+INLINE_CHARACTERS: Final = 4096
+"""Longer requests are tokenized in a thread, so that others are not kept waiting."""
+
+CLOSING_INTERVAL: Final = 0.01
+"""Seconds between two looks whether every request has its answer."""
+
+
+class ServedModel:
+    """Answers requests with a loaded model."""
+
+    def __init__(self, name: str, loaded: LoadedModel, settings: ServeSettings, metrics: ModelMetrics) -> None:
+        self.name = name
+        self.loaded = loaded
+        self.loaded_at = datetime.now(UTC).isoformat(timespec="seconds")
+        self._settings = settings
+        self._batcher = MicroBatcher(lambda operation, batch: operation(loaded.predictor, batch), settings, metrics)
+        self._requests = 0
+
+    async def answer(
+        self,
+        operation: Operation,
+        inputs: Sequence[OperationInput],
+        *,
+        truncate: bool | None = None,
+        headers: Any,
+    ) -> list[Any]:
+        """The result for each input; writes tokens and times in milliseconds into `headers`.
+
+        Raises TooLargeError for too many or too long inputs, OverloadedError for a full queue.
+        """
+        self.check_number(len(inputs))
+        self._batcher.check_capacity()
+        self._requests += 1
+        try:
+            return await self._answer(operation, inputs, bool(truncate), headers)
+        finally:
+            self._requests -= 1
+
+    async def _answer(
+        self, operation: Operation, inputs: Sequence[OperationInput], truncate: bool, headers: Any
+    ) -> list[Any]:
+        started = time.monotonic()
+        tokens = await self._in_thread_if_long(inputs, lambda: self._count_tokens(operation, inputs, truncate))
+        tokenized = time.monotonic()
+        examples = [(each.example, count) for each, count in zip(inputs, tokens, strict=True)]
+        entries = await self._batcher.submit(operation, examples)
+        headers["x-compute-tokens"] = str(sum(tokens))
+        headers["x-tokenization-time"] = _milliseconds(tokenized - started)
+        headers |= _entry_times(entries)
+        return [entry.answer.result() for entry in entries]
+
+    def check_number(self, count: int) -> None:
+        """Raise TooLargeError for more texts than a request may have."""
+        limit = self._settings.max_texts_per_request
+        if count > limit:
+            raise TooLargeError(f"inputs: {count} texts, the limit of one request is {limit}; send several requests")
+
+    async def tokenize(self, texts: Sequence[str], *, add_special_tokens: bool) -> list[list[tuple[int, str, Any]]]:
+        """(id, piece, span or None for special tokens) of each token of each text."""
+        self.check_number(len(texts))
+        inputs = [OperationInput(text, [(text,)]) for text in texts]
+        return await self._in_thread_if_long(inputs, lambda: self._tokens(texts, add_special_tokens))
+
+    async def close(self) -> None:
+        """Answer every request that has begun, then end."""
+        while self._requests:
+            await asyncio.sleep(CLOSING_INTERVAL)
+        await self._batcher.close()
+
+    async def _in_thread_if_long(self, inputs: Sequence[OperationInput], call: Callable[[], Any]) -> Any:
+        characters = sum(len(text) for each in inputs for sequence in each.sequences for text in sequence)
+        return await asyncio.to_thread(call) if characters > INLINE_CHARACTERS else call()
+
+    def _count_tokens(self, operation: Operation, inputs: Sequence[OperationInput], truncate: bool) -> list[int]:
+        """Tokens that the model reads of each input; TooLargeError for one beyond the limit."""
+        sequences = [sequence for each in inputs for sequence in each.sequences]
+        counts = iter(map(len, self.loaded.tokenizer.encode_batch([text for texts in sequences for text in texts])))
+        limit = self._settings.max_tokens_per_text if operation.reads_windows else self.loaded.max_length
+        advice = "" if operation.reads_windows or operation.method == "fill_masks" else ', or set "truncate"'
+        totals = []
+        for each in inputs:
+            lengths = [sum(next(counts) for _ in texts) + len(texts) + 1 for texts in each.sequences]
+            if max(lengths) > limit and not truncate:
+                raise TooLargeError(f"inputs: {max(lengths)} tokens, the limit is {limit}; shorten the text{advice}")
+            if operation.method == "embed" and min(lengths) == 2:
+                raise RequestError("inputs: a text has no tokens; remove it")
+            totals.append(sum(min(length, limit) for length in lengths))
+        return totals
+
+    def _tokens(self, texts: Sequence[str], add_special_tokens: bool) -> list[list[tuple[int, str, Any]]]:
+        tokenizer = self.loaded.tokenizer
+        found = []
+        for ids, spans in tokenizer.encode_batch_with_offsets(texts):
+            tokens = [(index, span) for index, span in zip(ids, spans, strict=True)]
+            if add_special_tokens:
+                tokens = [(tokenizer.cls_id, None), *tokens, (tokenizer.sep_id, None)]
+            found.append([(index, tokenizer.id_to_piece(index), span) for index, span in tokens])
+        return found
+
+
+def _entry_times(entries: Sequence[Entry]) -> dict[str, str]:
+    return {
+        "x-queue-time": _milliseconds(max(entry.started_at - entry.queued_at for entry in entries)),
+        "x-inference-time": _milliseconds(sum({entry.finished_at - entry.started_at for entry in entries})),
+    }
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:.1f}"

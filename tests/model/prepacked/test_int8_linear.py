@@ -1,0 +1,41 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from litebert.model.prepacked.int8_linear import Int8Linear, quantize_rows
+from litebert.model.prepacked.prepack import has_operators
+
+pytestmark = pytest.mark.skipif(not has_operators("int8"), reason="torch without oneDNN")
+
+
+def random(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+@given(st.integers(1, 5), st.integers(1, 40), st.floats(1e-3, 1e3))
+def test_quantized_rows_are_off_by_at_most_half_a_step(rows, width, scale):
+    x = random(rows, width) * scale
+    quantized, scales = quantize_rows(x)
+    error = (quantized * scales[:, None] - x).abs()
+    assert bool((error <= 0.501 * scales[:, None]).all())
+
+
+def test_quantized_row_of_zeros_is_zeros():
+    quantized, scales = quantize_rows(torch.zeros(2, 8))
+    assert not quantized.any()
+    assert scales.isfinite().all()
+
+
+@pytest.mark.parametrize("rows", [1, 7, 130])
+def test_int8_dense_layer_is_the_product_of_the_rounded_operands(rows):
+    x, weight, bias = random(rows, 64), random(48, 64, seed=1), random(48, seed=2)
+    rounded = [quantized * scales[:, None] for quantized, scales in (quantize_rows(x), quantize_rows(weight))]
+    expected = rounded[0] @ rounded[1].T + bias
+    torch.testing.assert_close(Int8Linear(weight, bias)(x), expected, atol=1e-3, rtol=1e-4)
+
+
+def test_int8_dense_layer_adds_a_residual():
+    x, weight, residual = random(3, 64), random(48, 64, seed=1), random(3, 48, seed=2)
+    dense = Int8Linear(weight, None)
+    torch.testing.assert_close(dense.plus(x, residual), dense(x) + residual)

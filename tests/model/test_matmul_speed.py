@@ -1,0 +1,31 @@
+import pytest
+
+from litebert.model import matmul_speed
+from litebert.model.presets import preset
+
+MEASURE = matmul_speed.measure_matmul_speed
+"""Read before a fixture replaces it."""
+
+
+@pytest.mark.parametrize(
+    ("gflops", "fastest"),
+    [
+        ({"fp32": 100.0, "bf16": 400.0}, "bf16"),
+        ({"fp32": 160.0, "bf16": 80.0}, "fp32"),
+        ({"fp32": 100.0, "bf16": 110.0}, "fp32"),
+        ({"fp32": 100.0, "bf16": 200.0, "fp16": 250.0}, "fp16"),
+    ],
+)
+def test_fastest_precision_is_fp32_unless_another_is_clearly_faster(gflops, fastest):
+    speed = matmul_speed.MatmulSpeed(gflops)
+    assert speed.fastest == fastest
+    assert speed.to_text().startswith(f"fp32 {gflops['fp32']:.0f}, bf16 ")
+
+
+@pytest.mark.parametrize("use", ["training", "inference"])
+def test_matmul_speed_is_measured_for_every_candidate(use):
+    config = preset("albert-base-v2").replace(hidden_size=48, num_attention_heads=4, intermediate_size=96)
+    speed = MEASURE(config, use, extra=("int8",) if use == "inference" else (), seconds=0.01)
+    assert {"fp32"} <= speed.gflops.keys()
+    assert all(value > 0 for value in speed.gflops.values())
+    assert ("int8" in speed.gflops) == (use == "inference")

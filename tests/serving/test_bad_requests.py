@@ -1,0 +1,263 @@
+"""Requests that are wrong, too large, too slow or not allowed: documented outcomes, and never a status from 500."""
+
+import asyncio
+import threading
+
+import pytest
+
+from litebert.errors import ConfigError
+from litebert.serving.model_registry import directories_by_name
+from litebert.serving.serve_settings import ServeSettings
+from litebert.serving.server_state import API_KEY, read_api_key
+from support.serving import Application
+
+JSON = {"content-type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def small(saved):
+    """A server of two models with low limits."""
+    limits = {"max_body_bytes": 3000, "max_texts_per_request": 3, "max_tokens_per_text": 200, "max_queue_tokens": 500}
+    with Application(saved["classifier"], saved["tagger"], receive_timeout_seconds=0.2, **limits) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        (b"", 422),
+        (b"{", 400),
+        (b'{"inputs": "\xff"}', 400),
+        (b"[" * 1400 + b"]" * 1400, 400),
+        (b'{"inputs": ' + b"[" * 900 + b'"a"' + b"]" * 900 + b"}", 422),
+        (b'{"inputs": 1}', 422),
+        (b'{"inputs": null}', 422),
+        (b'{"inputs": []}', 422),
+        (b'{"inputs": [[]]}', 422),
+        (b'{"inputs": ["a", "b", "c"]}', 422),
+        (b'{"inputs": [["a", "b", "c"]]}', 422),
+        (b'{"inputs": {"a": 1}}', 422),
+        (b'{"inputs": "a", "unknown": 1}', 422),
+        (b'{"inputs": "a", "truncate": "yes"}', 422),
+        (b'{"inputs": "a", "truncate": 1' + b"0" * 2900 + b"}", 422),
+        (b'{"inputs": "\\ud800"}', 422),
+        (b'{"inputs": "a", "model": NaN}', 422),
+        (b'{"inputs": "a", "model": "other"}', 404),
+        (b'{"inputs": "a", "model": "tagger"}', 422),
+        (b'{"inputs": [["a"], ["a"], ["a"], ["a"]]}', 413),
+        (b'{"inputs": "' + b"good " * 300 + b'"}', 413),
+        (b" " * 3001, 413),
+        (b'{"inputs": "\\u0000 \\u2028"}', 200),
+        (b'{"inputs": ""}', 200),
+    ],
+)
+def test_bodies_get_a_status_and_an_error_without_the_text(small, content, status):
+    response = small.ask("/predict", content=content, headers=JSON)
+    assert response.status_code == status, response.text
+    if status != 200:
+        assert response.json().keys() == {"error", "error_type"}
+        assert "good good" not in response.text
+
+
+@pytest.mark.parametrize(
+    ("method", "route", "status"), [("GET", "/predict", 405), ("POST", "/nothing", 404), ("POST", "/fill-mask", 422)]
+)
+def test_unknown_routes_and_routes_of_other_tasks_say_what_there_is(small, method, route, status):
+    response = small.request(method, route, json={"inputs": "a [MASK]"})
+    assert response.status_code == status
+    assert "/docs" in response.json()["error"] or "use /predict" in response.json()["error"]
+
+
+def test_body_that_is_not_declared_as_json_is_not_read(small):
+    assert small.ask("/predict", content=b'{"inputs": "a"}', headers={"content-type": "text/plain"}).status_code == 422
+
+
+def test_limits_are_in_the_messages(small):
+    messages = [
+        small.ask("/predict", {"inputs": [["a"]] * 4}).json()["error"],
+        small.ask("/predict", {"inputs": "good " * 100}).json()["error"],
+        small.ask("/token-classification", {"inputs": "good " * 300}).json()["error"],
+        small.ask("/predict", {"inputs": "a" * 3000}).json()["error"],
+    ]
+    for message, limit in zip(messages, (3, 96, 200, 3000), strict=True):
+        assert str(limit) in message
+
+
+def test_truncate_reads_the_beginning_of_a_long_text(small):
+    responses = [small.ask("/predict", {"inputs": "good " * n, "truncate": True}).json() for n in (200, 400)]
+    assert responses[0] == responses[1]
+
+
+def test_body_over_the_limit_ends_while_it_is_received(small):
+    received = []
+
+    async def endless():
+        while True:
+            received.append(1000)
+            yield b" " * 1000
+
+    response = small.request("POST", "/predict", content=endless(), headers=JSON)
+    assert (response.status_code, response.headers["connection"]) == (413, "close")
+    assert sum(received) <= 5000
+
+
+def test_body_that_arrives_too_slowly_has_status_408(small):
+    async def slow():
+        yield b"{"
+        await asyncio.sleep(5)
+
+    response = small.request("POST", "/predict", content=slow(), headers=JSON)
+    assert (response.status_code, response.json()["error_type"]) == (408, "Timeout")
+
+
+class Blocked:
+    """A predictor that waits until it may answer."""
+
+    task, labels = "regression", ("stars",)
+
+    def __init__(self) -> None:
+        self.may_answer = threading.Event()
+        self.asked: list[str] = []
+
+    def regress(self, texts: list[str]) -> list[float]:
+        self.may_answer.wait(10)
+        self.asked += texts
+        return [1.0] * len(texts)
+
+
+@pytest.fixture
+def blocked(saved, monkeypatch):
+    with Application(saved["regressor"], timeout_seconds=0.3, max_queue_tokens=20) as running:
+        (model,) = running.state.models
+        predictor = Blocked()
+        monkeypatch.setattr(model._batcher, "_answers", lambda operation, batch: operation(predictor, batch))
+        yield running, predictor
+        predictor.may_answer.set()
+
+
+def test_request_without_an_answer_in_time_has_status_504(blocked):
+    application, _ = blocked
+    response = application.ask("/predict", {"inputs": "the film"})
+    assert (response.status_code, response.json()["error_type"]) == (504, "Timeout")
+
+
+def test_full_queue_has_status_429_and_retry_after(blocked):
+    application, _ = blocked
+    assert application.ask("/predict", {"inputs": "film"}).status_code == 504  # the model still works on it
+    responses = application.ask_together([("/predict", {"inputs": f"{'film ' * 4}{n}"}) for n in range(8)])
+    rejected = [each for each in responses if each.status_code == 429]
+    assert len(rejected) >= 4
+    assert all(int(each.headers["retry-after"]) >= 1 for each in rejected)
+    assert {each.status_code for each in responses} == {429, 504}
+
+
+def test_request_that_timed_out_leaves_the_queue(blocked):
+    application, predictor = blocked
+    for text in ("film", "music"):  # the model has begun the first one, the second one waits
+        assert application.ask("/predict", {"inputs": text}).status_code == 504
+    predictor.may_answer.set()
+    assert application.ask("/predict", {"inputs": "last"}).status_code == 200
+    assert predictor.asked == ["film", "last"]
+
+
+def test_request_whose_client_left_leaves_the_queue(blocked):
+    application, predictor = blocked
+
+    async def leave() -> None:
+        async with application.client() as client:
+            waiting = asyncio.create_task(client.post("/predict", json={"inputs": "film"}))
+            await asyncio.sleep(0.1)
+            scope, receive = _request(application, b'{"inputs": "gone"}')
+            await application.app(scope, receive, _ignore)
+            await waiting
+
+    application.run(leave())
+    predictor.may_answer.set()
+    assert application.ask("/predict", {"inputs": "last"}).status_code == 200
+    assert predictor.asked == ["film", "last"]
+    assert b"litebert_disconnects_total 1.0" in application.state.metrics.exposition()
+
+
+def _request(application, body):
+    """The scope of a request, and its messages: the body, and then the client has gone."""
+    messages = [{"type": "http.disconnect"}, {"type": "http.request", "body": body, "more_body": False}]
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "path": "/predict",
+        "raw_path": b"/predict",
+        "root_path": "",
+        "scheme": "http",
+        "query_string": b"",
+        "headers": [(b"content-type", b"application/json")],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 80),
+    }
+
+    async def receive():
+        return messages.pop() if messages else await asyncio.get_running_loop().create_future()
+
+    return scope, receive
+
+
+async def _ignore(message):
+    pass
+
+
+def test_model_that_fails_has_status_500_and_hides_the_error(saved, monkeypatch):
+    with Application(saved["regressor"]) as application:
+        (model,) = application.state.models
+        monkeypatch.setattr(model._batcher, "_answers", lambda operation, batch: 1 / 0)
+        response = application.ask("/predict", {"inputs": "a secret"})
+    assert (response.status_code, response.json()["error_type"]) == (500, "Backend")
+    assert "secret" not in response.text
+    assert "division" not in response.text
+
+
+@pytest.fixture(scope="module")
+def with_key(saved, tmp_path_factory):
+    path = tmp_path_factory.mktemp("key") / "key"
+    path.write_text("correct horse\n")
+    with Application(saved["regressor"], api_key_file=path) as running:
+        yield running
+
+
+@pytest.mark.parametrize("header", [None, "", "correct horse", "Bearer", "Bearer wrong", "Bearer correct horse 2", "é"])
+def test_requests_without_the_key_have_status_401(with_key, header):
+    headers = {} if header is None else {"authorization": header.encode()}
+    for route in ("/predict", "/info", "/nothing", "/reload"):
+        response = with_key.ask(route, {"inputs": "a"}, headers=headers)
+        assert (response.status_code, response.headers["www-authenticate"]) == (401, "Bearer")
+
+
+def test_requests_with_the_key_and_public_routes_are_answered(with_key):
+    key = {"authorization": "Bearer correct horse"}
+    assert with_key.ask("/predict", {"inputs": "a"}, headers=key).status_code == 200
+    for route in ("/", "/docs", "/openapi.json", "/health", "/ready", "/metrics", "/page/page.js"):
+        assert with_key.request("GET", route).status_code == 200, route
+
+
+def test_reload_needs_a_server_with_a_key(with_key, small):
+    assert small.ask("/reload", {}).status_code == 403
+    assert with_key.ask("/reload", {}, headers={"authorization": "Bearer correct horse"}).json() == {
+        "models": ["regressor"]
+    }
+
+
+def test_api_key_is_read_from_the_file_or_the_environment(monkeypatch, tmp_path):
+    settings = ServeSettings(models=("a",))
+    assert read_api_key(settings) is None
+    monkeypatch.setenv(API_KEY, "key")
+    assert read_api_key(settings) == "key"
+    (tmp_path / "empty").write_text(" \n")
+    for path, message in ((tmp_path / "empty", "is empty"), (tmp_path / "none", "cannot be read")):
+        with pytest.raises(ConfigError, match=message):
+            read_api_key(settings.replace(api_key_file=str(path)))
+
+
+def test_models_are_named_after_their_directories(tmp_path):
+    found = directories_by_name((str(tmp_path / "run" / "model"), "other=x/run"))
+    assert found == {"run": str(tmp_path / "run" / "model"), "other": "x/run"}
+    with pytest.raises(ConfigError, match="two of them have the name 'run'"):
+        directories_by_name(("x/run", "y/run"))

@@ -1,0 +1,56 @@
+"""The server with exported models, without torch."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from litebert.inference.predictor import Predictor
+from support.serving import Application
+from support.tolerances import close_to
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+
+@pytest.fixture(scope="module")
+def exported(saved, tmp_path_factory):
+    """Export directories of a classifier and a masked language model."""
+    from litebert.commands.export import ExportRun, export
+
+    root = tmp_path_factory.mktemp("exported")
+    for name in ("classifier", "masked"):
+        export(ExportRun(model=str(saved[name]), out=root / name))
+    return root
+
+
+def test_served_answers_of_exported_models_equal_those_of_predictor(exported, saved):
+    with Application(exported / "classifier", exported / "masked", runtime="onnx", threads=1) as application:
+        texts = ["the film was good", "music", "a long movie"]
+        responses = application.ask_together(
+            [
+                *(("/predict", {"inputs": text}) for text in texts),
+                ("/fill-mask", {"inputs": "the [MASK] was good"}),
+                ("/embed", {"inputs": texts, "model": "masked"}),
+            ]
+        )
+    *scores, filled, vectors = [response.json() for response in responses]
+    for served, offline in zip(scores, Predictor.load(saved["classifier"]).classify(texts), strict=True):
+        assert {each["label"]: each["score"] for each in served} == close_to(offline.probabilities)
+    masked = Predictor.load(saved["masked"])
+    offline = masked.fill_mask("the [MASK] was good")[0]
+    assert [each["probability"] for each in filled[0][0]] == close_to([each.probability for each in offline])
+    assert np.array(vectors) == close_to(masked.embed(texts))
+
+
+def test_server_of_exported_models_imports_no_torch(exported):
+    program = (
+        "import sys; sys.modules['torch'] = None\n"
+        "import litebert.cli.serve, litebert.commands.serve\n"
+        "from litebert.serving.app import create_app\n"
+        "from litebert.serving.serve_settings import ServeSettings\n"
+        f"create_app(ServeSettings(models=({str(exported / 'classifier')!r},), runtime='onnx'))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
