@@ -1,6 +1,6 @@
-"""The Python blocks of the documentation run on small data, and every command of every page is parsed.
+"""On small data the Python blocks of the documentation run, and the commands of the tutorials.
 
-`python -m pytest tests/docs -m slow` also runs the commands of the tutorials.
+Every command of every page is parsed.
 """
 
 import functools
@@ -82,10 +82,9 @@ def test_python_blocks_of_a_page_run_in_order(page, workspace, capsys):
         exec(compile(block.text.replace("vocab_size=8000", "vocab_size=60"), f"{page}:{block.number}", "exec"), names)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in WITH_COMMANDS if page.startswith("docs/tutorials/")])
 def test_commands_of_a_page_run_in_order(page, workspace, capsys):
-    for made_by_the_page in ("run", "RUN", "tokenizer", "corpus"):
+    for made_by_the_page in ("run", "tokenizer", "corpus", "tuned"):
         path = workspace / made_by_the_page
         if any(f"--out {made_by_the_page}" in command for block in blocks(page) for command in block.commands):
             path.unlink() if path.is_symlink() else shutil.rmtree(path)

@@ -17,11 +17,12 @@ ROOT = Path(__file__).parents[2]
 GENERATED = {"docs/reference/commands.md", "docs/reference/settings.md", "docs/reference/python-api.md"}
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^(?:\$ )?((?:[A-Z_]+=\S+ )*litebert (?!…).*)$")
+OVERRIDE = re.compile(r"^[a-z_][a-z_.]*=")
 TINY = {
     "pretrain": [
         *("train.duration=2 steps", "train.evaluate_every=null", "train.precision=fp32", "batch_size=4"),
         *("microbatch_size=4", "max_eval_examples=8", "sampling.max_length=32", "compute.compile=false"),
-        *("model.num_hidden_layers=1", "model.hidden_size=16", "model.num_attention_heads=2"),
+        *("model.num_hidden_layers=1", "model.hidden_size=16", "model.num_attention_heads=4"),
         *("model.intermediate_size=32", "model.embedding_size=8"),
     ],
     "finetune": [
@@ -82,16 +83,14 @@ def small(words: list[str]) -> list[str]:
     for option, value in (("--vocab-size", "60"), ("--workers", "1"), ("--minutes", "0.05"), ("--seeds", "2")):
         if option in words:
             words[words.index(option) + 1] = value
-    name = {"sweep": "finetune"}.get(words[0], words[0])
-    names = {setting.partition("=")[0] for setting in TINY.get(name, ())}
-    grid = words[words.index("--grid") + 1 :] if "--grid" in words else []
-    kept = [
-        word
-        for word in words
-        if word in grid or word.partition("=")[0] not in names or words[0] not in ("pretrain", "finetune", "sweep")
-    ]
-    swept = {word.partition("=")[0] for word in grid}
-    return [*kept[:2], *[each for each in TINY.get(name, ()) if each.partition("=")[0] not in swept], *kept[2:]]
+    if words[0] not in TINY:
+        return words
+    # The overrides of a command must follow each other, so all of them come after the recipe.
+    names = {setting.partition("=")[0] for setting in TINY[words[0]]}
+    overrides = [word for word in words if OVERRIDE.match(word)]
+    options = [word for word in words[2:] if not OVERRIDE.match(word)]
+    kept = [word for word in overrides if word.partition("=")[0] not in names]
+    return [*words[:2], *TINY[words[0]], *kept, *options]
 
 
 def make_workspace(directory: Path, tokenizer) -> Path:
