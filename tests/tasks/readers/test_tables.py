@@ -135,5 +135,5 @@ def test_missing_table_is_an_error(tmp_path):
     with pytest.raises(DataError, match="No such file"):
         read_table(tmp_path / "x.csv")
     (tmp_path / "d.csv").mkdir()
-    with pytest.raises(DataError, match="is a directory; give a .csv"):
+    with pytest.raises(DataError, match=r"is a directory; give a \.csv"):
         read_table(tmp_path / "d.csv")
