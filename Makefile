@@ -54,7 +54,7 @@ $(VENV)/.installed: $(VENV)/.torch pyproject.toml
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(PIP) --editable '.[plot,eval,hf,export,serve,search,pandas,dev]'
+	$(PIP) --editable '.[plot,eval,hf,data,export,serve,otel,search,pandas,dev]'
 	touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed-dev
