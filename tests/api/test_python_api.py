@@ -8,6 +8,7 @@ import pytest
 
 import litebert
 from litebert.errors import ConfigError
+from litebert.tasks.metrics.metrics import METRICS
 from support.texts import write_documents
 from support.tiny_runs import API_SETTINGS as SETTINGS
 
@@ -51,7 +52,9 @@ def test_runs_without_out_are_named_by_their_arguments(pretrained, opinions, tmp
     assert {run.directory.parent.name for run in runs} == {"runs"}
 
 
-def test_custom_metrics_and_callbacks_are_used(pretrained, opinions, tmp_path):
+def test_custom_metrics_and_callbacks_are_used(pretrained, opinions, tmp_path, request):
+    request.addfinalizer(lambda: METRICS.pop("share_of_good"))
+
     def share_of_good(predictions, labels):
         return float(np.mean(predictions == 1))
 

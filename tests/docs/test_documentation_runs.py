@@ -21,6 +21,7 @@ SKIPPED_BLOCKS = {
     ("docs/guides/question-answering.md", "*"): "needs a model for questions; tests/inference calls the same methods",
     ("docs/guides/embeddings.md", "*"): "needs encoders of the reader; tests/commands/embed",
     ("docs/guides/corpus.md", "*"): "needs files of the reader; the corpus of docs/guides/python-api.md runs",
+    ("docs/guides/serving.md", "*"): "needs a running server; tests/serving",
     ("docs/reference/modern-block.md", "*"): "needs a model with the modern block; tests/model/io/test_remote_code.py",
     ("docs/reference/training.md", "*"): "shows where classes of your own are used",
     ("docs/formats/checkpoints.md", "*"): "shows calls on a model that the reader has",

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.arguments.common import Flag, Json, OptionalPath, Several, emit
+from litebert.cli.arguments.common import Flag, Json, OptionalName, OptionalPath, Several, emit
 from litebert.model.io.model_spec import ModelName
 from litebert.model.io.tensor_names import TargetFormat
 
@@ -61,9 +61,9 @@ def push(
     model: Annotated[Path, Positional, arg(metavar="MODEL")],
     name: Annotated[str, Positional, arg(metavar="OWNER/NAME")],
     *,
-    token: Annotated[str | None, arg(help_behavior_hint="")] = None,
+    token: Annotated[str | None, arg(metavar="TOKEN", help_behavior_hint="")] = None,
     private: Flag = False,
-    revision: Annotated[str | None, arg(help_behavior_hint="")] = None,
+    revision: OptionalName = None,
     json: Json = False,
 ) -> None:
     """Upload a model directory to the Hugging Face hub, where litebert and transformers load it by its name.
