@@ -3,7 +3,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.model.prepacked.int8_linear import Int8Linear, quantize_rows
+from litebert.model.prepacked.int8_linear import Int8Linear, largest_weight, quantize_rows
 from litebert.model.prepacked.prepack import has_operators
 
 pytestmark = pytest.mark.skipif(not has_operators("int8"), reason="torch without oneDNN")
@@ -30,7 +30,8 @@ def test_quantized_row_of_zeros_is_zeros():
 @pytest.mark.parametrize("rows", [1, 7, 130])
 def test_int8_dense_layer_is_the_product_of_the_rounded_operands(rows):
     x, weight, bias = random(rows, 64), random(48, 64, seed=1), random(48, seed=2)
-    rounded = [quantized * scales[:, None] for quantized, scales in (quantize_rows(x), quantize_rows(weight))]
+    operands = quantize_rows(x), quantize_rows(weight, largest_weight())
+    rounded = [quantized * scales[:, None] for quantized, scales in operands]
     expected = rounded[0] @ rounded[1].T + bias
     torch.testing.assert_close(Int8Linear(weight, bias)(x), expected, atol=1e-3, rtol=1e-4)
 

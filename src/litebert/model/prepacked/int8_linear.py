@@ -5,6 +5,7 @@ a text do not depend on the others in its batch. Sources: Zafrir et al. 2019, "Q
 2022, "ZeroQuant" (token-wise activations).
 """
 
+from functools import cache
 from typing import Final
 
 import torch
@@ -16,6 +17,8 @@ from litebert.model.layers.block import ACTIVATIONS
 from litebert.model.prepacked.prepacked_linear import ROWS
 
 LARGEST: Final = 127
+LARGEST_WITH_SATURATION: Final = 63
+"""Of weights on processors without VNNI, which add two products in 16 bits: 2 · 255 · 63 < 2¹⁵."""
 ZERO_POINT: Final = 128
 """Activations are unsigned for oneDNN, with this value for 0: on most processors only those products are fast."""
 _TINY: Final = 1e-12
@@ -31,7 +34,7 @@ class Int8Linear:
         *,
         activation: Activation | None = None,
     ) -> None:
-        quantized, self.scales = quantize_rows(weight.detach().float())
+        quantized, self.scales = quantize_rows(weight.detach().float(), largest_weight())
         self.weight = torch.ops.onednn.qlinear_prepack(quantized, [ROWS, weight.shape[1]])
         self.zero_points = torch.zeros(len(weight), dtype=torch.int32)
         self.bias = torch.zeros(len(weight)) if bias is None else bias.detach().float()
@@ -59,7 +62,22 @@ class Int8Linear:
         return self(x).add_(residual)
 
 
-def quantize_rows(x: Float[Tensor, "*rows width"]) -> tuple[Int8[Tensor, "*rows width"], Float[Tensor, "*rows"]]:
-    """`x` / scale rounded to [-127, 127], and the scale of each row, its largest absolute value / 127."""
-    scales = torch.maximum(x.amax(-1), x.amin(-1).neg_()).clamp_(min=_TINY).div_(LARGEST)
+@cache
+def largest_weight() -> int:
+    """127, or 63 where a product of the largest operands shows that sums saturate; measured once."""
+    weights = torch.full((16, 64), LARGEST, dtype=torch.int8)
+    packed = torch.ops.onednn.qlinear_prepack(weights, [ROWS, 64])
+    ones, zeros = torch.ones(16), torch.zeros(16, dtype=torch.int32)
+    product = torch.ops.onednn.qlinear_pointwise(
+        *(torch.full((1, 64), 255, dtype=torch.uint8), 1.0, ZERO_POINT, packed, ones, zeros),
+        *(None, 1.0, 0, torch.float32, "none", [], ""),
+    )
+    return LARGEST if bool((product == 64 * LARGEST * LARGEST).all()) else LARGEST_WITH_SATURATION
+
+
+def quantize_rows(
+    x: Float[Tensor, "*rows width"], largest: int = LARGEST
+) -> tuple[Int8[Tensor, "*rows width"], Float[Tensor, "*rows"]]:
+    """`x` / scale rounded to [-largest, largest], and the scale of each row, its largest absolute value / largest."""
+    scales = torch.maximum(x.amax(-1), x.amin(-1).neg_()).clamp_(min=_TINY).div_(largest)
     return x.mul(scales.reciprocal()[..., None]).round_().to(torch.int8), scales
