@@ -77,7 +77,7 @@ class ServedModel:
         return await self._in_thread_if_long(inputs, lambda: self._tokens(texts, add_special_tokens))
 
     async def close(self) -> None:
-        """Answer every request that has begun, then end."""
+        """Finish the requests that were accepted, then stop."""
         while self._requests:
             await asyncio.sleep(CLOSING_INTERVAL)
         await self._batcher.close()

@@ -166,6 +166,14 @@ def test_plan_prices_the_cells_that_are_not_finished(finished, inputs, capsys, t
     assert not (tmp_path / "new").exists()
 
 
+def test_table_without_models_costs_nothing(inputs, tmp_path, capsys):
+    words = ["reproduce", "table-14", "--corpus", str(inputs.corpus), "--out", str(tmp_path / "out")]
+    assert main([*words, "--plan"]) == 0
+    assert "cells: none; 0 finished" in capsys.readouterr().out
+    assert main(words) == 0
+    assert "Hyperparameters" in (tmp_path / "out" / "report.md").read_text()
+
+
 def test_paper_scale_is_for_planning_only(inputs, tmp_path):
     with pytest.raises(ConfigError, match="scale paper: is for --plan only"):
         reproduce(inputs.replace(scale="paper"), tmp_path / "out")

@@ -1,6 +1,6 @@
 """Files of embeddings: `.npy` with the vectors alone, `.jsonl` and `.parquet` with the rows they belong to.
 
-Beside a `.npy` file lies `NAME.npy.json`, which says what the vectors depend on.
+For each `.npy` file there is a file `NAME.npy.json` that records what the vectors depend on.
 """
 
 import io
@@ -35,14 +35,14 @@ class VectorSpec(Settings):
 
     @classmethod
     def stored(cls, vectors: Path) -> Self | None:
-        """The spec beside a file of vectors; None if there is none."""
+        """The spec stored with a file of vectors; None if there is none."""
         path = spec_file(vectors)
         if not path.exists():
             return None
         return cls.parse(read_json_object(path, if_missing="embed the texts again"), where=str(path))
 
     def write(self, vectors: Path) -> None:
-        """Write the spec beside a file of vectors."""
+        """Write the spec of a file of vectors."""
         write_json(spec_file(vectors), self.to_dict())
 
 

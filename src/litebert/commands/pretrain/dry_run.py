@@ -111,7 +111,7 @@ def dry_run(run: PretrainRun, out: Path) -> DryRun:
         run = start.run
         schedule = RunSchedule.of(run.train, start.batches(world))
         steps, seconds = _length(schedule, profile)
-        expected = _memory(run)
+        expected = expected_memory(run)
         parameters = parameter_counts(run.model).pretraining
         return DryRun(
             parameters=parameters,
@@ -172,7 +172,8 @@ def _length(schedule: RunSchedule, profile: StepProfile) -> tuple[int, float]:
     return steps, steps * profile.step_seconds
 
 
-def _memory(run: PretrainRun) -> Memory:
+def expected_memory(run: PretrainRun) -> Memory:
+    """Memory of a training step by formula."""
     return memory(
         run.model,
         batch_size=run.microbatch_size,

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.pretrain.dry_run import dry_run
+from litebert.commands.pretrain.dry_run import dry_run, expected_memory
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.reproduce.cells import Cell
 from litebert.commands.result import Result
 from litebert.corpus.sampling.sampling_settings import LinearSchedule
 from litebert.files import readable_bytes
 from litebert.logs import readable_seconds
-from litebert.model.model_stats import flops_per_token, memory, parameter_counts
+from litebert.model.model_stats import flops_per_token, parameter_counts
 from litebert.training.loop.duration import Duration
 
 PROBE_EXAMPLES = 8
@@ -30,8 +30,8 @@ class Plan(Result):
     finished: int
     flops: float
     """Of the cells that are not finished; padding is counted up to max_length."""
-    flops_per_second: float
-    """Measured in one training step of the first model."""
+    flops_per_second: float | None
+    """Measured in one training step of the first model; None if there is nothing to train."""
     memory: int
     """Bytes, by formula, of the largest run."""
     disk: int
@@ -42,16 +42,18 @@ class Plan(Result):
     @property
     def seconds(self) -> float:
         """Of all cells that are not finished, one after the other."""
-        return self.timed_seconds + self.flops / self.flops_per_second
+        return self.timed_seconds + (self.flops / self.flops_per_second if self.flops_per_second else 0.0)
 
     def to_text(self) -> str:
         """The plan for a person."""
-        kinds = ", ".join(f"{count} {kind}" for kind, count in self.cells.items())
+        kinds = ", ".join(f"{count} {kind}" for kind, count in self.cells.items()) or "none"
+        gflops = (self.flops_per_second or 0) / 1e9
+        speed = f" ({self.flops:.3g} FLOPs at {gflops:,.0f} GFLOP/s, measured)" if gflops else ""
         return "\n".join(
             [
                 f"cells: {kinds}; {self.finished} finished",
-                f"time: about {readable_seconds(self.seconds)} for the others on this machine, one after the other "
-                f"({self.flops:.3g} FLOPs at {self.flops_per_second / 1e9:,.0f} GFLOP/s, measured)",
+                f"time: about {readable_seconds(self.seconds)} for the others on this machine, one after the other"
+                f"{speed}",
                 f"memory: {readable_bytes(self.memory)} for the largest run, by formula",
                 f"disk: {readable_bytes(self.disk)} of weights",
             ]
@@ -67,8 +69,8 @@ def plan(cells: Sequence[Cell], finished: Sequence[Cell]) -> Plan:
         cells={kind: sum(cell.kind == kind for cell in cells) for kind in dict.fromkeys(c.kind for c in cells)},
         finished=len(finished),
         flops=sum(flops for flops, _ in costs),
-        flops_per_second=measured_speed(next(iter(runs.values()))),
-        memory=max((_memory(run) for run in runs.values()), default=0),
+        flops_per_second=measured_speed(next(iter(runs.values()))) if todo else None,
+        memory=max((expected_memory(run).training for run in runs.values()), default=0),
         disk=sum(WEIGHT_BYTES * parameter_counts(_model(cell, runs).model).pretraining for cell in cells if cell.needs)
         + sum(WEIGHT_BYTES * parameter_counts(run.model).pretraining for run in runs.values()),
         timed_seconds=sum(seconds for _, seconds in costs),
@@ -110,15 +112,3 @@ def _of_duration(duration: Duration, batch_size: int, length: int, flops: float)
     if duration.unit not in tokens_of:
         return 0.0, duration.amount if duration.unit == "seconds" else 0.0
     return duration.amount * tokens_of[duration.unit] * flops, 0.0
-
-
-def _memory(run: PretrainRun) -> int:
-    parts = memory(
-        run.model,
-        batch_size=run.microbatch_size,
-        length=run.sampling.max_length,
-        predicted=LinearSchedule.parse(run.sampling.mlm_probability).end,
-        precision=run.train.precision,
-        activation_checkpoint_interval=run.compute.activation_checkpoint_interval,
-    )
-    return parts.weights + parts.gradients + parts.optimizer + parts.activations
