@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from litebert.errors import ConfigError, similar_names
+from litebert.files import read_json_object
 
 Leaf = str | int | float | bool | None
 """A value that is not a mapping."""
@@ -50,6 +51,13 @@ class Settings(BaseModel):
             return cls.model_validate(dict(values))
         except ValidationError as error:
             raise _config_error(cls, error, where=where) from None
+
+    @classmethod
+    def read_json(cls, path: Path) -> Self | None:
+        """The settings in a JSON file; None if it does not exist."""
+        if not path.exists():
+            return None
+        return cls.parse(read_json_object(path, if_missing="take a fresh copy"), where=str(path))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON or YAML; `parse` is the inverse."""

@@ -9,6 +9,7 @@ from litebert.inference.evaluation_set import EvaluationSet
 from litebert.inference.pipeline import Pipeline, Workers, model_outputs
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.read_labelled import task_for
+from litebert.tasks.readers.columns import Columns
 from support.example_builders import example
 
 
@@ -17,7 +18,7 @@ def test_evaluation_set_gathers_the_predictions_of_all_processes(saved, rank):
     pipeline = Pipeline.load(saved["classifier"])
     examples = tuple(example("the film was good " * (1 + n % 3), None, n % 3) for n in range(7))
     data = LabelledData(Path("x"), "classification", examples, pipeline.labels, "")
-    evaluation_set = EvaluationSet.prepare(data, task_for(data, ("text", None), "label"), pipeline)
+    evaluation_set = EvaluationSet.prepare(data, task_for(data, Columns()), pipeline)
     alone = model_outputs(pipeline.model, evaluation_set.encoded, pipeline.task_type.forward)
     parts = [alone[each::3] for each in range(3)]
 

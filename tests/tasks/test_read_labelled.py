@@ -7,6 +7,7 @@ import pytest
 from litebert.errors import ConfigError
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.read_labelled import read_labelled, task_for
+from litebert.tasks.readers.columns import Columns
 from litebert.tasks.types.task_type import ReadOptions
 
 
@@ -32,12 +33,12 @@ def test_read_labelled_rejects_another_task_type_for_json(tmp_path):
 
 def test_task_for_selects_by_the_first_metric():
     data = LabelledData(Path("x"), "classification", (), ("n", "p", "u"), "")
-    task = task_for(data, ("a", "b"), "y", ["macro_f1", "accuracy"])
+    task = task_for(data, Columns(text="a", text_pair="b", label="y"), ["macro_f1", "accuracy"])
     assert (task.metric_for_best_model, task.text, task.label) == ("macro_f1", ("a", "b"), "y")
-    assert task_for(data, ("a", None), "y").metrics == ("accuracy",)
+    assert task_for(data, Columns(text="a", label="y")).metrics == ("accuracy",)
 
 
 def test_task_for_rejects_a_metric_of_another_task_type():
     data = LabelledData(Path("x"), "classification", (), ("n", "p"), "")
     with pytest.raises(ConfigError, match="'pearson' does not apply to this task type; use accuracy, f1"):
-        task_for(data, ("a", None), "y", ["pearson"])
+        task_for(data, Columns(text="a", label="y"), ["pearson"])

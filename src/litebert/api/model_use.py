@@ -40,8 +40,7 @@ def evaluate(model: str | Path, data: Data, *, metrics: Sequence[str] = (), **co
     with TemporaryDirectory() as temporary:
         file = DataSource.of(data, "data").to_file(Path(temporary))
         labelled = labelled_data(pipeline, directory, file, named)
-    names = named.names()
-    task = task_for(labelled, (names.text, names.text_pair), names.label, metrics)
+    task = task_for(labelled, named, metrics)
     examples = EvaluationSet.prepare(labelled, task, pipeline)
     predictions = pipeline.predict_encoded(examples.encoded)
     scored = examples.score_predictions(pipeline, predictions)
@@ -67,7 +66,7 @@ def predict(model: Model, data: Data, **columns: Any) -> Predictions:
         saved = None if isinstance(model, Predictor) else SavedTask.stored(local_model_directory(model, hub=HUB))
         inputs = pipeline.task_type.reader.read_inputs(table, resolve_columns(named, saved, table))
     else:
-        inputs = table.texts(named.names().text)
+        inputs = table.texts(named.text_name)
     return Predictions(tuple(predictor.predict(inputs)), tuple(row.values for row in table.rows))
 
 

@@ -1,6 +1,5 @@
 """The best model of a training run, evaluated and saved while the run continues."""
 
-import json
 import logging
 import math
 from collections.abc import Callable, Mapping
@@ -9,7 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from litebert.files import read_json_object
+from litebert.files import json_bytes, read_json_object
 from litebert.training.callbacks.callback import Callback, RunState
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.protocols import Number
@@ -81,4 +80,4 @@ class BestModel(Callback):
 
 def evaluation_file(record: Record) -> dict[str, bytes]:
     """The file that a saved model needs beside it."""
-    return {EVALUATION: (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode()}
+    return {EVALUATION: json_bytes(record)}

@@ -3,9 +3,10 @@
 import csv
 import io
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from litebert.errors import ConfigError, DataError
 from litebert.tasks.readers.tables import Row
@@ -14,19 +15,19 @@ Record = dict[str, Any]
 SUFFIXES: Final = (".jsonl", ".csv", ".tsv")
 
 
-class OutputFormat(Protocol):
-    """Renders predictions as text, window after window; `state` lets another process continue."""
+class OutputFormat(ABC):
+    """Renders predictions, window after window; `state` lets another process continue."""
 
     state: dict[str, Any]
     """JSON values that `render` depends on besides its arguments."""
 
-    def render(self, rows: Sequence[Any], results: Sequence[Any]) -> str:
-        """The text of the next predictions."""
-        ...
+    @abstractmethod
+    def render(self, rows: Sequence[Any], results: Sequence[Any]) -> str | bytes:
+        """The text or the bytes of the next predictions."""
 
     def finish(self) -> str:
         """The text after the last prediction."""
-        ...
+        return ""
 
 
 class TableFormat:
@@ -64,7 +65,7 @@ class TableFormat:
         return "".join("\t".join(fields) + "\n" for fields in rows)
 
 
-class RowFormat:
+class RowFormat(OutputFormat):
     """Input rows with their predictions, as the lines of a table."""
 
     def __init__(self, input_file: Path, output: Path) -> None:
@@ -77,10 +78,6 @@ class RowFormat:
         return self._table.lines(
             [self._joined(row, result.to_record()) for row, result in zip(rows, results, strict=True)]
         )
-
-    def finish(self) -> str:
-        """Nothing."""
-        return ""
 
     def _joined(self, row: Row, record: Record) -> Record:
         for name in record:

@@ -53,15 +53,15 @@ def read_any_table(path: Path) -> Table:
     return hub_table(path) if is_dataset_name(path) else read_table(path)
 
 
-def task_for(data: LabelledData, text: Sequence[str | None], label: str, metrics: Sequence[str] = ()) -> Task:
-    """The task of some data; `text` and `label` are columns. Without `metrics`, those of its task type."""
+def task_for(data: LabelledData, columns: Columns, metrics: Sequence[str] = ()) -> Task:
+    """The task of some data. Without `metrics`, those of its task type."""
     task_type = get_task_type(data.task_type)
     names = tuple(metrics) or task_type.metrics
     check_metrics(names, applicable=task_type.all_metrics, num_labels=len(data.labels or ()))
     return Task(
         task_type=data.task_type,
-        text=tuple(column for column in text if column is not None),
-        label=label,
+        text=(columns.text_name, *([columns.text_pair] if columns.text_pair else [])),
+        label=columns.label_name,
         labels=data.labels,
         metrics=names,
         metric_for_best_model=names[0],
@@ -70,9 +70,8 @@ def task_for(data: LabelledData, text: Sequence[str | None], label: str, metrics
 
 def types_with_format(path: Path) -> list[TaskType]:
     """The task types that define the format of a file without named columns, such as `.json`."""
-    return [
-        each for each in task_types() if each.reader.file_format and path.suffix in each.reader.file_format.suffixes
-    ]
+    formats = [(each, each.reader.file_format) for each in task_types()]
+    return [each for each, file_format in formats if file_format and path.suffix in file_format.suffixes]
 
 
 def validate_columns_apply(columns: Mapping[str, object], *files: Path) -> None:

@@ -1,12 +1,10 @@
 """Tokenizer directories: `spiece.model` (or `vocab.txt`), `tokenizer.json`, `tokenizer_config.json`, `SHA256SUMS`."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from litebert.errors import ConfigError, DataError
-from litebert.files import MANIFEST, verify_manifest
+from litebert.files import MANIFEST, json_bytes, verify_manifest
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.transformers_files import CONFIG_FILE, TOKENIZER_FILE, text_settings, tokenizer_config
@@ -30,8 +28,8 @@ def read_model(path: Path) -> SubwordModel:
 def tokenizer_files(model: SubwordModel) -> dict[str, bytes]:
     """Name → content of the files of a tokenizer directory."""
     return {
-        TOKENIZER_FILE: _json(model.transformers_tokenizer()),
-        CONFIG_FILE: _json(tokenizer_config(model.settings, model.specials)),
+        TOKENIZER_FILE: json_bytes(model.transformers_tokenizer()),
+        CONFIG_FILE: json_bytes(tokenizer_config(model.settings, model.specials)),
         model.file_name: model.content,
     }
 
@@ -74,7 +72,3 @@ def _content(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from None
-
-
-def _json(value: Mapping[str, Any]) -> bytes:
-    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8")

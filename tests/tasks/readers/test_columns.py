@@ -9,7 +9,7 @@ import pytest
 
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.tasks.read_labelled import validate_columns_apply
-from litebert.tasks.readers.columns import FILE, ColumnNames, Columns, SavedTask, resolve_columns
+from litebert.tasks.readers.columns import FILE, Columns, SavedTask, resolve_columns
 from litebert.tasks.readers.tables import Row, Table
 from litebert.tasks.task import Task
 
@@ -38,10 +38,9 @@ def test_saved_task_of_a_foreign_model_is_none(tmp_path):
 
 
 def test_columns_have_default_names():
-    usual = {"text": "text", "text_pair": None, "label": "label", "options": (), "group": None, "slice": None}
-    assert Columns().names() == ColumnNames(**usual)
-    given = {"text": "a", "text_pair": "b", "label": "c", "options": ("d",), "group": "e", "slice": "f"}
-    assert Columns(**given).names() == ColumnNames(**given)
+    assert (Columns().text_name, Columns().label_name) == ("text", "label")
+    given = Columns(text="a", label="c")
+    assert (given.text_name, given.label_name) == ("a", "c")
 
 
 @pytest.mark.parametrize("saved", [None, SINGLE])

@@ -9,6 +9,7 @@ import pytest
 from litebert.errors import MissingExtraError
 from litebert.tasks.labelled_data import Example, LabelledData
 from litebert.tasks.read_labelled import task_for
+from litebert.tasks.readers.columns import Columns
 from litebert.tasks.types.registry import get_task_type
 
 pytest.importorskip("sklearn")
@@ -30,7 +31,7 @@ def data_of(task_type, targets, labels, *, is_pair=False):
 
 
 def scores(data, metrics=()):
-    task = task_for(data, ("text",), "label", metrics)
+    task = task_for(data, Columns(), metrics)
     baselines = get_task_type(data.task_type).baselines
     return baselines.constant[1](task, data, data), baselines.linear[1](task, data, data)
 

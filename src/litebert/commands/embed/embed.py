@@ -22,7 +22,7 @@ from litebert.commands.many_files.file_workers import (
     write_files,
 )
 from litebert.commands.predict.input_windows import InputFile
-from litebert.commands.predict.predict_stream import BinaryFormat, fingerprint_of, write_predictions
+from litebert.commands.predict.predict_stream import fingerprint_of, write_predictions
 from litebert.commands.result import Result
 from litebert.files import sha256
 from litebert.inference.embeddings.embedder import Embedder
@@ -67,12 +67,12 @@ def _embed_files(run: EmbedRun) -> FilesWritten:
     suffix = run.files.output_suffix or ".npy"
     tasks = file_tasks(run.input, run.output, lambda path: f"{path.stem}{suffix}")
     validate_suffix(tasks[0].output, VECTOR_SUFFIXES)
-    job = FileJob(run=run, load=_load, work=_embed_file, digest=_fingerprint)
+    job = FileJob(run=run, load=_load, work=_embed_file, digest=fingerprint)
     return write_files(tasks, job, run.output, run.files)
 
 
 def _load(run: EmbedRun) -> Predictor:
-    return Predictor.load(_model_directory(run), precision=run.precision, threads=run.threads)
+    return Predictor.load(local_model_directory(run.model, hub=HUB), precision=run.precision, threads=run.threads)
 
 
 def _embed_file(run: EmbedRun, predictor: Predictor) -> EmbedResult:
@@ -87,24 +87,16 @@ def _number_of_rows(run: EmbedRun) -> int:
     return sum(len(window.rows) for window in texts_of(run.input, run.text).windows())
 
 
-def _fingerprint(run: EmbedRun) -> str:
-    return vector_spec(run).fingerprint
-
-
-def _model_directory(run: EmbedRun) -> Path:
-    return local_model_directory(run.model, hub=HUB)
+def fingerprint(run: EmbedRun) -> str:
+    """Digest of everything that the vectors of a run depend on."""
+    settings = run.model_dump(exclude={"model", "input", "output", "files"})
+    return fingerprint_of([run.input], [local_model_directory(run.model, hub=HUB)], settings)
 
 
 def vector_spec(run: EmbedRun) -> VectorSpec:
     """What the vectors of a run depend on."""
-    model = _model_directory(run)
-    settings = run.model_dump(exclude={"model", "input", "output", "files"})
-    return VectorSpec(
-        fingerprint=fingerprint_of([run.input], [model], settings),
-        model=model_digest(model),
-        texts=sha256(run.input),
-        embedding=run.embedding,
-    )
+    digest = model_digest(local_model_directory(run.model, hub=HUB))
+    return VectorSpec(fingerprint=fingerprint(run), model=digest, texts=sha256(run.input), embedding=run.embedding)
 
 
 def model_digest(model: Path) -> str:
@@ -150,14 +142,9 @@ class VectorWriter:
         self._write(output, NpyFormat(rows=self.rows, dimensions=self.embedder.dimensions))
         self.spec.write(output)
 
-    def _write(self, output: Path, output_format: OutputFormat | BinaryFormat) -> None:
-        write_predictions(
-            output,
-            output_format,
-            texts_of(self.run.input, self.run.text).windows,
-            self._embeddings,
-            fingerprint=self.spec.fingerprint,
-        )
+    def _write(self, output: Path, output_format: OutputFormat) -> None:
+        windows = texts_of(self.run.input, self.run.text).windows
+        write_predictions(output, output_format, windows, self._embeddings, fingerprint=self.spec.fingerprint)
 
     def _embeddings(self, examples: Sequence[TextAtPlace]) -> list[Embedding]:
         texts, places = zip(*examples, strict=True)
@@ -166,10 +153,9 @@ class VectorWriter:
 
 def texts_of(path: Path, column: str | None) -> InputFile:
     """The texts of a file."""
+
+    def texts_with_places(table: Table, columns: Columns) -> list[TextAtPlace]:
+        places = [f"{table.path}:{row.line}" for row in table.rows]
+        return list(zip(table.texts(columns.text_name), places, strict=True))
+
     return InputFile(path=path, read_inputs=texts_with_places, columns=Columns(text=column), saved=None)
-
-
-def texts_with_places(table: Table, columns: Columns) -> list[TextAtPlace]:
-    """The texts of a table."""
-    places = [f"{table.path}:{row.line}" for row in table.rows]
-    return list(zip(table.texts(columns.names().text), places, strict=True))

@@ -13,9 +13,10 @@ from typing import Any, Final, Self
 import numpy as np
 
 from litebert.errors import DataError, MissingExtraError
-from litebert.files import fsync, read_json_object, translate_os_errors, write_json
+from litebert.files import fsync, translate_os_errors, write_json
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.settings import Settings
+from litebert.tasks.output_formats import OutputFormat
 from litebert.tasks.readers.tables import Row
 from litebert.tasks.results import Result
 
@@ -36,10 +37,7 @@ class VectorSpec(Settings):
     @classmethod
     def stored(cls, vectors: Path) -> Self | None:
         """The spec stored with a file of vectors; None if there is none."""
-        path = spec_file(vectors)
-        if not path.exists():
-            return None
-        return cls.parse(read_json_object(path, if_missing="embed the texts again"), where=str(path))
+        return cls.read_json(spec_file(vectors))
 
     def write(self, vectors: Path) -> None:
         """Write the spec of a file of vectors."""
@@ -63,7 +61,7 @@ class Embedding(Result):
         return {COLUMN: [float(text) for text in self.vector.astype("U32")]}
 
 
-class NpyFormat:
+class NpyFormat(OutputFormat):
     """Vectors as one array of a known number of rows."""
 
     def __init__(self, *, rows: int, dimensions: int) -> None:
@@ -75,10 +73,6 @@ class NpyFormat:
         header = b"" if self.state["started"] else self._header()
         self.state["started"] = True
         return header + b"".join(each.vector.astype("<f4").tobytes() for each in results)
-
-    def finish(self) -> str:
-        """Nothing."""
-        return ""
 
     def _header(self) -> bytes:
         buffer = io.BytesIO()

@@ -163,8 +163,7 @@ def _labelled_data(run: EnsembleRun, member: Member, source: InputFile) -> Ensem
     options = ReadOptions(task_type=member.task_type.name, labels=labels)
     columns = source.columns if source.file_format is not None else _resolved(source)
     data = read_labelled(source.path, columns, options=options)
-    names = columns.names()
-    return EnsembleData(data, task_for(data, (names.text, names.text_pair), names.label, run.metrics), source)
+    return EnsembleData(data, task_for(data, columns, run.metrics), source)
 
 
 def _benchmark_data(run: EnsembleRun, member: Member, split: BenchmarkSplit, directory: Path) -> EnsembleData:
@@ -190,7 +189,7 @@ def _write(out: Path, given: EnsembleData, whole: Predicted) -> None:
     elif source is not None and source.write_directory is None:
         rows = [row for window in source.windows() for row in window.rows]
         output_format = source.output_format(out)
-        write_text(out, output_format.render(rows, results) + output_format.finish())
+        write_text(out, f"{output_format.render(rows, results)}{output_format.finish()}")
     elif file_format is not None and file_format.write_directory is not None:
         file_format.write_directory(out, given.data.examples, results)
 

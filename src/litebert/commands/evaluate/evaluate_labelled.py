@@ -67,10 +67,8 @@ def evaluate_file(
     report: Path | None = None,
 ) -> Evaluation:
     """`evaluate_labelled` with the loaded pipeline of the model."""
-    names = columns.names()
     data = labelled_data(pipeline, resolve_model_directory(model), file, columns)
-    task = task_for(data, (names.text, names.text_pair), names.label, metrics)
-    return _evaluate(pipeline, model, task, data, report)
+    return _evaluate(pipeline, model, task_for(data, columns, metrics), data, report)
 
 
 def labelled_data(pipeline: Pipeline, directory: Path, file: Path, columns: Columns) -> LabelledData:

@@ -21,6 +21,7 @@ from litebert.tasks.benchmarks.benchmark_files import read_benchmark
 from litebert.tasks.benchmarks.benchmarks import BenchmarkTask, benchmark_task
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.read_labelled import read_labelled, task_for
+from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.data_checks import warn_small_dataset, warn_train_dev_leakage
 from litebert.tasks.readers.splits import train_dev_split
 from litebert.tasks.task import Task
@@ -49,8 +50,7 @@ def read_data(run: FinetuneRun) -> RunData:
     data = run.data
     if isinstance(data, LabelledFiles):
         train, dev = _read_files(data)
-        names = data.columns.names()
-        task = task_for(train, (names.text, names.text_pair), names.label, run.metrics)
+        task = task_for(train, data.columns, run.metrics)
     else:
         train = read_benchmark(data.task, data.directory, "train", files=data.split_files)
         dev = read_benchmark(data.task, data.directory, data.dev, files=data.split_files)
@@ -71,7 +71,8 @@ def _selection(data: LabelledFiles | BenchmarkFiles) -> str:
 
 def task_of_benchmark(benchmark: BenchmarkTask, data: LabelledData, metrics: tuple[str, ...]) -> Task:
     """The task of a benchmark."""
-    return task_for(data, (benchmark.text, benchmark.text_pair), benchmark.label, metrics or benchmark.metrics)
+    columns = Columns(text=benchmark.text, text_pair=benchmark.text_pair, label=benchmark.label)
+    return task_for(data, columns, metrics or benchmark.metrics)
 
 
 def _read_files(files: LabelledFiles) -> tuple[LabelledData, LabelledData]:

@@ -147,7 +147,7 @@ def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:
         return _predict_one(run.model_copy(update={**unset, "input": split.path(run.input)}))
     validate_submission_name(run.output, split.task)
     data = split.read(run.input)
-    predictor = Predictor.load(run.model, precision=run.precision, threads=run.threads, threshold=run.threshold)
+    predictor = _load(run)
     assert isinstance(predictor.backend, Pipeline)
     validate_benchmark_model(split.task, predictor.task, predictor.labels, model=run.model)
     results = predictor.predict(data.examples)
@@ -158,7 +158,7 @@ def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:
 
 def _texts(table: Table, columns: Columns) -> list[Any]:
     """Texts with the line they come from."""
-    return list(zip(table.texts(columns.names().text), [row.line for row in table.rows], strict=True))
+    return list(zip(table.texts(columns.text_name), [row.line for row in table.rows], strict=True))
 
 
 def _results(predictor: Predictor, examples: Sequence[Any], path: Path, top_k: int) -> Sequence[Any]:

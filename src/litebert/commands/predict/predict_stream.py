@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from litebert.errors import DataError, StoppedBySignalError
 from litebert.files import MANIFEST, fsync, sha256, translate_os_errors, write_json
@@ -36,20 +36,6 @@ class Window:
     """As the model takes them."""
 
 
-class BinaryFormat(Protocol):
-    """An `OutputFormat` of bytes."""
-
-    state: dict[str, Any]
-
-    def render(self, rows: Sequence[Any], results: Sequence[Any]) -> bytes:
-        """The bytes of the next predictions."""
-        ...
-
-    def finish(self) -> str:
-        """The text after the last prediction."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Written:
     """What was written."""
@@ -61,7 +47,7 @@ class Written:
 
 def write_predictions(
     output: Path,
-    output_format: OutputFormat | BinaryFormat,
+    output_format: OutputFormat,
     windows: Callable[[int], Iterator[Window]],
     predict: Callable[[Sequence[Any]], Sequence[Result]],
     *,
@@ -90,16 +76,9 @@ def write_predictions(
                     rows += len(results)
                     for result in results:
                         counts.update(result.counts)
-                    _save_state(
-                        state_file,
-                        file,
-                        {
-                            "fingerprint": fingerprint,
-                            "rows": rows,
-                            "counts": dict(counts),
-                            "format": output_format.state,
-                        },
-                    )
+                    _fsync(file)  # everything that the state describes is on disk
+                    state = {"fingerprint": fingerprint, "rows": rows, "counts": dict(counts)}
+                    write_json(state_file, {**state, "format": output_format.state, "bytes": file.tell()})
                 file.write(output_format.finish().encode())
                 _fsync(file)
         except KeyboardInterrupt:
@@ -143,12 +122,6 @@ def _read_state(state_file: Path, partial: Path, fingerprint: str) -> dict[str, 
         )
         return None
     return state
-
-
-def _save_state(path: Path, file: Any, state: dict[str, Any]) -> None:
-    """Write the state after everything it describes is on disk."""
-    _fsync(file)
-    write_json(path, {**state, "bytes": file.tell()})
 
 
 def _fsync(file: Any) -> None:

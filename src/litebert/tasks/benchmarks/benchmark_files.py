@@ -100,7 +100,7 @@ def _read_table(task: BenchmarkTask, file: BenchmarkFile, path: Path) -> tuple[l
     texts = table.texts(task.text)
     pairs = table.texts(task.text_pair) if task.text_pair else [None] * len(texts)
     is_test = task.label not in table.columns and file.submitted_as is not None
-    targets: list[Target] | list[None] = [None] * len(texts) if is_test else _targets(task, table)
+    targets: Sequence[Target | None] = [None] * len(texts) if is_test else _targets(task, table)
     slices = [None] * len(texts)
     if task.slice in table.columns:
         slices = [None if value == UNKNOWN_GENRE else value for value in table.texts(str(task.slice))]
@@ -112,11 +112,11 @@ def _read_table(task: BenchmarkTask, file: BenchmarkFile, path: Path) -> tuple[l
     return examples, [row.line for row in table.rows]
 
 
-def _targets(task: BenchmarkTask, table: Table) -> list[Target]:
+def _targets(task: BenchmarkTask, table: Table) -> Sequence[Target]:
     values = non_empty_labels(table, task.label)
     if task.labels is None:
-        return list(label_scores(table, task.label, values))
-    return list(label_indices(table, task.label, values, task.labels))
+        return label_scores(table, task.label, values)
+    return label_indices(table, task.label, values, task.labels)
 
 
 def _ids(table: Table, column: str) -> list[str]:

@@ -35,19 +35,20 @@ def accuracy(predictions: Array, labels: Array) -> float:
     return float(np.mean(predictions == labels))
 
 
-def f1(predictions: Array, labels: Array) -> float:
-    """F1 of the label with index 1, for two labels; 0 when it is never correct. Source: GLUE's MRPC and QQP."""
-    return float(_sklearn().f1_score(labels, predictions, pos_label=1, average="binary", zero_division=0.0))
+def _f1(average: str, *, if_undefined: float = 0.0) -> Metric:
+    """The F1 of scikit-learn.
 
+    `binary`: of the label with index 1, for two labels; 0 when it is never correct. Source: GLUE's MRPC and QQP.
+    `macro`: unweighted mean of the F1 of every label that occurs; for multi-label tasks, of every label.
+    `weighted`: mean of the F1 of every label, weighted by how often the label occurs.
+    `micro`: over all decisions of a multi-label task.
+    `samples`: mean over the examples of the F1 of their labels.
+    """
 
-def macro_f1(predictions: Array, labels: Array) -> float:
-    """Unweighted mean of the F1 of every label that occurs; for multi-label tasks, of every label."""
-    return float(_sklearn().f1_score(labels, predictions, average="macro", zero_division=0.0))
+    def measure(predictions: Array, labels: Array) -> float:
+        return float(_sklearn().f1_score(labels, predictions, average=average, zero_division=if_undefined))
 
-
-def weighted_f1(predictions: Array, labels: Array) -> float:
-    """Mean of the F1 of every label, weighted by how often the label occurs."""
-    return float(_sklearn().f1_score(labels, predictions, average="weighted", zero_division=0.0))
+    return Metric(measure, requires="sklearn")
 
 
 def balanced_accuracy(predictions: Array, labels: Array) -> float:
@@ -70,16 +71,6 @@ def roc_auc(probabilities: Array, labels: Array) -> float:
     return float(np.mean(areas)) if areas else 0.5
 
 
-def micro_f1(predictions: Array, labels: Array) -> float:
-    """F1 over all decisions of a multi-label task."""
-    return float(_sklearn().f1_score(labels, predictions, average="micro", zero_division=0.0))
-
-
-def sample_f1(predictions: Array, labels: Array) -> float:
-    """Mean over the examples of the F1 of their labels; 1 where an example has no label and none is predicted."""
-    return float(_sklearn().f1_score(labels, predictions, average="samples", zero_division=1.0))
-
-
 def subset_accuracy(predictions: Array, labels: Array) -> float:
     """Share of examples with every label correct."""
     return float(np.mean((predictions == labels).all(-1)))
@@ -92,14 +83,15 @@ def matthews(predictions: Array, labels: Array) -> float:
     return float(_sklearn().matthews_corrcoef(labels, predictions))
 
 
-def pearson(predictions: Array, labels: Array) -> float:
-    """Linear correlation; 0 when one side is constant. Source: GLUE's STS-B."""
-    return _correlation("pearsonr", predictions, labels)
+def _correlation(function: str) -> Metric:
+    """A correlation of scipy; 0 when one side is constant. Source: GLUE's STS-B."""
 
+    def measure(predictions: Array, labels: Array) -> float:
+        if np.ptp(predictions) == 0 or np.ptp(labels) == 0:
+            return 0.0
+        return float(getattr(_import_needed("scipy.stats"), function)(predictions, labels).statistic)
 
-def spearman(predictions: Array, labels: Array) -> float:
-    """Rank correlation; 0 when one side is constant. Source: GLUE's STS-B."""
-    return _correlation("spearmanr", predictions, labels)
+    return Metric(measure, requires="scipy")
 
 
 def word_accuracy(predictions: Sequence[Sequence[str]], labels: Sequence[Sequence[str]]) -> float:
@@ -108,26 +100,26 @@ def word_accuracy(predictions: Sequence[Sequence[str]], labels: Sequence[Sequenc
     return float(np.mean(words))
 
 
-def _entity(name: str) -> Callable[[Any, Any], float]:
-    return lambda predictions, labels: entity_scores(predictions, labels)[name]
+def _entity(name: str) -> Metric:
+    return Metric(lambda predictions, labels: entity_scores(predictions, labels)[name])
 
 
 METRICS = {
     "accuracy": Metric(accuracy),
-    "f1": Metric(f1, requires="sklearn"),
-    "macro_f1": Metric(macro_f1, requires="sklearn"),
-    "weighted_f1": Metric(weighted_f1, requires="sklearn"),
+    "f1": _f1("binary"),
+    "macro_f1": _f1("macro"),
+    "weighted_f1": _f1("weighted"),
     "balanced_accuracy": Metric(balanced_accuracy),
     "roc_auc": Metric(roc_auc, takes_probabilities=True, requires="sklearn"),
     "matthews": Metric(matthews, requires="sklearn"),
-    "micro_f1": Metric(micro_f1, requires="sklearn"),
-    "sample_f1": Metric(sample_f1, requires="sklearn"),
+    "micro_f1": _f1("micro"),
+    "sample_f1": _f1("samples", if_undefined=1.0),  # 1 where an example has no label and none is predicted
     "subset_accuracy": Metric(subset_accuracy),
-    "pearson": Metric(pearson, requires="scipy"),
-    "spearman": Metric(spearman, requires="scipy"),
-    "entity_f1": Metric(_entity("entity_f1")),
-    "entity_precision": Metric(_entity("entity_precision")),
-    "entity_recall": Metric(_entity("entity_recall")),
+    "pearson": _correlation("pearsonr"),
+    "spearman": _correlation("spearmanr"),
+    "entity_f1": _entity("entity_f1"),
+    "entity_precision": _entity("entity_precision"),
+    "entity_recall": _entity("entity_recall"),
     "word_accuracy": Metric(word_accuracy),
     "answer_f1": Metric(answer_f1),
     "exact_match": Metric(answer_exact_match),
@@ -187,13 +179,6 @@ def confusion_matrix(predictions: Array, labels: Array, *, num_labels: int) -> l
     """Counts by [true label][predicted label]."""
     cells = np.bincount(labels * num_labels + predictions, minlength=num_labels * num_labels)
     return cells.reshape(num_labels, num_labels).tolist()
-
-
-def _correlation(function: str, predictions: Array, labels: Array) -> float:
-    if np.ptp(predictions) == 0 or np.ptp(labels) == 0:
-        return 0.0
-    stats = _import_needed("scipy.stats")
-    return float(getattr(stats, function)(predictions, labels).statistic)
 
 
 def _sklearn() -> Any:

@@ -64,12 +64,9 @@ def score_answerable(questions: Sequence[Question], predictions: Mapping[str, st
         prediction = predictions.get(question.id)
         missing = prediction is None
         scores.exact[question.id] = 0 if missing else max(exact_match(prediction, gold) for gold in golds)
-        scores.f1[question.id] = 0.0 if missing else max(_f1_of_1_1(prediction, gold) for gold in golds)
+        words = normalize_answer(prediction or "").split()
+        scores.f1[question.id] = 0.0 if missing else max(_f1(words, normalize_answer(gold).split()) for gold in golds)
     return scores
-
-
-def _f1_of_1_1(prediction: str, gold: str) -> float:
-    return _f1(normalize_answer(prediction).split(), normalize_answer(gold).split())
 
 
 def score_with_unanswerable(questions: Sequence[Question], predictions: Mapping[str, str]) -> QuestionScores:
@@ -82,16 +79,12 @@ def score_with_unanswerable(questions: Sequence[Question], predictions: Mapping[
         )
     scores = QuestionScores({}, {})
     for question in questions:
-        golds = _golds_of_2_0(question)
+        # The answers with words after normalization.
+        golds = [answer.text for answer in question.answers if normalize_answer(answer.text)] or [""]
         prediction = predictions[question.id]
         scores.exact[question.id] = max(exact_match(prediction, gold) for gold in golds)
         scores.f1[question.id] = max(word_f1(prediction, gold) for gold in golds)
     return scores
-
-
-def _golds_of_2_0(question: Question) -> list[str]:
-    """The answers with words after normalization; "" if there are none."""
-    return [answer.text for answer in question.answers if normalize_answer(answer.text)] or [""]
 
 
 def answer_f1(predictions: Sequence[str], questions: Sequence[Question]) -> float:

@@ -3,7 +3,6 @@
 A model trained on pairs accepts single texts and predicts nonsense; the remembered columns reveal it.
 """
 
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from litebert.errors import DataError
-from litebert.files import read_json_object
+from litebert.files import json_bytes
 from litebert.settings import Settings
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.task import Task
@@ -22,48 +21,32 @@ FILE: Final = "task.json"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ColumnNames:
-    """The columns to read."""
-
-    text: str
-    text_pair: str | None
-    """The second text of a pair; the question of a multiple choice."""
-    label: str
-    options: tuple[str, ...]
-    """The options of a multiple choice: one column each, or one with lists. Empty: found by their names."""
-    group: str | None
-    slice: str | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Columns:
     """The columns that the user named; None is resolved from the model's training, or by default names."""
 
     text: str | None = None
-    """Default: `text`."""
     text_pair: str | None = None
-    """Default: none."""
+    """The second text of a pair; the question of a multiple choice. Default: none."""
     label: str | None = None
-    """Default: `label`."""
     options: tuple[str, ...] = ()
+    """The options of a multiple choice: one column each, or one with lists. Empty: found by their names."""
     group: str | None = None
     slice: str | None = None
+
+    @property
+    def text_name(self) -> str:
+        """The column of the text, by default `text`."""
+        return self.text or "text"
+
+    @property
+    def label_name(self) -> str:
+        """The column of the label, by default `label`."""
+        return self.label or "label"
 
     def named(self) -> tuple[str, ...]:
         """The named columns."""
         single = (self.text, self.text_pair, self.label, self.group, self.slice)
         return (*(name for name in single if name is not None), *self.options)
-
-    def names(self) -> ColumnNames:
-        """The columns with their default names filled in."""
-        return ColumnNames(
-            text=self.text or "text",
-            text_pair=self.text_pair,
-            label=self.label or "label",
-            options=self.options,
-            group=self.group,
-            slice=self.slice,
-        )
 
 
 def group_and_slice(table: Table, columns: Columns) -> tuple[Sequence[str | None], Sequence[str | None]]:
@@ -95,15 +78,12 @@ class SavedTask(Settings):
 
     def files(self) -> dict[str, bytes]:
         """The file for a model directory."""
-        return {FILE: (json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n").encode()}
+        return {FILE: json_bytes(self.to_dict())}
 
     @classmethod
     def stored(cls, directory: Path) -> Self | None:
         """The task of the model in a directory; None if the directory is from transformers, for example."""
-        path = directory / FILE
-        if not path.exists():
-            return None
-        return cls.parse(read_json_object(path, if_missing="download the model directory again"), where=str(path))
+        return cls.read_json(directory / FILE)
 
 
 def resolve_columns(columns: Columns, saved: SavedTask | None, table: Table) -> Columns:
@@ -133,9 +113,10 @@ def resolve_columns(columns: Columns, saved: SavedTask | None, table: Table) -> 
         )
     if saved.text_pair is None and found.text_pair is not None:
         logger.warning("%s: the model was trained on single texts and is given pairs", table.path)
-    names = found.names()
-    if names != columns.names():
-        used = {"text": names.text, "text_pair": names.text_pair, "label": names.label}
+    used, default = (
+        {"text": each.text_name, "text_pair": each.text_pair, "label": each.label_name} for each in (found, columns)
+    )
+    if used != default:
         shown = ", ".join(f"{name} {column!r}" for name, column in used.items() if column in table.columns)
         logger.info("%s: using the columns of training: %s", table.path, shown)
     return found

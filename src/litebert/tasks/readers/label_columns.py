@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -71,10 +71,9 @@ def label_indicators(
     table: Table, label: str, lists: Sequence[Sequence[str]], names: Sequence[str]
 ) -> list[tuple[float, ...]]:
     """For each row a 1 for every label it has and a 0 for the others."""
-    known = {name: position for position, name in enumerate(names)}
     for row, given in zip(table.rows, lists, strict=True):
         for value in given:
-            _require_known(table, row.line, label, value, known)
+            _require_known(table, row.line, label, value, names)
     return [tuple(float(name in given) for name in names) for given in lists]
 
 
@@ -95,7 +94,7 @@ def weights_by_label(weights: Mapping[str, float], labels: Sequence[str]) -> np.
     return np.array([weights.get(label, 1.0) for label in labels])
 
 
-def _require_known(table: Table, line: int, label: str, value: str, known: dict[str, int]) -> None:
+def _require_known(table: Table, line: int, label: str, value: str, known: Collection[str]) -> None:
     if value not in known:
         shown = ", ".join(repr(name) for name in list(known)[:20])
         raise DataError(

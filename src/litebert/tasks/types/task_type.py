@@ -89,7 +89,7 @@ class ExampleReader:
     """The labelled examples of a table."""
     read_inputs: Callable[[Table, Columns], Sequence[Any]] = lambda table, columns: read_text_inputs(table, columns)
     """The examples of a table without labels, for prediction."""
-    label_column: Callable[[Table, Columns], str] = lambda table, columns: columns.names().label
+    label_column: Callable[[Table, Columns], str] = lambda table, columns: columns.label_name
     """The column with the labels, which an unlabelled table lacks."""
     saves_columns: bool = True
     """Whether a model remembers the columns of its training data."""
@@ -315,6 +315,6 @@ def targets_of(data: LabelledData) -> np.ndarray:
 
 
 def _texts(table: Table, columns: Columns) -> list[tuple[str, str | None]]:
-    texts = table.texts(columns.names().text)
+    texts = table.texts(columns.text_name)
     pairs = table.texts(columns.text_pair) if columns.text_pair else [None] * len(texts)
     return list(zip(texts, pairs, strict=True))

@@ -3,7 +3,7 @@
 import pytest
 
 from litebert.errors import CheckpointError, ConfigError
-from litebert.tasks.types.extractive_qa.question_settings import FILE, NoAnswerThreshold, QuestionSettings
+from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold, QuestionSettings
 
 
 def test_question_settings_survive_the_model_directory(tmp_path):
@@ -40,12 +40,12 @@ def test_no_answer_threshold_is_taken_from_the_evaluation():
 
 @pytest.mark.parametrize("content", ["{", "[]"])
 def test_question_settings_file_that_is_damaged_is_an_error(tmp_path, content):
-    (tmp_path / FILE).write_text(content, encoding="utf-8")
+    (tmp_path / QuestionSettings.file).write_text(content, encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"question_answering\.json: .*take a fresh copy"):
         QuestionSettings.stored(tmp_path, max_length=512)
 
 
 def test_question_settings_file_with_an_invalid_value_is_an_error(tmp_path):
-    (tmp_path / FILE).write_text('{"doc_stride": 0}', encoding="utf-8")
+    (tmp_path / QuestionSettings.file).write_text('{"doc_stride": 0}', encoding="utf-8")
     with pytest.raises(ConfigError, match=r"question_answering\.json: doc_stride"):
         QuestionSettings.stored(tmp_path, max_length=512)

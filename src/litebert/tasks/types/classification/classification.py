@@ -52,7 +52,7 @@ from litebert.tasks.types.text_baselines import CLASS_BASELINES
 
 def _guess(table: Table, columns: Columns) -> str:
     """The last guess: whatever no other task type claims."""
-    label = columns.names().label
+    label = columns.label_name
     values = non_empty_labels(table, label)
     numbers = distinct_numbers(table, label, values)
     if numbers is not None:
@@ -67,9 +67,9 @@ def _guess(table: Table, columns: Columns) -> str:
 
 
 def _read(table: Table, columns: Columns, options: ReadOptions) -> ReadResult:
-    label = columns.names().label
+    label = columns.label_name
     values = non_empty_labels(table, label)
-    labels = tuple(options.labels) if options.labels else label_names(table, label, values)
+    labels = tuple(options.labels or label_names(table, label, values))
     return read_texts(table, columns, label_indices(table, label, values, labels), labels)
 
 

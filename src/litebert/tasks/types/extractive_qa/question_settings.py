@@ -3,16 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, Self
+from typing import ClassVar, Final, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
-from litebert.files import read_json_object
 from litebert.tasks.input_settings import InputSettings
 
-FILE: Final = "question_answering.json"
-"""The file of the settings in a model directory."""
 THRESHOLD: Final = "no_answer_threshold"
 """The metric that holds the threshold of an evaluation."""
 
@@ -36,6 +33,7 @@ _SOURCES: Final = {"given": "as given", "model": "chosen in fine-tuning", "defau
 class QuestionSettings(InputSettings):
     """How questions and contexts become sequences, and scores become answers."""
 
+    file: ClassVar[str] = "question_answering.json"
     max_length: int = Field(default=384, ge=8)
     """Longest sequence in tokens: `[CLS] question [SEP] part of the context [SEP]`."""
     doc_stride: int = Field(default=128, gt=0)
@@ -52,10 +50,7 @@ class QuestionSettings(InputSettings):
     @classmethod
     def stored(cls, directory: Path, *, max_length: int) -> Self:
         """The settings in a model directory; without any, the defaults for a model that reads `max_length` tokens."""
-        path = directory / FILE
-        if not path.exists():
-            return cls(max_length=min(max_length, cls().max_length))
-        return cls.parse(read_json_object(path, if_missing="download the model directory again"), where=str(path))
+        return super().stored(directory, max_length=min(max_length, cls().max_length))
 
     @classmethod
     def of_ensemble(cls, members: Sequence[Self]) -> Self:
@@ -68,10 +63,6 @@ class QuestionSettings(InputSettings):
     def with_metrics(self, metrics: Mapping[str, float]) -> Self:
         """The settings with the threshold of an evaluation, if it has one."""
         return self.model_copy(update={"no_answer_threshold": metrics.get(THRESHOLD)})
-
-    def model_files(self) -> dict[str, bytes]:
-        """The settings as JSON."""
-        return {FILE: self.to_bytes()}
 
     def threshold(self, given: float | None = None) -> NoAnswerThreshold:
         """The threshold for prediction: `given`, the one chosen in fine-tuning, or 0, where both are equally likely."""

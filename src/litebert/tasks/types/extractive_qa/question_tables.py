@@ -38,7 +38,7 @@ def has_questions(table: Table) -> bool:
 
 def question_columns(table: Table, columns: Columns) -> QuestionColumns:
     """The columns that are named, else the default ones of questions, else those of texts, whichever the table has."""
-    default, of_texts = QuestionColumns(), Columns().names()
+    default, of_texts = QuestionColumns(), Columns()
 
     def resolve(named: str | None, name: str, otherwise: str) -> str:
         if named is not None:
@@ -46,9 +46,9 @@ def question_columns(table: Table, columns: Columns) -> QuestionColumns:
         return otherwise if otherwise in table.columns and name not in table.columns else name
 
     return QuestionColumns(
-        question=resolve(columns.text, default.question, of_texts.text),
+        question=resolve(columns.text, default.question, of_texts.text_name),
         context=columns.text_pair or default.context,
-        answer=resolve(columns.label, default.answer, of_texts.label),
+        answer=resolve(columns.label, default.answer, of_texts.label_name),
         answer_start="answer_start" if "answer_start" in table.columns else None,
         id="id" if "id" in table.columns else None,
         group=columns.group,

@@ -40,25 +40,22 @@ from litebert.tasks.types.text_baselines import LABEL_BASELINES
 
 
 def _guess(table: Table, columns: Columns) -> str | None:
-    label = columns.names().label
+    label = columns.label_name
     texts = table.texts(label, lists=True)
     if any(isinstance(row.values[label], list) for row in table.rows):
         return f"the column {label!r} holds lists"
-    return f"the column {label!r} holds labels with {SEPARATOR!r} between them" if _has_separator(texts) else None
-
-
-def _has_separator(texts: Sequence[str]) -> bool:
-    """Whether labels are joined by the separator: the parts must also occur alone or in other combinations."""
+    # The parts of joined labels also occur alone or in other combinations.
     parts = Counter(part.strip() for text in texts for part in set(text.split(SEPARATOR)))
-    return any(SEPARATOR in text and all(parts[part.strip()] > 1 for part in text.split(SEPARATOR)) for text in texts)
+    joined = (text.split(SEPARATOR) for text in texts if SEPARATOR in text)
+    if any(all(parts[part.strip()] > 1 for part in each) for each in joined):
+        return f"the column {label!r} holds labels with {SEPARATOR!r} between them"
+    return None
 
 
 def _read(table: Table, columns: Columns, options: ReadOptions) -> ReadResult:
-    label = columns.names().label
+    label = columns.label_name
     lists = label_lists(table, label)
-    names = (
-        tuple(options.labels) if options.labels else label_names(table, label, [name for row in lists for name in row])
-    )
+    names = tuple(options.labels or label_names(table, label, [name for row in lists for name in row]))
     return read_texts(table, columns, label_indicators(table, label, lists, names), names)
 
 
@@ -92,16 +89,12 @@ def _evaluate(
     predicted = (probabilities >= MULTI_LABEL_THRESHOLD).astype(int)
     targets = targets_of(data).astype(int)
     by_label = tuple(
-        Part(name, int(targets[:, index].sum()), _binary_f1(predicted[:, index], targets[:, index]))
-        for index, name in enumerate(task.labels or ())
+        Part(name, int(true.sum()), {"f1": float(2 * (given & true).sum() / max(given.sum() + true.sum(), 1))})
+        for name, given, true in zip(task.labels or (), predicted.T, targets.T, strict=True)
     )
     return score(
         *(task, predicted, targets, data, lengths), probabilities=probabilities, labels=task.labels, by_label=by_label
     )
-
-
-def _binary_f1(predicted: np.ndarray, targets: np.ndarray) -> dict[str, float]:
-    return {"f1": float(2 * (predicted & targets).sum() / max(predicted.sum() + targets.sum(), 1))}
 
 
 def _errors(task: Task, predictions: Sequence[np.ndarray], data: LabelledData, scored: Scored) -> list[ErrorExample]:

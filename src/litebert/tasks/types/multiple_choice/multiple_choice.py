@@ -37,7 +37,7 @@ def option_columns(table: Table) -> tuple[str, ...]:
 
 def read_choices(table: Table, columns: Columns, options: ReadOptions) -> ReadResult:
     """The rows with their correct options; DataError where options are missing or the label is none of them."""
-    label = columns.names().label
+    label = columns.label_name
     inputs = read_choice_inputs(table, columns)
     targets = [
         correct_option(value, example.options, where=f"{table.path}:{row.line}: field {label!r}")
@@ -54,7 +54,7 @@ def read_choices(table: Table, columns: Columns, options: ReadOptions) -> ReadRe
 def read_choice_inputs(table: Table, columns: Columns) -> list[ChoiceExample]:
     """The rows without their correct options."""
     given = options_of(table, columns.options or option_columns(table))
-    texts = table.texts(columns.names().text)
+    texts = table.texts(columns.text_name)
     questions = table.texts(columns.text_pair) if columns.text_pair else [None] * len(texts)
     return [
         ChoiceExample(text=text, question=question, options=options)

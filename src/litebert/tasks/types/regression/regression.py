@@ -40,19 +40,18 @@ from litebert.tasks.types.text_baselines import SCORE_BASELINES
 
 
 def _guess(table: Table, columns: Columns) -> str | None:
-    label = columns.names().label
+    label = columns.label_name
     numbers = distinct_numbers(table, label, non_empty_labels(table, label))
     if numbers is None:
         return None
     if any(number != int(number) for number in numbers):
         return f"the column {label!r} holds fractions"
-    return (
-        f"the column {label!r} holds {len(numbers)} different numbers" if len(numbers) > MAX_INTEGER_CLASSES else None
-    )
+    is_score = len(numbers) > MAX_INTEGER_CLASSES
+    return f"the column {label!r} holds {len(numbers)} different numbers" if is_score else None
 
 
 def _read(table: Table, columns: Columns, options: ReadOptions) -> ReadResult:
-    label = columns.names().label
+    label = columns.label_name
     return read_texts(table, columns, label_scores(table, label, non_empty_labels(table, label)))
 
 

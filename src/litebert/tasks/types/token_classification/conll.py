@@ -95,7 +95,7 @@ def _part(path: Path, data: LabelledData) -> str:
     return "\n".join("".join("\t".join(line.columns) + "\n" for line in sentence) for sentence in kept)
 
 
-class ConllOutput:
+class ConllOutput(OutputFormat):
     """The input's lines with the predicted label as one more column."""
 
     def __init__(self, input_file: Path) -> None:
@@ -130,7 +130,7 @@ class ConllOutput:
         return self._lines
 
 
-class WordTable:
+class WordTable(OutputFormat):
     """A table with one row for each word, or JSON lines with one sentence each."""
 
     def __init__(self, output: Path) -> None:
@@ -153,10 +153,6 @@ class WordTable:
                 for word, label in zip(row.words, result.labels, strict=True)
             ]
         )
-
-    def finish(self) -> str:
-        """Nothing."""
-        return ""
 
 
 def _output_format(input_file: Path, output: Path) -> OutputFormat:

@@ -15,15 +15,15 @@ OUTSIDE: Final = "O"
 
 def guess_token_lists(table: Table, columns: Columns) -> str | None:
     """Why the rows are labelled words: both columns of the first row have lists."""
-    names = columns.names()
-    if all(isinstance(table.rows[0].values.get(name), list) for name in (names.text, names.label)):
-        return f"the column {names.text!r} holds lists of words"
+    first = table.rows[0].values
+    if all(isinstance(first.get(name), list) for name in (columns.text_name, columns.label_name)):
+        return f"the column {columns.text_name!r} holds lists of words"
     return None
 
 
 def read_token_lists(table: Table, columns: Columns, options: ReadOptions) -> ReadResult:
     """The rows with their labels."""
-    text, label = columns.names().text, columns.names().label
+    text, label = columns.text_name, columns.label_name
     table.texts(text, lists=True), table.texts(label, lists=True)  # raise for missing values
     rows = [(_list(table, row, text), _list(table, row, label)) for row in table.rows]
     for row, (words, tags) in zip(table.rows, rows, strict=True):
@@ -42,7 +42,7 @@ def read_token_lists(table: Table, columns: Columns, options: ReadOptions) -> Re
 
 def read_words(table: Table, columns: Columns) -> list[TokenExample]:
     """The rows without labels: lists of words, or texts split at spaces."""
-    column, examples = columns.names().text, []
+    column, examples = columns.text_name, []
     for row, text in zip(table.rows, table.texts(column, lists=True), strict=True):
         value = row.values[column]
         words = tuple(map(str, value)) if isinstance(value, list) else tuple(text.split())
