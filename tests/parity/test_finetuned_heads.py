@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from litebert.commands.convert import convert
 from litebert.inference.predictor import Predictor
+from litebert.interop.convert_weights import convert
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForMultipleChoice, ForSequenceClassification
 from litebert.tokenization.tokenizer import Tokenizer

@@ -14,8 +14,7 @@ from typing import Any
 from litebert.errors import DataError
 from litebert.files import write_text
 from litebert.hub_datasets import is_dataset_name
-from litebert.tasks.readers.hub_tables import named_labels
-from litebert.tasks.readers.tables import Row, Table, read_table
+from litebert.tasks.readers.tables import Row, Table, named_labels, read_table
 
 Data = Any
 """One of:

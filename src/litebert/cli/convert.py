@@ -1,4 +1,4 @@
-"""`litebert convert SOURCE TARGET --to FORMAT` and `litebert push MODEL NAME`."""
+"""`litebert convert SOURCE TARGET --to FORMAT`, `litebert push MODEL NAME` and `litebert export MODEL OUT`."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -7,6 +7,8 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from litebert.cli.arguments.common import Flag, Json, OptionalName, OptionalPath, Several, emit
+from litebert.cli.arguments.settings_arguments import arguments_of
+from litebert.commands.export import ExportRun
 from litebert.model.io.model_spec import ModelName
 from litebert.model.io.tensor_names import TargetFormat
 
@@ -42,7 +44,7 @@ def convert(
 
     changes = with_overrides({}, change)
     # Imports torch, which takes seconds: only once the settings are known to be valid.
-    from litebert.commands.convert import convert as run
+    from litebert.interop.convert_weights import convert as run
 
     report = run(
         source,
@@ -79,3 +81,14 @@ def push(
 
     result = push_to_hub(model, name, token=token, private=private or None, revision=revision)
     emit(asdict(result), result.to_text(), as_json=json)
+
+
+def export(run: Annotated[ExportRun, arguments_of(ExportRun, positional=("model", "out"))], json: Json = False) -> None:
+    """Write a model as ONNX files, which onnxruntime, transformers.js and `litebert.runtime` run without torch.
+
+    The layers are a loop over one stored block. The outputs are compared with torch's before anything is written.
+    """
+    from litebert.commands.export import export as export_model
+
+    result = export_model(run)
+    emit(result.to_dict(), result.to_text(), as_json=json)

@@ -34,22 +34,22 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "finetune": ("finetune:finetune", "train a model on a labelled file"),
     "sweep": ("sweep:sweep", "fine-tune with several seeds, or over a grid of settings, and compare the runs"),
     "sweep-pretrain": (
-        "experiments.sweep_pretrain:sweep_pretrain",
+        "experiments:sweep_pretrain",
         "pretrain over a grid of settings, fine-tune each model, and compare",
     ),
     "reproduce": (
-        "experiments.reproduce:reproduce",
+        "experiments:reproduce",
         "run the experiments of the paper's tables and figures, and check its claims",
     ),
     "ensemble": ("predictions:ensemble", "average the predictions of several fine-tuned models"),
     "predict": ("predictions:predict", "predict every example of a file: labels, values, answers, masked tokens"),
-    "embed": ("embeddings.embeddings:embed", "write the embedding of every row of a file"),
-    "search": ("embeddings.embeddings:search", "find the rows of a file whose embeddings are nearest to a query"),
+    "embed": ("predictions:embed", "write the embedding of every row of a file"),
+    "search": ("predictions:search", "find the rows of a file whose embeddings are nearest to a query"),
     "serve": ("serve:serve", "answer HTTP requests with models, and a page for trying them"),
     "glue-submission": ("predictions:glue_submission", "predict the test files of GLUE for its leaderboard"),
     "convert": ("convert:convert", "read and write transformers and TensorFlow checkpoints"),
     "push": ("convert:push", "upload a model directory to the Hugging Face hub"),
-    "export": ("export:export", "write a model as ONNX files for runtimes without torch, such as browsers"),
+    "export": ("convert:export", "write a model as ONNX files for runtimes without torch, such as browsers"),
     "analyze curves": ("analyze:curves", "plot the curves of runs on one page"),
     "analyze layers": ("analyze:layers", "plot how far each layer of a model moves the hidden states"),
     "info": ("info:info", "parameters, FLOPs and memory of a preset or a model directory"),
@@ -123,7 +123,7 @@ def _unknown(words: list[str]) -> int:
 def _call(command: str, rest: list[str]) -> int:
     import tyro
 
-    from litebert.cli.arguments.words import REGISTRY
+    from litebert.cli.arguments.settings_arguments import REGISTRY
 
     # Of several processes started by torchrun only the first one logs.
     log_to_stderr(os.environ.get("LITEBERT_LOG", "info") if is_first_process() else "error")

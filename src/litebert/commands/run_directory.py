@@ -34,10 +34,36 @@ not among them: which model is the best depends on when models are evaluated."""
 
 
 @dataclass(frozen=True)
+class Inside:
+    """An attribute: the path of a file or directory inside that of its object, `path`."""
+
+    name: str
+
+    def __get__(self, directory: Any, owner: type) -> Path:
+        return directory.path / self.name
+
+
+@dataclass(frozen=True)
 class RunDirectory:
     """Paths of one run."""
 
     path: Path
+    settings_file = Inside("settings.yaml")
+    """The resolved settings, written before the first step."""
+    initial_scores = Inside("initial_scores.json")
+    """Validation scores of a pretraining run before its first step."""
+    metrics = Inside("metrics.jsonl")
+    """One JSON object per logged step or evaluation."""
+    model = Inside("model")
+    """The final model directory."""
+    best = Inside("best")
+    """Model directory of the best evaluation so far; removed when the run is finished."""
+    last = Inside("last")
+    """Model directory of the last step, where the exported model is the best one."""
+    curves = Inside("curves.html")
+    """Page with the curves of the run."""
+    result_file = Inside("result.json")
+    """Written last: a run that has it is finished."""
 
     @classmethod
     def open(cls, path: Path, settings: Settings, *, command: str, allowed: Collection[str] = ()) -> Self:
@@ -79,49 +105,9 @@ class RunDirectory:
         write_json(self.path / "environment.json", {**environment(), **(provenance or {})})
 
     @property
-    def settings_file(self) -> Path:
-        """The resolved settings, written before the first step."""
-        return self.path / "settings.yaml"
-
-    @property
-    def initial_scores(self) -> Path:
-        """Validation scores of a pretraining run before its first step."""
-        return self.path / "initial_scores.json"
-
-    @property
-    def metrics(self) -> Path:
-        """One JSON object per logged step or evaluation."""
-        return self.path / "metrics.jsonl"
-
-    @property
-    def model(self) -> Path:
-        """The final model directory."""
-        return self.path / "model"
-
-    @property
-    def best(self) -> Path:
-        """Model directory of the best evaluation so far; removed when the run is finished."""
-        return self.path / "best"
-
-    @property
-    def last(self) -> Path:
-        """Model directory of the last step, where the exported model is the best one."""
-        return self.path / "last"
-
-    @property
-    def curves(self) -> Path:
-        """Page with the curves of the run."""
-        return self.path / "curves.html"
-
-    @property
     def has_checkpoint(self) -> bool:
         """Whether the run has saved a checkpoint."""
         return any((self.path / "checkpoints").glob("step-*"))
-
-    @property
-    def result_file(self) -> Path:
-        """Written last: a run that has it is finished."""
-        return self.path / "result.json"
 
     def result(self, result_type: type[R]) -> R | None:
         """The result of a finished run; None for an unfinished one."""

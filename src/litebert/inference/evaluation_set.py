@@ -5,8 +5,7 @@ from typing import Self
 
 from litebert.inference.pipeline import ALONE, Pipeline, Workers
 from litebert.tasks.encoded import Encoded
-from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.task import Task
+from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.types.task_type import ErrorExample, Prediction, Scored
 
 

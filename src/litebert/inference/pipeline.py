@@ -18,9 +18,8 @@ from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
 from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import Encoded, Inputs, batches_by_length
-from litebert.tasks.ensembling.averaging import reorder_labels
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.results import Result
+from litebert.tasks.results import Result, reorder_labels
 from litebert.tasks.types.registry import task_type_of
 from litebert.tasks.types.task_type import Prediction, TaskType
 from litebert.tokenization.tokenizer import Tokenizer

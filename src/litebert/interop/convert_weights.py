@@ -8,12 +8,15 @@ from typing import Any
 from torch import Tensor, nn
 
 from litebert.errors import ConfigError
+from litebert.files import update_manifest, write_json
 from litebert.interop.tensor_bundle import index_file
 from litebert.interop.tf_checkpoint import TFCheckpoint, read_tf_checkpoint, write_tf_checkpoint
 from litebert.model.io.hf_weights import IDENTITY
+from litebert.model.io.hub import HubOptions, fetch
 from litebert.model.io.model_directory import build, in_module, load_weights, read_directory, save_model, updated_spec
-from litebert.model.io.model_spec import CONFIG, ModelName, ModelSpec, transformers_incompatibility
-from litebert.model.io.tensor_names import Format, tensor_names
+from litebert.model.io.model_spec import CONFIG, ModelName, ModelSpec, read_model_spec, transformers_incompatibility
+from litebert.model.io.resolve import resolve_model_directory
+from litebert.model.io.tensor_names import Format, TargetFormat, tensor_names
 from litebert.model.remap_weights import remap_weights
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -66,28 +69,37 @@ def convert(
     source: Path | str,
     target: Path,
     *,
-    to: Format,
+    to: TargetFormat,
     as_model: ModelName | None = None,
     labels: Collection[str] = (),
     allow_missing: Collection[str] = (),
     changes: Mapping[str, Any] | None = None,
-    tokenizer: Tokenizer | None = None,
+    tokenizer: Path | None = None,
 ) -> ConversionReport:
-    """Convert any checkpoint to a model directory or a TensorFlow checkpoint.
+    """Convert any checkpoint, with its tokenizer, to a model directory or a TensorFlow checkpoint.
 
     Args:
-        source: a model directory of litebert or transformers, a name on the hub, or a TensorFlow checkpoint. `fetch`
-            of `model/io/hub.py` returns the directory of a given revision.
+        source: a run directory, a model directory of litebert or transformers, a name on the hub, or a TensorFlow
+            checkpoint. `fetch` of `model/io/hub.py` returns the directory of a given revision.
+        target: the directory to write.
         to: "litebert" writes a model directory, which transformers loads too if it can run the model;
-            "transformers" raises an error if it cannot; "tensorflow" writes what google-research/albert loads.
+            "transformers" raises an error if it cannot; "tensorflow" writes what google-research/albert loads;
+            "sentence-transformers" writes the encoder as a `SentenceEmbedder`.
         as_model: another model than the source's, such as "ForPretraining".
+        labels: class names of a classifier.
         allow_missing: modules, such as "sentence_pair", to initialize at random if the source lacks them.
         changes: fields of the config to change; weights are remapped to another depth or sharing.
+        tokenizer: tokenizer directory or vocabulary file; None: the source's, if it has one.
 
     Raises:
         CheckpointError: the source is damaged, or lacks a tensor that is not in `allow_missing`.
         ConfigError: the format cannot express the model, or the tokenizer has more tokens than the model.
     """
+    source = resolve_model_directory(source) if Path(source).is_dir() else source
+    known_tokenizer = _tokenizer(source, tokenizer)
+    if to == "sentence-transformers":
+        _validate_sentence_embedder(source, as_model, known_tokenizer)
+        as_model = "SentenceEmbedder"
     if is_tf_checkpoint(Path(source)):
         loaded = read_tf_checkpoint(Path(source), as_model=as_model, labels=labels)
     else:
@@ -98,15 +110,15 @@ def convert(
             f"{source}: a model with per-layer adapters cannot be converted, because no other format has them"
         )
     spec = updated_spec(loaded.spec, as_model=as_model, labels=labels, changes=changes or {})
-    if tokenizer and tokenizer.vocab_size > spec.config.vocab_size:
+    if known_tokenizer and known_tokenizer.vocab_size > spec.config.vocab_size:
         raise ConfigError(
-            f"tokenizer: has {tokenizer.vocab_size} tokens, but the model only {spec.config.vocab_size}; "
+            f"tokenizer: has {known_tokenizer.vocab_size} tokens, but the model only {spec.config.vocab_size}; "
             "give the tokenizer that the model was trained with"
         )
     tensors = remap_weights(loaded.weights.tensors, source=loaded.spec.config, target=spec.config)
     missing = _missing(spec, tensors, allow_missing)
     model = load_weights(spec, tensors, where=str(source), fresh=missing)
-    on_disk = _write(target, model, spec, to=to, extra_files=tokenizer.files() if tokenizer else None)
+    on_disk = _write(target, model, spec, to=to, extra_files=known_tokenizer.files() if known_tokenizer else None)
     rows = {row.litebert: row.in_format(on_disk) or row.litebert for row in tensor_names(spec.config)}
     names = {name: rows[name] for name in model.state_dict()}
     # transformers' format has the identity projection, which was dropped on reading.
@@ -117,7 +129,7 @@ def convert(
     return ConversionReport(
         source=str(source),
         target=str(target),
-        target_format=to,
+        target_format="litebert" if to == "sentence-transformers" else to,
         model=spec.model,
         mapped=(
             *((source_name, names[name]) for source_name, name in loaded.weights.mapped if name in names),
@@ -137,6 +149,27 @@ def is_tf_checkpoint(path: Path) -> bool:
     return path.suffix == ".index" or index_file(path).is_file()
 
 
+def vocabulary_directory(path: Path) -> Path | None:
+    """The directory of a checkpoint at `path`, or of its files, if it has a vocabulary."""
+    directory = path if path.is_dir() else path.parent
+    return directory if any(directory.glob("*.model")) or any(directory.glob("vocab.txt")) else None
+
+
+def _tokenizer(source: Path | str, given: Path | None) -> Tokenizer | None:
+    """The given tokenizer, or that of the source, if it has one."""
+    path = Path(source)
+    is_local = path.exists() or index_file(path).is_file()
+    found = given or vocabulary_directory(path if is_local else fetch(str(source), HubOptions()))
+    return Tokenizer.load(found) if found else None
+
+
+def _validate_sentence_embedder(source: Path | str, as_model: ModelName | None, tokenizer: Tokenizer | None) -> None:
+    if as_model not in (None, "SentenceEmbedder"):
+        raise ConfigError(f"as_model: sentence-transformers loads a SentenceEmbedder, not a {as_model}; leave it out")
+    if tokenizer is None:
+        raise ConfigError(f"{source}: has no tokenizer, which sentence-transformers needs; give --tokenizer")
+
+
 def _missing(spec: ModelSpec, tensors: Mapping[str, Tensor], allowed: Collection[str]) -> tuple[str, ...]:
     """Tensors that the source lacks and that are in `allowed`; for others `load_weights` raises an error."""
     expected = build(spec, device="meta").state_dict()
@@ -148,7 +181,7 @@ def _missing(spec: ModelSpec, tensors: Mapping[str, Tensor], allowed: Collection
 
 
 def _write(
-    target: Path, model: nn.Module, spec: ModelSpec, *, to: Format, extra_files: Mapping[str, bytes] | None
+    target: Path, model: nn.Module, spec: ModelSpec, *, to: TargetFormat, extra_files: Mapping[str, bytes] | None
 ) -> Format:
     """Write the model and return the format of its tensors."""
     if to == "tensorflow":
@@ -158,9 +191,48 @@ def _write(
     if to == "transformers" and reason:
         raise ConfigError(f"{target}: {reason}; convert to 'litebert' instead")
     save_model(model, target, labels=spec.labels, problem_type=spec.problem_type, extra_files=extra_files)
+    if to == "sentence-transformers":
+        write_sentence_transformers_files(target)
     return "litebert" if reason else "transformers"
 
 
 def _reason(name: str) -> str:
     block = name.startswith(("encoder.attentions.", "encoder.feed_forwards."))
     return "averaged into the remaining blocks" if block else "not part of this model"
+
+
+MODULES = "modules.json"
+
+
+def write_sentence_transformers_files(directory: Path) -> None:
+    """Add the files to the model directory of a `SentenceEmbedder`, and to its manifest.
+
+    Models that transformers loads with remote code need `trust_remote_code=True` in sentence-transformers too.
+    """
+    spec = read_model_spec(directory)
+    files = _files(spec)
+    for name, content in files.items():
+        write_json(directory / name, content)
+    update_manifest(directory, files)
+
+
+def _files(spec: ModelSpec) -> dict[str, Any]:
+    """Name → content of each file, in the format of sentence-transformers 2 and later."""
+    steps = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
+    modules = [
+        {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{name}"}
+        for index, (path, name) in enumerate(steps.items())
+    ]
+    pooling = {
+        "word_embedding_dimension": spec.config.hidden_size,
+        "pooling_mode_cls_token": spec.pooling == "cls",
+        "pooling_mode_mean_tokens": spec.pooling == "mean",
+        "pooling_mode_max_tokens": False,
+        "pooling_mode_mean_sqrt_len_tokens": False,
+    }
+    return {
+        MODULES: modules,
+        "1_Pooling/config.json": pooling,
+        "sentence_bert_config.json": {"max_seq_length": spec.config.max_position_embeddings, "do_lower_case": False},
+        "config_sentence_transformers.json": {"similarity_fn_name": "cosine"},
+    }

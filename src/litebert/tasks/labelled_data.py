@@ -1,4 +1,4 @@
-"""Labelled examples in memory."""
+"""Labelled examples in memory, and the task that a model learns from them."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -99,3 +99,25 @@ def normalized_text(text: str) -> str:
 def input_key(example: LabelledExample) -> Hashable:
     """Two examples with the same key are the same input to an uncased model."""
     return tuple(None if text is None else normalized_text(text) for text in example.texts)
+
+
+ClassWeights = str | dict[str, float]
+"""`balanced`, or a weight for each label that does not have weight 1."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """Columns, labels and metrics of a labelled file."""
+
+    task_type: str
+    """Name of a registered `TaskType`."""
+    text: tuple[str, ...]
+    """Columns of the one or two texts of an example."""
+    label: str
+    """Column of the label."""
+    labels: tuple[str, ...] | None
+    """Label names; the index in this tuple is the class. None for task types without classes."""
+    metrics: tuple[str, ...]
+    """Names of metrics, keys of `litebert.tasks.metrics.metrics.METRICS`."""
+    metric_for_best_model: str
+    """The one of `metrics` that selects the best model; higher is better."""

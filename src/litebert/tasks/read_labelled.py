@@ -7,13 +7,11 @@ from pathlib import Path
 from litebert.errors import ConfigError
 from litebert.hub_datasets import is_dataset_name
 from litebert.settings import validate_not_given
-from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.metrics import check_metrics
 from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
 from litebert.tasks.readers.data_checks import warn_duplicates
-from litebert.tasks.readers.hub_tables import hub_table
-from litebert.tasks.readers.tables import Table, read_table
-from litebert.tasks.task import Task
+from litebert.tasks.readers.tables import Table, hub_table, read_table
 from litebert.tasks.types.registry import get_task_type, task_types
 from litebert.tasks.types.task_type import ReadOptions, ReadResult, TaskType
 

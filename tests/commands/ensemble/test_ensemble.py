@@ -88,7 +88,7 @@ def save_member(name, tokenizer, directory, seed, **changes):
 
 @pytest.fixture(autouse=True)
 def _few_resamples(monkeypatch):
-    monkeypatch.setattr("litebert.tasks.ensembling.bootstrap_difference.RESAMPLES", 20)
+    monkeypatch.setattr("litebert.tasks.metrics.bootstrap_difference.RESAMPLES", 20)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from litebert.commands.pretrain.training_flops import sequence_lengths, training_flops
+from litebert.commands.pretrain.pretraining_objective import sequence_lengths, training_flops
 from litebert.model.model_stats import flops_per_token
 from litebert.model.presets import preset
 

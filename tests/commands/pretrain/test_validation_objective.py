@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from litebert.commands.pretrain.validation_objective import (
+from litebert.commands.pretrain.pretraining_objective import (
     EXAMPLE_LENGTHS,
     SPAN_LENGTHS,
     example_lengths,

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.labelled_data import Example, LabelledData
+from litebert.tasks.labelled_data import Example, LabelledData, Task
 from litebert.tasks.results import softmax
-from litebert.tasks.task import Task
 from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
 from litebert.tasks.types.registry import get_task_type
 from litebert.tasks.types.token_classification.token_examples import TokenExample

@@ -1,14 +1,17 @@
-"""A command's settings class as its command line arguments."""
+"""A command's settings class as its command line arguments, and words of the command line as numbers and paths."""
 
+import math
 import re
 from collections.abc import Collection
 from copy import copy
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_origin
 
 from pydantic import create_model
 from pydantic.fields import FieldInfo
 from tyro.conf import FlagCreatePairsOff, Positional, arg
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from litebert.errors import ConfigError, LitebertError
 from litebert.settings import Settings
@@ -83,3 +86,33 @@ def _metavar(value_type: Any) -> str:
     if get_origin(value_type) is Literal:
         return f"{{{','.join(get_args(value_type))}}}"
     return f"[{_metavar(get_args(value_type)[0])} …]" if get_origin(value_type) is tuple else METAVARS[value_type]
+
+
+REGISTRY = ConstructorRegistry()
+"""For `tyro.cli`: integers, finite numbers and paths, each also with the default None."""
+_EXPECTED: Final = {int: ("INT", "an integer"), float: ("NUMBER", "a number"), Path: ("PATH", "a path")}
+
+
+@REGISTRY.primitive_rule
+def _rule(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
+    several = get_args(info.type) if get_origin(info.type) in (Union, UnionType) else (info.type,)
+    types: list[Any] = [each for each in several if each is not NoneType]
+    if len(types) != 1 or types[0] not in _EXPECTED:
+        return None
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar=_EXPECTED[types[0]][0],
+        instance_from_str=lambda words: _parse(types[0], words[0]),
+        is_instance=lambda value: value is None or isinstance(value, types[0]),
+        str_from_instance=lambda value: [str(value)],
+    )
+
+
+def _parse(kind: Any, word: str) -> Any:
+    try:
+        value = kind(word) if word else math.nan
+    except ValueError:
+        value = math.nan
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"expected {_EXPECTED[kind][1]}, found {word[:40]!r}")
+    return value

@@ -21,13 +21,12 @@ from litebert.files import write_text
 from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
-from litebert.tasks.ensembling.bootstrap_difference import bootstrap_differences
-from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.labelled_data import LabelledData, Task
+from litebert.tasks.metrics.bootstrap_difference import bootstrap_differences
 from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
 from litebert.tasks.readers.columns import Columns, resolve_columns
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.results import Result
-from litebert.tasks.task import Task
 from litebert.tasks.types.task_type import FileFormat, ReadOptions, Scored
 
 logger = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from litebert.commands.result import Result
-from litebert.tasks.ensembling.bootstrap_difference import BootstrapDifference
+from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference
 from litebert.tasks.metrics.evaluation import Evaluation
 
 

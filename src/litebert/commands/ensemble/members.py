@@ -15,9 +15,8 @@ from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
 from litebert.model.io.resolve import resolve_model_directory
 from litebert.settings import InferencePrecision
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.results import Result
-from litebert.tasks.task import Task
 from litebert.tasks.types.registry import task_type_of
 from litebert.tasks.types.task_type import Prediction, Scored, TaskType
 from litebert.training.checkpointing.checkpoint import read_tensors, verified

@@ -2,16 +2,22 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
-from litebert.commands.evaluate.evaluate_files import evaluate_files
-from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
+from litebert.commands.evaluate.evaluate_labelled import (
+    evaluate_benchmark,
+    evaluate_file,
+    evaluate_labelled,
+    load_pipeline,
+)
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.commands.evaluate.minimal_pairs import MinimalPairScores, evaluate_minimal_pairs
 from litebert.commands.finetune.data_arguments import files_by_split
-from litebert.commands.many_files.file_workers import is_pattern
+from litebert.commands.many_files.file_workers import FileJob, FilesWritten, file_tasks, is_pattern, write_files
+from litebert.commands.predict.predict_stream import fingerprint_of
 from litebert.commands.pretrain.pretrain_settings import PairObjective
 from litebert.commands.pretrain.validation import ValidationSet
 from litebert.commands.pretrain.validation_scores import ValidationScores
@@ -20,11 +26,15 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.errors import ConfigError
+from litebert.files import write_json
 from litebert.inference.inference_model import inference_model, resolve_precision
+from litebert.inference.pipeline import Pipeline
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
 from litebert.model.io.resolve import resolve_model_directory
 from litebert.settings import read_yaml
+from litebert.tasks.metrics.evaluation import Evaluation
+from litebert.tasks.read_labelled import validate_columns_apply
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
 
@@ -142,3 +152,33 @@ def _corpus_of(model: Path, corpus: Path) -> Corpus:
     if Tokenizer.load(model).fingerprint != Tokenizer.load(opened.tokenizer_directory).fingerprint:
         raise ConfigError(f"{corpus}: was built with another tokenizer than {model}; build it with the model's")
     return opened
+
+
+def evaluate_files(run: EvaluateRun) -> FilesWritten:
+    """Score every file that matches `run.data`, each in a JSON file below `run.output`."""
+    assert run.data is not None
+    assert run.output is not None
+    tasks = file_tasks(run.data, run.output, lambda path: f"{path.name}.json")
+    job = FileJob(run=run, input_field="data", load=_load, work=_evaluate, digest=_digest)
+    return write_files(tasks, job, run.output, run.files)
+
+
+def _load(run: EvaluateRun) -> Pipeline:
+    return load_pipeline(resolve_model_directory(run.model), run.precision)
+
+
+def _evaluate(run: EvaluateRun, pipeline: Pipeline) -> Evaluation:
+    assert run.data is not None
+    assert run.output is not None
+    columns = run.columns.to_columns()
+    validate_columns_apply(asdict(columns), run.data)
+    model = resolve_model_directory(run.model)
+    evaluation = evaluate_file(pipeline, model, run.data, columns, metrics=run.metrics)
+    write_json(Path(run.output), evaluation.to_dict())
+    return evaluation
+
+
+def _digest(run: EvaluateRun) -> str:
+    assert run.data is not None
+    settings = run.model_dump(include={"columns", "metrics", "threads"})
+    return fingerprint_of([run.data], [resolve_model_directory(run.model)], settings)

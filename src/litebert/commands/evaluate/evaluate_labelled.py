@@ -17,11 +17,10 @@ from litebert.model.io.resolve import resolve_model_directory
 from litebert.settings import InferencePrecision
 from litebert.tasks.benchmarks.benchmark_files import available_splits, read_benchmark
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
-from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
 from litebert.tasks.readers.columns import Columns, SavedTask
-from litebert.tasks.task import Task
 from litebert.tasks.types.task_type import ReadOptions
 from litebert.training.distributed.context import DistributedContext
 

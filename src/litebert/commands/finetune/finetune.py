@@ -12,13 +12,19 @@ from litebert.analysis.curves import read_curves
 from litebert.commands.best_model import EVALUATION, BestModel, Record, evaluation_file
 from litebert.commands.compute import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.commands.finetune.comparison import Outcome, Scores, baseline_scores, remarks
-from litebert.commands.finetune.dev_rows import write_dev_rows
-from litebert.commands.finetune.finetune_card import finetune_card, provenance
-from litebert.commands.finetune.finetune_result import FinetuneResult
+from litebert.commands.finetune.finetune_result import FinetuneResult, finetune_card, provenance
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.finetune.input_length import choose_max_length
 from litebert.commands.finetune.objective import TaskObjective
-from litebert.commands.finetune.setup import RunData, class_weights, load_start, output_names, read_data, set_trainable
+from litebert.commands.finetune.setup import (
+    RunData,
+    choose_max_length,
+    class_weights,
+    load_start,
+    output_names,
+    read_data,
+    set_trainable,
+    write_dev_rows,
+)
 from litebert.commands.run_directory import RunDirectory
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import read_json_object, update_manifest, write_text
@@ -28,9 +34,8 @@ from litebert.model.io.model_directory import save_model, spec_of
 from litebert.model.io.resolve import resolve_model_directory
 from litebert.model.param_groups import count_parameters
 from litebert.tasks.labelled_batches import LabelledBatches
-from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.readers.columns import SavedTask
-from litebert.tasks.task import Task
 from litebert.tasks.types.registry import get_task_type
 from litebert.training.callbacks.callback import Callback
 from litebert.training.callbacks.early_stopping import EarlyStopping

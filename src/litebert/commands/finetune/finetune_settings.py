@@ -20,9 +20,8 @@ from litebert.commands.recipes import load_recipe
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
 from litebert.settings import Settings, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
-from litebert.tasks.labelled_data import InvalidAnswers
+from litebert.tasks.labelled_data import ClassWeights, InvalidAnswers
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.task import ClassWeights
 from litebert.training.train_settings import TrainSettings
 
 

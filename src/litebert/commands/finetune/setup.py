@@ -1,14 +1,19 @@
-"""What a fine-tuning run starts from: data, tokenizer, pretrained model and the parameters to train."""
+"""What a fine-tuning run starts from: data, tokenizer, model, the longest input and the parameters to train."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 from torch import nn
 
 from litebert.commands.finetune.finetune_settings import BenchmarkFiles, DevSplit, FinetuneRun, LabelledFiles
 from litebert.errors import ConfigError
+from litebert.files import write_json, write_text
+from litebert.hub_datasets import is_dataset_name
+from litebert.inference.pipeline import Pipeline
 from litebert.model.config import ModelConfig
 from litebert.model.io.hub import fetch, is_released
 from litebert.model.io.model_directory import HUB, build, load_model
@@ -17,14 +22,15 @@ from litebert.model.io.resolve import resolve_model_directory
 from litebert.model.layers.lora import attach
 from litebert.model.param_groups import count_parameters, freeze, layer_depths
 from litebert.model.presets import PRESETS, preset
+from litebert.randomness import rng_for
 from litebert.tasks.benchmarks.benchmark_files import read_benchmark
 from litebert.tasks.benchmarks.benchmarks import BenchmarkTask, benchmark_task
-from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.read_labelled import read_labelled, task_for
+from litebert.tasks.labelled_data import LabelledData, Task
+from litebert.tasks.output_formats import TableFormat
+from litebert.tasks.read_labelled import read_any_table, read_labelled, task_for, types_with_format
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.data_checks import warn_small_dataset, warn_train_dev_leakage
 from litebert.tasks.readers.splits import train_dev_split
-from litebert.tasks.task import Task
 from litebert.tasks.types.registry import get_task_type
 from litebert.tasks.types.task_type import ReadOptions
 from litebert.tokenization.tokenizer import Tokenizer
@@ -195,3 +201,69 @@ def _validate_sizes(run: FinetuneRun, config: ModelConfig, tokenizer: Tokenizer)
         raise ConfigError(
             f"max_length: {run.max_length} tokens, but the model reads {config.max_position_embeddings}; reduce it"
         )
+
+
+QUANTILE: Final = 0.99
+"""Share of the training examples that are not truncated."""
+MULTIPLE: Final = 8
+MAX_EXAMPLES: Final = 10_000
+"""Training examples that are looked at: more are drawn at random."""
+_UNBOUNDED: Final = 1_000_000
+
+
+def choose_max_length(run: FinetuneRun, examples: Sequence[Any], pipeline: Pipeline, *, limit: int) -> int:
+    """`run.max_length`, or the 99th percentile of the lengths in tokens, rounded up to 8, at most `limit`.
+
+    Logs the choice with the share of longer examples. The settings of `pipeline` are not used.
+    """
+    lengths = _lengths(examples, pipeline)
+    chosen = run.max_length or min(limit, _rounded_up(float(np.quantile(lengths, QUANTILE))))
+    what = "are read in several parts" if pipeline.task_type.windows else "are truncated"
+    logger.info(
+        "max_length: %d tokens (%s); %.1f %% of the training rows are longer and %s; the longest has %d",
+        *(chosen, "as set" if run.max_length else "99 % of the training rows have at most as many"),
+        *(100 * float(np.mean(lengths > chosen)), what, lengths.max()),
+    )
+    return chosen
+
+
+def _lengths(examples: Sequence[Any], pipeline: Pipeline) -> np.ndarray:
+    if len(examples) > MAX_EXAMPLES:
+        drawn = rng_for("lengths of inputs").permutation(len(examples))[:MAX_EXAMPLES]
+        examples = [examples[index] for index in np.sort(drawn)]
+    task_type = pipeline.task_type
+    return task_type.encode(examples, pipeline.tokenizer, task_type.settings(max_length=_UNBOUNDED)).lengths
+
+
+def _rounded_up(length: float) -> int:
+    return MULTIPLE * -(-int(np.ceil(length)) // MULTIPLE)
+
+
+ROWS: Final = "rows.json"
+
+
+def write_dev_rows(directory: Path, train: LabelledData, dev: LabelledData) -> None:
+    """Write `dev.csv` (.tsv, .jsonl, …), which `evaluate` reads, and `rows.json`, unless they exist.
+
+    `rows.json` has the line of each training and development row in the training file; its id where rows have no line.
+    """
+    source = dev.path
+    suffix = ".jsonl" if is_dataset_name(source) else source.suffix
+    if (directory / ROWS).exists():
+        return
+    write_text(directory / f"dev{suffix}", _dev_text(dev, directory / f"dev{suffix}"))
+    parts = {"train": _row_names(train), "dev": _row_names(dev)}
+    write_json(directory / ROWS, {"file": str(source), **parts})
+
+
+def _dev_text(dev: LabelledData, output: Path) -> str:
+    source = dev.path
+    if formats := types_with_format(source):
+        assert formats[0].reader.file_format is not None
+        return formats[0].reader.file_format.part(source, dev)
+    dev_lines = set(dev.lines or ())
+    return TableFormat(output).lines([row.values for row in read_any_table(source).rows if row.line in dev_lines])
+
+
+def _row_names(data: LabelledData) -> list[Any]:
+    return list(data.lines or [example.id for example in data.examples])

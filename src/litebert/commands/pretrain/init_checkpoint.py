@@ -13,7 +13,7 @@ from torch import Tensor
 
 from litebert.corpus.format.shards import Corpus
 from litebert.errors import ConfigError, LitebertError
-from litebert.interop.convert_weights import is_tf_checkpoint
+from litebert.interop.convert_weights import is_tf_checkpoint, vocabulary_directory
 from litebert.interop.tf_checkpoint import read_tf_checkpoint
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build, load_weights, read_directory
@@ -74,9 +74,9 @@ def _read(source: str) -> SourceWeights:
         return _read_checkpoint(path)
     if is_tf_checkpoint(path):
         checkpoint = read_tf_checkpoint(path)
-        return SourceWeights(checkpoint.spec.config, checkpoint.weights.tensors, _vocabulary(path))
+        return SourceWeights(checkpoint.spec.config, checkpoint.weights.tensors, vocabulary_directory(path))
     stored = read_directory(path if path.exists() else source)
-    return SourceWeights(stored.spec.config, stored.weights.tensors, _vocabulary(stored.directory))
+    return SourceWeights(stored.spec.config, stored.weights.tensors, vocabulary_directory(stored.directory))
 
 
 def _newest_in_run(run: Path) -> Path:
@@ -99,11 +99,6 @@ def _read_checkpoint(path: Path) -> SourceWeights:
         logger.warning("%s: its vocabulary is not available, so only the number of tokens is compared: %s", path, error)
         tokenizer = None
     return SourceWeights(config, read_tensors(verified(path))[0], tokenizer)
-
-
-def _vocabulary(path: Path) -> Path | None:
-    directory = path if path.is_dir() else path.parent
-    return directory if any(directory.glob("*.model")) or any(directory.glob("vocab.txt")) else None
 
 
 def _validate_vocabulary(source: str, weights: SourceWeights, tokenizer: Tokenizer) -> None:

@@ -13,8 +13,7 @@ from litebert.commands.compute import warn_slow_bf16, with_measured_precision, w
 from litebert.commands.pretrain.pretrain_result import PretrainResult, export, full_model, provenance
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
-from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
-from litebert.commands.pretrain.training_flops import training_flops
+from litebert.commands.pretrain.pretraining_objective import PretrainingObjective, training_flops
 from litebert.commands.pretrain.validation import ValidationSet
 from litebert.commands.pretrain.validation_scores import ValidationScores
 from litebert.commands.run_directory import RunDirectory

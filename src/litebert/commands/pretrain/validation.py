@@ -16,8 +16,7 @@ import torch
 from torch import nn
 
 from litebert.commands.pretrain.pretrain_settings import PairObjective
-from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
-from litebert.commands.pretrain.validation_objective import ValidationObjective
+from litebert.commands.pretrain.pretraining_objective import PretrainingObjective, ValidationObjective
 from litebert.commands.pretrain.validation_scores import ValidationScores, perplexity
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches

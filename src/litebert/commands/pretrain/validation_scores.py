@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from litebert.commands.pretrain.validation_objective import EXAMPLE_LENGTHS, MAJORITY_TOKEN, SPAN_LENGTHS
+from litebert.commands.pretrain.pretraining_objective import EXAMPLE_LENGTHS, MAJORITY_TOKEN, SPAN_LENGTHS
 from litebert.commands.result import Result
 from litebert.tasks.metrics.metrics import wilson_interval
 from litebert.training.protocols import Number

@@ -103,7 +103,7 @@ def quickstart(run: QuickstartRun, out: Path, *, callbacks: Sequence[Callback] =
     logger.info("1/6 text: %s", ", ".join(run.text) or "the documentation of the installed Python libraries")
     text = TextFiles(out / "text")
     # Read before anything is written, so that an invalid path or file leaves no directory behind.
-    documents = None if text.directory.exists() else split_text(run.text)
+    documents = None if text.path.exists() else split_text(run.text)
     directory = RunDirectory.open(out, run, command="quickstart")
     if finished := directory.result(QuickstartResult):
         logger.info("%s: already finished; returning its result", out)

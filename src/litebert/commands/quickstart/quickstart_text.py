@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from litebert.commands.quickstart.python_docs import Page, python_pages
+from litebert.commands.run_directory import Inside
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import find_files, read_documents
 from litebert.errors import DataError
@@ -44,31 +45,19 @@ class SplitText:
 class TextFiles:
     """The text files of a quickstart."""
 
-    directory: Path
-
-    @property
-    def train(self) -> Path:
-        """Training documents, as JSON lines with `name` and `text`."""
-        return self.directory / "train.jsonl"
-
-    @property
-    def validation(self) -> Path:
-        """Validation documents, in the same format."""
-        return self.directory / "validation.jsonl"
-
-    @property
-    def labelled_train(self) -> Path:
-        """Paragraphs of training documents with `label`."""
-        return self.directory / "labelled-train.jsonl"
-
-    @property
-    def labelled_dev(self) -> Path:
-        """Paragraphs of validation documents with `label`."""
-        return self.directory / "labelled-dev.jsonl"
+    path: Path
+    train = Inside("train.jsonl")
+    """Training documents, as JSON lines with `name` and `text`."""
+    validation = Inside("validation.jsonl")
+    """Validation documents, in the same format."""
+    labelled_train = Inside("labelled-train.jsonl")
+    """Paragraphs of training documents with `label`."""
+    labelled_dev = Inside("labelled-dev.jsonl")
+    """Paragraphs of validation documents with `label`."""
 
     def write(self, text: SplitText, *, seed: int) -> None:
         """Write the four files; the labelled paragraphs are chosen at random."""
-        with atomic_directory(self.directory) as temporary:
+        with atomic_directory(self.path) as temporary:
             files = TextFiles(temporary)
             for path, pages in ((files.train, text.train), (files.validation, text.validation)):
                 _write(path, ({"name": page.name, "text": "\n".join(page.paragraphs)} for page in pages))
@@ -99,17 +88,14 @@ def _pages_of_files(files: Sequence[str]) -> list[Page]:
         for document in read_documents([path], CorpusSettings(), counts)
     ]
     if len(pages) < MIN_DOCUMENTS:
-        pages = [block for page in pages for block in _blocks(page, lines=_lines_per_block(pages))]
+        lines = max(1, sum(len(page.paragraphs) for page in pages) // (2 * MIN_DOCUMENTS))
+        pages = [block for page in pages for block in _blocks(page, lines=lines)]
     if len(found) == 1:
         pages = [
             Page(page.name, f"part {1 + PARTS_OF_ONE_FILE * index // len(pages)}", page.paragraphs)
             for index, page in enumerate(pages)
         ]
     return pages
-
-
-def _lines_per_block(pages: Sequence[Page]) -> int:
-    return max(1, sum(len(page.paragraphs) for page in pages) // (2 * MIN_DOCUMENTS))
 
 
 def _blocks(page: Page, *, lines: int) -> list[Page]:

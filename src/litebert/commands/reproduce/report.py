@@ -11,7 +11,7 @@ from litebert.analysis.plots import Panel, line_panels
 from litebert.commands.reproduce.claims import Verdict
 from litebert.commands.reproduce.paper_tables import Metric, Table
 from litebert.commands.reproduce.scores import Scores
-from litebert.commands.sweep.seed_statistics import statistics_of
+from litebert.commands.sweep.trial_results import statistics_of
 
 PARAMETERS = "parameters"
 _COLUMNS = {"mlm_accuracy": "MLM", "mlm_loss": "MLM loss", "sop_accuracy": "SOP", "nsp_accuracy": "NSP"}

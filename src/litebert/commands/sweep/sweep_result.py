@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from litebert.commands.result import Result
-from litebert.commands.sweep.seed_statistics import SeedStatistics
-from litebert.commands.sweep.trial_results import Configuration, TrialResult
+from litebert.commands.sweep.trial_results import Configuration, SeedStatistics, TrialResult
 from litebert.tasks.metrics.text_table import Rows, aligned
 
 Format = Callable[[Rows], str]

@@ -12,8 +12,8 @@ from typing import Final, Self
 from litebert.errors import DataError
 from litebert.files import json_bytes
 from litebert.settings import Settings
+from litebert.tasks.labelled_data import Task
 from litebert.tasks.readers.tables import Table
-from litebert.tasks.task import Task
 
 logger = logging.getLogger(__name__)
 

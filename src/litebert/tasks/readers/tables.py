@@ -1,4 +1,4 @@
-"""Tables with named columns: CSV, TSV and JSON lines, read lazily.
+"""Tables with named columns: CSV, TSV and JSON lines, read lazily, and data sets of the Hugging Face hub.
 
 Every error names file, line and field. TSV has no quoting, as in GLUE; CSV quotes as spreadsheets do.
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from litebert.errors import DataError
+from litebert.hub_datasets import load_split
 
 logger = logging.getLogger(__name__)
 
@@ -280,3 +281,27 @@ def _as_text(path: Path, row: Row, column: str, *, lists: bool) -> str:
     except UnicodeEncodeError:
         raise DataError(f"{where}: has half of a surrogate pair; write valid Unicode") from None
     return text
+
+
+def hub_table(path: Path) -> Table:
+    """Every row of a split, counted from 1; labels by their names, where the data set has names."""
+    loaded = load_split(path)
+    rows = tuple(Row(number, named_labels(record, loaded.features)) for number, record in enumerate(loaded, start=1))
+    if not rows:
+        raise DataError(f"{path}: no rows; give a split with at least one")
+    return Table(path, tuple(loaded.column_names), rows)
+
+
+def named_labels(record: dict[str, Any], features: Any) -> dict[str, Any]:
+    """A row with the names of its labels, where `features` of the data set has them."""
+    return {name: _label_name(value, features[name]) for name, value in record.items()}
+
+
+def _label_name(value: Any, feature: Any) -> Any:
+    """A label, or a list of labels, by name; data sets use -1 for a missing label."""
+    inner = getattr(feature, "feature", None)
+    if isinstance(value, list) and inner is not None:
+        return [_label_name(each, inner) for each in value]
+    if hasattr(feature, "int2str") and isinstance(value, int):
+        return None if value < 0 else feature.int2str(value)
+    return value

@@ -15,16 +15,14 @@ from torch import Tensor, nn
 
 from litebert.model.io.model_spec import ModelName, ProblemType
 from litebert.tasks.encoded import Encoded, Inputs, LabelledBatch, encode_sequences
-from litebert.tasks.ensembling.averaging import mean
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.labelled_data import Example, InvalidAnswers, LabelledData, Target
+from litebert.tasks.labelled_data import ClassWeights, Example, InvalidAnswers, LabelledData, Target, Task
 from litebert.tasks.metrics.evaluation import Evaluation, parts, parts_by_length
 from litebert.tasks.metrics.metrics import METRICS, measure
 from litebert.tasks.output_formats import OutputFormat
 from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.tables import Table
-from litebert.tasks.results import Result
-from litebert.tasks.task import ClassWeights, Task
+from litebert.tasks.results import Result, mean
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)

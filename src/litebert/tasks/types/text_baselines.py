@@ -12,9 +12,8 @@ import numpy as np
 
 from litebert.errors import MissingExtraError
 from litebert.randomness import rng_for
-from litebert.tasks.labelled_data import Example, LabelledData
+from litebert.tasks.labelled_data import Example, LabelledData, Task
 from litebert.tasks.metrics.metrics import measure
-from litebert.tasks.task import Task
 from litebert.tasks.types.task_type import Baselines, targets_of
 
 MAX_ROWS: Final = 20_000

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from litebert.tasks.task import Task
+from litebert.tasks.labelled_data import Task
 from litebert.tasks.types.extractive_qa.extractive_qa import answer_errors, evaluate_answers
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from litebert.tasks.types.extractive_qa.span_scores import SpanScores

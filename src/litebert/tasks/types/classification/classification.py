@@ -15,7 +15,7 @@ from litebert.errors import DataError
 from litebert.model.losses import classification_loss
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.calibration import calibration
 from litebert.tasks.metrics.metrics import confusion_matrix, wilson_interval
 from litebert.tasks.readers.columns import Columns
@@ -29,7 +29,6 @@ from litebert.tasks.readers.label_columns import (
 )
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.results import LETTERS, class_probabilities, decode_class
-from litebert.tasks.task import Task
 from litebert.tasks.types.task_type import (
     CardEntry,
     ClassWeights,

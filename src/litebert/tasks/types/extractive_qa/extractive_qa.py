@@ -12,21 +12,20 @@ from typing import Any, Final
 import numpy as np
 
 from litebert.errors import DataError
-from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import Part, parts
 from litebert.tasks.metrics.no_answer_threshold import best_thresholds
 from litebert.tasks.metrics.squad_metrics import exact_match, word_f1
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table, read_text
-from litebert.tasks.task import Task
 from litebert.tasks.types.extractive_qa.question_settings import THRESHOLD, QuestionSettings
-from litebert.tasks.types.extractive_qa.question_tables import (
+from litebert.tasks.types.extractive_qa.questions import (
+    Question,
     has_questions,
     question_columns,
     read_question_inputs,
     read_question_table,
 )
-from litebert.tasks.types.extractive_qa.questions import Question
 from litebert.tasks.types.extractive_qa.span_answers import decode_answer, n_best
 from litebert.tasks.types.extractive_qa.span_outputs import (
     span_and_answerability_losses,

@@ -11,13 +11,12 @@ from torch import Tensor, nn
 from litebert.errors import ConfigError
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import Part
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import label_indicators, label_lists, label_names, weights_by_label
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.results import MULTI_LABEL_THRESHOLD, SEPARATOR, decode_labels, label_probabilities
-from litebert.tasks.task import Task
 from litebert.tasks.types.classification.classification import labels_goal
 from litebert.tasks.types.task_type import (
     CardEntry,

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from litebert.model.losses import regression_loss
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import (
     MAX_INTEGER_CLASSES,
@@ -19,7 +19,6 @@ from litebert.tasks.readers.label_columns import (
 )
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.results import decode_regression, regression_score
-from litebert.tasks.task import Task
 from litebert.tasks.types.task_type import (
     CardEntry,
     ErrorExample,

@@ -9,11 +9,10 @@ from torch import Tensor, nn
 from litebert.model.losses import NO_LABEL, classification_loss
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.entities import entities, entity_scores
 from litebert.tasks.metrics.evaluation import Part
 from litebert.tasks.results import class_probabilities, decode_words
-from litebert.tasks.task import Task
 from litebert.tasks.types.classification.classification import labels_goal, num_correct
 from litebert.tasks.types.task_type import (
     CardEntry,

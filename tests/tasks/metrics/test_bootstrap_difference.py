@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from litebert.tasks.ensembling.bootstrap_difference import BootstrapDifference, bootstrap_differences
+from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_differences
 
 TARGETS = np.arange(200) % 2
 
@@ -30,7 +30,7 @@ def test_bootstrap_interval_excludes_zero_for_a_large_difference_only():
 @pytest.mark.parametrize("metric", ["accuracy", "matthews"])
 def test_bootstrap_differences_are_antisymmetric_and_deterministic(metric, monkeypatch):
     pytest.importorskip("sklearn")
-    monkeypatch.setattr("litebert.tasks.ensembling.bootstrap_difference.RESAMPLES", 50)
+    monkeypatch.setattr("litebert.tasks.metrics.bootstrap_difference.RESAMPLES", 50)
     first, second = with_errors(20), with_errors(60)
     (gain,) = bootstrap_differences(metric, first, [second], TARGETS)
     (loss,) = bootstrap_differences(metric, second, [first], TARGETS)

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
 from litebert.inference.pipeline import average_predictions
-from litebert.tasks.ensembling.averaging import mean, reorder_labels
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.results import class_probabilities, softmax
+from litebert.tasks.results import class_probabilities, mean, reorder_labels, softmax
 from litebert.tasks.types.registry import get_task_type
 
 VECTORS = st.lists(st.lists(st.floats(0, 1), min_size=3, max_size=3), min_size=1, max_size=6)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from litebert.commands.convert import convert
 from litebert.errors import CheckpointError, ConfigError, DataError
+from litebert.interop.convert_weights import convert
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForMaskedLM

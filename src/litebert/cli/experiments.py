@@ -1,11 +1,11 @@
-"""`litebert reproduce TABLE…`."""
+"""`litebert reproduce TABLE…` and `litebert sweep-pretrain RECIPE SETTING=VALUE,VALUE … --corpus CORPUS --out DIR`."""
 
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.arguments.common import Flag, Json, Several, emit
+from litebert.cli.arguments.common import Flag, Json, Recipe, Several, emit
 
 Tables = Annotated[tuple[str, ...], Positional, arg(metavar="TABLE…", help_behavior_hint="(required)")]
 
@@ -52,3 +52,46 @@ def reproduce(
     result = run_tables(run, out, jobs=jobs)
     emit(result.to_dict(), result.to_text(), as_json=json)
     return int(bool(result.failed) or (check and result.claims["not held"] > 0))
+
+
+Points = Annotated[
+    tuple[str, ...], Positional, arg(metavar="SETTING=VALUE[,VALUE …] …", help_behavior_hint="(required)")
+]
+
+
+def sweep_pretrain(
+    recipe: Recipe,
+    settings: Points,
+    *,
+    corpus: Annotated[Path, arg(help_behavior_hint="(required)")],
+    out: Annotated[Path, arg(help_behavior_hint="(required)")],
+    tasks: Several = (),
+    data: Several = (),
+    finetune: Several = (),
+    seeds: int = 1,
+    jobs: int = 1,
+    json: Json = False,
+) -> None:
+    """Pretrain at every point of a grid of settings, fine-tune each model on tasks, and write one table.
+
+    The same command resumes, and trains the new models only if the grid has grown.
+
+    Args:
+        recipe: name of a pretraining recipe, or the path of a .yaml file
+        settings: settings of the recipe; every combination of those with several values is a model
+        corpus: corpus directory from `litebert corpus build`
+        out: directory of the report, the results and the runs
+        tasks: benchmarks that every model is fine-tuned on
+        data: directories with the folders of GLUE, SQuAD and RACE
+        finetune: settings of all fine-tuning runs, as setting=value
+        seeds: number of seeds, from 0
+        jobs: runs at the same time
+    """
+    from litebert.commands.reproduce.pretraining_sweep import PretrainingSweep, parse_points, sweep_pretraining
+
+    single, grid = parse_points(settings)
+    given = {"recipe": recipe, "settings": single, "grid": grid, "corpus": corpus, "tasks": tasks, "data": data}
+    of_tasks, _ = parse_points(finetune)
+    run = PretrainingSweep.parse({**given, "finetune": of_tasks, "seeds": seeds}, where="sweep-pretrain")
+    result = sweep_pretraining(run, out, jobs=jobs)
+    emit(result.to_dict(), result.to_text(), as_json=json)

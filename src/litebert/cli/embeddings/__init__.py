@@ -1,1 +1,0 @@
-"""Commands on embeddings. Before: tyro. After: the commands embed and search."""

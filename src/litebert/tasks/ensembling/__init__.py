@@ -1,1 +1,0 @@
-"""Predictions of several models averaged. Before: types. After: commands."""
