@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from litebert.commands.finetune.finetune_settings import load_finetune_config
-from litebert.commands.finetune.objective import TaskObjective
+from litebert.commands.finetune.setup import TaskObjective
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForSequenceClassification
 from litebert.model.presets import preset

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from litebert.commands.pretrain.pretrain_result import PretrainResult
-from litebert.commands.pretrain.validation_scores import Accuracy, ValidationScores
+from litebert.commands.pretrain.validation import Accuracy, ValidationScores
 from litebert.errors import CheckpointError
 
 SCORES = ValidationScores(

@@ -34,7 +34,7 @@ class BestModel(Callback):
         metric: str,
         directory: Path,
         world: DistributedContext,
-        save: Callable[[nn.Module, Record], None],
+        save: Callable[[nn.Module, Record], object],
         gather: Callable[[nn.Module], nn.Module] = lambda model: model,
     ) -> None:
         self._evaluate, self._metric, self._save, self._gather = evaluate, metric, save, gather
@@ -62,10 +62,6 @@ class BestModel(Callback):
             "step %d: %s %.4f, the best so far", run.progress.step, self._metric, record["metrics"][self._metric]
         )
 
-    def saved(self) -> Record:
-        """The evaluation of the saved model, with its `step`, at the end of a run."""
-        return read_json_object(self._file, if_missing="start in a new directory")
-
     def _score(self, value: Number) -> float:
         """Greater is better; NaN is worse than any number."""
         if math.isnan(value):
@@ -75,7 +71,8 @@ class BestModel(Callback):
     def _saved_score(self) -> float | None:
         if not self._file.exists():
             return None
-        return self._score(self.saved()["metrics"][self._metric])
+        saved = read_json_object(self._file, if_missing="start in a new directory")
+        return self._score(saved["metrics"][self._metric])
 
 
 def evaluation_file(record: Record) -> dict[str, bytes]:

@@ -100,15 +100,10 @@ def doctor(directory: Path = Path()) -> Diagnosis:
         threads=torch.get_num_threads(),
         memory_bytes=total_memory(),
         disk_free_bytes=free,
-        devices=_devices(),
+        devices=[*(f"cuda:{i} {torch.cuda.get_device_name(i)}" for i in range(torch.cuda.device_count())), "cpu"],
         matmul=matmul,
         advice=_advice(matmul, free),
     )
-
-
-def _devices() -> list[str]:
-    gpus = [f"cuda:{i} {torch.cuda.get_device_name(i)}" for i in range(torch.cuda.device_count())]
-    return [*gpus, "cpu"]
 
 
 def _processor_throughput() -> list[MatmulThroughput]:

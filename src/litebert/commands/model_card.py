@@ -1,6 +1,6 @@
 """Model cards: the README of a model directory, with the front matter of the Hugging Face hub."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from huggingface_hub import ModelCardData
@@ -10,6 +10,7 @@ from litebert import __version__
 from litebert.commands.card_settings import CardSettings
 from litebert.model.io.model_directory import spec_of
 from litebert.model.io.model_spec import has_remote_code, transformers_incompatibility
+from litebert.tasks.metrics.text_table import markdown_table
 
 
 def model_card(
@@ -48,8 +49,8 @@ def model_card(
         summary,
         f"```python\n{use}\n```",
         _transformers_note(model),
-        "## Evaluation\n\n" + _table(("metric", "value"), scores),
-        "## Training configuration\n\n" + _table(("setting", "value"), {"litebert": __version__, **settings}),
+        "## Evaluation\n\n" + _table("metric", scores),
+        "## Training configuration\n\n" + _table("setting", {"litebert": __version__, **settings}),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -64,10 +65,6 @@ def _transformers_note(model: nn.Module) -> str:
     return f"Only litebert loads this directory: {reason}."
 
 
-def _table(header: Sequence[str], rows: Mapping[str, Any]) -> str:
-    lines = [f"| {header[0]} | {header[1]} |", "| --- | --- |"]
-    return "\n".join([*lines, *(f"| {name} | {_format(value)} |" for name, value in rows.items())])
-
-
-def _format(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _table(header: str, rows: Mapping[str, Any]) -> str:
+    values = ([name, f"{value:.4g}" if isinstance(value, float) else str(value)] for name, value in rows.items())
+    return markdown_table([[header, "value"], *values])

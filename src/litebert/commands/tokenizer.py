@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 from litebert.commands.result import Result
@@ -48,7 +49,7 @@ class TokenizerResult(Result):
         if not self.validation_lines:
             return f"{self.tokenizer}: {sizes}\nno report, because there are no validation lines"
         heading = f"on {self.validation_lines:,} validation lines:"
-        return "\n".join([f"{self.tokenizer}: {sizes}", heading, *_indented(self.report.to_text())])
+        return "\n".join([f"{self.tokenizer}: {sizes}", heading, indent(self.report.to_text(), "  ")])
 
 
 class _Lines:
@@ -107,7 +108,3 @@ def encode(path: Path, texts: Sequence[str]) -> list[dict[str, Any]]:
 def _hash_is_below(share: float, line: str) -> bool:
     digest = hashlib.blake2b(line.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") < share * 2**64
-
-
-def _indented(text: str) -> list[str]:
-    return [f"  {line}" for line in text.splitlines()]

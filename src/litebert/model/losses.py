@@ -4,11 +4,17 @@ A mean per microbatch would give another gradient wherever counts differ. Label 
 """
 
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from litebert.model.kernels.cross_entropy import NO_LABEL, summed_cross_entropy
 from litebert.model.outputs import QuestionAnsweringWithNoAnswerOutput, SpanOutput
+
+
+def is_correct(logits: Float[Tensor, "N C"], labels: Int[Tensor, " N"]) -> Bool[Tensor, " N"]:
+    """Whether the largest logit of each row is that of its label; False without a label (no index is NO_LABEL)."""
+    # The index that argmax gives; on a CPU argmax takes four times as long where logits have 16 bits.
+    return logits.detach().max(-1).indices == labels
 
 
 def classification_loss(logits: Float[Tensor, "N C"], labels: Int[Tensor, " N"]) -> Float[Tensor, ""]:

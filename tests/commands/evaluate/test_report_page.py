@@ -3,8 +3,8 @@
 from html.parser import HTMLParser
 
 from litebert.commands.evaluate.report_page import MAX_ERRORS, MAX_LABELS, MAX_TEXT_LENGTH, report_page
-from litebert.tasks.metrics.calibration import Bin, Calibration
 from litebert.tasks.metrics.evaluation import Evaluation, Part
+from litebert.tasks.metrics.metrics import Bin, Calibration
 from litebert.tasks.types.task_type import ErrorExample
 
 EVALUATION = Evaluation(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from litebert.commands.pretrain.validation_scores import Accuracy, ValidationScores
+from litebert.commands.pretrain.validation import Accuracy, ValidationScores
 
 VALUES = {
     "mlm_accuracy": 0.25,

@@ -9,8 +9,7 @@ from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.shard_writer import plan_shards
 from litebert.corpus.format.shards import Corpus
-from litebert.corpus.format.split_overlap import find_split_overlap
-from litebert.corpus.format.verification import verify_corpus
+from litebert.corpus.format.verification import find_split_overlap, verify_corpus
 from litebert.corpus.readers.documents import Document, read_documents
 from litebert.errors import ConfigError, DataError
 from support.corpus_builders import prose
@@ -49,7 +48,7 @@ def test_split_overlap_of_unrelated_text_is_empty(corpus_directory):
 @pytest.mark.parametrize("block", [1, 7, 50])
 def test_split_overlap_does_not_depend_on_the_block_size(tmp_path, tokenizer, monkeypatch, block):
     validation = [document(0, sentences=6)]
-    monkeypatch.setattr("litebert.corpus.format.split_overlap.BLOCK_TOKENS", block)
+    monkeypatch.setattr("litebert.corpus.format.verification.BLOCK_TOKENS", block)
     corpora = build(tmp_path, tokenizer, [document(1), changed(validation[0], 1)], validation)
     assert find_split_overlap(*corpora).similar == (1,)
 

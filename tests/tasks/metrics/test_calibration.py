@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.tasks.metrics.calibration import calibration
+from litebert.tasks.metrics.metrics import calibration
 
 
 def test_calibration_error_is_the_weighted_distance_of_confidence_and_accuracy():

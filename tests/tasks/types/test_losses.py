@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from litebert.commands.finetune.objective import TaskObjective
+from litebert.commands.finetune.setup import TaskObjective
 from litebert.model.outputs import ClassifierOutput
 from litebert.tasks.encoded import Inputs, LabelledBatch
 from litebert.tasks.types.registry import get_task_type, task_types

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -46,23 +46,13 @@ def supports_colour(console: Console) -> bool:
 def print_in_colour(examples: Sequence[ExampleView], console: Console) -> None:
     """Print each example under a heading, and a legend at the end."""
     for number, example in enumerate(examples, start=1):
-        console.print(_heading(number, example))
-        console.print(_segments(example), Text(""))
+        label = (f" {example.label} ", f"bold reverse {LABELS[example.label]}")
+        console.print(Text.assemble((f"{number}  ", "bold"), label, ("  " + example.heading(), "dim")))
+        table = Table.grid(padding=(0, 2))
+        for (name, style), segment in zip(SEGMENTS, example.segments, strict=False):
+            table.add_row(Text(name, style), Text.assemble(*_coloured(segment)))
+        console.print(table, Text(""))
     console.print(_legend())
-
-
-def _heading(number: int, example: ExampleView) -> Text:
-    colour = LABELS[example.label]
-    return Text.assemble(
-        (f"{number}  ", "bold"), (f" {example.label} ", f"bold reverse {colour}"), ("  " + example.heading(), "dim")
-    )
-
-
-def _segments(example: ExampleView) -> RenderableType:
-    table = Table.grid(padding=(0, 2))
-    for (name, style), segment in zip(SEGMENTS, example.segments, strict=False):
-        table.add_row(Text(name, style), Text.assemble(*_coloured(segment)))
-    return table
 
 
 def _coloured(segment: tuple[TokenView, ...]) -> Iterator[Text]:

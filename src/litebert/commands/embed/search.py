@@ -1,6 +1,6 @@
 """The rows of a file whose embeddings are nearest to some queries."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,12 +133,9 @@ def _texts_of_rows(run: SearchRun, rows: Collection[int], *, expected: int) -> d
     texts: dict[int, str] = {}
     start = 0
     for window in texts_of(run.input, run.text).windows():
-        texts |= _selected(window.examples, rows, start)
+        numbered = enumerate(window.examples, start=start)
+        texts |= {index: text for index, (text, _) in numbered if index in rows}
         start += len(window.rows)
     if start != expected:
         raise DataError(f"{run.input}: has {start} rows, but {run.vectors} has {expected} vectors; embed it again")
     return texts
-
-
-def _selected(examples: Sequence[tuple[str, str]], rows: Collection[int], start: int) -> dict[int, str]:
-    return {index: text for index, (text, _) in enumerate(examples, start=start) if index in rows}

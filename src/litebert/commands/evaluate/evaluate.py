@@ -14,13 +14,12 @@ from litebert.commands.evaluate.evaluate_labelled import (
     load_pipeline,
 )
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
-from litebert.commands.evaluate.minimal_pairs import MinimalPairScores, evaluate_minimal_pairs
+from litebert.commands.evaluate.minimal_pairs import evaluate_minimal_pairs
 from litebert.commands.finetune.data_arguments import files_by_split
 from litebert.commands.many_files.file_workers import FileJob, FilesWritten, file_tasks, is_pattern, write_files
 from litebert.commands.predict.predict_stream import fingerprint_of
 from litebert.commands.pretrain.pretrain_settings import PairObjective
-from litebert.commands.pretrain.validation import ValidationSet
-from litebert.commands.pretrain.validation_scores import ValidationScores
+from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
@@ -45,7 +44,10 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
     """The scores, as JSON values and as text."""
     model = resolve_model_directory(run.model)
     if run.suite is not None:
-        pairs = _evaluate_suite(run, model, run.suite)
+        counts = None if run.corpus is None else token_counts(_corpus_of(model, run.corpus))
+        pairs = evaluate_minimal_pairs(
+            model, run.suite, masking=run.masking, fast=run.fast, precision=run.precision, counts=counts
+        )
         return pairs.to_dict(), pairs.to_text()
     if run.corpus is not None:
         scores = evaluate_pretraining(run, model, run.corpus)
@@ -79,13 +81,6 @@ def _line(result: tuple[str, dict[str, Any]]) -> str:
     name, scores = result
     metrics = ", ".join(f"{metric} {value:.4f}" for metric, value in scores["metrics"].items())
     return f"  {name.removesuffix('.json')}: {metrics} on {scores['examples']:,} examples"
-
-
-def _evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairScores:
-    counts = None if run.corpus is None else token_counts(_corpus_of(model, run.corpus))
-    return evaluate_minimal_pairs(
-        model, suite, masking=run.masking, fast=run.fast, precision=run.precision, counts=counts
-    )
 
 
 def evaluate_pretraining(run: EvaluateRun, model: Path, corpus: Path) -> ValidationScores:

@@ -97,7 +97,11 @@ def evaluate_benchmark(
     ordered = "f1" in benchmark.metrics
     validate_benchmark_model(name, pipeline.task_type.name, pipeline.labels, model=model, ordered=ordered)
     labels = pipeline.labels if benchmark.labels else None
-    splits = tuple(files or ()) or _development_splits(name, directory)
+    splits = tuple(files or ()) or available_splits(name, directory, start="dev")
+    if not splits:
+        raise DataError(
+            f"{directory}: no development split of {benchmark.title}; give the directory with {benchmark.folders[0]!r}"
+        )
     scores: dict[str, Evaluation] = {}
     for split in splits:
         data = read_benchmark(name, directory, split, files=files, labels=labels)
@@ -113,16 +117,6 @@ def load_pipeline(model: Path, precision: InferencePrecision = "fp32") -> Pipeli
     """The fine-tuned model of a model or run directory."""
     device = DistributedContext.current().device
     return Pipeline.load(resolve_model_directory(model), device=device, precision=precision)
-
-
-def _development_splits(name: str, directory: Path) -> tuple[Split, ...]:
-    found = available_splits(name, directory, start="dev")
-    if not found:
-        task = benchmark_task(name)
-        raise DataError(
-            f"{directory}: no development split of {task.title}; give the directory with {task.folders[0]!r}"
-        )
-    return found
 
 
 def _evaluate(pipeline: Pipeline, model: Path, task: Task, data: LabelledData, report: Path | None) -> Evaluation:

@@ -1,8 +1,9 @@
 """Minimal pairs such as BLiMP's: does a masked language model prefer the acceptable sentence of each pair?"""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +73,11 @@ def read_minimal_pairs(directory: Path, *, most: int | None = None) -> tuple[Min
     files = [directory] if directory.is_file() else sorted(directory.glob("*.jsonl"))
     if not files:
         raise DataError(f"{directory}: no .jsonl file; give a file or a directory of minimal pairs, such as BLiMP's")
-    return tuple(pair for file in files for pair in _pairs(file, most))
+    pairs: list[MinimalPair] = []
+    for file in files:
+        with file.open(encoding="utf-8") as lines:
+            pairs += [_pair(file, number, line) for number, line in enumerate(islice(lines, most), start=1)]
+    return tuple(pairs)
 
 
 def evaluate_minimal_pairs(
@@ -119,14 +124,6 @@ def summarize(
     )
 
 
-def _pairs(file: Path, most: int | None) -> Iterator[MinimalPair]:
-    with file.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines):
-            if number == most:
-                return
-            yield _pair(file, number + 1, line)
-
-
 def _pair(file: Path, line: int, content: str) -> MinimalPair:
     try:
         values = json.loads(content)
@@ -154,13 +151,13 @@ def _unigram_scores(tokenizer: Tokenizer, sentences: Sequence[str], counts: np.n
 
 
 def _accuracy(name: str, phenomenon: str, correct: np.ndarray, unigram: np.ndarray | None) -> PairAccuracy:
-    value, error = correct.mean(), _Z * correct.std() / np.sqrt(len(correct))
+    value, error = float(correct.mean()), float(_Z * correct.std() / np.sqrt(len(correct)))
     return PairAccuracy(
         name=name,
         phenomenon=phenomenon,
         pairs=len(correct),
-        accuracy=float(value),
-        interval=(float(max(0, value - error)), float(min(1, value + error))),
+        accuracy=value,
+        interval=(max(0.0, value - error), min(1.0, value + error)),
         unigram_accuracy=None if unigram is None else float(unigram.mean()),
     )
 

@@ -5,8 +5,8 @@ from html import escape
 from typing import Final
 
 from litebert.analysis.html_page import html_page, html_table
-from litebert.tasks.metrics.calibration import Calibration
 from litebert.tasks.metrics.evaluation import Evaluation, Part
+from litebert.tasks.metrics.metrics import Calibration
 from litebert.tasks.types.task_type import ErrorExample
 
 MAX_ERRORS: Final = 50
@@ -59,14 +59,10 @@ def _confusion(evaluation: Evaluation) -> list[str]:
     header = "".join(f"<th>{escape(name)}</th>" for name in ("true \\ predicted", *labels))
     lines = []
     for row, (name, counts) in enumerate(zip(labels, matrix, strict=True)):
-        cells = "".join(_cell(count, is_correct=row == column) for column, count in enumerate(counts))
-        lines.append(f"<tr><td>{escape(name)}</td>{cells}</tr>")
+        styles = ["correct" if row == column else "wrong" if count else "" for column, count in enumerate(counts)]
+        cells = (f'<td class="{style}">{count:,}</td>' for style, count in zip(styles, counts, strict=True))
+        lines.append(f"<tr><td>{escape(name)}</td>{''.join(cells)}</tr>")
     return ["<h2>Confusion</h2>", f"<table><tr>{header}</tr>{''.join(lines)}</table>"]
-
-
-def _cell(count: int, *, is_correct: bool) -> str:
-    name = "correct" if is_correct else "wrong" if count else ""
-    return f'<td class="{name}">{count:,}</td>'
 
 
 def _calibration(calibration: Calibration | None) -> list[str]:

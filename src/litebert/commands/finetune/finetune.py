@@ -14,9 +14,9 @@ from litebert.commands.compute import warn_slow_bf16, with_measured_precision, w
 from litebert.commands.finetune.comparison import Outcome, Scores, baseline_scores, remarks
 from litebert.commands.finetune.finetune_result import FinetuneResult, finetune_card, provenance
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.finetune.objective import TaskObjective
 from litebert.commands.finetune.setup import (
     RunData,
+    TaskObjective,
     choose_max_length,
     class_weights,
     load_start,
@@ -34,7 +34,7 @@ from litebert.model.io.model_directory import save_model, spec_of
 from litebert.model.io.resolve import resolve_model_directory
 from litebert.model.param_groups import count_parameters
 from litebert.tasks.labelled_batches import LabelledBatches
-from litebert.tasks.labelled_data import LabelledData, Task
+from litebert.tasks.labelled_data import Task
 from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.types.registry import get_task_type
 from litebert.training.callbacks.callback import Callback
@@ -78,10 +78,19 @@ def _train(
     dev = EvaluationSet.prepare(data.dev, data.task, pipeline)
     world.on_rank_zero(lambda: _validate_same_examples(directory, dev))
     best = _best_model(run, data, dev, pipeline, directory=directory, world=world)
+    patience = run.early_stopping_patience
+    early_stopping = [EarlyStopping(patience, metric=data.task.metric_for_best_model)] if patience else []
     trainer = Trainer(
         model,
         objective=TaskObjective(task_type.loss, weights),
-        batches=_batches(run, data.train, pipeline, world),
+        batches=LabelledBatches(
+            pipeline.encode(data.train.examples),
+            batch_size=run.batch_size,
+            microbatch_size=run.microbatch_size,
+            seed=run.seed,
+            rank=world.rank,
+            world_size=world.size,
+        ),
         settings=run.train,
         run=RunInfo(
             directory=directory.path,
@@ -93,7 +102,7 @@ def _train(
             },
         ),
         evaluate=best.evaluate,
-        callbacks=[best, *_early_stopping(run, data.task), *callbacks],
+        callbacks=[best, *early_stopping, *callbacks],
         lr_multipliers=lr_multipliers,
     )
     # Everything is read and validated now; nothing was written so far.
@@ -180,11 +189,6 @@ def _evaluation(directory: RunDirectory) -> Record:
     return read_json_object(directory.model / EVALUATION, if_missing="start in a new directory")
 
 
-def _early_stopping(run: FinetuneRun, task: Task) -> list[Callback]:
-    patience = run.early_stopping_patience
-    return [EarlyStopping(patience, metric=task.metric_for_best_model)] if patience else []
-
-
 def _best_model(
     run: FinetuneRun,
     data: RunData,
@@ -206,17 +210,6 @@ def _best_model(
         directory=directory.model,
         world=world,
         save=lambda model, record: _save(data.task, record, replace(pipeline, model=model), directory),
-    )
-
-
-def _batches(run: FinetuneRun, train: LabelledData, pipeline: Pipeline, world: DistributedContext) -> LabelledBatches:
-    return LabelledBatches(
-        pipeline.encode(train.examples),
-        batch_size=run.batch_size,
-        microbatch_size=run.microbatch_size,
-        seed=run.seed,
-        rank=world.rank,
-        world_size=world.size,
     )
 
 

@@ -71,14 +71,8 @@ class LabelledFiles(Settings):
     def columns(self) -> Columns:
         """The named columns."""
         group = self.dev.group_by if isinstance(self.dev, DevSplit) else None
-        return Columns(
-            text=self.text,
-            text_pair=self.text_pair,
-            label=self.label,
-            options=self.options,
-            group=group,
-            slice=self.slice,
-        )
+        named = self.model_dump(include={"text", "text_pair", "label", "options", "slice"})
+        return Columns(**named, group=group)
 
 
 class BenchmarkFiles(Settings):

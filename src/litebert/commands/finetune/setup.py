@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import torch
 from torch import nn
 
 from litebert.commands.finetune.finetune_settings import BenchmarkFiles, DevSplit, FinetuneRun, LabelledFiles
@@ -25,6 +26,7 @@ from litebert.model.presets import PRESETS, preset
 from litebert.randomness import rng_for
 from litebert.tasks.benchmarks.benchmark_files import read_benchmark
 from litebert.tasks.benchmarks.benchmarks import BenchmarkTask, benchmark_task
+from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.output_formats import TableFormat
 from litebert.tasks.read_labelled import read_any_table, read_labelled, task_for, types_with_format
@@ -32,8 +34,9 @@ from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.data_checks import warn_small_dataset, warn_train_dev_leakage
 from litebert.tasks.readers.splits import train_dev_split
 from litebert.tasks.types.registry import get_task_type
-from litebert.tasks.types.task_type import ReadOptions
+from litebert.tasks.types.task_type import Loss, ReadOptions
 from litebert.tokenization.tokenizer import Tokenizer
+from litebert.training.protocols import LossSums
 
 logger = logging.getLogger(__name__)
 
@@ -267,3 +270,20 @@ def _dev_text(dev: LabelledData, output: Path) -> str:
 
 def _row_names(data: LabelledData) -> list[Any]:
     return list(data.lines or [example.id for example in data.examples])
+
+
+class TaskObjective:
+    """The loss of a task type as `training`'s Objective."""
+
+    def __init__(self, loss: Loss, class_weights: np.ndarray | None = None) -> None:
+        self._loss = loss
+        self._weights = None if class_weights is None else torch.tensor(class_weights, dtype=torch.float32)
+
+    def counts(self, batch: LabelledBatch) -> dict[str, int]:
+        """How many labels each loss sums over."""
+        return self._loss.counts(batch)
+
+    def __call__(self, model: nn.Module, batch: LabelledBatch) -> LossSums:
+        """Summed losses and numbers of correct predictions of one microbatch."""
+        sums = self._loss.sums(model, batch, self._weights)
+        return LossSums(sums.losses, sums.correct)

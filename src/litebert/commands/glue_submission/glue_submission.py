@@ -79,16 +79,14 @@ def models_by_task(values: Sequence[str]) -> dict[str, list[Path]]:
     models: dict[str, list[Path]] = {}
     for value in values:
         task, _, path = value.partition("=")
-        found = _matching(Path(path)) if any(sign in path for sign in "*?") else [Path(path)]
+        pattern = Path(path)
+        root = Path(pattern.anchor)
+        is_pattern = any(sign in path for sign in "*?")
+        found = sorted(root.glob(str(pattern.relative_to(root)))) if is_pattern else [pattern]
         if not found:
             raise ConfigError(f"glue-submission: {value!r} matches no directory; give those of the models")
         models.setdefault(task, []).extend(found)
     return models
-
-
-def _matching(pattern: Path) -> list[Path]:
-    root = Path(pattern.anchor)
-    return sorted(root.glob(str(pattern.relative_to(root))))
 
 
 def _with_own(own_splits: Sequence[BenchmarkSplit]) -> dict[str, BenchmarkSplit]:

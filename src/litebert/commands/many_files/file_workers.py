@@ -118,7 +118,8 @@ def file_tasks(pattern: Path, out: Path, output_name: Callable[[Path], str]) -> 
     """
     if out.exists() and not out.is_dir():
         raise ConfigError(f"output: {out} is a file, but a pattern has an output for each file; give a directory")
-    root = _root(pattern)
+    # The directory that all matches are in: the parts before the first one with wildcards.
+    root = Path(*takewhile(lambda part: not glob.has_magic(part), pattern.parts))
     sources = sorted(path for path in root.glob(str(pattern.relative_to(root))) if path.is_file())
     if not sources:
         raise DataError(f"{pattern}: no file matches; check the pattern")
@@ -197,8 +198,3 @@ def _result(task: FileTask, job: FileJob) -> dict[str, Any] | None:
     except CheckpointError:
         return None
     return stored["result"] if stored.get("fingerprint") == job.digest(job.run_of(task)) else None
-
-
-def _root(pattern: Path) -> Path:
-    """The directory that all matches are in: the parts before the first one with wildcards."""
-    return Path(*takewhile(lambda part: not glob.has_magic(part), pattern.parts))

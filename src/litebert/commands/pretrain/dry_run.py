@@ -1,7 +1,7 @@
 """A dry run: one step of a pretraining run, and from it the memory, time and disk that the whole run needs."""
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -111,14 +111,10 @@ def dry_run(run: PretrainRun, out: Path) -> DryRun:
         run = start.run
         schedule = RunSchedule.of(run.train, start.batches(world))
         steps, seconds = _length(schedule, profile)
-        expected = expected_memory(run)
         parameters = parameter_counts(run.model).pretraining
         return DryRun(
             parameters=parameters,
-            weights=expected.weights,
-            gradients=expected.gradients,
-            optimizer=expected.optimizer,
-            activations=expected.activations,
+            **asdict(expected_memory(run)),
             peak=peak,
             memory_left=available,
             processes=world.size,

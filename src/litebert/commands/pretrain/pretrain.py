@@ -8,14 +8,13 @@ from pathlib import Path
 
 from torch import nn
 
-from litebert.commands.best_model import BestModel, Record, evaluation_file
+from litebert.commands.best_model import BestModel, evaluation_file
 from litebert.commands.compute import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.commands.pretrain.pretrain_result import PretrainResult, export, full_model, provenance
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective, training_flops
-from litebert.commands.pretrain.validation import ValidationSet
-from litebert.commands.pretrain.validation_scores import ValidationScores
+from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.statistics.token_frequency import unigram_entropy
 from litebert.model.io.model_directory import load_model, save_model
@@ -102,13 +101,11 @@ def _best_model(
         metric=run.metric_for_best_model,
         directory=directory.best,
         world=validation.world,
-        save=lambda model, record: _save_best(model, record, directory, tokenizer),
+        save=lambda model, record: save_model(
+            model, directory.best, extra_files={**tokenizer.files(), **evaluation_file(record)}
+        ),
         gather=lambda model: full_model(model, run.model),
     )
-
-
-def _save_best(model: nn.Module, record: Record, directory: RunDirectory, tokenizer: Tokenizer) -> None:
-    save_model(model, directory.best, extra_files={**tokenizer.files(), **evaluation_file(record)})
 
 
 def _validation_set(run: PretrainRun, world: DistributedContext) -> ValidationSet | None:

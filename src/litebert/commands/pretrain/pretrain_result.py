@@ -12,7 +12,7 @@ from litebert.analysis.curve_page import write_curve_page
 from litebert.analysis.curves import read_curves
 from litebert.commands.model_card import model_card
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
-from litebert.commands.pretrain.validation_scores import PAIR_NAMES, ValidationScores
+from litebert.commands.pretrain.validation import PAIR_NAMES, ValidationScores
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
 from litebert.errors import MissingExtraError
@@ -70,8 +70,8 @@ def export(
 
     `model/` holds `exported`; where that is the best model, `last/` holds the last one.
     """
-    evaluations = _num_evaluations(directory.metrics) if run.metric_for_best_model else 0
-    card = _card(result, run, exported, evaluations=evaluations)
+    evaluations = read_curves(directory.metrics)["evaluation/mlm_accuracy"].steps if run.metric_for_best_model else ()
+    card = _card(result, run, exported, evaluations=len(evaluations))
     files = {**tokenizer.files(), "README.md": card.encode()}
     save_model(exported, directory.model, extra_files=files)
     if run.metric_for_best_model:
@@ -133,11 +133,6 @@ def _card(result: PretrainResult, run: PretrainRun, model: nn.Module, *, evaluat
         },
         card=run.card,
     )
-
-
-def _num_evaluations(metrics: Path) -> int:
-    """Number of evaluations during the run."""
-    return len(read_curves(metrics)["evaluation/mlm_accuracy"].steps)
 
 
 def full_model(model: nn.Module, config: ModelConfig) -> nn.Module:

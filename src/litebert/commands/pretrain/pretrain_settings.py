@@ -71,18 +71,19 @@ class PretrainRun(Settings):
     """Licence and languages for the model card."""
 
     @model_validator(mode="after")
-    def _validate_structured_init(self) -> "PretrainRun":
+    def _check(self) -> "PretrainRun":
         if self.init == "structured" and self.model.position_embedding == "rotary":
             raise ValueError(
                 "init: structured initialization writes the table of position embeddings, which "
                 "model.position_embedding 'rotary' does not have; set init=random"
             )
+        if self.freeze_duplicate_token_heads:
+            self._check_frozen_heads()
+        if self.metric_for_best_model is not None:
+            self._check_best_model_metric(self.metric_for_best_model)
         return self
 
-    @model_validator(mode="after")
-    def _validate_frozen_heads(self) -> "PretrainRun":
-        if not self.freeze_duplicate_token_heads:
-            return self
+    def _check_frozen_heads(self) -> None:
         if not num_duplicate_token_heads(self.model.num_attention_heads):
             raise ValueError(
                 f"freeze_duplicate_token_heads: a model of {self.model.num_attention_heads} heads has no "
@@ -93,18 +94,13 @@ class PretrainRun(Settings):
                 "freeze_duplicate_token_heads: with random weights there are no duplicate-token heads to freeze; "
                 "set init=structured, or init_checkpoint to a model that was initialized so"
             )
-        return self
 
-    @model_validator(mode="after")
-    def _validate_best_model_metric(self) -> "PretrainRun":
-        if self.metric_for_best_model is None:
-            return self
+    def _check_best_model_metric(self, metric: BestModelMetric) -> None:
         if not self.max_eval_examples:
             raise ValueError("metric_for_best_model: needs evaluations, but max_eval_examples is 0; change one of them")
-        name = self.metric_for_best_model.partition("_")[0]
+        name = metric.partition("_")[0]
         if name in ("sop", "nsp") and name not in (self.sampling.pairing, *self.eval_pair_objectives):
             raise ValueError(f"metric_for_best_model: {name} is not evaluated; add {name} to eval_pair_objectives")
-        return self
 
 
 def load_pretrain_config(recipe: str, overrides: Sequence[str], *, corpus: Path) -> PretrainRun:

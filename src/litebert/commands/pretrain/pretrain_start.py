@@ -70,17 +70,11 @@ class PretrainStart:
 
     def _initial_model(self, directory: RunDirectory, world: DistributedContext) -> ForPretraining:
         run = self.run
-        if directory.has_checkpoint:
-            return ForPretraining(run.model, seed=run.seed)
-        if run.init_checkpoint is not None:
+        if run.init_checkpoint is not None and not directory.has_checkpoint:
             return load_init_checkpoint(run.init_checkpoint, run.model, self.tokenizer, seed=run.seed)
-        return self._new_model(world)
-
-    def _new_model(self, world: DistributedContext) -> ForPretraining:
-        run, config = self.run, self.run.model
-        model = ForPretraining(config, seed=run.seed)
-        if run.init == "structured":
-            counts, width = token_counts(self.corpus), EmbeddingSubspaces.of(config).num_token_columns
+        model = ForPretraining(run.model, seed=run.seed)
+        if run.init == "structured" and not directory.has_checkpoint:
+            counts, width = token_counts(self.corpus), EmbeddingSubspaces.of(run.model).num_token_columns
             # Computed on one process: on different processors the factors may differ in the last bits.
             vectors = world.on_rank_zero(lambda: ppmi_svd_embeddings(self.corpus, width, seed=run.seed, counts=counts))
             structured_init_(model, torch.from_numpy(vectors), torch.from_numpy(counts).float(), seed=run.seed)

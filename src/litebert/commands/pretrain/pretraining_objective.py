@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch
 from litebert.corpus.sampling.sampling_settings import Pairing
 from litebert.model.config import ModelConfig
-from litebert.model.losses import NO_LABEL, classification_loss
+from litebert.model.losses import NO_LABEL, classification_loss, is_correct
 from litebert.model.model_stats import flops_per_token
 from litebert.model.outputs import PretrainingOutput
 from litebert.training.protocols import LossSums
@@ -37,7 +37,7 @@ class PretrainingObjective:
     def sums(self, output: PretrainingOutput, batch: PretrainBatch) -> LossSums:
         """As `__call__`, for an output already computed."""
         mlm_loss = classification_loss(output.mlm_logits, batch.mlm_labels)
-        correct = {"mlm": num_correct(output.mlm_logits, batch.mlm_labels)}
+        correct = {"mlm": is_correct(output.mlm_logits, batch.mlm_labels).sum()}
         pair_logits, pair_labels = output.sentence_pair_logits, batch.sentence_pair_labels
         pair_loss = classification_loss(pair_logits, pair_labels)
         if self._pair_name is None:
@@ -45,7 +45,7 @@ class PretrainingObjective:
             return LossSums({"mlm": mlm_loss + pair_loss}, correct)
         return LossSums(
             {"mlm": mlm_loss, self._pair_name: pair_loss},
-            correct | {self._pair_name: num_correct(pair_logits, pair_labels)},
+            correct | {self._pair_name: is_correct(pair_logits, pair_labels).sum()},
         )
 
 
@@ -57,17 +57,6 @@ def pretraining_output(model: nn.Module, batch: PretrainBatch) -> PretrainingOut
 
 def _num_labels(labels: Tensor) -> int:
     return int((labels != NO_LABEL).sum())
-
-
-def num_correct(logits: Tensor, labels: Tensor) -> Tensor:
-    """Number of predictions for which `is_correct` holds."""
-    return is_correct(logits, labels).sum()
-
-
-def is_correct(logits: Tensor, labels: Tensor) -> Tensor:
-    """Whether the largest logit of each row is that of its label; False without a label (no index is NO_LABEL)."""
-    # The index that argmax gives; on a CPU argmax takes four times as long for 16-bit logits.
-    return logits.detach().max(-1).indices == labels
 
 
 def training_flops(config: ModelConfig, batch: PretrainBatch) -> int:

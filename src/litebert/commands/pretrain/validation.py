@@ -1,4 +1,4 @@
-"""Evaluation on the validation split of a corpus.
+"""Evaluation on the validation split of a corpus, and its scores as a result: for JSON, tables and people.
 
 Examples and masks depend on the seed of the evaluation, not on that of the training, so that scores of different runs
 on the same corpus are comparable.
@@ -7,22 +7,30 @@ on the same corpus are comparable.
 import logging
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import Any, Self
 
 import torch
 from torch import nn
 
 from litebert.commands.pretrain.pretrain_settings import PairObjective
-from litebert.commands.pretrain.pretraining_objective import PretrainingObjective, ValidationObjective
-from litebert.commands.pretrain.validation_scores import ValidationScores, perplexity
+from litebert.commands.pretrain.pretraining_objective import (
+    EXAMPLE_LENGTHS,
+    MAJORITY_TOKEN,
+    SPAN_LENGTHS,
+    PretrainingObjective,
+    ValidationObjective,
+)
+from litebert.commands.result import Result
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
 from litebert.corpus.sampling.sampling_settings import Pairing, SamplingSettings
 from litebert.corpus.statistics.token_frequency import most_frequent_token
 from litebert.settings import TrainingPrecision
+from litebert.tasks.metrics.metrics import wilson_interval
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.evaluation_loop import evaluate
 from litebert.training.protocols import Number
@@ -58,7 +66,7 @@ class ValidationSet:
                 values |= self._evaluate_pairs(model, name)
         return {name: value for name, value in values.items() if values.get(f"{name.partition('_')[0]}_count") != 0}
 
-    def score(self, model: nn.Module) -> ValidationScores:
+    def score(self, model: nn.Module) -> "ValidationScores":
         """The metrics of `evaluate` as a result."""
         return ValidationScores.of(self.evaluate(model))
 
@@ -121,3 +129,108 @@ class ValidationSet:
 def without_masked_tokens(batch: PretrainBatch) -> PretrainBatch:
     """The same examples with nothing to predict, which saves the computation of the MLM head."""
     return replace(batch, masked_positions=batch.masked_positions[:0], mlm_labels=batch.mlm_labels[:0])
+
+
+PAIR_NAMES = {"sop": "SOP", "nsp": "NSP"}
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """An accuracy in [0, 1] and the number of predictions behind it."""
+
+    accuracy: float
+    count: int
+    interval: tuple[float, float]
+    """Wilson's 95 % interval."""
+
+    @classmethod
+    def of(cls, values: Mapping[str, Number], name: str) -> Self:
+        """The accuracy called `name` among the metrics of an evaluation."""
+        accuracy, count = values[f"{name}_accuracy"], int(values[f"{name}_count"])
+        return cls(accuracy, count, wilson_interval(round(accuracy * count), count))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationScores(Result):
+    """MLM and sentence-pair accuracy on validation text; accuracies are in [0, 1]."""
+
+    mlm_accuracy: float
+    mlm_loss: float
+    """Mean cross-entropy in nats; its exponential is the perplexity."""
+    mlm_count: int
+    """Masked tokens."""
+    majority_token_accuracy: float
+    """Baseline: accuracy of always predicting the most frequent token of the training text."""
+    sentence_pairs: dict[str, Accuracy] = field(default_factory=dict)
+    """`sop`, `nsp`: the objectives that were evaluated, and no others; chance is 0.5."""
+    mlm_by_span_length: dict[str, Accuracy] = field(default_factory=dict)
+    """MLM accuracy by length of the masked span, in words."""
+    mlm_by_example_length: dict[str, Accuracy] = field(default_factory=dict)
+    """MLM accuracy by length of the example, in tokens."""
+
+    @classmethod
+    def of(cls, values: Mapping[str, Number]) -> Self:
+        """The scores among the metrics of an evaluation."""
+        return cls(
+            mlm_accuracy=values["mlm_accuracy"],
+            mlm_loss=values["mlm_loss"],
+            mlm_count=int(values["mlm_count"]),
+            majority_token_accuracy=values[f"{MAJORITY_TOKEN}_accuracy"],
+            sentence_pairs={name: Accuracy.of(values, name) for name in PAIR_NAMES if values.get(f"{name}_count")},
+            mlm_by_span_length=_groups(values, SPAN_LENGTHS, prefix="mlm_span_"),
+            mlm_by_example_length=_groups(values, EXAMPLE_LENGTHS, prefix="mlm_length_"),
+        )
+
+    @property
+    def perplexity(self) -> float:
+        """Of the masked tokens."""
+        return perplexity(self.mlm_loss)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**super().to_dict(), "mlm_perplexity": self.perplexity}
+
+    def to_text(self) -> str:
+        """One line for a person."""
+        return ", ".join([self._mlm_line(), *self._pair_lines()])
+
+    def to_report(self) -> str:
+        """All scores, a line each."""
+        lines = [
+            f"{self._mlm_line()}, perplexity {self.perplexity:,.1f}; {self.mlm_count:,} masked tokens",
+            *self._pair_lines(),
+            "",
+            *_table("masked span length (words)", self.mlm_by_span_length),
+            "",
+            *_table("example length (tokens)", self.mlm_by_example_length),
+        ]
+        return "\n".join(lines)
+
+    def _mlm_line(self) -> str:
+        return f"MLM accuracy {self.mlm_accuracy:.1%} (majority-token baseline {self.majority_token_accuracy:.1%})"
+
+    def _pair_lines(self) -> list[str]:
+        return [
+            f"{PAIR_NAMES[name]} accuracy {pairs.accuracy:.1%} "
+            f"(95 % interval {pairs.interval[0]:.1%} to {pairs.interval[1]:.1%}, chance 50 %)"
+            for name, pairs in self.sentence_pairs.items()
+        ]
+
+
+def perplexity(loss: float) -> float:
+    """The exponential of a mean cross-entropy; e^700, which a float can hold, for any larger loss."""
+    return math.exp(min(loss, 700))
+
+
+def _groups(values: Mapping[str, Number], names: Mapping[str, object], *, prefix: str) -> dict[str, Accuracy]:
+    """The groups that have a masked token, by short name: `4 or more`, `33 to 64`."""
+    return {
+        name.removeprefix(prefix).replace("_", " "): Accuracy.of(values, name)
+        for name in names
+        if f"{name}_count" in values
+    }
+
+
+def _table(title: str, groups: Mapping[str, Accuracy]) -> list[str]:
+    rows = [f"  {name:<28}{group.accuracy:>9.1%}{group.count:>12,}" for name, group in groups.items()]
+    return [f"  {title:<28}{'accuracy':>9}{'masked':>12}", *rows]

@@ -73,9 +73,10 @@ def _raw_pages() -> Iterator[tuple[str, str, list[str]]]:
         yield f"topics/{topic}", "python reference", [text]
     roots = [("python", standard_library), *((name, _package_folder(name)) for name in LIBRARIES)]
     for library, root in roots:
-        for path in _source_files(root):
+        for path in sorted(root.rglob("*.py")):
             relative = path.relative_to(root).with_suffix("")
-            yield f"{library}/{relative.as_posix()}", _label(library, relative), _docstrings(path)
+            if SKIPPED_FOLDERS.isdisjoint(path.relative_to(root).parts):
+                yield f"{library}/{relative.as_posix()}", _label(library, relative), _docstrings(path)
 
 
 def _topics(path: Path) -> dict[str, str]:
@@ -94,10 +95,6 @@ def _package_folder(name: str) -> Path:
     assert spec is not None, f"{name} is a dependency of litebert"
     assert spec.submodule_search_locations, f"{name} is a package"
     return Path(spec.submodule_search_locations[0])
-
-
-def _source_files(root: Path) -> list[Path]:
-    return sorted(path for path in root.rglob("*.py") if SKIPPED_FOLDERS.isdisjoint(path.relative_to(root).parts))
 
 
 def _label(library: str, relative: Path) -> str:

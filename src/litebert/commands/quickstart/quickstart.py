@@ -18,7 +18,7 @@ from litebert.commands.finetune import finetune, finetune_settings
 from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.pretrain import pretrain, pretrain_settings
 from litebert.commands.pretrain.pretrain_result import PretrainResult
-from litebert.commands.pretrain.validation_scores import ValidationScores
+from litebert.commands.pretrain.validation import ValidationScores
 from litebert.commands.quickstart.quickstart_settings import QuickstartRun
 from litebert.commands.quickstart.quickstart_text import TextFiles, split_text
 from litebert.commands.result import Result

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from litebert.commands.result import Result
 from litebert.commands.sweep.trial_results import Configuration, SeedStatistics, TrialResult
-from litebert.tasks.metrics.text_table import Rows, aligned
+from litebert.tasks.metrics.text_table import Rows, aligned, markdown_table
 
 Format = Callable[[Rows], str]
 
@@ -107,12 +107,6 @@ def as_csv(trials: Sequence[TrialResult]) -> str:
             [trial.name, *settings, trial.state, *scores, trial.step, minutes, trial.replaces, trial.reason]
         )
     return buffer.getvalue()
-
-
-def markdown_table(rows: Rows) -> str:
-    """The table in Markdown; the first row is its header."""
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join([*lines[:1], "|" + " --- |" * len(rows[0]), *lines[1:]]) if rows else ""
 
 
 def _metric_names(trials: Sequence[TrialResult]) -> list[str]:

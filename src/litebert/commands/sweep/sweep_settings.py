@@ -10,7 +10,9 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
+from operator import getitem
 from typing import Any, Final
 
 import yaml
@@ -148,7 +150,7 @@ def trial_of(base: FinetuneRun, settings: Mapping[str, Any], *, replaces: str | 
     overrides = [f"{path}={json.dumps(value)}" for path, value in settings.items()]
     run = FinetuneRun.parse(with_overrides(base.to_dict(), overrides), where="grid")
     # As parsed: 1e-5 and 0.00001 are one value.
-    resolved = {path: _at(run.to_dict(), path) for path in settings}
+    resolved = {path: reduce(getitem, path.split("."), run.to_dict()) for path in settings}
     return Trial(resolved, run, replaces)
 
 
@@ -168,13 +170,6 @@ def _evaluation_settings(run: FinetuneRun) -> tuple[Any, ...]:
     if isinstance(run.data, LabelledFiles) and not isinstance(run.data.dev, DevSplit):
         del data["train"]
     return run.metrics, data
-
-
-def _at(values: Mapping[str, Any], path: str) -> Any:
-    found: Any = values
-    for key in path.split("."):
-        found = found[key]
-    return found
 
 
 def _readable(value: Any) -> str:

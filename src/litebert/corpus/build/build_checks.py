@@ -8,7 +8,7 @@ from pathlib import Path
 
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import SPLITS, Corpus, ShardEntry, Split, read_description
-from litebert.corpus.format.split_overlap import find_split_overlap
+from litebert.corpus.format.verification import find_split_overlap
 from litebert.corpus.readers.documents import Document
 from litebert.errors import ConfigError, DataError
 from litebert.hub_datasets import is_dataset_name

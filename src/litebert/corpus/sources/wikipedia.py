@@ -9,7 +9,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 from xml.etree import ElementTree
@@ -26,13 +25,6 @@ _DISAMBIGUATION = re.compile(
     re.IGNORECASE,
 )
 _STANDARD_NAMESPACES = frozenset(("file", "image", "media", "category", "template", "wikipedia", "portal", "help"))
-
-
-@dataclass(frozen=True)
-class _Page:
-    namespace: str
-    is_redirect: bool
-    text: str
 
 
 def write_wikipedia(sources: Sequence[Path], out: Path) -> SourceReport:
@@ -54,25 +46,26 @@ def _articles(path: Path, counts: Counter[str]) -> Iterator[str | None]:
     """Paragraphs of every page that is an article."""
     namespaces = set(_STANDARD_NAMESPACES)
     for page in _pages(path, namespaces):
+        text = page.findtext("{*}revision/{*}text") or ""
         counts["pages"] += 1
-        if reason := _reason_to_skip(page):
+        if reason := _reason_to_skip(page, text):
             counts[reason] += 1
             continue
-        found = list(paragraphs(page.text, namespaces=namespaces))
+        found = list(paragraphs(text, namespaces=namespaces))
         counts["articles" if found else "articles without prose"] += 1
         yield from found
         yield None
 
 
-def _reason_to_skip(page: _Page) -> str | None:
-    if page.namespace != "0":
+def _reason_to_skip(page: ElementTree.Element, text: str) -> str | None:
+    if (page.findtext("{*}ns") or "0") != "0":
         return "pages outside the article namespace"
-    if page.is_redirect:
+    if page.find("{*}redirect") is not None or text.lstrip()[:9].lower() == "#redirect":
         return "redirects"
-    return "disambiguation pages" if _DISAMBIGUATION.search(page.text) else None
+    return "disambiguation pages" if _DISAMBIGUATION.search(text) else None
 
 
-def _pages(path: Path, namespaces: set[str]) -> Iterator[_Page]:
+def _pages(path: Path, namespaces: set[str]) -> Iterator[ElementTree.Element]:
     """Every page of a dump, unless it is damaged (DataError); the namespaces in its header go to `namespaces`."""
     pages = 0
     try:
@@ -80,7 +73,7 @@ def _pages(path: Path, namespaces: set[str]) -> Iterator[_Page]:
             for element in _elements(path, decompressed(path, file)):
                 if _name(element) == "page":
                     pages += 1
-                    yield _page(element)
+                    yield element
                 elif element.get("key") != "0":
                     namespaces.add((element.text or "").lower())
     except ElementTree.ParseError as error:
@@ -98,12 +91,6 @@ def _elements(path: Path, file: BinaryIO) -> Iterator[ElementTree.Element]:
             yield element
             if _name(element) == "page":
                 root.clear()
-
-
-def _page(element: ElementTree.Element) -> _Page:
-    text = element.findtext("{*}revision/{*}text") or ""
-    is_redirect = element.find("{*}redirect") is not None or text.lstrip()[:9].lower() == "#redirect"
-    return _Page(element.findtext("{*}ns") or "0", is_redirect, text)
 
 
 def _extracted(path: Path, counts: Counter[str]) -> Iterator[str | None]:

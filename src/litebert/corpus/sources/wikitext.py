@@ -96,14 +96,9 @@ def _without_brackets(text: str, namespaces: Collection[str]) -> str:
                 kind, start = open_brackets.pop()
                 open_counts[kind] -= 1
             content = "".join(parts[start:])
-            parts[start:] = [_words(kind, content, namespaces)]
+            parts[start:] = [_words_of_link(content, namespaces)] if kind == "[[" else []
+            parts += [_words_of_template(content)] if kind == "{{" else []
     return "".join([*parts, text[end:]])
-
-
-def _words(kind: str, content: str, namespaces: Collection[str]) -> str:
-    if kind == "[[":
-        return _words_of_link(content, namespaces)
-    return _words_of_template(content) if kind == "{{" else ""
 
 
 def _words_of_link(content: str, namespaces: Collection[str]) -> str:

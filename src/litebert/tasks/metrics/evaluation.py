@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from litebert.tasks.metrics.calibration import Calibration
+from litebert.tasks.metrics.metrics import Calibration
 from litebert.tasks.metrics.text_table import aligned
 
 LENGTH_LIMITS: Final = (0, 16, 32, 64, 128, 256, 512)

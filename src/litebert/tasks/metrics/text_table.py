@@ -12,3 +12,9 @@ def aligned(rows: Rows) -> str:
         fields = [first.ljust(widths[0]), *(text.rjust(width) for text, width in zip(rest, widths[1:], strict=True))]
         lines.append("  ".join(fields).rstrip())
     return "\n".join(lines)
+
+
+def markdown_table(rows: Rows) -> str:
+    """The table in Markdown; the first row is its header."""
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([*lines[:1], "|" + " --- |" * len(rows[0]), *lines[1:]]) if rows else ""

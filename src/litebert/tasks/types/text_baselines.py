@@ -5,6 +5,7 @@ their product, which is not 0 for what both have.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, Final
 
@@ -85,9 +86,7 @@ def _drawn(train: LabelledData) -> LabelledData:
     if len(train.examples) <= MAX_ROWS:
         return train
     positions = np.sort(rng_for("rows of the linear baseline").permutation(len(train.examples))[:MAX_ROWS])
-    return LabelledData(
-        train.path, train.task_type, tuple(train.examples[index] for index in positions), train.labels, train.reason
-    )
+    return replace(train, examples=tuple(train.examples[index] for index in positions), lines=None)
 
 
 def _features(train: Sequence[Example], dev: Sequence[Example]) -> tuple[Any, Any]:

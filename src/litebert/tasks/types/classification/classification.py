@@ -12,12 +12,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from litebert.errors import DataError
-from litebert.model.losses import classification_loss
+from litebert.model.losses import classification_loss, is_correct
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.metrics.calibration import calibration
-from litebert.tasks.metrics.metrics import confusion_matrix, wilson_interval
+from litebert.tasks.metrics.metrics import calibration, confusion_matrix, wilson_interval
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import (
     MAX_INTEGER_CLASSES,
@@ -94,13 +93,7 @@ def class_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None)
         if weights is None
         else F.cross_entropy(logits.float(), batch.labels, weights.to(logits.device), reduction="sum")
     )
-    return LossSums({"label": loss}, {"label": num_correct(logits, batch.labels)})
-
-
-def num_correct(logits: Tensor, labels: Tensor) -> Tensor:
-    """Number of rows whose largest logit is that of the label."""
-    # The index that argmax gives; on a CPU argmax takes four times as long where logits have 16 bits.
-    return (logits.detach().max(-1).indices == labels).sum()
+    return LossSums({"label": loss}, {"label": is_correct(logits, batch.labels).sum()})
 
 
 def evaluate_classes(

@@ -13,7 +13,7 @@ import numpy as np
 
 from litebert.errors import DataError
 from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.metrics.evaluation import Part, parts
+from litebert.tasks.metrics.evaluation import parts
 from litebert.tasks.metrics.no_answer_threshold import best_thresholds
 from litebert.tasks.metrics.squad_metrics import exact_match, word_f1
 from litebert.tasks.readers.columns import Columns
@@ -93,10 +93,6 @@ def _read_table(table: Table, columns: Columns, options: ReadOptions) -> ReadRes
     return with_task_type(table.path, questions, options.task_type)
 
 
-def _read_json(path: Path, options: ReadOptions) -> ReadResult:
-    return with_task_type(path, read_squad(path, invalid_answers=options.invalid_answers), options.task_type)
-
-
 def evaluate_answers(
     task: Task, predictions: Sequence[SpanScores], data: LabelledData, lengths: np.ndarray, settings: QuestionSettings
 ) -> Scored:
@@ -123,7 +119,9 @@ def evaluate_answers(
     questions = list(data.examples)
     result = score(task, texts, questions, data, lengths)
     metrics = result.evaluation.metrics | thresholds
-    by_slice = (*result.evaluation.by_slice, *_by_answerability(task, texts, questions))
+    names = [ANSWERABLE if question.answers else "without an answer" for question in questions]
+    by_answerability = parts(names, measured(task, texts, questions)) if len(set(names)) > 1 else ()
+    by_slice = (*result.evaluation.by_slice, *by_answerability)
     return replace(result, evaluation=replace(result.evaluation, metrics=metrics, by_slice=by_slice))
 
 
@@ -155,15 +153,11 @@ def answers_collapse(evaluation: Mapping[str, Any]) -> str | None:
     return f"finds no answer ({best:.2f} % on answerable questions)" if best < MIN_ANSWER_F1 else None
 
 
-def _by_answerability(task: Task, texts: Sequence[str], questions: Sequence[Question]) -> tuple[Part, ...]:
-    """Scores of the answerable and of the unanswerable questions, if there are both."""
-    names = [ANSWERABLE if question.answers else "without an answer" for question in questions]
-    return parts(names, measured(task, texts, questions)) if len(set(names)) > 1 else ()
-
-
 SQUAD_JSON: Final = FileFormat(
     suffixes=(".json",),
-    read=_read_json,
+    read=lambda path, options: with_task_type(
+        path, read_squad(path, invalid_answers=options.invalid_answers), options.task_type
+    ),
     has_labels=lambda path: '"answers"' in read_text(path),
     iter_inputs=lambda path: iter(read_squad_questions(path)),
     part=lambda path, data: squad_part(path, {question.id for question in data.examples}),

@@ -37,7 +37,7 @@ def read_conll(path: Path, options: ReadOptions) -> ReadResult:
     known = {name: index for index, name in enumerate(labels)}
     examples = [
         TokenExample(
-            words=tuple(line.columns[0] for line in lines),
+            words=_words(lines),
             target=tuple(
                 label_index(line.columns[-1], known, where=f"{path}:{line.number}: field 'tag'") for line in lines
             ),
@@ -79,13 +79,8 @@ def _fields(text: str) -> tuple[str, ...]:
     return tuple(field.strip() for field in fields)
 
 
-def _has_labels(path: Path) -> bool:
-    return len(next(iter_sentences(path))[0].columns) > 1
-
-
-def _iter_inputs(path: Path) -> Iterator[TokenExample]:
-    for lines in iter_sentences(path):
-        yield TokenExample(words=tuple(line.columns[0] for line in lines))
+def _words(lines: Sequence[Line]) -> tuple[str, ...]:
+    return tuple(line.columns[0] for line in lines)
 
 
 def _part(path: Path, data: LabelledData) -> str:
@@ -163,8 +158,8 @@ def _output_format(input_file: Path, output: Path) -> OutputFormat:
 CONLL: Final = FileFormat(
     suffixes=CONLL_SUFFIXES,
     read=read_conll,
-    has_labels=_has_labels,
-    iter_inputs=_iter_inputs,
+    has_labels=lambda path: len(next(iter_sentences(path))[0].columns) > 1,
+    iter_inputs=lambda path: (TokenExample(words=_words(lines)) for lines in iter_sentences(path)),
     part=_part,
     output_format=_output_format,
 )

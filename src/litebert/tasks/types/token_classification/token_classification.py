@@ -6,14 +6,14 @@ from typing import Final
 import numpy as np
 from torch import Tensor, nn
 
-from litebert.model.losses import NO_LABEL, classification_loss
+from litebert.model.losses import NO_LABEL, classification_loss, is_correct
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.entities import entities, entity_scores
 from litebert.tasks.metrics.evaluation import Part
 from litebert.tasks.results import class_probabilities, decode_words
-from litebert.tasks.types.classification.classification import labels_goal, num_correct
+from litebert.tasks.types.classification.classification import labels_goal
 from litebert.tasks.types.task_type import (
     CardEntry,
     ErrorExample,
@@ -39,7 +39,7 @@ from litebert.tasks.types.token_classification.tokens_in_tables import (
 def token_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
     """Summed cross-entropy at the first token of each word."""
     logits, labels = logits_of(model, batch.inputs).flatten(0, 1), batch.labels.flatten()
-    return LossSums({"word": classification_loss(logits, labels)}, {"word": num_correct(logits, labels)})
+    return LossSums({"word": classification_loss(logits, labels)}, {"word": is_correct(logits, labels).sum()})
 
 
 def _evaluate(
