@@ -5,6 +5,8 @@ A message says where, what was found, what was expected and what to do.
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
 
 
 class LitebertError(Exception):
@@ -52,6 +54,15 @@ class MissingExtraError(LitebertError, ImportError):
         super().__init__(
             f"{needed_for} needs the package {package!r}; install it with: pip install 'litebert[{extra}]'"
         )
+
+
+def import_extra(module: str, *, extra: str, needed_for: str, package: str | None = None) -> Any:
+    """A module of an optional `package`, by default of its own name; MissingExtraError if it is not installed."""
+    try:
+        return import_module(module)
+    except ImportError:
+        package = package or module.partition(".")[0]
+        raise MissingExtraError(package, extra=extra, needed_for=needed_for) from None
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

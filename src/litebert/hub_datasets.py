@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NamedTuple, Self
 
-from litebert.errors import DataError, MissingExtraError
+from litebert.errors import DataError, import_extra
 
 PREFIX: Final = "hf:"
 DEFAULT_SPLIT: Final = "train"
@@ -54,10 +54,7 @@ def stream_rows(name: str | Path) -> Iterator[Mapping[str, Any]]:
 @contextlib.contextmanager
 def _library(name: str | Path) -> Iterator[ModuleType]:
     """The module `datasets`; its errors become a DataError that begins with `name`."""
-    try:
-        import datasets  # pyrefly: ignore[missing-import]
-    except ImportError:
-        raise MissingExtraError("datasets", extra="datasets", needed_for=str(name)) from None
+    datasets = import_extra("datasets", extra="datasets", needed_for=str(name))
     try:
         yield datasets
     except DataError:

@@ -18,7 +18,7 @@ from litebert.tasks.readers.label_columns import label_scores, non_empty_labels
 from litebert.tasks.results import Result
 from litebert.tasks.types.registry import register, unregister
 from litebert.tasks.types.regression.regression import REGRESSION
-from litebert.tasks.types.task_type import CardEntry, ExampleReader, read_texts, score, targets_of
+from litebert.tasks.types.task_type import CardEntry, ExampleReader, read_texts, score
 from support.labelled_files import write_opinions
 from support.tiny_runs import save_pretrained
 
@@ -50,7 +50,7 @@ def decode_grade(score, example, labels, settings):
 
 
 def evaluate_grades(task, predictions, data, lengths, settings):
-    predicted, targets = np.stack(predictions)[:, 0].round(), targets_of(data)
+    predicted, targets = np.stack(predictions)[:, 0].round(), data.targets
     return score(task, predicted, targets, data, lengths)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from litebert.analysis.curves import Curve, running_statistics
-from litebert.errors import MissingExtraError
+from litebert.errors import import_extra
 from litebert.files import translate_os_errors
 
 TRAIN_COLOUR, VALIDATION_COLOUR, BASELINE_COLOUR = "#9db8d6", "#c0392b", "#7f8c8d"
@@ -255,11 +255,7 @@ def _save(figure: Any, path: Path, *, title: str) -> None:
 
 
 def _pyplot() -> Any:
-    try:
-        import matplotlib
-    except ImportError:
-        raise MissingExtraError("matplotlib", extra="plot", needed_for="plotting") from None
-    matplotlib.use("Agg")
+    import_extra("matplotlib", extra="plot", needed_for="plotting").use("Agg")
     from matplotlib import pyplot
 
     return pyplot

@@ -33,7 +33,12 @@ class ExportResult(Result):
 
     def to_text(self) -> str:
         """One line for each file."""
-        return "\n".join(_line(each) for each in self.graphs)
+        return "\n".join(
+            f"{each.path}: {readable_bytes(each.size)}; outputs differ from torch's by at most "
+            f"{each.comparison.largest_difference:.2g} (hidden states: {each.comparison.relative_error:.2g} root mean "
+            "square)"
+            for each in self.graphs
+        )
 
 
 def export(run: ExportRun) -> ExportResult:
@@ -44,11 +49,3 @@ def export(run: ExportRun) -> ExportResult:
 
     source = local_model_directory(run.model, hub=HUB)
     return ExportResult(run.out, export_model(source, run.out, precisions=run.precision, as_model=run.as_model))
-
-
-def _line(graph: ExportedGraph) -> str:
-    comparison = graph.comparison
-    return (
-        f"{graph.path}: {readable_bytes(graph.size)}; outputs differ from torch's by at most "
-        f"{comparison.largest_difference:.2g} (hidden states: {comparison.relative_error:.2g} root mean square)"
-    )

@@ -3,7 +3,6 @@
 A recipe of the package is named without folder and suffix (`tiny`); a name that ends in .yaml is a file of the user.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 from litebert.errors import ConfigError, suggestion
 from litebert.model.presets import preset
-from litebert.settings import read_yaml, with_overrides
+from litebert.settings import read_yaml
 
 ABOUT = ("about", "command", "cost", "expected")
 
@@ -23,10 +22,6 @@ class Recipe:
     name: str
     about: dict[str, str]
     settings: dict[str, Any]
-
-    def with_overrides(self, overrides: Iterable[str]) -> dict[str, Any]:
-        """The settings with `key.path=value` overrides."""
-        return with_overrides(self.settings, overrides)
 
     def to_text(self) -> str:
         """Name, purpose, command, cost and expected result, for a person."""

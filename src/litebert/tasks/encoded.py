@@ -47,9 +47,8 @@ class PaddedArrays(NamedTuple):
         return Inputs(*map(torch.from_numpy, self))
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """Sequences padded to the longest of them."""
+class Inputs(NamedTuple):
+    """Sequences padded to the longest of them: the arguments of every model."""
 
     input_ids: Tensor
     """Int64 [B, S]."""
@@ -60,8 +59,7 @@ class Inputs:
 
     def to(self, device: torch.device | str) -> Self:
         """The same batch on another device."""
-        tensors = (self.input_ids, self.attention_mask, self.token_type_ids)
-        return type(self)(*(tensor.to(device, non_blocking=True) for tensor in tensors))
+        return type(self)(*(tensor.to(device, non_blocking=True) for tensor in self))
 
 
 @dataclass(frozen=True, slots=True)

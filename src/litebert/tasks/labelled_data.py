@@ -6,6 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+import numpy as np
+
 from litebert.tokenization.normalize import normalize
 
 Target = int | float | tuple[float, ...]
@@ -83,6 +85,11 @@ class LabelledData:
     """Why the file was read as this task type."""
     lines: tuple[int, ...] | None = None
     """Line of each example in the file, from 1; None: the examples have ids."""
+
+    @property
+    def targets(self) -> np.ndarray:
+        """The targets of all examples."""
+        return np.array([example.target for example in self.examples])
 
     @property
     def has_labels(self) -> bool:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from litebert.errors import DataError, MissingExtraError
+from litebert.errors import DataError, import_extra
 from litebert.tokenization.normalize import Span, without_surrogates
 from litebert.tokenization.transformers_files import pipeline
 
@@ -32,10 +32,7 @@ class WordPieceModel:
 
     def __init__(self, content: bytes, settings: TextSettings, *, where: str) -> None:
         """Read a vocabulary, one piece a line; raises DataError, which begins with `where`."""
-        try:
-            import tokenizers
-        except ImportError:
-            raise MissingExtraError("tokenizers", extra="hf", needed_for=f"{where}: a WordPiece vocabulary") from None
+        tokenizers = import_extra("tokenizers", extra="hf", needed_for=f"{where}: a WordPiece vocabulary")
         self.content = content
         self.settings = settings.replace(digit_comma=False)
         self.vocabulary = _vocabulary(content, where=where, specials=self.specials)

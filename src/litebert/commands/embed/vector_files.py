@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from litebert.errors import DataError, MissingExtraError
+from litebert.errors import DataError, import_extra
 from litebert.files import fsync, translate_os_errors, write_json
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.settings import Settings
@@ -96,7 +96,9 @@ def write_parquet(output: Path, source: Path, windows: Iterable[Sequence[Row]], 
 
     Raises MissingExtraError without pyarrow, DataError if a column is named `embedding`.
     """
-    arrow, parquet = _pyarrow()
+    arrow = import_extra("pyarrow", extra="data", needed_for="writing .parquet")
+    from pyarrow import parquet
+
     temporary = output.with_name(f".{output.name}.tmp")
     with translate_os_errors(output):
         writer = None
@@ -135,12 +137,3 @@ def _column_windows(
 
 def _text(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", extra="data", needed_for="writing .parquet") from None
-    return pyarrow, pyarrow.parquet

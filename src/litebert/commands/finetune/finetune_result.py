@@ -85,7 +85,9 @@ def finetune_card(run: FinetuneRun, data: RunData, result: FinetuneResult, model
         model,
         title=card.title,
         task=card.pipeline_tag,
-        summary=" ".join([f"Fine-tuned for {card.goal(data.task)}.", *map(_sentence, result.remarks)]),
+        summary=" ".join(
+            [f"Fine-tuned for {card.goal(data.task)}.", *(f"{each[0].upper()}{each[1:]}." for each in result.remarks)]
+        ),
         use=f'from litebert import Predictor\n\nPredictor.load(".").{card.method}({argument})',
         scores={
             **result.best["metrics"],
@@ -104,7 +106,3 @@ def finetune_card(run: FinetuneRun, data: RunData, result: FinetuneResult, model
         },
         card=run.card,
     )
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any, Final
 
@@ -220,7 +221,7 @@ def choose_max_length(run: FinetuneRun, examples: Sequence[Any], pipeline: Pipel
     Logs the choice with the share of longer examples. The settings of `pipeline` are not used.
     """
     lengths = _lengths(examples, pipeline)
-    chosen = run.max_length or min(limit, _rounded_up(float(np.quantile(lengths, QUANTILE))))
+    chosen = run.max_length or min(limit, MULTIPLE * ceil(np.quantile(lengths, QUANTILE) / MULTIPLE))
     what = "are read in several parts" if pipeline.task_type.windows else "are truncated"
     logger.info(
         "max_length: %d tokens (%s); %.1f %% of the training rows are longer and %s; the longest has %d",
@@ -236,10 +237,6 @@ def _lengths(examples: Sequence[Any], pipeline: Pipeline) -> np.ndarray:
         examples = [examples[index] for index in np.sort(drawn)]
     task_type = pipeline.task_type
     return task_type.encode(examples, pipeline.tokenizer, task_type.settings(max_length=_UNBOUNDED)).lengths
-
-
-def _rounded_up(length: float) -> int:
-    return MULTIPLE * -(-int(np.ceil(length)) // MULTIPLE)
 
 
 ROWS: Final = "rows.json"

@@ -97,9 +97,13 @@ def _file_format(path: Path) -> FileFormat | None:
 
 
 def _texts_of(run: PredictRun) -> InputFile:
-    """The input as any model reads it."""
+    """The input as any model reads it: texts with the line they come from."""
+
+    def texts(table: Table, columns: Columns) -> list[tuple[str, int]]:
+        return list(zip(table.texts(columns.text_name), [row.line for row in table.rows], strict=True))
+
     file_format = _file_format(run.input)
-    return InputFile(path=run.input, read_inputs=_texts, columns=run.columns, saved=None, file_format=file_format)
+    return InputFile(path=run.input, read_inputs=texts, columns=run.columns, saved=None, file_format=file_format)
 
 
 def _load(run: PredictRun) -> Predictor:
@@ -154,11 +158,6 @@ def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:
     write_text(run.output, submission_text(split.task, data, results))
     accuracy = correct_share(data, results)
     return PredictResult(run.output, predictor.task, len(results), accuracy=accuracy)
-
-
-def _texts(table: Table, columns: Columns) -> list[Any]:
-    """Texts with the line they come from."""
-    return list(zip(table.texts(columns.text_name), [row.line for row in table.rows], strict=True))
 
 
 def _results(predictor: Predictor, examples: Sequence[Any], path: Path, top_k: int) -> Sequence[Any]:

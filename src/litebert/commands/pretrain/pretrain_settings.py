@@ -17,7 +17,7 @@ from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
 from litebert.model.initialization.head_patterns import num_duplicate_token_heads
-from litebert.settings import Settings
+from litebert.settings import Settings, with_overrides
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.train_settings import TrainSettings
 
@@ -112,7 +112,7 @@ def load_pretrain_config(recipe: str, overrides: Sequence[str], *, corpus: Path)
     """
     if any(override.partition("=")[0] == "corpus" for override in overrides):
         raise ConfigError("corpus: not a setting to override; give the directory as --corpus")
-    values = load_recipe(recipe, command="pretrain").with_overrides(overrides)
+    values = with_overrides(load_recipe(recipe, command="pretrain").settings, overrides)
     return pretrain_config(values, corpus=corpus, where=recipe)
 
 

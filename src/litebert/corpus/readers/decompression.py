@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO
 
-from litebert.errors import DataError, MissingExtraError
+from litebert.errors import DataError, import_extra
 
 MAX_PIECE_BYTES = 2**21
 """Maximum bytes of a line in memory; a longer line is returned in pieces, so that no line exhausts the memory."""
@@ -62,11 +61,8 @@ def decompressed(path: Path, file: BinaryIO) -> BinaryIO:
     """The content of the open file at `path`, decompressed according to its ending."""
     if path.suffix not in DECOMPRESSORS:
         return file
-    try:
-        module = import_module(DECOMPRESSORS[path.suffix])
-    except ImportError:
-        raise MissingExtraError(ZSTD, extra="data", needed_for=f"{path}: reading {path.suffix}") from None
-    return module.open(file, "rb")
+    needed_for = f"{path}: reading {path.suffix}"
+    return import_extra(DECOMPRESSORS[path.suffix], extra="data", needed_for=needed_for, package=ZSTD).open(file, "rb")
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import Any
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.sentence_splitter import split_long_sentence
 from litebert.corpus.readers.decompression import MAX_PIECE_BYTES, ByteCounter, raw_lines
-from litebert.errors import DataError, MissingExtraError
+from litebert.errors import DataError, import_extra
 from litebert.hub_datasets import PREFIX, is_dataset_name, stream_rows
 
 logger = logging.getLogger(__name__)
@@ -157,17 +157,16 @@ def _json_lines(reader: TextReader) -> Lines:
 
 
 def _parquet(reader: TextReader) -> Lines:
-    try:
-        from pyarrow import ArrowException, parquet  # pyrefly: ignore[missing-import]
-    except ImportError:
-        raise MissingExtraError("pyarrow", extra="data", needed_for=f"{reader.path}: reading Parquet") from None
+    arrow = import_extra("pyarrow", extra="data", needed_for=f"{reader.path}: reading Parquet")
+    from pyarrow import parquet  # pyrefly: ignore[missing-import]
+
     key, number = reader.settings.text_key, 0
     try:
         batches = parquet.ParquetFile(reader.path).iter_batches(batch_size=PARQUET_BATCH_ROWS, columns=[key])
         for row in (row for batch in batches for row in batch.to_pylist()):
             number += 1
             yield from reader.paragraphs(row.get(key), number)
-    except ArrowException as error:
+    except arrow.ArrowException as error:
         raise DataError(f"{reader.path}: not a readable Parquet file ({error}); get a new copy") from error
 
 

@@ -6,13 +6,12 @@ Source of the calibration: Guo et al., On Calibration of Modern Neural Networks 
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from statistics import NormalDist
 from typing import Any, Final
 
 import numpy as np
 
-from litebert.errors import ConfigError, MissingExtraError
+from litebert.errors import ConfigError, import_extra
 from litebert.tasks.metrics.entities import entity_scores
 from litebert.tasks.metrics.squad_metrics import answer_exact_match, answer_f1
 
@@ -47,7 +46,9 @@ def _f1(average: str, *, if_undefined: float = 0.0) -> Metric:
     """
 
     def measure(predictions: Array, labels: Array) -> float:
-        return float(_sklearn().f1_score(labels, predictions, average=average, zero_division=if_undefined))
+        return float(
+            _imported("sklearn.metrics").f1_score(labels, predictions, average=average, zero_division=if_undefined)
+        )
 
     return Metric(measure, requires="sklearn")
 
@@ -68,7 +69,7 @@ def roc_auc(probabilities: Array, labels: Array) -> float:
     used = [index for index in classes if 0 < present[index].sum() < len(labels)]
     if labels.ndim == 1 and len(classes) == 2:
         used = used[-1:]  # both labels have the same area
-    areas = [_sklearn().roc_auc_score(present[index], probabilities[:, index]) for index in used]
+    areas = [_imported("sklearn.metrics").roc_auc_score(present[index], probabilities[:, index]) for index in used]
     return float(np.mean(areas)) if areas else 0.5
 
 
@@ -81,7 +82,7 @@ def matthews(predictions: Array, labels: Array) -> float:
     """Matthews correlation; 0 when only one label is predicted. Source: GLUE's CoLA."""
     if (labels == labels[0]).all():
         return 0.0  # as sklearn, which warns if the predictions are constant too
-    return float(_sklearn().matthews_corrcoef(labels, predictions))
+    return float(_imported("sklearn.metrics").matthews_corrcoef(labels, predictions))
 
 
 def _correlation(function: str) -> Metric:
@@ -90,7 +91,7 @@ def _correlation(function: str) -> Metric:
     def measure(predictions: Array, labels: Array) -> float:
         if np.ptp(predictions) == 0 or np.ptp(labels) == 0:
             return 0.0
-        return float(getattr(_import_needed("scipy.stats"), function)(predictions, labels).statistic)
+        return float(getattr(_imported("scipy.stats"), function)(predictions, labels).statistic)
 
     return Metric(measure, requires="scipy")
 
@@ -155,7 +156,8 @@ def check_metrics(names: Iterable[str], *, applicable: Sequence[str], num_labels
             raise ConfigError(f"metrics: {name!r} does not apply to this task type; use {', '.join(applicable)}")
         if name == "f1" and num_labels != 2:
             raise ConfigError(f"metrics: 'f1' is for two labels, this task has {num_labels}; use 'macro_f1'")
-        _import_needed(METRICS[name].requires)
+        if package := METRICS[name].requires:
+            _imported(package)
 
 
 def measure(names: Iterable[str], predictions: Any, labels: Any, probabilities: Any = None) -> dict[str, float]:
@@ -182,16 +184,10 @@ def confusion_matrix(predictions: Array, labels: Array, *, num_labels: int) -> l
     return cells.reshape(num_labels, num_labels).tolist()
 
 
-def _sklearn() -> Any:
-    return _import_needed("sklearn.metrics")
-
-
-def _import_needed(module: str | None) -> Any:
-    try:
-        return module and import_module(module)
-    except ImportError:
-        package = {"sklearn": "scikit-learn", "scipy": "scipy"}[str(module).partition(".")[0]]
-        raise MissingExtraError(package, extra="eval", needed_for="this metric") from None
+def _imported(module: str) -> Any:
+    """A module of scikit-learn or scipy."""
+    package = "scikit-learn" if module.startswith("sklearn") else None
+    return import_extra(module, extra="eval", needed_for="this metric", package=package)
 
 
 NUM_BINS: Final = 10

@@ -297,19 +297,9 @@ def read_text_inputs(table: Table, columns: Columns) -> list[Example]:
     return [Example(text=text, text_pair=pair) for text, pair in _texts(table, columns)]
 
 
-def logits_of(model: nn.Module, inputs: Inputs) -> Tensor:
-    """The logits of a batch."""
-    return model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids).logits
-
-
 def sequence_logits(model: nn.Module, inputs: Inputs) -> list[np.ndarray]:
     """Float32 [C] for each sequence or for the options of each question, or [S, C] for its tokens and padding."""
-    return list(logits_of(model, inputs).float().cpu().numpy())
-
-
-def targets_of(data: LabelledData) -> np.ndarray:
-    """The targets of all examples."""
-    return np.array([example.target for example in data.examples])
+    return list(model(*inputs).logits.float().cpu().numpy())
 
 
 def _texts(table: Table, columns: Columns) -> list[tuple[str, str | None]]:

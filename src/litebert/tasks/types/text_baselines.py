@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from litebert.errors import MissingExtraError
+from litebert.errors import import_extra
 from litebert.randomness import rng_for
 from litebert.tasks.labelled_data import Example, LabelledData, Task
 from litebert.tasks.metrics.metrics import measure
-from litebert.tasks.types.task_type import Baselines, targets_of
+from litebert.tasks.types.task_type import Baselines
 
 MAX_ROWS: Final = 20_000
 """Training rows of the linear model: more are drawn at random, which bounds its time to about a minute."""
@@ -27,18 +27,18 @@ INVERSE_REGULARIZATION: Final = 10.0
 def _majority_class(task: Task, train: LabelledData, dev: LabelledData) -> dict[str, float]:
     shares = _class_shares(train)
     count = len(dev.examples)
-    return measure(task.metrics, np.full(count, shares.argmax()), targets_of(dev), np.tile(shares, (count, 1)))
+    return measure(task.metrics, np.full(count, shares.argmax()), dev.targets, np.tile(shares, (count, 1)))
 
 
 def _logistic_regression(task: Task, train: LabelledData, dev: LabelledData) -> dict[str, float]:
     """One binary regression for each label."""
     train = _drawn(train)
     features, of_dev = _features(train.examples, dev.examples)
-    targets, num_labels = targets_of(train), len(task.labels or ())
+    targets, num_labels = train.targets, len(task.labels or ())
     probabilities = np.zeros((len(dev.examples), num_labels))
     for label in np.unique(targets):
         probabilities[:, label] = _probability(features, targets == label, of_dev)
-    return measure(task.metrics, probabilities.argmax(-1), targets_of(dev), probabilities)
+    return measure(task.metrics, probabilities.argmax(-1), dev.targets, probabilities)
 
 
 def _entropy(train: LabelledData) -> float:
@@ -48,38 +48,38 @@ def _entropy(train: LabelledData) -> float:
 
 
 def _class_shares(train: LabelledData) -> np.ndarray:
-    return np.bincount(targets_of(train), minlength=len(train.labels or ())) / len(train.examples)
+    return np.bincount(train.targets, minlength=len(train.labels or ())) / len(train.examples)
 
 
 def _majority_of_each(task: Task, train: LabelledData, dev: LabelledData) -> dict[str, float]:
-    shares = np.tile(targets_of(train).mean(0), (len(dev.examples), 1))
-    return measure(task.metrics, (shares > 0.5).astype(int), targets_of(dev).astype(int), shares)
+    shares = np.tile(train.targets.mean(0), (len(dev.examples), 1))
+    return measure(task.metrics, (shares > 0.5).astype(int), dev.targets.astype(int), shares)
 
 
 def _regression_of_each(task: Task, train: LabelledData, dev: LabelledData) -> dict[str, float]:
     train = _drawn(train)
     features, of_dev = _features(train.examples, dev.examples)
-    targets = targets_of(train) > 0.5
+    targets = train.targets > 0.5
     columns = [_probability(features, present, of_dev) for present in targets.T]
     probabilities = np.stack(columns, axis=1)
-    return measure(task.metrics, (probabilities > 0.5).astype(int), targets_of(dev).astype(int), probabilities)
+    return measure(task.metrics, (probabilities > 0.5).astype(int), dev.targets.astype(int), probabilities)
 
 
 def _binary_entropy(train: LabelledData) -> float:
-    shares = targets_of(train).mean(0)
+    shares = train.targets.mean(0)
     shares = np.clip(np.stack([shares, 1 - shares]), 1e-12, 1)
     return float(-(shares * np.log(shares)).sum(0).mean())
 
 
 def _mean_score(task: Task, train: LabelledData, dev: LabelledData) -> dict[str, float]:
-    return measure(task.metrics, np.full(len(dev.examples), targets_of(train).mean()), targets_of(dev))
+    return measure(task.metrics, np.full(len(dev.examples), train.targets.mean()), dev.targets)
 
 
 def _ridge(task: Task, train: LabelledData, dev: LabelledData) -> dict[str, float]:
     train = _drawn(train)
     features, of_dev = _features(train.examples, dev.examples)
     model = _sklearn("sklearn.linear_model").Ridge(solver="sparse_cg")
-    return measure(task.metrics, model.fit(features, targets_of(train)).predict(of_dev), targets_of(dev))
+    return measure(task.metrics, model.fit(features, train.targets).predict(of_dev), dev.targets)
 
 
 def _drawn(train: LabelledData) -> LabelledData:
@@ -126,10 +126,7 @@ def _probability(features: Any, targets: np.ndarray, of_dev: Any) -> np.ndarray:
 
 
 def _sklearn(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError:
-        raise MissingExtraError("scikit-learn", extra="eval", needed_for="the linear baseline") from None
+    return import_extra(module, extra="eval", needed_for="the linear baseline", package="scikit-learn")
 
 
 CLASS_BASELINES: Final = Baselines(
@@ -145,5 +142,5 @@ LABEL_BASELINES: Final = Baselines(
 SCORE_BASELINES: Final = Baselines(
     constant=("mean score", _mean_score),
     linear=("tf-idf and ridge regression", _ridge),
-    constant_loss=lambda train: float(np.var(targets_of(train))),
+    constant_loss=lambda train: float(np.var(train.targets)),
 )

@@ -40,10 +40,8 @@ from litebert.tasks.types.task_type import (
     Scored,
     TaskType,
     chance_level,
-    logits_of,
     read_texts,
     score,
-    targets_of,
 )
 from litebert.tasks.types.text_baselines import CLASS_BASELINES
 
@@ -87,7 +85,7 @@ def labels_goal(task: Task) -> str:
 
 def class_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
     """Summed cross-entropy, times the weight of the label. Source: run_classifier.py and race_utils.py."""
-    logits = logits_of(model, batch.inputs)
+    logits = model(*batch.inputs).logits
     loss = (
         classification_loss(logits, batch.labels)
         if weights is None
@@ -100,7 +98,7 @@ def evaluate_classes(
     task: Task, predictions: Sequence[np.ndarray], data: LabelledData, lengths: np.ndarray, settings: InputSettings
 ) -> Scored:
     """Metrics, confusion matrix and calibration."""
-    probabilities, targets = np.stack(predictions), targets_of(data)
+    probabilities, targets = np.stack(predictions), data.targets
     predicted, names = probabilities.argmax(-1), class_names(task)[: probabilities.shape[-1]]
     correct = int((predicted == targets).sum())
     return score(

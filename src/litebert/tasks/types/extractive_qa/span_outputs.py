@@ -38,17 +38,16 @@ def answer_mask(inputs: Inputs) -> Tensor:
 
 def span_logits(model: nn.Module, inputs: Inputs) -> list[SpanLogits]:
     """The scores of each window, without padding."""
-    output = model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids)
+    output = model(*inputs)
     starts, ends = (logits.float().cpu().numpy() for logits in (output.start_logits, output.end_logits))
     return logits_by_window(starts, ends, inputs.attention_mask.sum(1).tolist())
 
 
 def span_beams(model: nn.Module, inputs: Inputs) -> list[Candidates]:
     """The best spans of each window."""
-    ids = inputs.input_ids, inputs.attention_mask, inputs.token_type_ids
     # A wrapper for several processes forwards `forward` only; the wrapped model has `beams`.
     wrapped: Any = getattr(model, "module", model)
-    beams = wrapped.beams(*ids, answer_mask(inputs), num_starts=BEAM_SIZE, num_ends=BEAM_SIZE)
+    beams = wrapped.beams(*inputs, answer_mask(inputs), num_starts=BEAM_SIZE, num_ends=BEAM_SIZE)
     beams = beams._replace(impossible_logits=beams.impossible_logits.float())
     return beams_by_window(*(each.cpu().numpy() for each in beams[:5]))
 
@@ -59,7 +58,7 @@ def span_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) 
     Those of google-research/albert also include the padding, whose amount depends on the batch here.
     """
     inputs, (starts, ends, _) = batch.inputs, batch.labels.unbind(1)
-    output = model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids)
+    output = model(*inputs)
     padding = ~inputs.attention_mask
     masked = SpanOutput(
         output.start_logits.masked_fill(padding, FORBIDDEN),
@@ -73,8 +72,7 @@ def span_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) 
 def span_and_answerability_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
     """Summed losses of the span, its end scored given the true start, and of "no answer" ("impossible")."""
     inputs, (starts, ends, impossible) = batch.inputs, batch.labels.unbind(1)
-    ids = inputs.input_ids, inputs.attention_mask, inputs.token_type_ids
-    output: QuestionAnsweringWithNoAnswerOutput = model(*ids, answer_mask(inputs), starts)
+    output: QuestionAnsweringWithNoAnswerOutput = model(*inputs, answer_mask(inputs), starts)
     losses = answerability_losses(output, starts, ends, impossible.float())
     losses["impossible"] = IMPOSSIBLE_WEIGHT * losses["impossible"]
     correct_spans = _num_correct(output.start_log_probs, output.end_log_probs, starts, ends)

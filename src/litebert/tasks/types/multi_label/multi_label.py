@@ -29,11 +29,9 @@ from litebert.tasks.types.task_type import (
     ReadResult,
     Scored,
     TaskType,
-    logits_of,
     no_label_found,
     read_texts,
     score,
-    targets_of,
 )
 from litebert.tasks.types.text_baselines import LABEL_BASELINES
 
@@ -60,7 +58,7 @@ def _read(table: Table, columns: Columns, options: ReadOptions) -> ReadResult:
 
 def binary_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
     """Summed binary cross-entropy of every label, times the label's weight where it is present."""
-    logits = logits_of(model, batch.inputs)
+    logits = model(*batch.inputs).logits
     weights = None if weights is None else weights.to(logits.device)
     loss = F.binary_cross_entropy_with_logits(logits.float(), batch.labels, pos_weight=weights, reduction="sum")
     return LossSums({"label": loss}, {"label": ((logits >= 0) == (batch.labels > 0)).sum()})
@@ -86,7 +84,7 @@ def _evaluate(
 ) -> Scored:
     probabilities = np.stack(predictions)
     predicted = (probabilities >= MULTI_LABEL_THRESHOLD).astype(int)
-    targets = targets_of(data).astype(int)
+    targets = data.targets.astype(int)
     by_label = tuple(
         Part(name, int(true.sum()), {"f1": float(2 * (given & true).sum() / max(given.sum() + true.sum(), 1))})
         for name, given, true in zip(task.labels or (), predicted.T, targets.T, strict=True)
@@ -113,7 +111,7 @@ def _joined(task: Task, given: np.ndarray) -> str:
 
 def _rarest_labels(data: LabelledData) -> list[int | None]:
     """The label of each example that the fewest examples have; None for an example without labels."""
-    counts = targets_of(data).sum(0)
+    counts = data.targets.sum(0)
     return [
         min((index for index, given in enumerate(example.target) if given), key=counts.__getitem__, default=None)
         for example in data.examples

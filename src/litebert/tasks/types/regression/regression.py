@@ -30,10 +30,8 @@ from litebert.tasks.types.task_type import (
     Scored,
     TaskType,
     chance_level,
-    logits_of,
     read_texts,
     score,
-    targets_of,
 )
 from litebert.tasks.types.text_baselines import SCORE_BASELINES
 
@@ -56,13 +54,13 @@ def _read(table: Table, columns: Columns, options: ReadOptions) -> ReadResult:
 
 def squared_errors(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
     """Summed squared error. Source: the STS-B branch of run_classifier.py."""
-    return LossSums({"score": regression_loss(logits_of(model, batch.inputs).squeeze(-1), batch.labels)}, {})
+    return LossSums({"score": regression_loss(model(*batch.inputs).logits.squeeze(-1), batch.labels)}, {})
 
 
 def _evaluate(
     task: Task, predictions: Sequence[np.ndarray], data: LabelledData, lengths: np.ndarray, settings: InputSettings
 ) -> Scored:
-    predicted, targets = np.stack(predictions)[:, 0], targets_of(data)
+    predicted, targets = np.stack(predictions)[:, 0], data.targets
     return score(task, predicted, targets, data, lengths)
 
 
@@ -82,7 +80,7 @@ def _collapse(evaluation: Mapping[str, Any]) -> str | None:
 
 def _tenths(data: LabelledData) -> list[int]:
     """The tenth of the scores, by their size, in which each example is."""
-    targets = targets_of(data)
+    targets = data.targets
     return np.searchsorted(np.quantile(targets, np.arange(1, 10) / 10), targets).tolist()
 
 

@@ -22,7 +22,6 @@ from litebert.tasks.types.task_type import (
     LossSums,
     Scored,
     TaskType,
-    logits_of,
     no_label_found,
     score,
 )
@@ -38,7 +37,7 @@ from litebert.tasks.types.token_classification.tokens_in_tables import (
 
 def token_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
     """Summed cross-entropy at the first token of each word."""
-    logits, labels = logits_of(model, batch.inputs).flatten(0, 1), batch.labels.flatten()
+    logits, labels = model(*batch.inputs).logits.flatten(0, 1), batch.labels.flatten()
     return LossSums({"word": classification_loss(logits, labels)}, {"word": is_correct(logits, labels).sum()})
 
 
