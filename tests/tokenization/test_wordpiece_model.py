@@ -1,4 +1,4 @@
-import builtins
+import sys
 
 import pytest
 from hypothesis import given
@@ -104,13 +104,6 @@ def test_wordpiece_vocabulary_refuses_other_files_by_name(content, problem):
 
 
 def test_wordpiece_without_the_tokenizers_library_names_the_extra(monkeypatch):
-    real_import = builtins.__import__
-
-    def without_tokenizers(name, *rest, **named):
-        if name == "tokenizers":
-            raise ImportError(name)
-        return real_import(name, *rest, **named)
-
-    monkeypatch.setattr(builtins, "__import__", without_tokenizers)
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(MissingExtraError, match=r"litebert\[hf\]"):
         WordPieceModel(CONTENT, TextSettings(), where="vocab.txt")

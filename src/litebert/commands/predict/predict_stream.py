@@ -76,9 +76,8 @@ def write_predictions(
                     rows += len(results)
                     for result in results:
                         counts.update(result.counts)
-                    _fsync(file)  # everything that the state describes is on disk
                     state = {"fingerprint": fingerprint, "rows": rows, "counts": dict(counts)}
-                    write_json(state_file, {**state, "format": output_format.state, "bytes": file.tell()})
+                    _save_state(state_file, file, {**state, "format": output_format.state})
                 file.write(output_format.finish().encode())
                 _fsync(file)
         except KeyboardInterrupt:
@@ -122,6 +121,12 @@ def _read_state(state_file: Path, partial: Path, fingerprint: str) -> dict[str, 
         )
         return None
     return state
+
+
+def _save_state(path: Path, file: Any, state: dict[str, Any]) -> None:
+    """Write the state after everything it describes is on disk."""
+    _fsync(file)
+    write_json(path, {**state, "bytes": file.tell()})
 
 
 def _fsync(file: Any) -> None:
