@@ -8,13 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from litebert.cli.arguments.common import emit
-from litebert.corpus.statistics.example_view import (
-    ExampleView,
-    MaskingOutcome,
-    TokenView,
-    separator,
-    token_groups,
-)
+from litebert.corpus.statistics.example_view import ExampleView, MaskingOutcome, TokenView, separator, token_groups
 
 TWO_TONES: dict[MaskingOutcome, tuple[str, str]] = {
     "masked": ("black on color(228)", "black on color(221)"),

@@ -14,13 +14,7 @@ from litebert.commands.embed.vector_files import (
     spec_file,
     write_parquet,
 )
-from litebert.commands.many_files.file_workers import (
-    FileJob,
-    FilesWritten,
-    file_tasks,
-    is_pattern,
-    write_files,
-)
+from litebert.commands.many_files.file_workers import FileJob, FilesWritten, file_tasks, is_pattern, write_files
 from litebert.commands.predict.input_windows import InputFile
 from litebert.commands.predict.predict_stream import fingerprint_of, write_predictions
 from litebert.commands.result import Result

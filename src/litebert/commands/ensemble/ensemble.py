@@ -18,7 +18,7 @@ from litebert.commands.predict.benchmark_predictions import (
 from litebert.commands.predict.input_windows import InputFile, validate_output_directory
 from litebert.errors import ConfigError
 from litebert.files import write_text
-from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
+from litebert.inference.pipeline import Pipeline
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import LabelledData, Task
@@ -132,11 +132,8 @@ def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) ->
 
 def ensemble_results(pipelines: Sequence[Pipeline], examples: Sequence[Any]) -> list[Result]:
     """The averaged predictions of several pipelines."""
-    first = pipelines[0]
-    members = [with_labels(each.predict(examples), each, first.labels) for each in pipelines]
-    settings = first.task_type.settings.of_ensemble([each.settings for each in pipelines])
-    pairs = zip(average_predictions(members, first.task_type), examples, strict=True)
-    return [first.task_type.decode(each, example, first.labels, settings) for each, example in pairs]
+    members = [Predicted.by(each, examples, pipelines[0].labels) for each in pipelines]
+    return averaged(members).results(examples)
 
 
 def _validate_unlabelled(run: EnsembleRun, path: Path) -> None:

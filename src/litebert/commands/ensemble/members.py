@@ -74,6 +74,18 @@ class Predicted:
     lengths: np.ndarray
     """Of each example, as the member reads it."""
 
+    @classmethod
+    def by(cls, pipeline: Pipeline, examples: Sequence[Any], labels: Sequence[str]) -> "Predicted":
+        """What a member predicts, with its labels in the order of `labels`."""
+        encoded = pipeline.encode(examples)
+        return cls(
+            task_type=pipeline.task_type,
+            predictions=with_labels(pipeline.predict_encoded(encoded), pipeline, labels),
+            labels=tuple(labels),
+            settings=pipeline.settings,
+            lengths=encoded.example_lengths,
+        )
+
     def score(self, task: Task, data: LabelledData) -> Scored:
         """The predictions evaluated."""
         return self.task_type.evaluate(task, self.predictions, data, self.lengths, self.settings)
@@ -108,17 +120,7 @@ def predict_members(
     predicted = []
     for member in members:
         logger.info("%s: %d examples", member.path, len(examples))
-        pipeline = member.load(precision=precision)
-        encoded = pipeline.encode(examples)
-        predicted.append(
-            Predicted(
-                task_type=member.task_type,
-                predictions=with_labels(pipeline.predict_encoded(encoded), pipeline, labels),
-                labels=labels,
-                settings=pipeline.settings,
-                lengths=encoded.example_lengths,
-            )
-        )
+        predicted.append(Predicted.by(member.load(precision=precision), examples, labels))
     return predicted
 
 

@@ -1,7 +1,7 @@
 """The zip file with the predictions for the test files of GLUE, for its leaderboard."""
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -61,7 +61,12 @@ def glue_submission(run: GlueSubmissionRun) -> GlueSubmission:
     own = run.own_splits()
     splits = _with_own(own)
     predicted = {file: name for name in models for file in _files_of(name, splits, run.task_dir)}
-    _validate_own(own, splits, {*predicted, *(path.name for path in given)})
+    read = {splits[file] for file in (*predicted, *(path.name for path in given)) if file in splits}
+    for split in own:
+        if split not in read:
+            raise ConfigError(
+                f"split_file: no model predicts {split.file}; give {split.task}=MODEL too, or remove the file"
+            )
     contents = _read_given(given, splits, run.task_dir, predicted)
     for file, name in predicted.items():
         contents[file] = _predict(file, models[name], splits[file], run.task_dir, precision=run.precision)
@@ -95,15 +100,6 @@ def _with_own(own_splits: Sequence[BenchmarkSplit]) -> dict[str, BenchmarkSplit]
     for task, split in own.keys() - {(each.task, each.split) for each in SUBMISSION_FILES.values()}:
         raise ConfigError(f"split_file: {task}.{split} is no test file of GLUE; {_SPLIT_FILES}")
     return {file: own.get((each.task, each.split), each) for file, each in SUBMISSION_FILES.items()}
-
-
-def _validate_own(own: Sequence[BenchmarkSplit], splits: Mapping[str, BenchmarkSplit], files: Collection[str]) -> None:
-    """Raise ConfigError where a file of your own would not be read."""
-    for split in own:
-        if split not in {splits[file] for file in files if file in splits}:
-            raise ConfigError(
-                f"split_file: no model predicts {split.file}; give {split.task}=MODEL too, or remove the file"
-            )
 
 
 def _files_of(name: str, splits: Mapping[str, BenchmarkSplit], directory: Path) -> list[str]:

@@ -48,7 +48,10 @@ def _train(
 ) -> PretrainResult:
     run, tokenizer = start.run, start.tokenizer
     model = start.model(directory, world).to(world.device)
-    validation = _validation_set(run, world)
+    validation = None
+    if run.max_eval_examples:
+        drawn = (run.corpus, run.sampling, run.max_eval_examples)
+        validation = ValidationSet(*drawn, run.train.precision, world, run.eval_pair_objectives)
     initial_scores = _initial_scores(directory, model, validation) if validation else None
     best = _best_model(run, validation, directory, tokenizer) if validation else None
     trainer = Trainer(
@@ -105,19 +108,6 @@ def _best_model(
             model, directory.best, extra_files={**tokenizer.files(), **evaluation_file(record)}
         ),
         gather=lambda model: full_model(model, run.model),
-    )
-
-
-def _validation_set(run: PretrainRun, world: DistributedContext) -> ValidationSet | None:
-    if not run.max_eval_examples:
-        return None
-    return ValidationSet(
-        corpus=run.corpus,
-        sampling=run.sampling,
-        max_eval_examples=run.max_eval_examples,
-        precision=run.train.precision,
-        world=world,
-        eval_pair_objectives=run.eval_pair_objectives,
     )
 
 

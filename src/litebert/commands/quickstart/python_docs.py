@@ -76,7 +76,9 @@ def _raw_pages() -> Iterator[tuple[str, str, list[str]]]:
         for path in sorted(root.rglob("*.py")):
             relative = path.relative_to(root).with_suffix("")
             if SKIPPED_FOLDERS.isdisjoint(path.relative_to(root).parts):
-                yield f"{library}/{relative.as_posix()}", _label(library, relative), _docstrings(path)
+                # `torch/nn/modules/linear`: `torch.nn`; a module of the standard library is a label of its own.
+                first = relative.parts[0].removeprefix("_") or relative.parts[0]
+                yield f"{library}/{relative.as_posix()}", f"{library}.{first}", _docstrings(path)
 
 
 def _topics(path: Path) -> dict[str, str]:
@@ -95,12 +97,6 @@ def _package_folder(name: str) -> Path:
     assert spec is not None, f"{name} is a dependency of litebert"
     assert spec.submodule_search_locations, f"{name} is a package"
     return Path(spec.submodule_search_locations[0])
-
-
-def _label(library: str, relative: Path) -> str:
-    """`torch/nn/modules/linear` → `torch.nn`; a module of the standard library is a label of its own."""
-    first = relative.parts[0].removeprefix("_") or relative.parts[0]
-    return f"{library}.{first}"
 
 
 def _docstrings(path: Path) -> list[str]:

@@ -11,12 +11,7 @@ from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.label_columns import (
-    MAX_INTEGER_CLASSES,
-    distinct_numbers,
-    label_scores,
-    non_empty_labels,
-)
+from litebert.tasks.readers.label_columns import MAX_INTEGER_CLASSES, distinct_numbers, label_scores, non_empty_labels
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.results import decode_regression, regression_score
 from litebert.tasks.types.task_type import (
