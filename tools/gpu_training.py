@@ -17,7 +17,7 @@ from litebert.analysis.plots import pretraining_curve
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
-from litebert.commands.quickstart.python_docs import python_pages
+from litebert.commands.quickstart.quickstart_text import python_pages
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import Document

@@ -9,8 +9,7 @@ from litebert.interop.convert_weights import convert
 from litebert.model.io.model_directory import build, load_model, save_model
 from litebert.model.io.model_spec import ModelSpec
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
-from litebert.tasks.types.extractive_qa.span_answers import decode_answer
-from litebert.tasks.types.extractive_qa.span_scores import SpanLogits
+from litebert.tasks.types.extractive_qa.span_scores import SpanLogits, decode_answer
 from litebert.tasks.types.extractive_qa.windows import encode_questions
 from litebert.tasks.types.registry import get_task_type
 from support.question_builders import CONTEXT, QUESTIONS, question

@@ -11,7 +11,7 @@ from litebert.tasks.labelled_data import Example
 from litebert.tasks.masked_text import DEFAULT_TOP_K
 from litebert.tasks.results import Candidate, Choice, Classification, FilledMasks, MultiLabelPrediction, TokenPrediction
 from litebert.tasks.types.extractive_qa.questions import Question
-from litebert.tasks.types.extractive_qa.span_answers import Answer
+from litebert.tasks.types.extractive_qa.span_scores import Answer
 from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
 from litebert.tasks.types.token_classification.token_examples import TokenExample
 

@@ -35,7 +35,7 @@ from litebert.tasks.results import (
 )
 from litebert.tasks.types.extractive_qa.extractive_qa import NO_ANSWER
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold, QuestionSettings
-from litebert.tasks.types.extractive_qa.span_answers import Answer
+from litebert.tasks.types.extractive_qa.span_scores import Answer
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)

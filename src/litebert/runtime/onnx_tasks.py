@@ -17,9 +17,9 @@ from litebert.tasks.results import (
     label_probabilities,
     regression_score,
 )
-from litebert.tasks.types.extractive_qa.span_answers import decode_answer
 from litebert.tasks.types.extractive_qa.span_scores import (
     beams_by_window,
+    decode_answer,
     logits_by_window,
     scores_from_beams,
     scores_from_logits,

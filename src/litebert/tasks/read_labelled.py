@@ -10,7 +10,7 @@ from litebert.settings import validate_not_given
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.metrics import check_metrics
 from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
-from litebert.tasks.readers.data_checks import warn_duplicates
+from litebert.tasks.readers.splits import warn_duplicates
 from litebert.tasks.readers.tables import Table, hub_table, read_table
 from litebert.tasks.types.registry import get_task_type, task_types
 from litebert.tasks.types.task_type import ReadOptions, ReadResult, TaskType

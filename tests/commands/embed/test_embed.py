@@ -12,7 +12,7 @@ import pytest
 from litebert.commands.embed.embed import embed
 from litebert.commands.embed.embed_settings import EmbedRun
 from litebert.commands.embed.vector_files import VectorSpec
-from litebert.commands.predict import input_windows
+from litebert.commands.predict import predict_stream
 from litebert.errors import CheckpointError, ConfigError, DataError, MissingExtraError
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.predictor import Predictor
@@ -23,9 +23,9 @@ KILLED = """
 import os, signal, sys
 from litebert.commands.embed.embed import embed
 from litebert.commands.embed.embed_settings import EmbedRun
-from litebert.commands.predict import input_windows, predict_stream as stream
+from litebert.commands.predict import predict_stream as stream
 
-input_windows.ROWS_PER_WINDOW = 4
+stream.ROWS_PER_WINDOW = 4
 write = stream._save_state
 count = 0
 
@@ -62,7 +62,7 @@ def vectors_in(path):
 
 @pytest.mark.parametrize("suffix", [".npy", ".jsonl", ".parquet"])
 def test_embed_writes_the_vectors_of_the_predictor_in_every_format(model, table, texts, tmp_path, monkeypatch, suffix):
-    monkeypatch.setattr(input_windows, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 4)
     output = tmp_path / "out" / f"vectors{suffix}"
     result = run_embed(model, table, output, embedding=EmbeddingSettings(dimensions=5))
     assert (result.rows, result.dimensions) == (len(texts), 5)
@@ -93,7 +93,7 @@ def test_embed_to_parquet_writes_fields_that_are_no_texts_as_json(model, tmp_pat
 def test_embed_killed_by_a_signal_resumes_to_the_same_bytes(model, table, tmp_path, monkeypatch, caplog, suffix):
     if suffix == ".parquet":
         pytest.importorskip("pyarrow")
-    monkeypatch.setattr(input_windows, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 4)
     whole, resumed = tmp_path / "whole" / f"v{suffix}", tmp_path / "resumed" / f"v{suffix}"
     run_embed(model, table, whole)
     arguments = [sys.executable, "-c", KILLED, model, str(table), str(resumed)]

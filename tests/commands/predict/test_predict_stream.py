@@ -9,7 +9,6 @@ import tracemalloc
 
 import pytest
 
-from litebert.commands.predict import input_windows
 from litebert.commands.predict import predict_stream as stream
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
@@ -25,11 +24,11 @@ from support.processes import PYTHONPATH
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from litebert.commands.predict import input_windows, predict_stream as stream
+from litebert.commands.predict import predict_stream as stream
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
 
-input_windows.ROWS_PER_WINDOW = 4
+stream.ROWS_PER_WINDOW = 4
 write = stream._save_state
 count = 0
 
@@ -76,7 +75,7 @@ def write_input(directory, suffix, rows=15):
 def test_predict_killed_by_a_signal_resumes_to_the_same_bytes(
     classifier, tagger, tmp_path, monkeypatch, caplog, suffix, output
 ):
-    monkeypatch.setattr(input_windows, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
     model, source = tagger if suffix == ".conll" else classifier, write_input(tmp_path, suffix)
     whole, resumed = tmp_path / "whole" / output, tmp_path / "resumed" / output
     predict(PredictRun(model=model, input=source, output=whole))
@@ -119,7 +118,7 @@ def interrupt(run, monkeypatch):
 def test_interrupted_predict_resumes_to_the_same_bytes_in_every_format(
     classifier, tagger, tmp_path, monkeypatch, suffix, output
 ):
-    monkeypatch.setattr(input_windows, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
     model, source = tagger if suffix == ".conll" else classifier, write_input(tmp_path, suffix)
     runs = [PredictRun(model=model, input=source, output=tmp_path / name / output) for name in ("whole", "resumed")]
     first = predict(runs[0])
@@ -154,7 +153,7 @@ def test_predict_interrupted_from_the_keyboard_says_how_to_continue(tmp_path):
 
 
 def test_interrupted_predict_starts_again_if_the_input_has_changed(classifier, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(input_windows, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
     source = write_input(tmp_path, ".csv")
     run = PredictRun(model=classifier, input=source, output=tmp_path / "out.jsonl")
     interrupt(run, monkeypatch)

@@ -6,9 +6,9 @@ import shutil
 import pytest
 import torch
 
-from litebert.commands.pretrain.init_checkpoint import load_init_checkpoint
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.commands.pretrain.pretrain_start import load_init_checkpoint
 from litebert.corpus.format.shards import Corpus
 from litebert.errors import CheckpointError, ConfigError
 from litebert.interop.convert_weights import convert

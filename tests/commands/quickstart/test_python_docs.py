@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from litebert.commands.quickstart import python_docs
-from litebert.commands.quickstart.python_docs import prose_paragraphs, python_pages
+from litebert.commands.quickstart import quickstart_text
+from litebert.commands.quickstart.quickstart_text import prose_paragraphs, python_pages
 
 PROSE = "This sentence is long enough to be taken for prose"
 
@@ -19,7 +19,7 @@ def machine(tmp_path, monkeypatch):
     """A small Python, numpy and torch; gives the function that adds a source file to it."""
     for name in ("stdlib", "numpy", "torch"):
         (tmp_path / name).mkdir()
-    monkeypatch.setattr(python_docs.sysconfig, "get_paths", lambda: {"stdlib": str(tmp_path / "stdlib")})
+    monkeypatch.setattr(quickstart_text.sysconfig, "get_paths", lambda: {"stdlib": str(tmp_path / "stdlib")})
 
     def find(name):
         return SimpleNamespace(submodule_search_locations=[str(tmp_path / name)])
@@ -74,7 +74,7 @@ def test_python_pages_have_every_paragraph_once(machine):
     assert [(page.name, len(page.paragraphs)) for page in python_pages()] == [("numpy/a", 1)]
 
 
-@pytest.mark.parametrize("folder", sorted(python_docs.SKIPPED_FOLDERS))
+@pytest.mark.parametrize("folder", sorted(quickstart_text.SKIPPED_FOLDERS))
 def test_python_pages_leave_out_tests_and_caches(machine, folder):
     machine(f"numpy/{folder}/a.py", f'"""{PROSE}."""')
     assert pages() == {}

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from litebert.commands.quickstart import quickstart_text
-from litebert.commands.quickstart.python_docs import Page
-from litebert.commands.quickstart.quickstart_text import MAX_DEV_ROWS, MAX_TRAIN_ROWS, TextFiles, split_text
+from litebert.commands.quickstart.quickstart_text import MAX_DEV_ROWS, MAX_TRAIN_ROWS, Page, TextFiles, split_text
 from litebert.errors import DataError
 from support.texts import write_documents
 

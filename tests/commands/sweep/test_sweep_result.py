@@ -3,14 +3,14 @@
 import csv
 import io
 
-from litebert.commands.sweep.sweep_result import (
+from litebert.commands.sweep.trial_results import (
     as_csv,
     configuration_rows,
+    configurations_of,
     failure_summary,
     markdown_table,
     trial_rows,
 )
-from litebert.commands.sweep.trial_results import configurations_of
 from litebert.tasks.metrics.text_table import aligned
 from support.sweeps import RESULTS, done
 

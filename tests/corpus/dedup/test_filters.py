@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from litebert.corpus.build.corpus_settings import CorpusSettings
-from litebert.corpus.dedup.filters import filter_documents
+from litebert.corpus.dedup.near_duplicates import filter_documents
 from litebert.corpus.readers.documents import Document
 
 SENTENCE = "the quick brown fox jumps over the lazy dog and runs away from the farmer who shouts at it"

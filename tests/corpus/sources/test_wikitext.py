@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.corpus.sources.wikitext import paragraphs
+from litebert.corpus.sources.wikipedia import paragraphs
 
 NAMESPACES = {"file", "image", "category", "datei"}
 

@@ -15,7 +15,7 @@ from litebert.commands.predict.benchmark_predictions import (
     validate_benchmark_model,
     validate_submission_name,
 )
-from litebert.commands.predict.input_windows import InputFile, validate_output_directory
+from litebert.commands.predict.predict_stream import InputFile, validate_output_directory
 from litebert.errors import ConfigError
 from litebert.files import write_text
 from litebert.inference.pipeline import Pipeline

@@ -32,8 +32,7 @@ from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.output_formats import TableFormat
 from litebert.tasks.read_labelled import read_any_table, read_labelled, task_for, types_with_format
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.data_checks import warn_small_dataset, warn_train_dev_leakage
-from litebert.tasks.readers.splits import train_dev_split
+from litebert.tasks.readers.splits import train_dev_split, warn_small_dataset, warn_train_dev_leakage
 from litebert.tasks.types.registry import get_task_type
 from litebert.tasks.types.task_type import Loss, ReadOptions
 from litebert.tokenization.tokenizer import Tokenizer

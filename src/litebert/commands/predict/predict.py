@@ -12,9 +12,8 @@ from litebert.commands.predict.benchmark_predictions import (
     validate_benchmark_model,
     validate_submission_name,
 )
-from litebert.commands.predict.input_windows import InputFile
 from litebert.commands.predict.predict_settings import PredictRun
-from litebert.commands.predict.predict_stream import fingerprint_of
+from litebert.commands.predict.predict_stream import InputFile, fingerprint_of
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text

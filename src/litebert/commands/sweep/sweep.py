@@ -16,9 +16,15 @@ from typing import Any
 from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
 from litebert.commands.run_directory import RunDirectory
 from litebert.commands.sweep.run_trials import train_all
-from litebert.commands.sweep.sweep_result import SweepResult, as_csv
 from litebert.commands.sweep.sweep_settings import SweepRun, Trial, replacement, trials_of
-from litebert.commands.sweep.trial_results import SweepPaths, TrialResult, configurations_of, result_of
+from litebert.commands.sweep.trial_results import (
+    SweepPaths,
+    SweepResult,
+    TrialResult,
+    as_csv,
+    configurations_of,
+    result_of,
+)
 from litebert.errors import ConfigError
 from litebert.files import write_text
 from litebert.settings import write_yaml

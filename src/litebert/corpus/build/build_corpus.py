@@ -30,15 +30,8 @@ from litebert.corpus.build.build_progress import BuildTracker, LogProgress, Prog
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.parallel_map import run_in_order
 from litebert.corpus.build.shard_writer import ShardRecord, ShardTask, plan_shards, write_shard
-from litebert.corpus.dedup.filters import filter_documents
-from litebert.corpus.format.shards import (
-    FORMAT_VERSION,
-    SPLITS,
-    TOKENIZER,
-    Split,
-    Vocabulary,
-    write_description,
-)
+from litebert.corpus.dedup.near_duplicates import filter_documents
+from litebert.corpus.format.shards import FORMAT_VERSION, SPLITS, TOKENIZER, Split, Vocabulary, write_description
 from litebert.corpus.readers.decompression import ByteCounter
 from litebert.corpus.readers.documents import Document, find_files, read_documents, total_bytes
 from litebert.errors import ConfigError, DataError

@@ -15,7 +15,7 @@ import numpy as np
 
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.sentence_splitter import split_long_sentence, split_sentences
-from litebert.corpus.dedup.filters import DocumentWithSplit
+from litebert.corpus.dedup.near_duplicates import DocumentWithSplit
 from litebert.corpus.format.shards import SPLITS, Shard, ShardEntry, token_dtype
 from litebert.corpus.readers.documents import Document
 from litebert.errors import DataError

@@ -1,17 +1,25 @@
-"""Near duplicates: MinHash signatures of texts, and an index that compares them by locality-sensitive hashing (LSH).
+"""Filters by length and for duplicates; every removed document is counted by reason.
 
-The share of equal numbers in two signatures estimates the Jaccard index of the shingle sets of the texts. A shingle is
-five consecutive units; a unit is a word, or one character of a script that is written without spaces, so the rule
-works for every language. Two documents are candidates if all numbers of some band of their signatures are equal; the
-share of equal numbers of the whole signatures decides. The index has sorted arrays instead of Python objects: about
+Near duplicates are found by MinHash signatures of texts and an index that compares them by locality-sensitive hashing
+(LSH). The share of equal numbers in two signatures estimates the Jaccard index of the shingle sets of the texts. A
+shingle is five consecutive units; a unit is a word, or one character of a script that is written without spaces, so the
+rule works for every language. Two documents are candidates if all numbers of some band of their signatures are equal;
+the share of equal numbers of the whole signatures decides. The index has sorted arrays instead of Python objects: about
 300 bytes per document at a threshold of 0.8. Source: Broder, On the resemblance and containment of documents, 1997.
 """
 
 import hashlib
 import re
 import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 import numpy as np
+
+from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.build.parallel_map import run_in_order
+from litebert.corpus.format.shards import Split
+from litebert.corpus.readers.documents import Document
 
 HASHES = 128
 """Numbers of a signature: the standard deviation of the estimate is 0.035 at a Jaccard index of 0.8."""
@@ -145,3 +153,78 @@ def lsh_band_size(threshold: float) -> int:
 def lsh_collision_probability(similarity: float, rows: int) -> float:
     """Probability that the signatures of two documents agree in at least one band of `rows` rows."""
     return 1 - (1 - similarity**rows) ** (HASHES // rows)
+
+
+BATCH_CHARS = 2**20
+"""Size of the text whose signatures are computed in one task."""
+
+DocumentWithSplit = tuple[Document, Split | None]
+"""A document with its split, or with None if the hash of its content decides."""
+
+
+def filter_documents(
+    documents: Iterable[DocumentWithSplit], settings: CorpusSettings, counts: Counter[str], *, workers: int = 1
+) -> Iterator[DocumentWithSplit]:
+    """The documents that pass the filters of the settings, in order; signatures are computed by `workers` processes."""
+    documents = _filter_length(documents, settings, counts)
+    if settings.dedup_exact:
+        documents = _filter_exact_duplicates(documents, counts)
+    if settings.dedup_minhash_threshold is not None:
+        documents = _filter_near_duplicates(documents, settings.dedup_minhash_threshold, counts, workers=workers)
+    return documents
+
+
+def _filter_length(
+    documents: Iterable[DocumentWithSplit], settings: CorpusSettings, counts: Counter[str]
+) -> Iterator[DocumentWithSplit]:
+    """All parts of a cut document pass or fail together, because its first part alone exceeds any maximum."""
+    maximum = settings.max_document_chars
+    for document, split in documents:
+        characters = sum(map(len, document.sentences))
+        if maximum is not None and (document.continues or characters > maximum):
+            counts["documents too long"] += 1
+        elif characters < settings.min_document_chars and not document.continues:
+            counts["documents too short"] += 1
+        else:
+            yield document, split
+
+
+def _filter_exact_duplicates(
+    documents: Iterable[DocumentWithSplit], counts: Counter[str]
+) -> Iterator[DocumentWithSplit]:
+    seen: set[bytes] = set()
+    for document, split in documents:
+        if (digest := document.digest()) in seen:
+            counts["duplicate documents"] += 1
+        else:
+            seen.add(digest)
+            yield document, split
+
+
+def _filter_near_duplicates(
+    documents: Iterable[DocumentWithSplit], threshold: float, counts: Counter[str], *, workers: int
+) -> Iterator[DocumentWithSplit]:
+    """Signatures come from several processes but are compared here, in order, so that the first copy stays."""
+    index = NearDuplicateIndex(threshold)
+    for batch in run_in_order(_with_signatures, _batches(documents), workers=workers):
+        for document, numbers in batch:
+            if numbers is None or index.add_if_new(numbers):
+                yield document
+            else:
+                counts["near duplicate documents"] += 1
+
+
+def _batches(documents: Iterable[DocumentWithSplit]) -> Iterator[list[DocumentWithSplit]]:
+    batch: list[DocumentWithSplit] = []
+    size = 0
+    for document, split in documents:
+        batch.append((document, split))
+        size += sum(map(len, document.sentences))
+        if size >= BATCH_CHARS:
+            yield batch
+            batch, size = [], 0
+    yield batch
+
+
+def _with_signatures(batch: list[DocumentWithSplit]) -> list[tuple[DocumentWithSplit, Signature | None]]:
+    return [((document, split), signature(document.text())) for document, split in batch]

@@ -1,20 +1,21 @@
 """Articles of Wikipedia dumps, or of the output of WikiExtractor, as documents.
 
 A dump is one XML file of any size, usually `…-pages-articles.xml.bz2` or its multistream variant; one page is in memory
-at a time.
+at a time. As in BERT, "only the text passages, ignoring lists, tables, and headers" of its wikitext are used. Templates
+are not expanded: those with words of the sentence are replaced by these words, the others are removed with the brackets
+around them.
 """
 
 import html
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 from xml.etree import ElementTree
 
 from litebert.corpus.readers.decompression import decompressed, translate_read_errors
-from litebert.corpus.sources.wikitext import paragraphs
 from litebert.corpus.sources.writing import SourceReport, write_documents
 from litebert.errors import DataError
 
@@ -120,3 +121,124 @@ def _row(line: bytes, *, where: str) -> tuple[str, str]:
 def _name(element: ElementTree.Element) -> str:
     """The tag without its XML namespace."""
     return element.tag.rpartition("}")[2]
+
+
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_REMOVED_ELEMENTS = (
+    "ref|math|chem|ce|gallery|timeline|syntaxhighlight|source|code|pre|score|hiero|graph|mapframe|maplink|imagemap|"
+    "templatestyles|templatedata|table|references|section|inputbox|categorytree|includeonly|noinclude"
+)
+_EMPTY_ELEMENT = re.compile(rf"<({_REMOVED_ELEMENTS})\b[^<>]*/>", re.IGNORECASE)
+_ELEMENT = re.compile(rf"<({_REMOVED_ELEMENTS})\b[^<>]*>(?:(?!<\1\b).)*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_MAX_DEPTH = 20
+"""Maximum depth of nested elements; no article needs more, and it bounds the time for malicious pages."""
+_NOWIKI = re.compile(r"</?nowiki\s*/?>", re.IGNORECASE)
+_BREAK = re.compile(r"<(?:br|hr)\b[^<>]*>", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+_BRACKETS = re.compile(r"\{\{|\}\}|\[\[|\]\]|^[ \t:]*\{\||^[ \t]*\|\}(?!\})", re.MULTILINE)
+_CLOSES = {"}}": "{{", "]]": "[[", "|}": "{|"}
+_EXTERNAL_LINK = re.compile(r"\[(?:https?:|ftp:|mailto:)?//[^\s\[\]]+(?:[ \t]+([^\[\]\n]*))?\]")
+_QUOTES = re.compile(r"'{2,}")
+_MAGIC_WORD = re.compile(r"__[A-Z]{4,}__")
+_PARAMETER = re.compile(r"\{\{\{[^{}]*\}\}\}")
+_VARIANTS = re.compile(r"-\{(?:[^{};:]*:)?([^{};]*)[^{}]*\}-")
+"""Chinese articles have variants of words for several regions, `-{zh-hans:…;zh-hant:…}-`; the first one is used."""
+_TIDYING = {
+    re.compile(r"[ \t\u00a0]+"): " ",
+    re.compile(r"[ \t]*[(（][\s,;:/–—-]*[)）]"): "",
+    re.compile(r"([(（])[\s,;:]+"): r"\1",
+    re.compile(r"[\s,;:]+([)）])"): r"\1",
+    re.compile(r"[ \t]+([,.;:!?])(?=\s|$)"): r"\1",
+}
+"""Removal of the empty brackets, punctuation and spaces that remain after the removal of templates, in order."""
+_NO_PROSE = tuple("*#;:|!={}")
+"""First characters of list items, cells of broken tables and headings."""
+_LANGUAGE_LINK = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?")
+
+_WORDS_OF_TEMPLATES = {
+    **dict.fromkeys(("lang", "transl", "transliteration", "abbr", "tooltip", "nihongo"), 1),
+    **dict.fromkeys(("nowrap", "nobr", "nobold", "small", "big", "em", "strong", "sic", "smallcaps", "sc", "val"), 0),
+    **dict.fromkeys(("circa", "c.", "ca."), 0),
+    **dict.fromkeys(("quote", "blockquote", "cquote", "text", "center", "ill", "interlanguage link"), 0),
+}
+"""Templates whose words belong to the sentence → index of the argument with the words."""
+_RANGE_WORDS = frozenset(("to", "-", "–", "and", "or", "x", "by"))
+"""Words between two numbers of a `convert` template."""
+
+
+def paragraphs(wikitext: str, *, namespaces: Collection[str] = ()) -> Iterator[str]:
+    """The paragraphs of prose; `namespaces` are the prefixes of links to files and categories, in lower case."""
+    text = _COMMENT.sub("", wikitext)
+    text = _without_elements(text)
+    text = _without_brackets(_PARAMETER.sub("", _NOWIKI.sub("", text)), namespaces)
+    text = _TAG.sub("", _BREAK.sub(" ", _EXTERNAL_LINK.sub(r"\1", text)))
+    text = _VARIANTS.sub(r"\1", _MAGIC_WORD.sub("", _QUOTES.sub("", text)))
+    for line in html.unescape(text).splitlines():
+        if not line.lstrip().startswith(_NO_PROSE) and (prose := _tidy(line)):
+            yield prose
+
+
+def _without_elements(text: str) -> str:
+    """Remove elements that are not prose, the innermost first, because tables may be nested."""
+    text = _EMPTY_ELEMENT.sub("", text)
+    for _ in range(_MAX_DEPTH):
+        text, count = _ELEMENT.subn("", text)
+        if not count:
+            break
+    return text
+
+
+def _without_brackets(text: str, namespaces: Collection[str]) -> str:
+    """Replace links by their words and remove templates and tables, which may be nested.
+
+    Of an unbalanced bracket only the bracket is removed, so that one error does not remove the rest of an article.
+    """
+    parts: list[str] = []
+    open_brackets: list[tuple[str, int]] = []
+    open_counts: Counter[str] = Counter()
+    end = 0
+    for match in _BRACKETS.finditer(text):
+        parts.append(text[end : match.start()])
+        end = match.end()
+        bracket = match.group().lstrip(" \t:")
+        if bracket not in _CLOSES:
+            open_brackets.append((bracket, len(parts)))
+            open_counts[bracket] += 1
+        elif open_counts[_CLOSES[bracket]]:
+            kind, start = "", 0
+            while kind != _CLOSES[bracket]:
+                kind, start = open_brackets.pop()
+                open_counts[kind] -= 1
+            content = "".join(parts[start:])
+            parts[start:] = [_words_of_link(content, namespaces)] if kind == "[[" else []
+            parts += [_words_of_template(content)] if kind == "{{" else []
+    return "".join([*parts, text[end:]])
+
+
+def _words_of_link(content: str, namespaces: Collection[str]) -> str:
+    """The visible words of a link `target|words`; empty for pictures, categories and links to other languages."""
+    target, _, words = content.partition("|")
+    prefix, colon, _ = target.partition(":")
+    prefix = prefix.strip()
+    if colon and prefix and (prefix.lower() in namespaces or _LANGUAGE_LINK.fullmatch(prefix)):
+        return ""
+    return words.rpartition("|")[2] or target.strip().lstrip(":")
+
+
+def _words_of_template(content: str) -> str:
+    name, *arguments = (part.strip() for part in content.split("|"))
+    unnamed = [argument for argument in arguments if not re.match(r"[\w -]+=", argument)]
+    name = name.lower().replace("_", " ")
+    if name in ("convert", "cvt"):
+        is_range = len(unnamed) > 3 and unnamed[1] in _RANGE_WORDS
+        return " ".join(unnamed[: 4 if is_range else 2])
+    if name.startswith("lang-") and unnamed:
+        return unnamed[0]
+    index = _WORDS_OF_TEMPLATES.get(name)
+    return unnamed[index] if index is not None and index < len(unnamed) else ""
+
+
+def _tidy(line: str) -> str:
+    for pattern, replacement in _TIDYING.items():
+        line = pattern.sub(replacement, line)
+    return line.strip() if any(map(str.isalpha, line)) else ""

@@ -15,8 +15,8 @@ from typing import Final
 from litebert.errors import ConfigError, DataError
 from litebert.tasks.benchmarks.benchmarks import BenchmarkFile, BenchmarkTask, Split, benchmark_task
 from litebert.tasks.labelled_data import Example, LabelledData, LabelledExample, Target
-from litebert.tasks.readers.data_checks import warn_duplicates
 from litebert.tasks.readers.label_columns import NUMBER, label_indices, label_scores, non_empty_labels
+from litebert.tasks.readers.splits import warn_duplicates
 from litebert.tasks.readers.tables import Table, read_tsv
 
 logger = logging.getLogger(__name__)

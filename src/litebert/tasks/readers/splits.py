@@ -1,13 +1,19 @@
-"""Splitting the training data into training and development examples."""
+"""Splitting the training data into training and development examples, and warnings about data.
+
+Warnings are about data that is valid but suspicious: duplicates, contradictions, leakage, small data sets. No row is
+removed, because only its author knows which one is correct. Texts are compared as an uncased model reads them; to a
+cased model they may differ.
+"""
 
 import logging
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from litebert.errors import DataError
 from litebert.randomness import rng_for
-from litebert.tasks.labelled_data import LabelledData, LabelledExample
+from litebert.tasks.labelled_data import LabelledData, LabelledExample, input_key
 
 logger = logging.getLogger(__name__)
 
@@ -73,3 +79,72 @@ def _groups(examples: Sequence[LabelledExample]) -> list[list[int]]:
 def _part(data: LabelledData, positions: Sequence[int]) -> LabelledData:
     lines = None if data.lines is None else tuple(data.lines[index] for index in positions)
     return replace(data, examples=tuple(data.examples[index] for index in positions), lines=lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicates:
+    """Positions of examples with the same input as an earlier one."""
+
+    repeated: tuple[int, ...]
+    """Those whose target occurred with this input before."""
+    contradicting: tuple[tuple[int, int], ...]
+    """(the first example with this input, one with another target)."""
+
+
+def find_duplicates(examples: Sequence[LabelledExample]) -> Duplicates:
+    """Which examples repeat or contradict an earlier one."""
+    first: dict[Hashable, int] = {}
+    seen: set[Hashable] = set()
+    repeated, contradicting = [], []
+    for index, example in enumerate(examples):
+        key = input_key(example)
+        earlier = first.setdefault(key, index)
+        if (key, example.target) in seen:
+            repeated.append(index)
+        elif earlier < index:
+            contradicting.append((earlier, index))
+        seen.add((key, example.target))
+    return Duplicates(tuple(repeated), tuple(contradicting))
+
+
+def warn_duplicates(path: Path, examples: Sequence[LabelledExample], lines: Sequence[int] | None = None) -> None:
+    """Warn of labelled examples that repeat or contradict an earlier one.
+
+    `lines` are the lines of the examples; without them the warning shows their ids.
+    """
+    if any(example.target is None for example in examples):
+        return
+    found, count = find_duplicates(examples), len(examples)
+    messages = [f"{len(found.repeated)} of {count} rows repeat an earlier one"] if found.repeated else []
+    if found.contradicting:
+        pair = found.contradicting[0]
+        shown = " and ".join(f"{path}:{lines[index]}" if lines else repr(examples[index].id) for index in pair)
+        contradict = f"{len(found.contradicting)} of {count} contradict an earlier one"
+        messages.append(f"{contradict} (the same text to an uncased model, another label), first {shown}")
+    if messages:
+        logger.warning("%s: %s; all are used", path, "; ".join(messages))
+
+
+def warn_train_dev_leakage(train: LabelledData, dev: LabelledData) -> None:
+    """Warn of development examples whose text is in the training data."""
+    pairs = {(input_key(example), example.target) for example in train.examples}
+    inputs = {key for key, _ in pairs}
+    leaked = [pair for pair in ((input_key(each), each.target) for each in dev.examples) if pair[0] in inputs]
+    if leaked:
+        logger.warning(
+            "%s: %d of %d development rows have the text of a row in %s, and %d of them its label too, so scores "
+            "overestimate; remove them from one of the files",
+            *(dev.path, len(leaked), len(dev.examples), train.path, sum(pair in pairs for pair in leaked)),
+        )
+
+
+def warn_small_dataset(train: LabelledData, *, batch_size: int) -> None:
+    """Warn of fewer training examples than a batch, or than two for each label."""
+    labels = len(train.labels or ()) if all(isinstance(each.target, int) for each in train.examples) else 0
+    minimum = {f"2 for each of {labels} labels": 2 * labels, f"one batch (batch_size {batch_size})": batch_size}
+    missed = [name for name, rows in minimum.items() if len(train.examples) < rows]
+    if missed:
+        logger.warning(
+            "%s: %d training rows, fewer than %s; expect low scores",
+            *(train.path, len(train.examples), " and ".join(missed)),
+        )

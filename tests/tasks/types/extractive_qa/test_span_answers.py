@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from litebert.randomness import rng_for
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
-from litebert.tasks.types.extractive_qa.span_answers import NO_SPAN, decode_answer, n_best
 from litebert.tasks.types.extractive_qa.span_scores import (
+    NO_SPAN,
     Candidates,
     SpanLogits,
     SpanScores,
     best_pairs,
+    decode_answer,
+    n_best,
     scores_from_beams,
     scores_from_logits,
 )

@@ -26,7 +26,6 @@ from litebert.tasks.types.extractive_qa.questions import (
     read_question_inputs,
     read_question_table,
 )
-from litebert.tasks.types.extractive_qa.span_answers import decode_answer, n_best
 from litebert.tasks.types.extractive_qa.span_outputs import (
     span_and_answerability_losses,
     span_beams,
@@ -36,6 +35,8 @@ from litebert.tasks.types.extractive_qa.span_outputs import (
 from litebert.tasks.types.extractive_qa.span_scores import (
     SpanScores,
     average_span_scores,
+    decode_answer,
+    n_best,
     scores_from_beams,
     scores_from_logits,
 )
