@@ -4,7 +4,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from litebert import __version__
-from litebert.commands.card_settings import CardSettings
+from litebert.commands.compute import CardSettings
 from litebert.commands.model_card import model_card
 from litebert.model.config import ModelConfig
 from litebert.model.models import ForMaskedLM

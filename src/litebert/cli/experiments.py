@@ -9,6 +9,10 @@ from litebert.cli.arguments.common import Flag, Json, Recipe, Several, emit
 
 Tables = Annotated[tuple[str, ...], Positional, arg(metavar="TABLE…", help_behavior_hint="(required)")]
 
+Points = Annotated[
+    tuple[str, ...], Positional, arg(metavar="SETTING=VALUE[,VALUE …] …", help_behavior_hint="(required)")
+]
+
 
 def reproduce(
     tables: Tables,
@@ -52,11 +56,6 @@ def reproduce(
     result = run_tables(run, out, jobs=jobs)
     emit(result.to_dict(), result.to_text(), as_json=json)
     return int(bool(result.failed) or (check and result.claims["not held"] > 0))
-
-
-Points = Annotated[
-    tuple[str, ...], Positional, arg(metavar="SETTING=VALUE[,VALUE …] …", help_behavior_hint="(required)")
-]
 
 
 def sweep_pretrain(

@@ -1,4 +1,4 @@
-"""What changes the cost of a step and, up to rounding, none of its results: settings, and the measured precision."""
+"""Settings that pretraining and fine-tuning share: the cost of a step, which changes no result, and the model card."""
 
 import logging
 from pathlib import Path
@@ -77,3 +77,12 @@ def warn_slow_bf16(precision: str, device: "torch.device") -> None:
             "train.precision=bf16, but this processor has no bf16 instructions: train.precision=fp32 is likely faster "
             "(`litebert doctor` measures both)"
         )
+
+
+class CardSettings(Settings):
+    """What only the author of a model can say about it."""
+
+    license: str | None = None
+    """Licence of the model, such as `apache-2.0`; null leaves it out."""
+    language: tuple[str, ...] = ()
+    """Languages of the training text, such as `[en]`."""

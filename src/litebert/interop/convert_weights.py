@@ -20,6 +20,8 @@ from litebert.model.io.tensor_names import Format, TargetFormat, tensor_names
 from litebert.model.remap_weights import remap_weights
 from litebert.tokenization.tokenizer import Tokenizer
 
+MODULES = "modules.json"
+
 
 @dataclass(frozen=True)
 class ConversionReport:
@@ -199,9 +201,6 @@ def _write(
 def _reason(name: str) -> str:
     block = name.startswith(("encoder.attentions.", "encoder.feed_forwards."))
     return "averaged into the remaining blocks" if block else "not part of this model"
-
-
-MODULES = "modules.json"
 
 
 def write_sentence_transformers_files(directory: Path) -> None:

@@ -15,6 +15,9 @@ Target = int | float | tuple[float, ...]
 InvalidAnswers = Literal["error", "skip"]
 """What to do with an answer that its context does not contain: raise DataError, or skip and count it."""
 
+ClassWeights = str | dict[str, float]
+"""`balanced`, or a weight for each label that does not have weight 1."""
+
 
 class LabelledExample(Protocol):
     """What the examples of every task type have in common."""
@@ -106,10 +109,6 @@ def normalized_text(text: str) -> str:
 def input_key(example: LabelledExample) -> Hashable:
     """Two examples with the same key are the same input to an uncased model."""
     return tuple(None if text is None else normalized_text(text) for text in example.texts)
-
-
-ClassWeights = str | dict[str, float]
-"""`balanced`, or a weight for each label that does not have weight 1."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.tasks.metrics.no_answer_threshold import best_thresholds
-from litebert.tasks.metrics.squad_metrics import percent, score_with_unanswerable
+from litebert.tasks.metrics.squad_metrics import best_thresholds, percent, score_with_unanswerable
 from support.question_builders import QUESTIONS
 
 NAMES = [question.id for question in QUESTIONS]

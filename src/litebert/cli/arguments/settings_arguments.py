@@ -18,6 +18,10 @@ from litebert.settings import Settings
 
 METAVARS = {Path: "PATH", str: "NAME", int: "INT", float: "NUMBER"}
 
+REGISTRY = ConstructorRegistry()
+"""For `tyro.cli`: integers, finite numbers and paths, each also with the default None."""
+_EXPECTED: Final = {int: ("INT", "an integer"), float: ("NUMBER", "a number"), Path: ("PATH", "a path")}
+
 
 def arguments_of(
     settings: type[Settings], *, positional: Collection[str] = (), defaults: Settings | None = None
@@ -86,11 +90,6 @@ def _metavar(value_type: Any) -> str:
     if get_origin(value_type) is Literal:
         return f"{{{','.join(get_args(value_type))}}}"
     return f"[{_metavar(get_args(value_type)[0])} …]" if get_origin(value_type) is tuple else METAVARS[value_type]
-
-
-REGISTRY = ConstructorRegistry()
-"""For `tyro.cli`: integers, finite numbers and paths, each also with the default None."""
-_EXPECTED: Final = {int: ("INT", "an integer"), float: ("NUMBER", "a number"), Path: ("PATH", "a path")}
 
 
 @REGISTRY.primitive_rule

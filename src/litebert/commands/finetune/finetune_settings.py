@@ -7,8 +7,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, PlainValidator, Tag, model_validator
 
-from litebert.commands.card_settings import CardSettings
-from litebert.commands.compute import Compute
+from litebert.commands.compute import CardSettings, Compute
 from litebert.commands.finetune.default_settings import (
     BASE_HIDDEN_SIZE,
     FEW_ROWS,

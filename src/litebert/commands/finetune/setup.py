@@ -40,6 +40,14 @@ from litebert.training.protocols import LossSums
 
 logger = logging.getLogger(__name__)
 
+QUANTILE: Final = 0.99
+"""Share of the training examples that are not truncated."""
+MULTIPLE: Final = 8
+MAX_EXAMPLES: Final = 10_000
+"""Training examples that are looked at: more are drawn at random."""
+_UNBOUNDED: Final = 1_000_000
+ROWS: Final = "rows.json"
+
 
 @dataclass(frozen=True)
 class RunData:
@@ -206,14 +214,6 @@ def _validate_sizes(run: FinetuneRun, config: ModelConfig, tokenizer: Tokenizer)
         )
 
 
-QUANTILE: Final = 0.99
-"""Share of the training examples that are not truncated."""
-MULTIPLE: Final = 8
-MAX_EXAMPLES: Final = 10_000
-"""Training examples that are looked at: more are drawn at random."""
-_UNBOUNDED: Final = 1_000_000
-
-
 def choose_max_length(run: FinetuneRun, examples: Sequence[Any], pipeline: Pipeline, *, limit: int) -> int:
     """`run.max_length`, or the 99th percentile of the lengths in tokens, rounded up to 8, at most `limit`.
 
@@ -236,9 +236,6 @@ def _lengths(examples: Sequence[Any], pipeline: Pipeline) -> np.ndarray:
         examples = [examples[index] for index in np.sort(drawn)]
     task_type = pipeline.task_type
     return task_type.encode(examples, pipeline.tokenizer, task_type.settings(max_length=_UNBOUNDED)).lengths
-
-
-ROWS: Final = "rows.json"
 
 
 def write_dev_rows(directory: Path, train: LabelledData, dev: LabelledData) -> None:

@@ -30,6 +30,9 @@ logger = logging.getLogger(__name__)
 ROWS_PER_WINDOW: Final = 4096
 """Rows that are in memory at once; a prediction does not depend on where a command was stopped."""
 
+ReadInputs = Callable[[Table, Columns], Sequence[Any]]
+WriteDirectory = Callable[[Path, Sequence[Any], Sequence[Any]], None]
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -137,10 +140,6 @@ def _save_state(path: Path, file: Any, state: dict[str, Any]) -> None:
 def _fsync(file: Any) -> None:
     file.flush()
     os.fsync(file.fileno())
-
-
-ReadInputs = Callable[[Table, Columns], Sequence[Any]]
-WriteDirectory = Callable[[Path, Sequence[Any], Sequence[Any]], None]
 
 
 def validate_output_directory(output: Path, suffix: str) -> None:

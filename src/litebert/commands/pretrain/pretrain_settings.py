@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from litebert.commands.card_settings import CardSettings
-from litebert.commands.compute import Compute
+from litebert.commands.compute import CardSettings, Compute
 from litebert.commands.recipes import load_recipe, resolved_model
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings

@@ -44,6 +44,10 @@ from litebert.training.distributed.context import DistributedContext
 OPTIONAL_PREFIXES = ("encoder.pooler.", "mlm.", "sentence_pair.")
 """Tensors that a checkpoint may lack: those on the hub have no sentence-pair head, fine-tuned models no MLM head."""
 
+logger = logging.getLogger(__name__)
+MIN_NSP_NEGATIVES = 0.4
+"""A warning is logged for a smaller expected share of negative NSP pairs; with many documents it is 0.5."""
+
 
 class SourceWeights(NamedTuple):
     """The weights of a checkpoint, and its tokenizer."""
@@ -130,12 +134,6 @@ def _validate_vocabulary(source: str, weights: SourceWeights, tokenizer: Tokeniz
             f"init_checkpoint: {source} has {weights.config.vocab_size} tokens, the corpus's tokenizer has "
             f"{tokenizer.vocab_size}; build the corpus with the tokenizer of the model"
         )
-
-
-logger = logging.getLogger(__name__)
-
-MIN_NSP_NEGATIVES = 0.4
-"""A warning is logged for a smaller expected share of negative NSP pairs; with many documents it is 0.5."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,15 @@ from litebert.model.model_stats import flops_per_token
 from litebert.model.outputs import PretrainingOutput
 from litebert.training.protocols import LossSums
 
+MAJORITY_TOKEN = "majority_token"
+SPAN_LENGTHS = {"mlm_span_1": (1, 1), "mlm_span_2": (2, 2), "mlm_span_3": (3, 3), "mlm_span_4_or_more": (4, 2**31)}
+"""Metric name → smallest and largest length of the masked span, in words; adjacent n-grams form one span."""
+EXAMPLE_LENGTHS = {
+    f"mlm_length_{shortest}_to_{longest}": (shortest, longest)
+    for shortest, longest in ((1, 32), (33, 64), (65, 128), (129, 256), (257, 512))
+}
+"""Metric name → smallest and largest length of the example, in tokens."""
+
 
 class PretrainingObjective:
     """Masked language modelling ("mlm") plus the sentence-pair objective ("sop" or "nsp"), weighted equally.
@@ -76,16 +85,6 @@ def sequence_lengths(batch: PretrainBatch) -> Tensor:
     tokens_up_to = batch.attention_mask.flatten().cumsum(0)
     first = tokens_up_to[batch.sequence_starts] - 1
     return torch.diff(first, append=tokens_up_to[-1:])
-
-
-MAJORITY_TOKEN = "majority_token"
-SPAN_LENGTHS = {"mlm_span_1": (1, 1), "mlm_span_2": (2, 2), "mlm_span_3": (3, 3), "mlm_span_4_or_more": (4, 2**31)}
-"""Metric name → smallest and largest length of the masked span, in words; adjacent n-grams form one span."""
-EXAMPLE_LENGTHS = {
-    f"mlm_length_{shortest}_to_{longest}": (shortest, longest)
-    for shortest, longest in ((1, 32), (33, 64), (65, 128), (129, 256), (257, 512))
-}
-"""Metric name → smallest and largest length of the example, in tokens."""
 
 
 class ValidationObjective:

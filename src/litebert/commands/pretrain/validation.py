@@ -40,6 +40,8 @@ logger = logging.getLogger(__name__)
 EVALUATION_SEED = 0
 BATCH_SIZE = 64
 
+PAIR_NAMES = {"sop": "SOP", "nsp": "NSP"}
+
 
 @dataclass(frozen=True)
 class ValidationSet:
@@ -129,9 +131,6 @@ class ValidationSet:
 def without_masked_tokens(batch: PretrainBatch) -> PretrainBatch:
     """The same examples with nothing to predict, which saves the computation of the MLM head."""
     return replace(batch, masked_positions=batch.masked_positions[:0], mlm_labels=batch.mlm_labels[:0])
-
-
-PAIR_NAMES = {"sop": "SOP", "nsp": "NSP"}
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,16 @@ SKIPPED_FOLDERS = frozenset({"site-packages", "test", "tests", "testing", "idle_
 MIN_PROSE_WORDS = 5
 MIN_LETTER_SHARE = 0.6
 
+VALIDATION_SHARE = 0.06
+MIN_DOCUMENTS = 40
+"""Fewer documents are cut into blocks of consecutive lines, so that the validation split is not empty."""
+PARTS_OF_ONE_FILE = 4
+MAX_LABELS = 12
+MAX_TRAIN_ROWS, MAX_DEV_ROWS = 50, 100
+"""Labelled paragraphs per label: few, as in most small classification tasks, and balanced."""
+MIN_WORDS = 8
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class Page:
@@ -122,18 +132,6 @@ def _docstrings(path: Path) -> list[str]:
     nodes = [node for node in ast.walk(tree) if isinstance(node, kinds)]
     nodes.sort(key=lambda node: getattr(node, "lineno", 0))
     return [text for text in (ast.get_docstring(node, clean=False) for node in nodes) if text]
-
-
-VALIDATION_SHARE = 0.06
-MIN_DOCUMENTS = 40
-"""Fewer documents are cut into blocks of consecutive lines, so that the validation split is not empty."""
-PARTS_OF_ONE_FILE = 4
-MAX_LABELS = 12
-MAX_TRAIN_ROWS, MAX_DEV_ROWS = 50, 100
-"""Labelled paragraphs per label: few, as in most small classification tasks, and balanced."""
-MIN_WORDS = 8
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ RESAMPLES: Final = 10_000
 State = Literal["done", "collapsed", "diverged", "failed", "unfinished"]
 """Collapsed: trained, but learned nothing. Diverged: its loss became infinite or NaN."""
 
+Format = Callable[[Rows], str]
+
 
 @dataclass(frozen=True, slots=True)
 class SeedStatistics:
@@ -177,9 +179,6 @@ def _interval(values: np.ndarray) -> tuple[float, float]:
     drawn = rng_for("interval of a median", len(values)).integers(len(values), size=(RESAMPLES, len(values)))
     low, high = np.quantile(np.median(values[drawn], axis=1), (0.025, 0.975))
     return float(low), float(high)
-
-
-Format = Callable[[Rows], str]
 
 
 @dataclass(frozen=True, kw_only=True)

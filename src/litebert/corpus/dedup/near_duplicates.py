@@ -50,6 +50,11 @@ BAND_MIX = np.uint64(0xD6E8FEB86659FD93)
 BAND_FACTORS = np.frombuffer(hashlib.shake_128(b"litebert bands").digest(8 * HASHES), dtype="<u8") | np.uint64(1)
 """One odd multiplier for each row of a band."""
 
+BATCH_CHARS = 2**20
+"""Size of the text whose signatures are computed in one task."""
+DocumentWithSplit = tuple[Document, Split | None]
+"""A document with its split, or with None if the hash of its content decides."""
+
 
 def signature(text: str) -> Signature | None:
     """The signature of a text, independent of case, spaces and punctuation; None if it has no word."""
@@ -153,13 +158,6 @@ def lsh_band_size(threshold: float) -> int:
 def lsh_collision_probability(similarity: float, rows: int) -> float:
     """Probability that the signatures of two documents agree in at least one band of `rows` rows."""
     return 1 - (1 - similarity**rows) ** (HASHES // rows)
-
-
-BATCH_CHARS = 2**20
-"""Size of the text whose signatures are computed in one task."""
-
-DocumentWithSplit = tuple[Document, Split | None]
-"""A document with its split, or with None if the hash of its content decides."""
 
 
 def filter_documents(

@@ -17,6 +17,16 @@ from litebert.corpus.format.shards import SPLITS, Corpus, Shard, check_token_ids
 from litebert.errors import DataError
 from litebert.files import MANIFEST, read_manifest, verify_manifest
 
+NGRAM_TOKENS = 8
+SAMPLING = 4
+"""One of so many n-grams is compared, chosen by its hash."""
+MIN_SAMPLED_NGRAMS = 8
+"""Minimum number of compared n-grams of a document: it has about 40 tokens or more."""
+NEAR_DUPLICATE_SHARE = 0.8
+"""Share of the n-grams of a training document that must be in the validation split."""
+BLOCK_TOKENS = 2**20
+"""Tokens hashed at a time, to bound the memory."""
+
 
 @dataclass(frozen=True)
 class Verification:
@@ -83,17 +93,6 @@ def _check(shard: Shard, path: Path, *, vocab_size: int) -> None:
         if edges[0] != 0 or edges[-1] != end or np.any(edges[1:] <= edges[:-1]):
             raise DataError(f"{path / name}.npy: edges must increase from 0 to {end}; build the corpus again")
     check_token_ids(shard.tokens, path / "tokens.npy", vocab_size=vocab_size)
-
-
-NGRAM_TOKENS = 8
-SAMPLING = 4
-"""One of so many n-grams is compared, chosen by its hash."""
-MIN_SAMPLED_NGRAMS = 8
-"""Minimum number of compared n-grams of a document: it has about 40 tokens or more."""
-NEAR_DUPLICATE_SHARE = 0.8
-"""Share of the n-grams of a training document that must be in the validation split."""
-BLOCK_TOKENS = 2**20
-"""Tokens hashed at a time, to bound the memory."""
 
 
 @dataclass(frozen=True)

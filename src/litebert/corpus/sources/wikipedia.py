@@ -27,6 +27,47 @@ _DISAMBIGUATION = re.compile(
 )
 _STANDARD_NAMESPACES = frozenset(("file", "image", "media", "category", "template", "wikipedia", "portal", "help"))
 
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_REMOVED_ELEMENTS = (
+    "ref|math|chem|ce|gallery|timeline|syntaxhighlight|source|code|pre|score|hiero|graph|mapframe|maplink|imagemap|"
+    "templatestyles|templatedata|table|references|section|inputbox|categorytree|includeonly|noinclude"
+)
+_EMPTY_ELEMENT = re.compile(rf"<({_REMOVED_ELEMENTS})\b[^<>]*/>", re.IGNORECASE)
+_ELEMENT = re.compile(rf"<({_REMOVED_ELEMENTS})\b[^<>]*>(?:(?!<\1\b).)*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_MAX_DEPTH = 20
+"""Maximum depth of nested elements; no article needs more, and it bounds the time for malicious pages."""
+_NOWIKI = re.compile(r"</?nowiki\s*/?>", re.IGNORECASE)
+_BREAK = re.compile(r"<(?:br|hr)\b[^<>]*>", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+_BRACKETS = re.compile(r"\{\{|\}\}|\[\[|\]\]|^[ \t:]*\{\||^[ \t]*\|\}(?!\})", re.MULTILINE)
+_CLOSES = {"}}": "{{", "]]": "[[", "|}": "{|"}
+_EXTERNAL_LINK = re.compile(r"\[(?:https?:|ftp:|mailto:)?//[^\s\[\]]+(?:[ \t]+([^\[\]\n]*))?\]")
+_QUOTES = re.compile(r"'{2,}")
+_MAGIC_WORD = re.compile(r"__[A-Z]{4,}__")
+_PARAMETER = re.compile(r"\{\{\{[^{}]*\}\}\}")
+_VARIANTS = re.compile(r"-\{(?:[^{};:]*:)?([^{};]*)[^{}]*\}-")
+"""Chinese articles have variants of words for several regions, `-{zh-hans:…;zh-hant:…}-`; the first one is used."""
+_TIDYING = {
+    re.compile(r"[ \t\u00a0]+"): " ",
+    re.compile(r"[ \t]*[(（][\s,;:/–—-]*[)）]"): "",
+    re.compile(r"([(（])[\s,;:]+"): r"\1",
+    re.compile(r"[\s,;:]+([)）])"): r"\1",
+    re.compile(r"[ \t]+([,.;:!?])(?=\s|$)"): r"\1",
+}
+"""Removal of the empty brackets, punctuation and spaces that remain after the removal of templates, in order."""
+_NO_PROSE = tuple("*#;:|!={}")
+"""First characters of list items, cells of broken tables and headings."""
+_LANGUAGE_LINK = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?")
+_WORDS_OF_TEMPLATES = {
+    **dict.fromkeys(("lang", "transl", "transliteration", "abbr", "tooltip", "nihongo"), 1),
+    **dict.fromkeys(("nowrap", "nobr", "nobold", "small", "big", "em", "strong", "sic", "smallcaps", "sc", "val"), 0),
+    **dict.fromkeys(("circa", "c.", "ca."), 0),
+    **dict.fromkeys(("quote", "blockquote", "cquote", "text", "center", "ill", "interlanguage link"), 0),
+}
+"""Templates whose words belong to the sentence → index of the argument with the words."""
+_RANGE_WORDS = frozenset(("to", "-", "–", "and", "or", "x", "by"))
+"""Words between two numbers of a `convert` template."""
+
 
 def write_wikipedia(sources: Sequence[Path], out: Path) -> SourceReport:
     """Write every article of dumps, or of files and directories in the JSON format of WikiExtractor."""
@@ -121,49 +162,6 @@ def _row(line: bytes, *, where: str) -> tuple[str, str]:
 def _name(element: ElementTree.Element) -> str:
     """The tag without its XML namespace."""
     return element.tag.rpartition("}")[2]
-
-
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_REMOVED_ELEMENTS = (
-    "ref|math|chem|ce|gallery|timeline|syntaxhighlight|source|code|pre|score|hiero|graph|mapframe|maplink|imagemap|"
-    "templatestyles|templatedata|table|references|section|inputbox|categorytree|includeonly|noinclude"
-)
-_EMPTY_ELEMENT = re.compile(rf"<({_REMOVED_ELEMENTS})\b[^<>]*/>", re.IGNORECASE)
-_ELEMENT = re.compile(rf"<({_REMOVED_ELEMENTS})\b[^<>]*>(?:(?!<\1\b).)*?</\1\s*>", re.IGNORECASE | re.DOTALL)
-_MAX_DEPTH = 20
-"""Maximum depth of nested elements; no article needs more, and it bounds the time for malicious pages."""
-_NOWIKI = re.compile(r"</?nowiki\s*/?>", re.IGNORECASE)
-_BREAK = re.compile(r"<(?:br|hr)\b[^<>]*>", re.IGNORECASE)
-_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
-_BRACKETS = re.compile(r"\{\{|\}\}|\[\[|\]\]|^[ \t:]*\{\||^[ \t]*\|\}(?!\})", re.MULTILINE)
-_CLOSES = {"}}": "{{", "]]": "[[", "|}": "{|"}
-_EXTERNAL_LINK = re.compile(r"\[(?:https?:|ftp:|mailto:)?//[^\s\[\]]+(?:[ \t]+([^\[\]\n]*))?\]")
-_QUOTES = re.compile(r"'{2,}")
-_MAGIC_WORD = re.compile(r"__[A-Z]{4,}__")
-_PARAMETER = re.compile(r"\{\{\{[^{}]*\}\}\}")
-_VARIANTS = re.compile(r"-\{(?:[^{};:]*:)?([^{};]*)[^{}]*\}-")
-"""Chinese articles have variants of words for several regions, `-{zh-hans:…;zh-hant:…}-`; the first one is used."""
-_TIDYING = {
-    re.compile(r"[ \t\u00a0]+"): " ",
-    re.compile(r"[ \t]*[(（][\s,;:/–—-]*[)）]"): "",
-    re.compile(r"([(（])[\s,;:]+"): r"\1",
-    re.compile(r"[\s,;:]+([)）])"): r"\1",
-    re.compile(r"[ \t]+([,.;:!?])(?=\s|$)"): r"\1",
-}
-"""Removal of the empty brackets, punctuation and spaces that remain after the removal of templates, in order."""
-_NO_PROSE = tuple("*#;:|!={}")
-"""First characters of list items, cells of broken tables and headings."""
-_LANGUAGE_LINK = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?")
-
-_WORDS_OF_TEMPLATES = {
-    **dict.fromkeys(("lang", "transl", "transliteration", "abbr", "tooltip", "nihongo"), 1),
-    **dict.fromkeys(("nowrap", "nobr", "nobold", "small", "big", "em", "strong", "sic", "smallcaps", "sc", "val"), 0),
-    **dict.fromkeys(("circa", "c.", "ca."), 0),
-    **dict.fromkeys(("quote", "blockquote", "cquote", "text", "center", "ill", "interlanguage link"), 0),
-}
-"""Templates whose words belong to the sentence → index of the argument with the words."""
-_RANGE_WORDS = frozenset(("to", "-", "–", "and", "or", "x", "by"))
-"""Words between two numbers of a `convert` template."""
 
 
 def paragraphs(wikitext: str, *, namespaces: Collection[str] = ()) -> Iterator[str]:

@@ -17,6 +17,10 @@ from litebert.tasks.metrics.squad_metrics import answer_exact_match, answer_f1
 
 Array = np.ndarray
 
+_OWN_METRICS: set[str] = set()
+"""Names from `register_metric`; they apply to every task type."""
+NUM_BINS: Final = 10
+
 
 @dataclass(frozen=True, slots=True)
 class Metric:
@@ -129,10 +133,6 @@ METRICS = {
 """Every metric by its name; `TaskType.all_metrics` are those of a task type."""
 
 
-_OWN_METRICS: set[str] = set()
-"""Names from `register_metric`; they apply to every task type."""
-
-
 def register_metric(measure: Callable[[Any, Any], float]) -> str:
     """Add a metric of your own, of which more is better; returns its name, that of the function.
 
@@ -188,9 +188,6 @@ def _imported(module: str) -> Any:
     """A module of scikit-learn or scipy."""
     package = "scikit-learn" if module.startswith("sklearn") else None
     return import_extra(module, extra="eval", needed_for="this metric", package=package)
-
-
-NUM_BINS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)

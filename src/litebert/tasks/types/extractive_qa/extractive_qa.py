@@ -14,8 +14,7 @@ import numpy as np
 from litebert.errors import DataError
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import parts
-from litebert.tasks.metrics.no_answer_threshold import best_thresholds
-from litebert.tasks.metrics.squad_metrics import exact_match, word_f1
+from litebert.tasks.metrics.squad_metrics import best_thresholds, exact_match, word_f1
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table, read_text
 from litebert.tasks.types.extractive_qa.question_settings import THRESHOLD, QuestionSettings
@@ -62,7 +61,6 @@ from litebert.tasks.types.task_type import (
 )
 
 logger = logging.getLogger(__name__)
-
 
 MIN_ANSWER_F1: Final = 1.0
 """Percent; a model that scores less on answerable questions has collapsed."""
