@@ -154,7 +154,7 @@ def evaluate_files(run: EvaluateRun) -> FilesWritten:
     assert run.data is not None
     assert run.output is not None
     tasks = file_tasks(run.data, run.output, lambda path: f"{path.name}.json")
-    job = FileJob(run=run, input_field="data", load=_load, work=_evaluate, digest=_digest)
+    job = FileJob(run=run, input_field="data", load=_load, work=_evaluate_one, digest=_digest)
     return write_files(tasks, job, run.output, run.files)
 
 
@@ -162,7 +162,7 @@ def _load(run: EvaluateRun) -> Pipeline:
     return load_pipeline(resolve_model_directory(run.model), run.precision)
 
 
-def _evaluate(run: EvaluateRun, pipeline: Pipeline) -> Evaluation:
+def _evaluate_one(run: EvaluateRun, pipeline: Pipeline) -> Evaluation:
     assert run.data is not None
     assert run.output is not None
     columns = run.columns.to_columns()
