@@ -15,7 +15,7 @@ ALLOWED: dict[str, set[str]] = {
     "corpus": {"tokenization"},
     "tasks": {"tokenization", "model"},
     "interop": {"model", "tokenization"},
-    "analysis": {"model"},
+    "analysis": set(),
     "inference": {"tokenization", "model", "tasks"},
     "api": {"tokenization", "model", "training", "corpus", "tasks", "analysis", "inference", "commands"},
     "runtime": {"tokenization", "tasks", "inference"},
