@@ -2,10 +2,10 @@
 
 import pytest
 
-from support.documentation.examples import text_of
-from support.documentation.server import serve_in_process
-from support.documentation.short_runs import shorten_runs
-from support.documentation.stand_ins import StandIns
+from support.documented_examples import text_of
+from support.server_in_process import serve_in_process
+from support.short_runs import shorten_runs
+from support.stand_ins import StandIns
 
 
 def pytest_addoption(parser):

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from litebert.cli.main import COMMANDS, main
-from support.documentation.examples import ROOT, examples, pages, text_of
-from support.documentation.short_runs import short_python, short_words
-from support.documentation.shown_output import is_same_output, updated_output
+from support.documented_examples import ROOT, examples, pages, text_of
+from support.short_runs import short_python, short_words
+from support.shown_output import is_same_output, updated_output
 from support.toy import ToyBatches, ToyModel, ToyObjective
 
 PAGES = [page for page in pages() if examples(page)]
@@ -28,6 +28,18 @@ NOT_RUN = {
     "litebert push": "needs the hub; tests/model/io/test_push.py",
 }
 """Part of a command → why it is only parsed."""
+OPTIONAL = {
+    "transformers": "transformers",
+    "datasets": "datasets",
+    "hf:": "datasets",
+    "to_pandas": "pandas",
+    ".parquet": "pyarrow",
+    ".plot()": "matplotlib",
+    "analyze curves": "matplotlib",
+    "litebert export": "onnxscript",
+    "litebert serve": "fastapi",
+}
+"""Part of an example → the package that it needs; the page is skipped without it."""
 ERROR = "litebert: "
 """How the output of a command begins that the page shows as wrong."""
 
@@ -72,6 +84,8 @@ def remove(path):
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("page", PAGES)
 def test_page_runs_from_top_to_bottom_and_prints_what_it_shows(page, workspace, update_docs):
+    for part in (part for part in OPTIONAL if any(part in example.text for example in examples(page))):
+        pytest.importorskip(OPTIONAL[part])
     workspace(page)
     names = {"__name__": "block", **NAMES.get(page, dict)()}
     replaced = []
@@ -93,7 +107,9 @@ def test_page_runs_from_top_to_bottom_and_prints_what_it_shows(page, workspace, 
 def test_commands_of_a_page_are_parsed(page, monkeypatch):
     for example in (example for example in examples(page) if example.is_command):
         words = example.words
-        command = next(name for name in sorted(COMMANDS, key=len, reverse=True) if words[: len(name.split())] == name.split())
+        command = next(
+            name for name in sorted(COMMANDS, key=len, reverse=True) if words[: len(name.split())] == name.split()
+        )
         module, _, name = COMMANDS[command][0].partition(":")
         owner = importlib.import_module(f"litebert.cli.{module}")
         with monkeypatch.context() as patch:

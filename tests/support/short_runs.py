@@ -21,7 +21,12 @@ FINETUNE = (
 )
 OPTIONS = {"--vocab-size": "60", "--workers": "1", "--jobs": "1"}
 """Options of commands → values for a small text and one process."""
-PYTHON = {"vocab_size=8000": "vocab_size=60", "workers=4": "workers=1", "2000 steps": "20 steps", "CorpusSettings()": "CorpusSettings(validation_fraction=0.3)"}
+PYTHON = {
+    "vocab_size=8000": "vocab_size=60",
+    "workers=4": "workers=1",
+    "2000 steps": "20 steps",
+    "CorpusSettings()": "CorpusSettings(validation_fraction=0.3)",
+}
 """The same in Python blocks."""
 RECIPES = {
     "litebert.commands.pretrain.pretrain_settings.load_pretrain_config": PRETRAIN,

@@ -19,7 +19,10 @@ MASKS = (
     (re.compile(NUMBER), "<number>"),
     (re.compile(r" +"), " "),
 )
-VARYING = re.compile(r"note: |[AB]  |\((?:swapped|in order|no label)\)|\d\d:\d\d:\d\d |learning rate: |  (?:unknown|most split words): ")
+VARYING = re.compile(
+    r"note: |\d\d:\d\d:\d\d |learning rate: |  (?:unknown|most split words): "  # of all commands and of reports
+    r"|[AB]  |\((?:swapped|in order|no label)\)"  # of `corpus show`
+)
 ANY_LINES = "…"
 
 

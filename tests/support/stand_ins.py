@@ -27,7 +27,7 @@ ENTAILMENT = ("contradiction", "entailment", "neutral")
 NAMES = {
     "encoder": "model MODEL PRETRAINED tiny/model albert/albert-base-v2 run/model",
     "modern": "runs/mine/model",
-    "classifier": "RUN classifier tuned runs/sst-2",
+    "classifier": "RUN classifier tuned runs/sst-2 SENTIMENT",
     "several": "TOPICS",
     "regressor": "STARS",
     "chooser": "RACE_RUN QUIZ",
@@ -218,7 +218,9 @@ class StandIns:
     def make_imdb(self, path: Path) -> None:
         import datasets
 
-        rows = datasets.Dataset.from_list([{"text": f"{text} was {word}", "label": word} for text in SUBJECTS for word in ("good", "bad")])
+        rows = datasets.Dataset.from_list(
+            [{"text": f"{text} was {word}", "label": word} for text in SUBJECTS for word in ("good", "bad")]
+        )
         datasets.DatasetDict({"train": rows, "test": rows}).save_to_disk(path)
 
     def make_recipe(self, path: Path) -> None:
