@@ -69,6 +69,7 @@ def navigation() -> str:
     parts = ['{ "Home" = "README.md" }']
     for section in SECTIONS:
         paths = [page.relative_to(STAGE / "docs").as_posix() for page in (STAGE / "docs" / section).glob("*.md")]
+        # Pages without a link there come last: find gives -1.
         paths.sort(key=lambda path: (not path.endswith("README.md"), home.find(f"]({path})") % len(home), path))
         names = ", ".join(f'"{path}"' for path in paths)
         parts.append(f'{{ "{section.capitalize()}" = [{names}] }}')
