@@ -64,11 +64,14 @@ def with_inner_links(page: Path) -> str:
 
 
 def navigation() -> str:
-    """The navigation as TOML: the pages of each folder, its README first."""
+    """The navigation as TOML: the pages of each folder, its README first, in the order of docs/README.md."""
+    home = (STAGE / "docs" / "README.md").read_text(encoding="utf-8")
     parts = ['{ "Home" = "README.md" }']
     for section in SECTIONS:
-        pages = sorted((STAGE / "docs" / section).glob("*.md"), key=lambda page: (page.name != "README.md", page.name))
-        names = ", ".join(f'"{page.relative_to(STAGE / "docs").as_posix()}"' for page in pages)
+        paths = [page.relative_to(STAGE / "docs").as_posix() for page in (STAGE / "docs" / section).glob("*.md")]
+        # Pages without a link there come last: find gives -1.
+        paths.sort(key=lambda path: (not path.endswith("README.md"), home.find(f"]({path})") % len(home), path))
+        names = ", ".join(f'"{path}"' for path in paths)
         parts.append(f'{{ "{section.capitalize()}" = [{names}] }}')
     parts.append('{ "Glossary" = "glossary.md" }')
     return "[" + ", ".join(parts) + "]"

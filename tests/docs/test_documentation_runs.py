@@ -1,95 +1,122 @@
-"""On small data the Python blocks of the documentation run, and the commands of the tutorials.
+"""The Python blocks and the commands of each page run from top to bottom on small data and print what the page shows.
 
-Every command of every page is parsed.
+`pytest tests/docs --update-docs` writes the printed lines into the pages.
 """
 
+import contextlib
 import functools
 import importlib
+import io
 import shutil
+from pathlib import Path
 
 import pytest
 
 from litebert.cli.main import COMMANDS, main
-from support.documentation import blocks, make_workspace, pages, small, words_of
+from support.documented_examples import ROOT, examples, pages, text_of
+from support.short_runs import short_python, short_words
+from support.shown_output import is_same_output, updated_output
+from support.toy import ToyBatches, ToyModel, ToyObjective
 
-PAGES = pages()
-PYTHON = [block for page in PAGES for block in blocks(page) if block.language == "python"]
-WITH_COMMANDS = [page for page in PAGES if any(block.commands for block in blocks(page))]
-SKIPPED_BLOCKS = {
-    ("docs/guides/export.md", "*"): "needs an exported model; tests/runtime calls the same methods",
-    ("docs/guides/fine-tuning.md", "*"): "lists methods of models of different tasks",
-    ("docs/guides/question-answering.md", "*"): "needs a model for questions; tests/inference calls the same methods",
-    ("docs/guides/embeddings.md", "*"): "needs encoders of the reader; tests/commands/embed",
-    ("docs/guides/corpus.md", "*"): "needs files of the reader; the corpus of docs/guides/python-api.md runs",
-    ("docs/guides/serving.md", "*"): "needs a running server; tests/serving",
-    ("docs/reference/modern-block.md", "*"): "needs a model with the modern block; tests/model/io/test_remote_code.py",
-    ("docs/reference/training.md", "*"): "shows where classes of your own are used",
-    ("docs/formats/checkpoints.md", "*"): "shows calls on a model that the reader has",
-}
-"""(page, beginning of a Python block or *) → why it does not run."""
-REMOVED = {"docs/reference/tokenizer.md": ("tokenizer",)}
-"""Page → what its Python blocks make themselves."""
-SKIPPED_COMMANDS = {
-    "litebert quickstart": "minutes; tests/commands/quickstart",
-    "litebert export": "needs the extra `export`; tests/export",
-    "litebert reproduce": "minutes; tests/commands/reproduce",
+PAGES = [page for page in pages() if examples(page)]
+COMMANDS_OF_PAGES = [example for page in PAGES for example in examples(page) if example.is_command]
+NOT_RUN = {
+    "litebert quickstart": "reads the documentation of installed packages; tests/commands/quickstart",
+    "litebert reproduce": "trains dozens of models; tests/commands/reproduce",
+    "torchrun": "starts several processes; tests/distributed/test_torchrun.py",
+    "--executor": "needs Slurm or Ray; tests/corpus/build/test_executors.py",
     "litebert push": "needs the hub; tests/model/io/test_push.py",
 }
-"""Beginning of a command → why it does not run on small data; it is parsed all the same."""
+"""Part of a command → why it is only parsed."""
+OPTIONAL = {
+    "transformers": "transformers",
+    "datasets": "datasets",
+    "hf:": "datasets",
+    "to_pandas": "pandas",
+    ".parquet": "pyarrow",
+    ".plot()": "matplotlib",
+    "analyze curves": "matplotlib",
+    "litebert export": "onnxscript",
+    "litebert serve": "fastapi",
+}
+"""Part of an example → the package that it needs; the page is skipped without it."""
+ERROR = "litebert: "
+"""How the output of a command begins that the page shows as wrong."""
 
 
-@pytest.fixture(scope="session")
-def made(tiny_tokenizer, tmp_path_factory):
-    return make_workspace(tmp_path_factory.mktemp("documentation"), tiny_tokenizer)
+def toy_training():
+    return {"model": ToyModel(), "MyObjective": ToyObjective, "MyBatches": ToyBatches, "directory": Path("toy")}
 
 
-@pytest.fixture
-def workspace(made, tmp_path, monkeypatch):
-    shutil.copytree(made, tmp_path / "workspace", symlinks=True)
-    monkeypatch.chdir(tmp_path / "workspace")
-    return tmp_path / "workspace"
+NAMES = {"docs/reference/training.md": toy_training}
+"""Page → the objects that its Python blocks expect the reader to have."""
 
 
-def command_of(words):
-    return next(name for name in sorted(COMMANDS, key=len, reverse=True) if words[: len(name.split())] == name.split())
+def is_run(example):
+    return not any(part in example.text for part in NOT_RUN)
 
 
-def is_skipped(block):
-    return any(page == block.page and (first == "*" or block.text.startswith(first)) for page, first in SKIPPED_BLOCKS)
+def run(example, names):
+    """What the example prints."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        if not example.is_command:
+            exec(compile(short_python(example.text), f"{example.page}:{example.line}", "exec"), names)
+            return out.getvalue()
+        words = short_words(example.words)
+        if "--out" in words:
+            # Pages show alternatives with the same output directory; each runs as if it were the first one.
+            remove(Path(words[words.index("--out") + 1]))
+        code = main(words)
+    place = f"{example.page}:{example.line}: {example.text}"
+    is_wrong = example.output and text_of(example.page)[slice(*example.output)].lstrip().startswith(ERROR)
+    assert (code == 0) is not bool(is_wrong), f"{place}\nexit code {code}\n{err.getvalue()[-3000:]}"
+    return err.getvalue() if is_wrong else out.getvalue()
 
 
-@pytest.mark.parametrize("page", WITH_COMMANDS)
-def test_every_command_is_parsed(page, monkeypatch):
-    for command in (command for block in blocks(page) for command in block.commands if "…" not in command):
-        words = [word for word in words_of(command) if word != "$SETTINGS"]
-        module, _, name = COMMANDS[command_of(words)][0].partition(":")
-        owner = importlib.import_module(f"litebert.cli.{module}")
-        function = getattr(owner, name)
-        with monkeypatch.context() as patch:
-            patch.setattr(owner, name, functools.wraps(function)(lambda *_, **__: None))
-            assert main(words) == 0, command
+def remove(path):
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 @pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize("page", sorted({block.page for block in PYTHON}))
-def test_python_blocks_of_a_page_run_in_order(page, workspace, capsys):
-    for made_by_the_page in REMOVED.get(page, ()):
-        shutil.rmtree(workspace / made_by_the_page)
-    names = {"__name__": "block"}
-    for block in (block for block in PYTHON if block.page == page and not is_skipped(block)):
-        for needed in ("transformers", "datasets", "pandas"):
-            if needed in block.text:
-                pytest.importorskip(needed)
-        exec(compile(block.text.replace("vocab_size=8000", "vocab_size=60"), f"{page}:{block.number}", "exec"), names)
-
-
-@pytest.mark.parametrize("page", [page for page in WITH_COMMANDS if page.startswith("docs/tutorials/")])
-def test_commands_of_a_page_run_in_order(page, workspace, capsys):
-    for made_by_the_page in ("run", "tokenizer", "corpus", "tuned"):
-        path = workspace / made_by_the_page
-        if any(f"--out {made_by_the_page}" in command for block in blocks(page) for command in block.commands):
-            path.unlink() if path.is_symlink() else shutil.rmtree(path)
-    for command in (command for block in blocks(page) for command in block.commands):
-        if "…" in command or any(command.startswith(skipped) for skipped in SKIPPED_COMMANDS):
+@pytest.mark.parametrize("page", PAGES)
+def test_page_runs_from_top_to_bottom_and_prints_what_it_shows(page, workspace, update_docs):
+    for part in (part for part in OPTIONAL if any(part in example.text for example in examples(page))):
+        pytest.importorskip(OPTIONAL[part])
+    workspace(page)
+    names = {"__name__": "block", **NAMES.get(page, dict)()}
+    replaced = []
+    for example in filter(is_run, examples(page)):
+        printed = run(example, names).splitlines()
+        shown = text_of(page)[slice(*example.output)].splitlines() if example.output else None
+        if shown is None or is_same_output(shown, printed):
             continue
-        assert main(small(words_of(command))) == 0, f"{command}\n{capsys.readouterr().err[-2000:]}"
+        expected = updated_output(shown, printed)
+        assert update_docs, f"{page}:{example.line}: {example.text}\nprinted\n" + "\n".join(printed)
+        replaced.append((example.output, "\n".join(expected) + "\n"))
+    text = text_of(page)
+    for (start, end), new in reversed(replaced):
+        text = text[:start] + new + text[end:]
+    (ROOT / page).write_text(text, encoding="utf-8") if replaced else None
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_of_a_page_are_parsed(page, monkeypatch):
+    for example in (example for example in examples(page) if example.is_command):
+        words = example.words
+        command = next(
+            name for name in sorted(COMMANDS, key=len, reverse=True) if words[: len(name.split())] == name.split()
+        )
+        module, _, name = COMMANDS[command][0].partition(":")
+        owner = importlib.import_module(f"litebert.cli.{module}")
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, functools.wraps(getattr(owner, name))(lambda *_, **__: None))
+            assert main(words) == 0, f"{page}:{example.line}: {example.text}"
+
+
+def test_nine_of_ten_commands_run():
+    run_ones = [example for example in COMMANDS_OF_PAGES if is_run(example)]
+    assert len(run_ones) >= 0.9 * len(COMMANDS_OF_PAGES)

@@ -2,6 +2,7 @@
 
 import json
 
+from litebert.tasks.benchmarks.benchmarks import BENCHMARKS
 from support.labelled_files import OPINIONS, SUBJECTS
 
 SENTENCES = [
@@ -20,6 +21,25 @@ def write_cola(root):
         (folder / f"{name}.tsv").write_text("".join(f"src\t{label}\t\t{text}\n" for text, label in SENTENCES))
     tests = "".join(f"{number}\t{text}\n" for number, (text, _) in enumerate(SENTENCES))
     (folder / "test.tsv").write_text("index\tsentence\n" + tests)
+    return root
+
+
+def write_glue(root):
+    """All tasks of GLUE with all their files."""
+    for task in (task for task in BENCHMARKS.values() if task.format == "tsv"):
+        labels = task.labels or ("1.5", "4.0")
+        (root / task.folders[0]).mkdir(parents=True)
+        for split, file in task.splits.items():
+            is_labelled = split.startswith(("train", "dev"))
+            values = [
+                {task.id: str(n), task.text: text, task.text_pair: "the film", task.label: labels[good]}
+                for n, (text, good) in enumerate(SENTENCES)
+            ]
+            named = [name for name in values[0] if name and (is_labelled or name != task.label)]
+            columns = file.names if is_labelled and file.names else [*named, *filter(None, [task.slice])]
+            lines = ["\t".join(value.get(name, "other") for name in columns) for value in values]
+            header = [] if is_labelled and file.names else ["\t".join(columns)]
+            (root / task.folders[0] / file.file).write_text("\n".join([*header, *lines]) + "\n")
     return root
 
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from litebert.model.config import ModelConfig
 from litebert.model.encoder import Encoder, row_starts
 from litebert.model.initialization.random_init import initialize
+from litebert.model.io.hub_model import HubModel
 from litebert.model.io.model_spec import Pooling
 from litebert.model.kernels.cross_entropy import at_least_32_bits
 from litebert.model.layers.masked_lm_head import MaskedLMHead
@@ -33,7 +34,7 @@ FORBIDDEN: Final = -1e30
 """Logit of a position where no answer may start or end. Source: `p_mask` in squad_utils.py."""
 
 
-class ForPretraining(nn.Module):
+class ForPretraining(HubModel):
     """Masked language model and sentence-pair classifier (SOP or NSP), without dropout in the heads.
 
     Source: `get_masked_lm_output` and `get_sentence_order_output` in run_pretraining.py of google-research/albert.
@@ -77,7 +78,7 @@ class ForPretraining(nn.Module):
         return PretrainingOutput(logits, pairs, torch.stack(given).sum() if given else None)
 
 
-class ForMaskedLM(nn.Module):
+class ForMaskedLM(HubModel):
     """Masked language model."""
 
     def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
@@ -109,7 +110,7 @@ class ForMaskedLM(nn.Module):
         return MaskedLMOutput(logits, output, label_loss(logits, labels), attentions)
 
 
-class _Classifier(nn.Module):
+class _Classifier(HubModel):
     """An encoder, dropout and a dense layer."""
 
     has_pooler = True
@@ -199,7 +200,7 @@ class ForTokenClassification(_Classifier):
         return ClassifierOutput(logits, label_loss(logits, labels), output.hidden_states, attentions)
 
 
-class ForQuestionAnswering(nn.Module):
+class ForQuestionAnswering(HubModel):
     """Start and end of an answer that is always in the text; no dropout. Source: `create_v1_model`, squad_utils.py."""
 
     def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
@@ -228,7 +229,7 @@ class ForQuestionAnswering(nn.Module):
         return SpanOutput(start, end, output, loss, attentions)
 
 
-class SentenceEmbedder(nn.Module):
+class SentenceEmbedder(HubModel):
     """One vector per sequence: the mean of its hidden states, or the first."""
 
     def __init__(self, config: ModelConfig, *, pooling: Pooling = "mean", seed: int = 0) -> None:
@@ -274,7 +275,7 @@ def at_positions(states: States, positions: Int[Tensor, " P"]) -> Float[Tensor, 
     return states.flatten(0, 1).index_select(0, positions)
 
 
-class ForQuestionAnsweringWithNoAnswer(nn.Module):
+class ForQuestionAnsweringWithNoAnswer(HubModel):
     """Start of an answer, end given the start, and whether there is no answer.
 
     `answer_mask` is True where an answer may start or end: in the document, and at the first position, which means no

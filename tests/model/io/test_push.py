@@ -1,5 +1,6 @@
 """Uploads to the hub, which a server on localhost replaces: `litebert push` in a process of its own."""
 
+import functools
 import json
 import os
 import subprocess
@@ -12,7 +13,7 @@ from litebert.model.config import ModelConfig
 from litebert.model.io.hub import HubOptions, fetch
 from litebert.model.io.model_directory import save_model
 from litebert.model.io.push import push_to_hub
-from litebert.model.models import ForMaskedLM
+from litebert.model.models import ForMaskedLM, ForSequenceClassification
 from support.fake_hub import fake_hub
 
 TINY = ModelConfig(
@@ -44,6 +45,26 @@ def test_push_uploads_every_file_as_one_commit(hub, saved):
     assert hub.files == {path.name: path.read_bytes() for path in saved.iterdir()}
     assert (hub.revision, hub.branches, hub.tokens) == ("v1", ["v1"], {"Bearer hf_test"})
     assert hub.created[0].get("visibility", hub.created[0].get("private")) in ("private", True)
+
+
+@pytest.fixture
+def client(hub, monkeypatch):
+    """The hub's client in this process, with the server on localhost."""
+    from huggingface_hub import constants, hf_api
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(hf_api.HfApi, "__init__", functools.partialmethod(hf_api.HfApi.__init__, endpoint=hub.url))
+    return hub
+
+
+def test_model_uploads_itself_with_its_labels_and_further_files(client, tmp_path):
+    model = ForSequenceClassification(TINY, num_labels=2)
+    files = {"spiece.model": b"pieces"}
+    result = model.push_to_hub("someone/tiny", labels=("no", "yes"), extra_files=files, token="hf_test", private=True)
+    saved = save_model(model, tmp_path / "model", labels=("no", "yes"), extra_files=files)
+    assert client.files == {path.name: path.read_bytes() for path in saved.iterdir()}
+    assert result.files == len(client.files)
+    assert client.tokens == {"Bearer hf_test"}
 
 
 def test_push_reports_a_refusal_of_the_hub(hub, saved):
