@@ -1,7 +1,7 @@
 """The run directory: the files of one run, and the settings with which it may be resumed.
 
 `settings.yaml` (resolved), `environment.json`, `metrics.jsonl`, `checkpoints/`, `model/` and, once the run is finished,
-`result.json`. Pretraining adds `initial_scores.json`, `curves.html`, and `best/` or `last/` where
+`result.json`; `milestones/` with `train.milestones`. Pretraining adds `initial_scores.json`, `curves.html`, and `best/` or `last/` where
 `metric_for_best_model` is set.
 """
 
@@ -107,6 +107,11 @@ class RunDirectory:
     def last(self) -> Path:
         """Model directory of the last step, where the exported model is the best one."""
         return self.path / "last"
+
+    @property
+    def milestones(self) -> Path:
+        """Model directories of the points that `train.milestones` names."""
+        return self.path / "milestones"
 
     @property
     def curves(self) -> Path:

@@ -19,6 +19,7 @@ from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.input_length import choose_max_length
 from litebert.commands.finetune.objective import TaskObjective
 from litebert.commands.finetune.setup import RunData, class_weights, load_start, output_names, read_data, set_trainable
+from litebert.commands.milestones import Milestones
 from litebert.commands.run_directory import RunDirectory
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import read_json_object, update_manifest, write_text
@@ -88,7 +89,7 @@ def _train(
             },
         ),
         evaluate=best.evaluate,
-        callbacks=[best, *_early_stopping(run, data.task), *callbacks],
+        callbacks=[best, _milestones(data.task, pipeline, directory), *_early_stopping(run, data.task), *callbacks],
         lr_multipliers=lr_multipliers,
     )
     # Everything is read and validated now; nothing was written so far.
@@ -200,7 +201,13 @@ def _best_model(
         metric=data.task.metric_for_best_model,
         directory=directory.model,
         world=world,
-        save=lambda model, record: _save(data.task, record, replace(pipeline, model=model), directory),
+        save=lambda model, record: _save(data.task, record, replace(pipeline, model=model), directory.model),
+    )
+
+
+def _milestones(task: Task, pipeline: Pipeline, directory: RunDirectory) -> Milestones:
+    return Milestones(
+        directory.milestones, save=lambda model, path: _save(task, None, replace(pipeline, model=model), path)
     )
 
 
@@ -215,17 +222,18 @@ def _batches(run: FinetuneRun, train: LabelledData, pipeline: Pipeline, world: D
     )
 
 
-def _save(task: Task, record: Record, pipeline: Pipeline, directory: RunDirectory) -> None:
-    """Replace the model directory."""
+def _save(task: Task, record: Record | None, pipeline: Pipeline, directory: Path) -> None:
+    """Replace the model directory; without an evaluation, settings such as thresholds keep their defaults."""
+    settings = pipeline.settings.with_metrics(record["metrics"]) if record else pipeline.settings
     files = {
         **pipeline.tokenizer.files(),
-        **pipeline.settings.with_metrics(record["metrics"]).model_files(),
+        **settings.model_files(),
         **SavedTask.of(task, with_columns=pipeline.task_type.reader.saves_columns).files(),
-        **evaluation_file(record),
+        **(evaluation_file(record) if record else {}),
     }
     save_model(
         pipeline.model,
-        directory.model,
+        directory,
         labels=output_names(task),
         problem_type=pipeline.task_type.problem_type,
         extra_files=files,

@@ -10,6 +10,7 @@ from torch import nn
 
 from litebert.commands.best_model import BestModel, Record, evaluation_file
 from litebert.commands.compute import warn_slow_bf16, with_measured_precision, with_saved_precision
+from litebert.commands.milestones import Milestones
 from litebert.commands.pretrain.pretrain_result import PretrainResult, export, full_model, provenance
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
@@ -69,7 +70,12 @@ def _train(
             flops=partial(training_flops, run.model),
         ),
         evaluate=best.evaluate if best else validation.evaluate if validation else None,
-        callbacks=[PlateauDetector({"mlm": unigram_entropy(start.corpus)}), *([best] if best else []), *callbacks],
+        callbacks=[
+            PlateauDetector({"mlm": unigram_entropy(start.corpus)}),
+            _milestones(run, directory, tokenizer),
+            *([best] if best else []),
+            *callbacks,
+        ],
     )
     # Everything that the settings name has been opened and validated; nothing was written until here.
     world.on_rank_zero(lambda: _begin(directory, run, initial_scores))
@@ -104,6 +110,14 @@ def _best_model(
         directory=directory.best,
         world=validation.world,
         save=lambda model, record: _save_best(model, record, directory, tokenizer),
+        gather=lambda model: full_model(model, run.model),
+    )
+
+
+def _milestones(run: PretrainRun, directory: RunDirectory, tokenizer: Tokenizer) -> Milestones:
+    return Milestones(
+        directory.milestones,
+        save=lambda model, path: save_model(model, path, extra_files=tokenizer.files()) and None,
         gather=lambda model: full_model(model, run.model),
     )
 
