@@ -1,8 +1,8 @@
 """The run directory: the files of one run, and the settings with which it may be resumed.
 
 `settings.yaml` (resolved), `environment.json`, `metrics.jsonl`, `checkpoints/`, `model/` and, once the run is finished,
-`result.json`; `milestones/` with `train.milestones`. Pretraining adds `initial_scores.json`, `curves.html`, and `best/` or `last/` where
-`metric_for_best_model` is set.
+`result.json`; `milestones/` where `train.milestones` names any. Pretraining adds `initial_scores.json`, `curves.html`,
+and `best/` or `last/` where `metric_for_best_model` is set.
 """
 
 from collections.abc import Collection, Mapping

@@ -19,7 +19,6 @@ from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.input_length import choose_max_length
 from litebert.commands.finetune.objective import TaskObjective
 from litebert.commands.finetune.setup import RunData, class_weights, load_start, output_names, read_data, set_trainable
-from litebert.commands.milestones import Milestones
 from litebert.commands.run_directory import RunDirectory
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import read_json_object, update_manifest, write_text
@@ -35,6 +34,7 @@ from litebert.tasks.task import Task
 from litebert.tasks.types.registry import get_task_type
 from litebert.training.callbacks.callback import Callback
 from litebert.training.callbacks.early_stopping import EarlyStopping
+from litebert.training.callbacks.milestones import Milestones
 from litebert.training.distributed.context import DistributedContext, distributed_context
 from litebert.training.trainer import RunInfo, Trainer, TrainResult
 

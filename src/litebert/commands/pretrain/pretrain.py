@@ -10,7 +10,6 @@ from torch import nn
 
 from litebert.commands.best_model import BestModel, Record, evaluation_file
 from litebert.commands.compute import warn_slow_bf16, with_measured_precision, with_saved_precision
-from litebert.commands.milestones import Milestones
 from litebert.commands.pretrain.pretrain_result import PretrainResult, export, full_model, provenance
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
@@ -23,6 +22,7 @@ from litebert.corpus.statistics.token_frequency import unigram_entropy
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.callbacks.callback import Callback
+from litebert.training.callbacks.milestones import Milestones
 from litebert.training.callbacks.plateau_detector import PlateauDetector
 from litebert.training.distributed.context import DistributedContext, distributed_context
 from litebert.training.trainer import RunInfo, Trainer
@@ -117,7 +117,7 @@ def _best_model(
 def _milestones(run: PretrainRun, directory: RunDirectory, tokenizer: Tokenizer) -> Milestones:
     return Milestones(
         directory.milestones,
-        save=lambda model, path: save_model(model, path, extra_files=tokenizer.files()) and None,
+        save=lambda model, path: save_model(model, path, extra_files=tokenizer.files()),
         gather=lambda model: full_model(model, run.model),
     )
 

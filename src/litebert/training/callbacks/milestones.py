@@ -21,7 +21,7 @@ class Milestones(Callback):
         self,
         directory: Path,
         *,
-        save: Callable[[nn.Module, Path], None],
+        save: Callable[[nn.Module, Path], object],
         gather: Callable[[nn.Module], nn.Module] = lambda model: model,
     ) -> None:
         """`gather` returns the model with all its weights and is called on every process; `save` on the first one."""

@@ -58,8 +58,8 @@ def test_milestones_are_accepted_where_a_model_is(run, tmp_path):
 def test_milestone_beyond_the_end_is_refused_before_anything_is_written(corpus_directory, tmp_path):
     with pytest.raises(ConfigError, match=r"5 steps is beyond the end of the run, 4 steps"):
         pretrain(plan(corpus_directory, *TOY, 'train.milestones=["5 steps"]'), tmp_path / "run")
+    times = ('train.milestones=["9 seconds"]', "train.duration=8 seconds")
     with pytest.raises(ConfigError, match=r"9 s is beyond the end of the run, 8 s"):
-        times = ('train.milestones=["9 seconds"]', "train.duration=8 seconds")
         pretrain(plan(corpus_directory, *TOY, *times), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
