@@ -1,8 +1,8 @@
 """The run directory: the files of one run, and the settings with which it may be resumed.
 
 `settings.yaml` (resolved), `environment.json`, `metrics.jsonl`, `checkpoints/`, `model/` and, once the run is finished,
-`result.json`. Pretraining adds `initial_scores.json`, `curves.html`, and `best/` or `last/` where
-`metric_for_best_model` is set.
+`result.json`; `milestones/` where `train.milestones` names any. Pretraining adds `initial_scores.json`, `curves.html`,
+and `best/` or `last/` where `metric_for_best_model` is set.
 """
 
 from collections.abc import Collection, Mapping
@@ -60,6 +60,8 @@ class RunDirectory:
     """Model directory of the best evaluation so far; removed when the run is finished."""
     last = Inside("last")
     """Model directory of the last step, where the exported model is the best one."""
+    milestones = Inside("milestones")
+    """Model directories of the points that `train.milestones` names."""
     curves = Inside("curves.html")
     """Page with the curves of the run."""
     result_file = Inside("result.json")

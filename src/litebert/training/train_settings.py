@@ -36,7 +36,7 @@ def _patterns(values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 NON_NUMERIC_SETTINGS = (
-    *("evaluate_every", "checkpoint_every", "keep_checkpoints", "log_every", "trackers"),
+    *("evaluate_every", "checkpoint_every", "keep_checkpoints", "milestones", "log_every", "trackers"),
     *("max_consecutive_skipped_steps", "device", "fsdp", "timeout_seconds", "allow_config_changes"),
 )
 """Names of the settings that do not change the trained weights."""
@@ -112,6 +112,9 @@ class TrainSettings(Settings):
     """Interval of checkpoints; one is always saved at the end."""
     keep_checkpoints: int = Field(default=3, ge=1)
     """Number of checkpoints to keep, the newest ones."""
+    milestones: tuple[Duration, ...] = ()
+    """Points of the run, such as `[50000 steps, 100000 steps]`, at which the model is saved in `milestones/` of the run
+    directory, as a model directory that stays."""
     log_every: int = Field(default=1, ge=1)
     """Steps between two records in `metrics.jsonl`."""
     trackers: tuple[TrackerName, ...] = ()

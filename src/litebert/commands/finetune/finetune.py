@@ -39,6 +39,7 @@ from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.types.registry import get_task_type
 from litebert.training.callbacks.callback import Callback
 from litebert.training.callbacks.early_stopping import EarlyStopping
+from litebert.training.callbacks.milestones import Milestones
 from litebert.training.distributed.context import DistributedContext, distributed_context
 from litebert.training.trainer import RunInfo, Trainer, TrainResult
 
@@ -102,7 +103,7 @@ def _train(
             },
         ),
         evaluate=best.evaluate,
-        callbacks=[best, *early_stopping, *callbacks],
+        callbacks=[best, _milestones(data.task, pipeline, directory), *early_stopping, *callbacks],
         lr_multipliers=lr_multipliers,
     )
     # Everything is read and validated now; nothing was written so far.
@@ -209,21 +210,28 @@ def _best_model(
         metric=data.task.metric_for_best_model,
         directory=directory.model,
         world=world,
-        save=lambda model, record: _save(data.task, record, replace(pipeline, model=model), directory),
+        save=lambda model, record: _save(data.task, record, replace(pipeline, model=model), directory.model),
     )
 
 
-def _save(task: Task, record: Record, pipeline: Pipeline, directory: RunDirectory) -> None:
-    """Replace the model directory."""
+def _milestones(task: Task, pipeline: Pipeline, directory: RunDirectory) -> Milestones:
+    return Milestones(
+        directory.milestones, save=lambda model, path: _save(task, None, replace(pipeline, model=model), path)
+    )
+
+
+def _save(task: Task, record: Record | None, pipeline: Pipeline, directory: Path) -> None:
+    """Replace the model directory; without an evaluation, settings such as thresholds keep their defaults."""
+    settings = pipeline.settings.with_metrics(record["metrics"]) if record else pipeline.settings
     files = {
         **pipeline.tokenizer.files(),
-        **pipeline.settings.with_metrics(record["metrics"]).model_files(),
+        **settings.model_files(),
         **SavedTask.of(task, with_columns=pipeline.task_type.reader.saves_columns).files(),
-        **evaluation_file(record),
+        **(evaluation_file(record) if record else {}),
     }
     save_model(
         pipeline.model,
-        directory.model,
+        directory,
         labels=output_names(task),
         problem_type=pipeline.task_type.problem_type,
         extra_files=files,

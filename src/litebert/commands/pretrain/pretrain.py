@@ -20,6 +20,7 @@ from litebert.corpus.statistics.token_frequency import unigram_entropy
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.callbacks.callback import Callback
+from litebert.training.callbacks.milestones import Milestones
 from litebert.training.callbacks.plateau_detector import PlateauDetector
 from litebert.training.distributed.context import DistributedContext, distributed_context
 from litebert.training.trainer import RunInfo, Trainer
@@ -70,7 +71,12 @@ def _train(
             flops=partial(training_flops, run.model),
         ),
         evaluate=best.evaluate if best else validation.evaluate if validation else None,
-        callbacks=[PlateauDetector({"mlm": unigram_entropy(start.corpus)}), *([best] if best else []), *callbacks],
+        callbacks=[
+            PlateauDetector({"mlm": unigram_entropy(start.corpus)}),
+            _milestones(run, directory, tokenizer),
+            *([best] if best else []),
+            *callbacks,
+        ],
     )
     # Everything that the settings name has been opened and validated; nothing was written until here.
     world.on_rank_zero(lambda: _begin(directory, run, initial_scores))
@@ -107,6 +113,14 @@ def _best_model(
         save=lambda model, record: save_model(
             model, directory.best, extra_files={**tokenizer.files(), **evaluation_file(record)}
         ),
+        gather=lambda model: full_model(model, run.model),
+    )
+
+
+def _milestones(run: PretrainRun, directory: RunDirectory, tokenizer: Tokenizer) -> Milestones:
+    return Milestones(
+        directory.milestones,
+        save=lambda model, path: save_model(model, path, extra_files=tokenizer.files()),
         gather=lambda model: full_model(model, run.model),
     )
 

@@ -7,6 +7,7 @@ from litebert.model.io.hub import HubOptions, fetch
 from litebert.model.io.model_spec import CONFIG
 
 RUN_SETTINGS = "settings.yaml"
+TRAINER_STATE = "trainer_state.json"
 
 
 def resolve_model_directory(path: Path | str) -> Path:
@@ -23,6 +24,11 @@ def resolve_model_directory(path: Path | str) -> Path:
                 "other commands take one)"
             )
         raise CheckpointError(f"{directory}: the run has no model yet; finish the run first")
+    if (directory / TRAINER_STATE).exists():
+        raise CheckpointError(
+            f"{directory}: a checkpoint to resume from, without vocabulary and labels; give the run, or one of its "
+            "milestones (train.milestones keeps models of chosen steps)"
+        )
     return directory
 
 

@@ -102,6 +102,19 @@ class DurationConverter:
             )
         return fraction
 
+    def validate_within(self, milestone: Duration, whole: Duration) -> None:
+        """Raise ConfigError for a milestone that a run of length `whole` does not reach, as far as that is known."""
+        steps, all_steps = self.steps(milestone), self.steps(whole)
+        if steps is not None and all_steps is not None:
+            beyond = steps > all_steps
+        else:
+            beyond = milestone.unit == whole.unit and milestone.amount > whole.amount
+        if beyond:
+            raise ConfigError(
+                f"milestones: {milestone.to_text()} is beyond the end of the run, {whole.to_text()}; leave it out "
+                "(train.milestones) or train longer (train.duration)"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class RunSchedule:
@@ -114,8 +127,10 @@ class RunSchedule:
 
     @classmethod
     def of(cls, settings: TrainSettings, batches: BatchSource) -> "RunSchedule":
-        """The schedule of a run over `batches`; a ConfigError if the warm-up is not shorter than the run."""
+        """The schedule of a run over `batches`; a ConfigError if warm-up or milestones do not fit into the run."""
         converter = DurationConverter(batches.batch_size, batches.examples_per_epoch)
+        for milestone in settings.milestones:
+            converter.validate_within(milestone, settings.duration)
         return cls(settings, converter, converter.warmup_fraction(settings.warmup, settings.duration))
 
     @property
@@ -174,6 +189,11 @@ class RunSchedule:
     def saves(self, before: TrainingProgress, now: TrainingProgress) -> bool:
         """Whether to save a checkpoint after the step from `before` to `now`; after the last, always."""
         return self.done(now) or self._due(self.settings.checkpoint_every, before, now)
+
+    def reaches_milestone(self, before: TrainingProgress, now: TrainingProgress) -> bool:
+        """Whether a milestone lies in (before, now]."""
+        fraction = self.converter.fraction
+        return any(fraction(each, before) < 1 <= fraction(each, now) for each in self.settings.milestones)
 
     def _due(self, every: Duration | None, before: TrainingProgress, now: TrainingProgress) -> bool:
         return every is not None and self.converter.due(every, before, now)

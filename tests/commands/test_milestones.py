@@ -1,0 +1,69 @@
+"""`train.milestones`: models of chosen points of a run, which stay and are used like any model."""
+
+import pytest
+
+from litebert.commands.finetune.finetune import finetune
+from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.pretrain.pretrain import pretrain
+from litebert.errors import CheckpointError, ConfigError
+from litebert.inference.predictor import Predictor
+from litebert.model.io.model_directory import load_model
+from litebert.training.checkpointing.checkpoint import read_tensors
+from support.callbacks import killed_after_saving
+from support.prediction_commands import run_ensemble
+from support.pretrain_runs import TOY, plan
+from support.tiny_runs import opinions_run
+
+STEPS = ('train.milestones=["2 steps", "3 steps"]', "train.checkpoint_every=2 steps")
+NAMES = ("step-00000002", "step-00000003")
+
+
+@pytest.fixture(scope="module")
+def run(corpus_directory, tmp_path_factory):
+    out = tmp_path_factory.mktemp("milestones") / "run"
+    pretrain(plan(corpus_directory, *TOY, *STEPS), out)
+    return out
+
+
+def test_milestones_are_the_models_of_these_steps(run):
+    assert sorted(path.name for path in (run / "milestones").iterdir()) == list(NAMES)
+    expected, _ = read_tensors(run / "checkpoints" / NAMES[0])
+    found = load_model(run / "milestones" / NAMES[0]).state_dict()
+    assert all(found[name].equal(tensor) for name, tensor in expected.items())
+    later = load_model(run / "milestones" / NAMES[1]).state_dict()
+    assert not all(found[name].equal(later[name]) for name in expected)
+
+
+def test_milestones_of_a_resumed_run_are_those_of_one_without_interruption(run, corpus_directory, tmp_path):
+    again, settings = tmp_path / "run", plan(corpus_directory, *TOY, *STEPS)
+    killed_after_saving(2, lambda callbacks: pretrain(settings, again, callbacks=callbacks))
+    pretrain(settings, again)
+    for name in NAMES:
+        ours, expected = (each / "milestones" / name / "model.safetensors" for each in (again, run))
+        assert ours.read_bytes() == expected.read_bytes()
+
+
+def test_milestones_are_accepted_where_a_model_is(run, tmp_path):
+    """A model is fine-tuned from one of pretraining; those of fine-tuning are the members of an ensemble."""
+    start, file = run / "milestones" / NAMES[0], tmp_path / "opinions.tsv"
+    assert Predictor.load(start).fill_mask("The baker finds the [MASK].")[0]
+    settings = opinions_run(start, file, duration="4 steps", milestones=["2 steps", "4 steps"])
+    finetune(FinetuneRun.parse(settings, where="run"), tmp_path / "run")
+    members = sorted((tmp_path / "run" / "milestones").iterdir())
+    assert len(members) == 2
+    report = run_ensemble(members, file)
+    assert {member.name for member in members} <= {path.name for path in report.members}
+
+
+def test_milestone_beyond_the_end_is_refused_before_anything_is_written(corpus_directory, tmp_path):
+    with pytest.raises(ConfigError, match=r"5 steps is beyond the end of the run, 4 steps"):
+        pretrain(plan(corpus_directory, *TOY, 'train.milestones=["5 steps"]'), tmp_path / "run")
+    times = ('train.milestones=["9 seconds"]', "train.duration=8 seconds")
+    with pytest.raises(ConfigError, match=r"9 s is beyond the end of the run, 8 s"):
+        pretrain(plan(corpus_directory, *TOY, *times), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_checkpoint_where_a_model_is_expected_names_what_to_do(run):
+    with pytest.raises(CheckpointError, match=r"a checkpoint to resume from.*train\.milestones"):
+        Predictor.load(run / "checkpoints" / NAMES[0])
