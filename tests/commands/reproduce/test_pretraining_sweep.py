@@ -3,7 +3,7 @@
 import pytest
 
 from litebert.cli.main import main
-from litebert.commands.reproduce.pretraining_sweep import parse_points, rows_of
+from litebert.commands.reproduce.pretraining_sweep_settings import parse_points, rows_of
 from support.benchmark_files import write_cola
 
 SMALL = [

@@ -40,11 +40,16 @@ def reproduce(
         plan: print the number of runs, and the hours, memory and disk that they need, and stop
         check: exit with 1 if a claim of the paper does not hold
     """
-    from litebert.commands.reproduce.reproduce import ReproduceRun, plan_tables
-    from litebert.commands.reproduce.reproduce import reproduce as run_tables
+    from litebert.commands.reproduce.reproduce_settings import ReproduceRun
+    from litebert.commands.sweep.sweep_settings import validate_jobs
 
+    validate_jobs(jobs)
     settings = {"tables": tables, "scale": scale, "corpus": corpus, "additional_corpus": additional_corpus}
     run = ReproduceRun.parse({**settings, "data": data, "seeds": seeds}, where="reproduce")
+    # Imports torch, which takes seconds: only once the settings are known to be valid.
+    from litebert.commands.reproduce.reproduce import plan_tables
+    from litebert.commands.reproduce.reproduce import reproduce as run_tables
+
     if plan:
         priced = plan_tables(run, out)
         emit(priced.to_dict(), priced.to_text(), as_json=json)

@@ -40,11 +40,14 @@ def sweep_pretrain(
         seeds: number of seeds, from 0
         jobs: runs at the same time
     """
-    from litebert.commands.reproduce.pretraining_sweep import PretrainingSweep, parse_points, sweep_pretraining
+    from litebert.commands.reproduce.pretraining_sweep_settings import load_pretraining_sweep
+    from litebert.commands.sweep.sweep_settings import validate_jobs
 
-    single, grid = parse_points(settings)
-    given = {"recipe": recipe, "settings": single, "grid": grid, "corpus": corpus, "tasks": tasks, "data": data}
-    of_tasks, _ = parse_points(finetune)
-    run = PretrainingSweep.parse({**given, "finetune": of_tasks, "seeds": seeds}, where="sweep-pretrain")
+    validate_jobs(jobs)
+    given = {"recipe": recipe, "corpus": corpus, "tasks": tasks, "data": data, "seeds": seeds}
+    run = load_pretraining_sweep(settings, finetune=finetune, given=given)
+    # Imports torch, which takes seconds: only once the settings are known to be valid.
+    from litebert.commands.reproduce.pretraining_sweep import sweep_pretraining
+
     result = sweep_pretraining(run, out, jobs=jobs)
     emit(result.to_dict(), result.to_text(), as_json=json)
