@@ -74,7 +74,7 @@ def _train(
     # Everything that the settings name has been opened and validated; nothing was written until here.
     world.on_rank_zero(lambda: _begin(directory, run, initial_scores))
     trained = trainer.fit()
-    last = full_model(model, run.model)
+    last = full_model(model, run)
     exported = load_model(directory.best) if run.metric_for_best_model else last
     scores = validation.score(exported.to(world.device)) if validation else None
     result = PretrainResult(
@@ -104,7 +104,7 @@ def _best_model(
         directory=directory.best,
         world=validation.world,
         save=lambda model, record: _save_best(model, record, directory, tokenizer),
-        gather=lambda model: full_model(model, run.model),
+        gather=lambda model: full_model(model, run),
     )
 
 
