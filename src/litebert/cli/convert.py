@@ -7,8 +7,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from litebert.cli.arguments.common import Flag, Json, OptionalName, OptionalPath, Several, emit
-from litebert.model.io.model_spec import ModelName
-from litebert.model.io.tensor_names import TargetFormat
+from litebert.model.io.model_spec import ModelName, TargetFormat, validate_target
 
 
 def convert(
@@ -40,6 +39,7 @@ def convert(
     """
     from litebert.settings import with_overrides
 
+    validate_target(to, as_model)
     changes = with_overrides({}, change)
     # Imports torch, which takes seconds: only once the settings are known to be valid.
     from litebert.commands.convert import convert as run

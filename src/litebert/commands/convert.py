@@ -10,9 +10,8 @@ from litebert.interop.convert_weights import convert as convert_weights
 from litebert.interop.sentence_transformers_files import write_sentence_transformers_files
 from litebert.interop.tensor_bundle import index_file
 from litebert.model.io.hub import HubOptions, fetch
-from litebert.model.io.model_spec import ModelName
+from litebert.model.io.model_spec import ModelName, TargetFormat, validate_target
 from litebert.model.io.resolve import resolve_model_directory
-from litebert.model.io.tensor_names import TargetFormat
 from litebert.tokenization.tokenizer import Tokenizer
 
 
@@ -44,7 +43,8 @@ def convert(
     used_tokenizer = _tokenizer(source, tokenizer)
     embeds = to == "sentence-transformers"
     if embeds:
-        _validate_sentence_embedder(source, as_model, used_tokenizer)
+        validate_target(to, as_model)
+        _validate_tokenizer(source, used_tokenizer)
     report = convert_weights(
         source,
         target,
@@ -60,9 +60,7 @@ def convert(
     return report
 
 
-def _validate_sentence_embedder(source: str, as_model: ModelName | None, tokenizer: Tokenizer | None) -> None:
-    if as_model not in (None, "SentenceEmbedder"):
-        raise ConfigError(f"as_model: sentence-transformers loads a SentenceEmbedder, not a {as_model}; leave it out")
+def _validate_tokenizer(source: str, tokenizer: Tokenizer | None) -> None:
     if tokenizer is None:
         raise ConfigError(f"{source}: has no tokenizer, which sentence-transformers needs; give --tokenizer")
 

@@ -15,6 +15,7 @@ from litebert.commands.reproduce.paper_tables import Row, Scale, Table
 from litebert.commands.sweep.sweep_settings import parse_grid
 from litebert.errors import ConfigError
 from litebert.settings import Settings
+from litebert.tasks.benchmarks.benchmarks import benchmark_task
 
 MODEL = "recipe"
 MEASURES = ("tokens_per_second", "mlm_accuracy", "mlm_loss", "sop_accuracy", "nsp_accuracy")
@@ -76,8 +77,10 @@ def load_pretraining_sweep(
     run = PretrainingSweep.parse(values, where="sweep-pretrain")
     load_recipe(run.recipe, command="pretrain")
     for task in run.tasks:
+        benchmark_task(task)
         if run.inputs.directory_of(task) is None:
-            raise ConfigError(f"{task}: its files are in none of {', '.join(map(str, run.data)) or 'the directories'}")
+            searched = f"in none of {', '.join(map(str, run.data))}" if run.data else "not given"
+            raise ConfigError(f"{task}: its files are {searched}; give the directory of the benchmark (--data)")
     run.cells()
     return run
 
@@ -92,5 +95,7 @@ def rows_of(grid: Mapping[str, Sequence[Any]]) -> list[Row]:
 def parse_points(words: Sequence[str]) -> tuple[dict[str, Any], dict[str, tuple[Any, ...]]]:
     """Settings with one value, and the grid of those with several: `name=value` and `name=value,value`."""
     parsed = {name: tuple(values) for name, values in parse_grid(words).items()}
+    if empty := [name for name, values in parsed.items() if not values]:
+        raise ConfigError(f"{empty[0]}: has no value; write {empty[0]}=VALUE")
     single = {name: values[0] for name, values in parsed.items() if len(values) == 1}
     return single, {name: values for name, values in parsed.items() if len(values) > 1}

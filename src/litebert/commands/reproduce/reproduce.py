@@ -75,6 +75,7 @@ def run_tables(
 ) -> ReproduceResult:
     """Run the cells of some tables and write their report."""
     paths = CellPaths(out)
+    paths.validate()
     with locked(out):
         cells = unique(cell for of_table in rows.values() for cell in all_cells(of_table))
         failed = run_cells(cells, paths, inputs, jobs=jobs)

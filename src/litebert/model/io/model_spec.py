@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from litebert.errors import ConfigError
 from litebert.files import read_json_object
 from litebert.model.config import ModelConfig
-from litebert.model.io.tensor_names import groups_in
+from litebert.model.io.tensor_names import TargetFormat, groups_in
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.settings import Settings
 
@@ -112,6 +112,12 @@ def read_model_spec(path: Path) -> ModelSpec:
 def config_file(path: Path) -> Path:
     """The `config.json` of a model directory; `path` may be that file itself."""
     return path / CONFIG if path.is_dir() else path
+
+
+def validate_target(to: TargetFormat, as_model: ModelName | None) -> None:
+    """Raise ConfigError for a model that the format has no files for."""
+    if to == "sentence-transformers" and as_model not in (None, "SentenceEmbedder"):
+        raise ConfigError(f"as_model: sentence-transformers loads a SentenceEmbedder, not a {as_model}; leave it out")
 
 
 def transformers_incompatibility(spec: ModelSpec) -> str | None:
