@@ -49,7 +49,17 @@ def test_pretraining_sweep_refuses_what_it_cannot_do(corpus_directory, tmp_path,
     assert "grid" in capsys.readouterr().err
     assert main([*words[:2], "seed=1,2", *words[2:], "--tasks", "cola"]) == 2
     assert "cola: its files are not given; give the directory of the benchmark (--data)" in capsys.readouterr().err
+    assert main([*words[:2], "seed=1,2", *words[2:], "--tasks", "colla"]) == 2
+    assert "did you mean 'cola'?" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_pretraining_sweep_refuses_a_directory_with_other_files(corpus_directory, tmp_path, capsys):
+    (tmp_path / "notes.txt").write_text("mine")
+    words = ["sweep-pretrain", "tiny", *SMALL, "seed=1,2", "--corpus", str(corpus_directory), "--out", str(tmp_path)]
+    assert main(words) == 4
+    assert "holds other files; choose a new directory" in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
 
 
 def test_analyze_layers_measures_and_draws_every_layer(pretrained_directory, corpus_directory, tmp_path, capsys):
@@ -59,6 +69,7 @@ def test_analyze_layers_measures_and_draws_every_layer(pretrained_directory, cor
     assert capsys.readouterr().out.count("\n      ") == 2
     assert out.stat().st_size > 5000
     assert main(["analyze", "layers", "--corpus", str(corpus_directory)]) == 2
+    assert main([*words[:-1], str(tmp_path / "layers.txt")]) == 2
 
 
 @pytest.fixture(scope="module")
