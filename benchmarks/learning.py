@@ -65,8 +65,8 @@ def main() -> None:
         weights = who.save_weights(config_of(arguments.corpus), Path(directory) / "model")
         differences = first_differences(weights, train.microbatches(0)[0])
         sides = [litebert_side(weights, settings), transformers_side(weights, settings)]
-    held_out = [validation.microbatches(index)[0] for index in range(arguments.eval_batches)]
-    points = train_both(sides, train, held_out, RunSchedule.of(settings, train), every=arguments.every)
+    validation_batches = [validation.microbatches(index)[0] for index in range(arguments.eval_batches)]
+    points = train_both(sides, train, validation_batches, RunSchedule.of(settings, train), every=arguments.every)
     names = {"processor": doctor().processor, "threads": arguments.threads, "torch": torch.__version__}
     report = {"machine": names, "settings": settings.to_dict(), "seed": arguments.seed, "steps": arguments.steps}
     write_json(arguments.out, {**report, "first_step_differences": differences, "points": points})
@@ -170,7 +170,7 @@ def first_differences(weights: Path, batch: PretrainBatch) -> dict[str, float]:
 def train_both(
     sides: Sequence[Side],
     train: PretrainBatches,
-    held_out: Sequence[PretrainBatch],
+    validation_batches: Sequence[PretrainBatch],
     schedule: RunSchedule,
     *,
     every: int,
@@ -180,7 +180,8 @@ def train_both(
     for number in range(total + 1):
         if number % every == 0 or number == total:
             scores = {
-                side.name: {"loss": held_out_loss(side, held_out), "seconds": seconds[side.name]} for side in sides
+                side.name: {"loss": validation_loss(side, validation_batches), "seconds": seconds[side.name]}
+                for side in sides
             }
             points.append({"step": number, **scores})
         if number == total:
@@ -196,11 +197,13 @@ def train_both(
 
 
 @torch.no_grad()
-def held_out_loss(side: Side, held_out: Sequence[PretrainBatch]) -> float:
+def validation_loss(side: Side, validation_batches: Sequence[PretrainBatch]) -> float:
     """Mean MLM loss in fp32 over the masked tokens of the validation batches."""
     side.model.eval()
-    total = sum(cross_entropy(side.mlm_logits(batch), batch.mlm_labels, reduction="sum").item() for batch in held_out)
-    return total / sum(len(batch.mlm_labels) for batch in held_out)
+    total = sum(
+        cross_entropy(side.mlm_logits(batch), batch.mlm_labels, reduction="sum").item() for batch in validation_batches
+    )
+    return total / sum(len(batch.mlm_labels) for batch in validation_batches)
 
 
 def table(points: Sequence[dict[str, Any]]) -> str:
