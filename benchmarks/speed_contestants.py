@@ -102,7 +102,7 @@ def output_difference(directory: Path, batch: PretrainBatch, device: torch.devic
     """Relative difference of litebert's and transformers' logits at the predicted positions, in fp32."""
     batch = batch.to(device)
     ours = _load_ours(directory).eval().to(device)(*_inputs(batch), batch.masked_positions)
-    theirs = _load_theirs(directory, "sdpa").eval().to(device)(*_inputs(batch))
+    theirs = load_theirs(directory, "sdpa").eval().to(device)(*_inputs(batch))
     logits = theirs.prediction_logits.flatten(0, 1)[batch.masked_positions]
     pairs = [(ours.mlm_logits, logits), (ours.sentence_pair_logits, theirs.sop_logits)]
     return max(((a - b).norm() / b.norm()).item() for a, b in pairs)
@@ -121,17 +121,17 @@ def _ours(kernel: AttentionKernel, *, compiled: bool = False) -> Contestant:
 
 def _theirs(attention: str, *, compiled: bool = False) -> Contestant:
     def load(directory: Path) -> nn.Module:
-        model: Any = _load_theirs(directory, attention)
+        model: Any = load_theirs(directory, attention)
         return torch.compile(model) if compiled else model
 
-    return Contestant("transformers", f"{attention}, compiled" if compiled else attention, load, _their_loss)
+    return Contestant("transformers", f"{attention}, compiled" if compiled else attention, load, their_loss)
 
 
 def _load_ours(directory: Path) -> nn.Module:
     return load_model(directory)
 
 
-def _load_theirs(directory: Path, attention: str) -> nn.Module:
+def load_theirs(directory: Path, attention: str) -> nn.Module:
     from transformers import AlbertForPreTraining
 
     return AlbertForPreTraining.from_pretrained(directory, attn_implementation=attention)
@@ -146,7 +146,7 @@ def our_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
     )
 
 
-def _their_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
+def their_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
     labels = torch.full_like(batch.input_ids, NO_LABEL).flatten()
     labels[batch.masked_positions] = batch.mlm_labels
     labels = labels.view_as(batch.input_ids)

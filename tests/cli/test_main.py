@@ -33,7 +33,7 @@ def test_interruption_prints_no_traceback(monkeypatch, capsys):
 
     monkeypatch.setattr(main_module, "_call", interrupt)
     assert main(["doctor"]) == 130
-    assert capsys.readouterr().err.endswith("litebert: interrupted\n")
+    assert capsys.readouterr().err.endswith("litebert: interrupted; the same command can be run again\n")
 
 
 def test_unknown_log_level_is_a_usage_error(monkeypatch, capsys):

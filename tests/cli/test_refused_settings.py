@@ -27,6 +27,23 @@ REFUSED = [
     ["predict", "model", "rows.csv", "out.csv", "--top-k", "0"],
     ["predict", "model", "glue", "out.tsv", "--task", "colla"],
     ["glue-submission", "cola", "--task-dir", "glue", "--out", "glue.zip"],
+    ["sweep", "default", *FINETUNE, "--seeds", "2", "--jobs", "0"],
+    ["sweep-pretrain", "tinny", "seed=0,1", "--corpus", "corpus", "--out", "sweep"],
+    ["sweep-pretrain", "tiny", "seed=0,1", "--corpus", "corpus", "--out", "sweep", "--jobs", "0"],
+    ["sweep-pretrain", "tiny", "train=", "--corpus", "corpus", "--out", "sweep"],
+    ["reproduce", "table-99", "--corpus", "corpus", "--out", "tables"],
+    ["reproduce", "table-1", "--corpus", "corpus", "--out", "tables", "--scale", "tinny"],
+    ["reproduce", "table-1", "--corpus", "corpus", "--out", "tables", "--jobs", "0"],
+    ["embed", "model", "rows.csv", "vectors.txt"],
+    ["embed", "model", "rows.csv", "vectors.npy", "--dimensions", "0"],
+    ["search", "model", "rows.csv"],
+    ["search", "model", "rows.csv", "--query", "a", "--top-k", "0"],
+    ["export", "model", "out", "--precision", "fp8"],
+    ["serve", "model", "--port", "99999"],
+    ["push", "model", "two words"],
+    ["analyze", "layers", "model", "--corpus", "corpus", "--out", "layers.txt"],
+    ["analyze", "layers", "model", "--corpus", "corpus", "--examples", "0"],
+    ["convert", "model", "out", "--to", "sentence-transformers", "--as-model", "ForMaskedLM"],
 ]
 SCRIPT = """
 import json, sys

@@ -25,9 +25,9 @@ COMMANDS = {
         *("recipe:quickstart", "setting:train.duration=1 steps", "--corpus corpus:{made}/corpus"),
         "--out out:{new}/out",
     ],
-    "evaluate --corpus": ["model:{made}/run", "--corpus corpus:{made}/corpus", "--max-eval-examples integer:1"],
-    "evaluate --data": ["classifier:{made}/tuned", "--data labelled:{made}/labelled.csv"],
-    "evaluate --task": ["classifier:{made}/tuned", "--task task:cola", "--task-dir labelled:{bad}/directory"],
+    "evaluate (corpus)": ["model:{made}/run", "--corpus corpus:{made}/corpus", "--max-eval-examples integer:1"],
+    "evaluate (data)": ["classifier:{made}/tuned", "--data labelled:{made}/labelled.csv"],
+    "evaluate (task)": ["classifier:{made}/tuned", "--task task:cola", "--task-dir labelled:{bad}/directory"],
     "finetune": [
         *("recipe:default", "setting:train.duration=1 steps", "--model model:{made}/run", "--out out:{new}/out"),
         "--train labelled:{made}/labelled.csv",
@@ -37,15 +37,57 @@ COMMANDS = {
         *("--train text:{made}/labelled.csv", "--seeds integer:x"),
     ],
     "predict": ["classifier:{made}/tuned", "labelled:{made}/labelled.csv", "{new}/out.csv", "--threads integer:1"],
-    "predict into": ["classifier:{made}/tuned", "{made}/labelled.csv", "out:{new}/out.csv"],
+    "predict (output)": ["classifier:{made}/tuned", "{made}/labelled.csv", "out:{new}/out.csv"],
     "ensemble": ["classifier:{made}/tuned", "--data labelled:{made}/labelled.csv"],
     "glue-submission": ["task:cola", "--task-dir labelled:{bad}/directory", "--out out:{new}/out.zip"],
     "convert": ["model:{made}/run", "out:{new}/out", "--to litebert", "--tokenizer tokenizer:{made}/tokenizer"],
     "info": ["architecture:tiny", "setting:num_hidden_layers=2", "--length integer:8", "--batch-size integer:1"],
     "analyze curves": ["run:{made}/run", "--out out:{new}/curves.html"],
+    "analyze layers": [
+        "model:{made}/run",
+        "--corpus corpus:{made}/corpus",
+        "--examples integer:1",
+        "--out out:{new}/a.png",
+    ],
     "prepare books": ["text:{made}/text.txt", "--out out:{new}/books.txt"],
+    "quickstart": [
+        "--text text:{made}/text.txt",
+        "--out out:{new}/out",
+        "--minutes number:1",
+        "--vocab-size integer:60",
+    ],
+    "sweep-pretrain": [
+        *("recipe:quickstart", "setting:train.duration=1 steps", "seed=0,1", "--corpus corpus:{made}/corpus"),
+        *("--out out:{new}/out", "--seeds integer:1", "--jobs integer:1"),
+    ],
+    "sweep-pretrain (tasks)": [
+        *("recipe:quickstart", "seed=0,1", "--corpus corpus:{made}/corpus", "--out out:{new}/out"),
+        *("--tasks task:cola", "--data {bad}/directory"),
+    ],
+    "reproduce": [
+        *("table:table-1", "--corpus corpus:{made}/corpus", "--out out:{new}/out", "--scale scale:tiny"),
+        *("--seeds integer:1", "--jobs integer:1"),
+    ],
+    "embed": ["model:{made}/run", "labelled:{made}/labelled.csv", "{new}/out.npy", "--threads integer:1"],
+    "embed (output)": ["model:{made}/run", "{made}/labelled.csv", "out:{new}/out.npy", "--dimensions integer:4"],
+    "search": ["model:{made}/run", "labelled:{made}/labelled.csv", "--query film", "--top-k integer:1"],
+    "search (queries)": [
+        "model:{made}/run",
+        "{made}/labelled.csv",
+        "--queries labelled:{made}/labelled.csv",
+        "--vectors out:{new}/no.npy",
+    ],
+    "export": ["model:{made}/run", "out:{new}/out", "--precision precision:fp32"],
+    "serve": ["model:{made}/run", "--port integer:0", "--workers integer:1", "--timeout-seconds number:1"],
+    "push": ["model:{made}/run", "name:someone/model"],
+    "convert (sentence-transformers)": [
+        *("model:{made}/run", "out:{new}/out", "--to sentence-transformers", "--tokenizer tokenizer:{made}/tokenizer"),
+    ],
 }
-"""A command line that is right (or fails), and of what kind the arguments are that can be made wrong."""
+"""Command (which of its arguments) → a command line that is right or fails, with the kinds of the arguments that can be
+made wrong.
+"""
+INVOCATIONS = 300
 
 
 @pytest.fixture(scope="module")
@@ -73,10 +115,10 @@ def test_wrong_invocation_exits_with_a_sentence_and_writes_nothing(command, made
     new = tmp_path_factory.mktemp("new")
     monkeypatch.chdir(new)
 
-    @settings(max_examples=15, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=INVOCATIONS // len(COMMANDS), database=None, suppress_health_check=list(HealthCheck))
     @given(wrong_command_line(COMMANDS[command]))
     def check(words):
-        name = [word for word in command.split() if not word.startswith("--") and word != "into"]
+        name = command.partition(" (")[0].split()
         words = [*name, *(word.format(made=made, bad=bad, new=new) if "}/" in word else word for word in words)]
         before = [listing(directory) for directory in (new, bad, made)]
         code, said = run(words)

@@ -5,7 +5,8 @@ import torch
 
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
-from litebert.model.io.model_directory import load_model
+from litebert.model.io.model_directory import load_model, save_model
+from litebert.model.models import ForPretraining
 from support.tolerances import close_to
 
 PAIRS = [("the film was good", "the music felt dull"), ("music", "this story is awful, in 1999.")]
@@ -27,6 +28,14 @@ def test_order_is_the_probability_of_class_0_of_the_sentence_pair_head(saved, ti
 def test_order_rejects_a_model_without_a_sentence_pair_head(saved, name):
     with pytest.raises(ConfigError, match="has no sentence-pair head"):
         Predictor.load(saved[name]).order("the film", "was good")
+
+
+@pytest.mark.parametrize("pairing", ["nsp", "none"])
+def test_order_rejects_a_head_that_was_not_trained_with_sop(tiny_tokenizer, config, tmp_path, pairing):
+    model = ForPretraining(config, pairing=pairing)
+    directory = save_model(model, tmp_path / "model", extra_files=tiny_tokenizer.files())
+    with pytest.raises(ConfigError, match=rf"\(sampling.pairing={pairing}\); give a model from `pretrain` with"):
+        Predictor.load(directory).order("the film", "was good")
 
 
 def test_order_rejects_a_segment_without_a_token(saved):

@@ -10,6 +10,8 @@ import pytest
 
 from litebert.errors import CheckpointError, ConfigError, DataError, MissingExtraError
 from litebert.inference.predictor import Predictor as TorchPredictor
+from litebert.model.io.model_directory import save_model
+from litebert.model.models import ForPretraining
 from litebert.runtime import Predictor
 from litebert.runtime.export_metadata import KEY
 from litebert.runtime.onnx_model import OnnxModel
@@ -69,6 +71,16 @@ def test_order_equals_that_of_torch(saved, exported):
     pair = ("the film was good.", "the music was bad.")
     found = Predictor.load(exported / "pretraining").order(*pair)
     assert found == pytest.approx(TorchPredictor.load(saved["pretraining"], precision="fp32").order(*pair), abs=1e-5)
+
+
+def test_order_of_an_exported_model_rejects_a_head_trained_with_nsp(tiny_tokenizer, small_config, tmp_path):
+    from litebert.export.export_model import export_model
+
+    model = ForPretraining(small_config, pairing="nsp")
+    source = save_model(model, tmp_path / "model", extra_files=tiny_tokenizer.files())
+    export_model(source, tmp_path / "exported")
+    with pytest.raises(ConfigError, match=r"was trained on next-sentence prediction \(sampling.pairing=nsp\)"):
+        Predictor.load(tmp_path / "exported").order("the film", "was good")
 
 
 def test_int8_answers_are_near_those_of_fp32(exported):

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 import litebert
-from litebert.commands.convert import convert
+from litebert.interop.convert_weights import convert
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining, ForSequenceClassification

@@ -45,6 +45,10 @@ WORDS = {
     ],
     "out": ["", "{bad}/file.txt", "{bad}/file.txt/below", "{bad}/directory", "{bad}/" + LONG_PATH],
     "task": ["", "colla", "MRPC ", "squad"],
+    "table": ["", "table-99", "table", "{bad}/absent.yaml", "{bad}/wrong.yaml", "{bad}/directory"],
+    "scale": ["", "tinny", "{bad}/absent.yaml", "{bad}/list.yaml", "{bad}/binary.yaml"],
+    "precision": ["", "fp8", "auto", "FP32"],
+    "name": ["", "two words", "a/b/c", "-", "some..one/model", "x" * 200],
     "integer": ["", "one", "1.5", "nan", "-1", HUGE, "0x10"],
     "number": ["", "some", "nan", "inf", "-1", "1e999"],
     "setting": [

@@ -81,3 +81,7 @@ def test_as_many_second_texts_as_first_are_needed(tiny_tokenizer):
 def test_an_encoding_names_the_fields_that_it_has(tiny_tokenizer):
     with pytest.raises(AttributeError, match="has input_ids, token_type_ids, attention_mask, but no 'labels'"):
         _ = tiny_tokenizer(TEXTS[0]).labels
+
+
+def test_truncation_without_max_length_is_that_of_released_models(tiny_tokenizer):
+    assert len(tiny_tokenizer("film " * 2000, truncation=True)["input_ids"]) == 512

@@ -109,3 +109,8 @@ def test_tokenization_imports_no_torch():
     modules = "litebert.tokenization.vocabulary_training, litebert.tokenization.vocabulary_report"
     code = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_encode_pair_of_the_special_tokens_alone_is_allowed(numbers):
+    assert numbers.encode_pair("the street", max_length=2).input_ids == [2, 3]
+    assert numbers.encode_pair("the street", "1999", max_length=3).input_ids == [2, 3, 3]

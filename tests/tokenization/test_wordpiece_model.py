@@ -107,3 +107,8 @@ def test_wordpiece_without_the_tokenizers_library_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(MissingExtraError, match=r"litebert\[hf\]"):
         WordPieceModel(CONTENT, TextSettings(), where="vocab.txt")
+
+
+def test_fingerprint_of_a_tokenizer_stays_that_of_stored_corpora(chinese):
+    """Corpora and runs hold it: another value would refuse all that were made before."""
+    assert chinese.fingerprint == "72a426133fad8ef129f449b953d1a32ae503a68322720f7f95d33129cc240d31"

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 from tyro.conf import Positional, arg
 
 from litebert.cli.arguments.common import Json, OptionalPath, emit
+from litebert.cli.arguments.settings_arguments import arguments_of
+from litebert.commands.analyze.layers_settings import LayersRun
 
 Runs = Annotated[tuple[Path, ...], Positional, arg(metavar="RUN…", help_behavior_hint="(required)")]
 
@@ -26,7 +28,7 @@ def curves(
         out: the page to write; default: curves.html in the first run directory
         over: the x axis; compare runs with different batch sizes over tokens, on different machines over minutes
     """
-    from litebert.commands.curves import curves as run
+    from litebert.commands.analyze.curves import curves as run
     from litebert.errors import ConfigError
 
     if not runs:
@@ -35,26 +37,9 @@ def curves(
     emit(result.to_dict(), result.to_text(), as_json=json)
 
 
-def layers(
-    models: Annotated[tuple[Path, ...], Positional, arg(metavar="MODEL…", help_behavior_hint="(required)")],
-    *,
-    corpus: Annotated[Path, arg(help_behavior_hint="(required)")],
-    out: Path = Path("layers.png"),
-    examples: int = 64,
-    json: Json = False,
-) -> None:
-    """Measure the distance and the angle between the input and the output of each layer, as in figure 1 of the paper.
+def layers(run: Annotated[LayersRun, arguments_of(LayersRun, positional=("models",))], json: Json = False) -> None:
+    """Measure distance and angle between the input and the output of each layer, as in figure 1 of the paper."""
+    from litebert.commands.analyze.layer_analysis import layers as measure
 
-    Args:
-        models: model directories or run directories
-        corpus: corpus directory, whose validation split is read
-        out: picture to write (.png)
-        examples: number of examples of 128 tokens
-    """
-    from litebert.commands.layer_analysis import layers as run
-    from litebert.errors import ConfigError
-
-    if not models:
-        raise ConfigError("analyze layers: no model; give one or more directories")
-    result = run(models, corpus, out, examples=examples)
+    result = measure(run)
     emit(result.to_dict(), result.to_text(), as_json=json)

@@ -9,8 +9,7 @@ from tyro.conf import Positional, arg
 from litebert.cli.arguments.common import Flag, Json, OptionalName, OptionalPath, Several, emit
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.export import ExportRun
-from litebert.model.io.model_spec import ModelName
-from litebert.model.io.tensor_names import TargetFormat
+from litebert.model.io.model_spec import ModelName, TargetFormat, validate_target
 
 
 def convert(
@@ -42,6 +41,7 @@ def convert(
     """
     from litebert.settings import with_overrides
 
+    validate_target(to, as_model)
     changes = with_overrides({}, change)
     # Imports torch, which takes seconds: only once the settings are known to be valid.
     from litebert.interop.convert_weights import convert as run

@@ -44,11 +44,16 @@ def reproduce(
         plan: print the number of runs, and the hours, memory and disk that they need, and stop
         check: exit with 1 if a claim of the paper does not hold
     """
-    from litebert.commands.reproduce.reproduce import ReproduceRun, plan_tables
-    from litebert.commands.reproduce.reproduce import reproduce as run_tables
+    from litebert.commands.reproduce.reproduce_settings import ReproduceRun
+    from litebert.commands.sweep.sweep_settings import validate_jobs
 
+    validate_jobs(jobs)
     settings = {"tables": tables, "scale": scale, "corpus": corpus, "additional_corpus": additional_corpus}
     run = ReproduceRun.parse({**settings, "data": data, "seeds": seeds}, where="reproduce")
+    # Imports torch, which takes seconds: only once the settings are known to be valid.
+    from litebert.commands.reproduce.reproduce import plan_tables
+    from litebert.commands.reproduce.reproduce import reproduce as run_tables
+
     if plan:
         priced = plan_tables(run, out)
         emit(priced.to_dict(), priced.to_text(), as_json=json)
@@ -86,11 +91,14 @@ def sweep_pretrain(
         seeds: number of seeds, from 0
         jobs: runs at the same time
     """
-    from litebert.commands.reproduce.pretraining_sweep import PretrainingSweep, parse_points, sweep_pretraining
+    from litebert.commands.reproduce.pretraining_sweep_settings import load_pretraining_sweep
+    from litebert.commands.sweep.sweep_settings import validate_jobs
 
-    single, grid = parse_points(settings)
-    given = {"recipe": recipe, "settings": single, "grid": grid, "corpus": corpus, "tasks": tasks, "data": data}
-    of_tasks, _ = parse_points(finetune)
-    run = PretrainingSweep.parse({**given, "finetune": of_tasks, "seeds": seeds}, where="sweep-pretrain")
+    validate_jobs(jobs)
+    given = {"recipe": recipe, "corpus": corpus, "tasks": tasks, "data": data, "seeds": seeds}
+    run = load_pretraining_sweep(settings, finetune=finetune, given=given)
+    # Imports torch, which takes seconds: only once the settings are known to be valid.
+    from litebert.commands.reproduce.pretraining_sweep import sweep_pretraining
+
     result = sweep_pretraining(run, out, jobs=jobs)
     emit(result.to_dict(), result.to_text(), as_json=json)

@@ -156,7 +156,7 @@ def _exit_code(call: Callable[[], int]) -> int:
         is_wrong_path = isinstance(error, FileNotFoundError | IsADirectoryError | NotADirectoryError)
         return DataError.exit_code if is_wrong_path else EXIT_AFTER_OS_ERROR
     except KeyboardInterrupt:
-        print("litebert: interrupted", file=sys.stderr)
+        print("litebert: interrupted; the same command can be run again", file=sys.stderr)
         return EXIT_AFTER_INTERRUPT
 
 

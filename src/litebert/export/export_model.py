@@ -68,6 +68,7 @@ def _describe(source: Path, model: Any, tokenizer: Tokenizer) -> dict[str, Any]:
         "max_length": config.max_position_embeddings,
         "num_hidden_layers": config.num_hidden_layers,
         "pooling": getattr(model, "pooling", "mean"),
+        "pairing": getattr(model, "pairing", None),
         "vocabulary": tokenizer.model.file_name,
         "text_settings": tokenizer.settings.to_dict(),
         "tokenizer": tokenizer.fingerprint,

@@ -101,6 +101,19 @@ def validate_texts(texts: Sequence[Any]) -> Sequence[Any]:
     return texts
 
 
+def validate_order_head(pairing: str | None) -> None:
+    """Raise ConfigError for a sentence-pair head that was trained on something else than SOP.
+
+    Without a record it is that of SOP, as in the released models of ALBERT.
+    """
+    if pairing not in ("sop", None):
+        trained = "not trained" if pairing == "none" else "trained on next-sentence prediction"
+        raise ConfigError(
+            f"Predictor.order: the sentence-pair head of this model was {trained} (sampling.pairing={pairing}); give a "
+            "model from `pretrain` with sampling.pairing=sop"
+        )
+
+
 def unit_length(vectors: np.ndarray) -> np.ndarray:
     """Float32 [N, D]: each row divided by its Euclidean norm; zeros stay zeros."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -15,7 +15,7 @@ from litebert.inference.embeddings.exact_search import Hit, exact_search
 from litebert.inference.fill_mask import MASKED_LANGUAGE_MODELS, FillMask
 from litebert.inference.inference_model import resolve_precision
 from litebert.inference.pipeline import Pipeline
-from litebert.inference.prediction_methods import PredictionMethods, validate_texts
+from litebert.inference.prediction_methods import PredictionMethods, validate_order_head, validate_texts
 from litebert.inference.sentence_order import order_probabilities
 from litebert.model.io.hub import HubOptions
 from litebert.model.io.model_directory import HUB, load_model
@@ -184,6 +184,7 @@ class Predictor(PredictionMethods):
                 f"Predictor.order: a {type(model).__name__} has no sentence-pair head; give a model from "
                 "`pretrain` with sampling.pairing=sop"
             )
+        validate_order_head(model.pairing)
         precision = self.backend.precision
         return order_probabilities(model, self.backend.tokenizer, pairs, precision=precision).tolist()
 

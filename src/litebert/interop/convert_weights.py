@@ -14,7 +14,14 @@ from litebert.interop.tf_checkpoint import TFCheckpoint, read_tf_checkpoint, wri
 from litebert.model.io.hf_weights import IDENTITY
 from litebert.model.io.hub import HubOptions, fetch
 from litebert.model.io.model_directory import build, in_module, load_weights, read_directory, save_model, updated_spec
-from litebert.model.io.model_spec import CONFIG, ModelName, ModelSpec, read_model_spec, transformers_incompatibility
+from litebert.model.io.model_spec import (
+    CONFIG,
+    ModelName,
+    ModelSpec,
+    read_model_spec,
+    transformers_incompatibility,
+    validate_target,
+)
 from litebert.model.io.resolve import resolve_model_directory
 from litebert.model.io.tensor_names import Format, TargetFormat, tensor_names
 from litebert.model.remap_weights import remap_weights
@@ -100,7 +107,8 @@ def convert(
     source = resolve_model_directory(source) if Path(source).is_dir() else source
     known_tokenizer = _tokenizer(source, tokenizer)
     if to == "sentence-transformers":
-        _validate_sentence_embedder(source, as_model, known_tokenizer)
+        validate_target(to, as_model)
+        _validate_tokenizer(source, known_tokenizer)
         as_model = "SentenceEmbedder"
     if is_tf_checkpoint(Path(source)):
         loaded = read_tf_checkpoint(Path(source), as_model=as_model, labels=labels)
@@ -165,9 +173,7 @@ def _tokenizer(source: Path | str, given: Path | None) -> Tokenizer | None:
     return Tokenizer.load(found) if found else None
 
 
-def _validate_sentence_embedder(source: Path | str, as_model: ModelName | None, tokenizer: Tokenizer | None) -> None:
-    if as_model not in (None, "SentenceEmbedder"):
-        raise ConfigError(f"as_model: sentence-transformers loads a SentenceEmbedder, not a {as_model}; leave it out")
+def _validate_tokenizer(source: Path | str, tokenizer: Tokenizer | None) -> None:
     if tokenizer is None:
         raise ConfigError(f"{source}: has no tokenizer, which sentence-transformers needs; give --tokenizer")
 

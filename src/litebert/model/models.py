@@ -12,7 +12,7 @@ from litebert.model.config import ModelConfig
 from litebert.model.encoder import Encoder, row_starts
 from litebert.model.initialization.random_init import initialize
 from litebert.model.io.hub_model import HubModel
-from litebert.model.io.model_spec import Pooling
+from litebert.model.io.model_spec import Pooling, TrainedPairing
 from litebert.model.kernels.cross_entropy import at_least_32_bits
 from litebert.model.layers.masked_lm_head import MaskedLMHead
 from litebert.model.model_inputs import ModelInputs, complete_inputs, label_loss, labelled_positions, span_label_loss
@@ -40,9 +40,11 @@ class ForPretraining(HubModel):
     Source: `get_masked_lm_output` and `get_sentence_order_output` in run_pretraining.py of google-research/albert.
     """
 
-    def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
+    def __init__(self, config: ModelConfig, *, seed: int = 0, pairing: TrainedPairing | None = None) -> None:
         super().__init__()
         self.config = config
+        self.pairing = pairing
+        """With which the sentence-pair head was trained; None: not known."""
         self.encoder = Encoder(config)
         self.mlm = MaskedLMHead(config)
         self.sentence_pair = nn.Linear(config.hidden_size, 2)

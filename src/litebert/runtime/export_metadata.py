@@ -32,6 +32,8 @@ class ExportMetadata:
     """How examples become sequences and outputs answers: `max_length`, for questions also the no-answer threshold."""
     pooling: str = "mean"
     """Of the output `sentence_embedding`: `mean` or `cls`."""
+    pairing: str | None = None
+    """`sampling.pairing` with which the sentence-pair head was trained, if known."""
     max_length: int
     """Positions of the model."""
     num_hidden_layers: int

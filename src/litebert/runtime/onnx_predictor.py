@@ -9,7 +9,7 @@ import numpy as np
 
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.files import MANIFEST, verify_manifest
-from litebert.inference.prediction_methods import PredictionMethods, unit_length, validate_texts
+from litebert.inference.prediction_methods import PredictionMethods, unit_length, validate_order_head, validate_texts
 from litebert.runtime.export_metadata import GRAPH_FILES
 from litebert.runtime.exported_tokenizer import load_tokenizer
 from litebert.runtime.onnx_model import OnnxModel
@@ -142,6 +142,7 @@ class Predictor(PredictionMethods):
             raise ConfigError(
                 f"Predictor.order: a {self.metadata.model} has no sentence-pair head; export a model from `pretrain`"
             )
+        validate_order_head(self.metadata.pairing)
         encoded = self._encoded(pairs, name="pair", max_length=self.metadata.max_length)
         logits = self._outputs(encoded, ("sentence_pair_logits",), lambda outputs, batch: list(outputs[0]))
         return [float(softmax(each)[0]) for each in logits]

@@ -249,3 +249,12 @@ def test_predict_result_has_output_task_and_count(models, tmp_path):
     }
     assert result.to_dict() == expected
     assert result.to_text().endswith("out.csv: 2 predictions written (classification)")
+
+
+@pytest.mark.parametrize(("name", "text"), [("in.conll", "the\nfilm\n"), ("in.json", '{"data": []}')])
+def test_predict_with_a_pretrained_model_says_what_it_can_do(models, tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    output = tmp_path / ("out.jsonl" if name == "in.conll" else "out")
+    with pytest.raises(ConfigError, match=r"fills masks, and `litebert embed` .* fine-tune it first"):
+        predict(PredictRun(model=models["masked"], input=tmp_path / name, output=output))
+    assert not output.exists()

@@ -11,6 +11,7 @@ from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification, ForTokenClassification
+from litebert.tasks.read_labelled import read_labelled
 from litebert.tasks.types.task_type import ReadOptions
 from litebert.tasks.types.token_classification.conll import read_conll
 
@@ -85,6 +86,25 @@ def test_predict_conll_to_json_lines_has_one_sentence_a_row(tagger, expected, tm
     assert [row["text"] for row in rows] == SENTENCES
     assert [row["labels"] for row in rows] == [list(answer.labels) for answer in expected]
     assert [row["prediction"] for row in rows] == [" ".join(answer.labels) for answer in expected]
+
+
+def test_predict_conll_to_json_lines_is_read_as_labelled_words_again(tagger, expected, tmp_path):
+    (tmp_path / "labelled.conll").write_text(FILES["blanks"])
+    (tmp_path / "words.conll").write_text(FILES["words"])
+    given = [["B-ORG", "O", "B-MISC", "O"], ["B-PER"]]
+    predicted = [list(answer.labels) for answer in expected]
+    for name, labels in (("labelled", given), ("words", predicted)):
+        predict_words(tagger, tmp_path / f"{name}.conll", tmp_path / f"{name}.jsonl")
+        data = read_labelled(tmp_path / f"{name}.jsonl")
+        assert [list(example.words) for example in data.examples] == SENTENCES
+        assert [[data.labels[tag] for tag in example.target] for example in data.examples] == labels
+
+
+def test_predict_conll_to_csv_keeps_the_labels_of_the_input(tagger, tmp_path):
+    (tmp_path / "in.conll").write_text(FILES["tabs"])
+    predict_words(tagger, tmp_path / "in.conll", tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(newline="") as file:
+        assert [row["label"] for row in csv.DictReader(file)] == ["O"] * 5
 
 
 @pytest.mark.parametrize(

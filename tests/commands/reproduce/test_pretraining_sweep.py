@@ -3,7 +3,8 @@
 import pytest
 
 from litebert.cli.main import main
-from litebert.commands.reproduce.pretraining_sweep import parse_points, rows_of
+from litebert.commands.reproduce.pretraining_sweep_settings import parse_points, rows_of
+from litebert.errors import ConfigError
 from support.benchmark_files import write_cola
 
 SMALL = [
@@ -17,6 +18,11 @@ def test_points_are_settings_with_one_value_and_a_grid_of_those_with_several():
     single, grid = parse_points(["train.precision=fp32", "model.sharing=all,none", "seed=0..2"])
     assert single == {"train.precision": "fp32"}
     assert grid == {"model.sharing": ("all", "none"), "seed": (0, 1, 2)}
+
+
+def test_point_without_a_value_is_refused():
+    with pytest.raises(ConfigError, match="train: has no value; write train=VALUE"):
+        parse_points(["train="])
 
 
 def test_rows_are_every_combination():
@@ -42,8 +48,18 @@ def test_pretraining_sweep_refuses_what_it_cannot_do(corpus_directory, tmp_path,
     assert main([*words[:2], "seed=1", *words[2:]]) == 2
     assert "grid" in capsys.readouterr().err
     assert main([*words[:2], "seed=1,2", *words[2:], "--tasks", "cola"]) == 2
-    assert "cola: its files are in none of" in capsys.readouterr().err
+    assert "cola: its files are not given; give the directory of the benchmark (--data)" in capsys.readouterr().err
+    assert main([*words[:2], "seed=1,2", *words[2:], "--tasks", "colla"]) == 2
+    assert "did you mean 'cola'?" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_pretraining_sweep_refuses_a_directory_with_other_files(corpus_directory, tmp_path, capsys):
+    (tmp_path / "notes.txt").write_text("mine")
+    words = ["sweep-pretrain", "tiny", *SMALL, "seed=1,2", "--corpus", str(corpus_directory), "--out", str(tmp_path)]
+    assert main(words) == 4
+    assert "holds other files; choose a new directory" in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
 
 
 def test_analyze_layers_measures_and_draws_every_layer(pretrained_directory, corpus_directory, tmp_path, capsys):
@@ -53,6 +69,7 @@ def test_analyze_layers_measures_and_draws_every_layer(pretrained_directory, cor
     assert capsys.readouterr().out.count("\n      ") == 2
     assert out.stat().st_size > 5000
     assert main(["analyze", "layers", "--corpus", str(corpus_directory)]) == 2
+    assert main([*words[:-1], str(tmp_path / "layers.txt")]) == 2
 
 
 @pytest.fixture(scope="module")

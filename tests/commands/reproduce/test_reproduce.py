@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from litebert.cli.main import main
-from litebert.commands.reproduce.reproduce import ReproduceRun, report_text, reproduce
+from litebert.commands.reproduce.reproduce import report_text, reproduce
+from litebert.commands.reproduce.reproduce_settings import ReproduceRun
 from litebert.errors import ConfigError
 from support.benchmark_files import write_cola
 from support.full_mode import trials

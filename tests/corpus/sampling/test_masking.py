@@ -140,6 +140,21 @@ def test_ngrams_cross_segments_only_if_the_setting_allows_it(across, limits):
     ]
 
 
+@given(pairs, st.integers(0, 2**32))
+def test_masked_ngrams_stay_inside_a_segment(lengths, seed):
+    grid = grid_of(lengths, seed=seed)
+    ngrams = masks_of(grid, max_ngram=4, mlm_probability=0.5, ngram_weights="uniform").ngrams
+    for row, (first, _) in enumerate(lengths):
+        in_first, in_second = (set(part[part >= 0].tolist()) for part in np.split(ngrams[row], [first + 1]))
+        assert in_first.isdisjoint(in_second)
+
+
+def test_ngrams_are_never_longer_than_max_ngram():
+    lengths, order = np.ones((1, 6), int), np.arange(6)[None]
+    chosen = choose_ngrams(lengths, np.full((1, 6), 6), order, np.array([6]), max_ngram=2)
+    assert chosen.tolist() == [[0, 0, 2, 2, 4, 4]]
+
+
 def test_mask_units_start_a_word_at_the_start_of_a_segment():
     grid = grid_of([(3, 3)])
     words = find_mask_units(grid, vocabulary(word_starts=np.zeros(VOCAB_SIZE, bool)), SamplingSettings())

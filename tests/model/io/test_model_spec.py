@@ -13,6 +13,7 @@ from litebert.model.io.model_spec import (
     LITEBERT_MODEL_TYPE,
     ModelName,
     ModelSpec,
+    TrainedPairing,
     from_json,
     from_transformers,
     read_model_spec,
@@ -63,6 +64,7 @@ def descriptions(draw) -> ModelSpec:
         labels=labels,
         problem_type=draw(st.sampled_from([None, "regression", "single_label_classification"])),
         pooling=draw(st.sampled_from(["mean", "cls"])),
+        pairing=draw(st.sampled_from([None, *get_args(TrainedPairing)])) if model == "ForPretraining" else None,
     )
 
 
@@ -202,3 +204,8 @@ def test_model_spec_of_litebert_refuses_unknown_keys():
 def test_model_spec_labels_require_a_classifier(model, labels, complaint):
     with pytest.raises(ValueError, match=complaint):
         ModelSpec(model=model, config=TINY, labels=labels)
+
+
+def test_model_spec_refuses_a_pairing_of_a_model_without_a_sentence_pair_head():
+    with pytest.raises(ConfigError, match="pairing: a ForMaskedLM has no sentence-pair head"):
+        ModelSpec(model="ForMaskedLM", config=TINY, pairing="sop")

@@ -8,10 +8,12 @@ import sys
 
 import pytest
 
-from litebert.errors import CheckpointError
+from litebert.errors import CheckpointError, ConfigError
+from litebert.files import write_json
 from litebert.model.config import ModelConfig
 from litebert.model.io.hub import HubOptions, fetch
 from litebert.model.io.model_directory import save_model
+from litebert.model.io.model_spec import ModelSpec, to_json
 from litebert.model.io.push import push_to_hub
 from litebert.model.models import ForMaskedLM, ForSequenceClassification
 from support.fake_hub import fake_hub
@@ -86,3 +88,23 @@ def test_push_needs_a_model_directory(tmp_path):
 def test_name_of_a_preset_is_answered_with_what_to_give(name, instead):
     with pytest.raises(CheckpointError, match=instead):
         fetch(name, HubOptions())
+
+
+def test_push_reports_a_missing_connection(saved, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(CheckpointError, match=r"someone/tiny: not uploaded \(.*\); check the name, the token and"):
+        push_to_hub(saved, "someone/tiny", token="hf_test")
+
+
+def test_push_refuses_a_damaged_model_before_it_connects(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "albert"')
+    with pytest.raises(CheckpointError, match="not JSON"):
+        push_to_hub(tmp_path, "someone/tiny")
+    write_json(tmp_path / "config.json", to_json(ModelSpec(model="ForMaskedLM", config=TINY)))
+    with pytest.raises(CheckpointError, match="no weights here; give a complete model directory"):
+        push_to_hub(tmp_path, "someone/tiny")
+
+
+def test_push_refuses_a_wrong_name_first(tmp_path):
+    with pytest.raises(ConfigError, match="'two words': not a name on the hub; give it as OWNER/NAME"):
+        push_to_hub(tmp_path, "two words")

@@ -94,3 +94,17 @@ def test_attention_varlen_kernel_equals_the_loop_over_sequences():
     heads = [torch.randn(1, 82, HEADS, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3)]
     ours = attend_varlen(*heads, layout.boundaries, max(layout.lengths))
     assert torch.allclose(ours, attend_by_length(*heads, layout.lengths, 0.0), atol=TOLERANCES[torch.bfloat16])
+
+
+def test_attention_varlen_kernel_gets_the_concatenated_examples(monkeypatch):
+    """On a machine without CUDA, with the kernel replaced by a record of its arguments."""
+    varlen = pytest.importorskip("torch.nn.attention.varlen")
+    given = []
+    monkeypatch.setattr(varlen, "varlen_attn", lambda *arguments: given.append(arguments) or arguments[2])
+    query, key, value = (torch.randn(1, 5, HEADS, SIZE) for _ in range(3))
+    boundaries = torch.tensor([0, 2, 5])
+    assert torch.equal(attend_varlen(query, key, value, boundaries, 3), value)
+    (tensors,) = given
+    assert all(torch.equal(one, other[0]) for one, other in zip(tensors[:3], (query, key, value), strict=True))
+    assert tensors[3] is tensors[4] is boundaries
+    assert tensors[5:] == (3, 3)

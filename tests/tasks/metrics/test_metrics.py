@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import ConfigError, MissingExtraError
+from litebert.tasks.metrics import metrics
 from litebert.tasks.metrics.metrics import METRICS, check_metrics, confusion_matrix, measure, wilson_interval
 from litebert.tasks.types.registry import get_task_type, task_types
 
@@ -162,3 +163,39 @@ def test_check_metrics_names_the_missing_package(monkeypatch):
         check_metrics(["macro_f1"], applicable=["macro_f1"], num_labels=2)
     with pytest.raises(MissingExtraError, match="scipy"):
         check_metrics(["pearson", "spearman"], applicable=["pearson", "spearman"], num_labels=1)
+
+
+@pytest.fixture
+def own_metrics(monkeypatch):
+    """Metrics that are registered in the test are forgotten after it."""
+    monkeypatch.setattr(metrics, "METRICS", dict(metrics.METRICS))
+    monkeypatch.setattr(metrics, "_OWN_METRICS", set())
+
+
+def test_own_metric_applies_to_every_task_type_and_may_be_replaced(own_metrics):
+    def agreement(predictions, labels):
+        return 0.25
+
+    assert metrics.register_metric(agreement) == "agreement"
+    check_metrics(["agreement"], applicable=(), num_labels=3)
+    assert measure(["agreement"], [1], [1]) == {"agreement": 0.25}
+
+    def other(predictions, labels):
+        return 0.75
+
+    other.__name__ = "agreement"
+    metrics.register_metric(other)
+    assert measure(["agreement"], [1], [1]) == {"agreement": 0.75}
+
+
+def test_own_metric_with_the_name_of_another_metric_is_refused(own_metrics):
+    def accuracy(predictions, labels):
+        return 1.0
+
+    with pytest.raises(ConfigError, match="'accuracy' is the name of a metric of litebert; rename the function"):
+        metrics.register_metric(accuracy)
+    assert metrics.register_metric(metrics.METRICS["accuracy"].measure) == "accuracy"
+
+
+def test_micro_f1_without_any_label_is_zero():
+    assert measure(["micro_f1"], np.zeros((3, 2), int), np.zeros((3, 2), int)) == {"micro_f1": 0.0}

@@ -66,7 +66,8 @@ def test_answerable_score_is_the_best_over_the_answers():
 
 
 def test_answerable_score_of_a_missing_prediction_is_zero():
-    assert score_answerable(QUESTIONS[:1], {}).f1 == {"q1": 0.0}
+    scores = score_answerable(QUESTIONS[:1], {})
+    assert (scores.exact, scores.f1) == ({"q1": 0}, {"q1": 0.0})
 
 
 def test_unanswerable_score_rejects_a_missing_prediction():
@@ -110,3 +111,8 @@ def test_squad_metrics_equal_the_official_scripts(name, dev, exact):
     scores = score(read_squad(SQUAD / dev), predictions)
     assert percent(scores.exact.values()) == expected[exact]
     assert percent(scores.f1.values()) == expected["f1"]
+
+
+def test_answer_f1_needs_a_prediction_for_each_question():
+    with pytest.raises(ValueError, match="shorter"):
+        answer_f1(["The old actor"], QUESTIONS[:2])

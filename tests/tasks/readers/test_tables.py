@@ -132,8 +132,9 @@ def test_missing_column_is_an_error_with_the_existing_ones(tmp_path):
 
 
 def test_missing_table_is_an_error(tmp_path):
-    with pytest.raises(DataError, match="No such file"):
-        read_table(tmp_path / "x.csv")
+    for name in ("x.csv", "absent"):
+        with pytest.raises(DataError, match=f"{name}: no such file; check the path"):
+            read_table(tmp_path / name)
     (tmp_path / "d.csv").mkdir()
     with pytest.raises(DataError, match=r"is a directory; give a \.csv"):
         read_table(tmp_path / "d.csv")

@@ -158,3 +158,25 @@ def test_log_display_estimates_the_time_left_anew_in_a_second_run(monkeypatch, c
         for step in (1, 2):
             display.on_step(state(step), record(step))
     assert caplog.records[-1].message == "step 2 (20.0 %, 1 min 20 s left) loss 1"
+
+
+def test_live_display_estimates_the_time_left_of_a_resumed_run_from_its_own_steps(monkeypatch):
+    """Steps 6 and 7 of 10 are 20 s apart; the five steps before the run was resumed do not count."""
+    console = Console(file=io.StringIO(), force_terminal=True, width=200)
+    clock = iter([100.0, 120.0])
+    monkeypatch.setattr("litebert.training.callbacks.progress_display.time.monotonic", lambda: next(clock))
+    display = LiveDisplay(console)
+    display.on_train_begin(state(step=5))
+    for step in (6, 7):
+        display.on_step(state(step), record(step))
+    display.on_train_end(state(step=7))
+    assert "step 7 of 10" in console.file.getvalue()
+    assert "1 min left" in console.file.getvalue()
+
+
+def test_live_display_of_a_resumed_run_begins_where_it_was():
+    console = Console(file=io.StringIO(), force_terminal=True, width=200)
+    display = LiveDisplay(console)
+    display.on_train_begin(state(step=5))
+    display.on_train_end(state(step=5))
+    assert "50.0 %" in console.file.getvalue()

@@ -99,7 +99,21 @@ def test_spike_policy_skip_counts_spikes_and_continues(tmp_path, caplog):
     _, result = spiky(tmp_path, policy="skip", max_consecutive_skipped_steps=3)
     assert (result.steps, result.skipped_steps) == (16, 3)
     assert [row["train/skipped_steps"] for row in rows(tmp_path)] == [0] * 9 + [1, 2, 3] + [3] * 4
-    assert caplog.text.count("skipped: loss") == 3
+
+
+def test_skipped_steps_are_warned_of_at_the_first_and_at_the_end_only(tmp_path, caplog):
+    spiky(tmp_path, policy="skip", max_consecutive_skipped_steps=3)
+    warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == 2
+    assert warnings[0].startswith("step 10 skipped: loss ")
+    assert warnings[1].startswith("3 steps were skipped up to step 16 ")
+
+
+def test_one_skipped_step_is_warned_of_once(tmp_path, caplog):
+    train(tmp_path, batches=ToyBatches(loud=((9, 0),)), duration="12 steps", spikes=SPIKES)
+    assert [record.message.partition(":")[0] for record in caplog.records if record.levelname == "WARNING"] == [
+        "step 10 skipped"
+    ]
 
 
 def test_spike_policy_none_applies_spikes(tmp_path):

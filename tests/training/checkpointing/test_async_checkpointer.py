@@ -139,3 +139,13 @@ def test_full_disk_at_a_metrics_line_is_a_checkpoint_error(tmp_path):
     assert [row["train/loss"] for row in rows(tmp_path / "cut")] == [
         row["train/loss"] for row in rows(tmp_path / "whole")
     ]
+
+
+def test_async_checkpointer_flushes_before_it_writes_and_ends_its_thread(tmp_path):
+    written = []
+    checkpoints = Checkpoints(tmp_path, keep=1)
+    with AsyncCheckpointer(checkpoints, before=lambda: written.append(sorted(checkpoints.steps()))) as writer:
+        writer.start(checkpoint(1))
+        writer.finish()
+    assert written == [[]]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("litebert-checkpoint")]

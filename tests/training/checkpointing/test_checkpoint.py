@@ -139,6 +139,16 @@ def test_full_disk_leaves_the_checkpoint_before(store):
     assert sorted(path.name for path in store.directory.iterdir()) == ["LATEST", "step-00000001", "step-00000002"]
 
 
+def test_checkpoint_larger_than_the_free_space_is_refused_before_it_is_written(store):
+    with (
+        mock.patch("litebert.files.free_space", return_value=1),
+        mock.patch("litebert.training.checkpointing.checkpoint.save_file") as written,
+        pytest.raises(CheckpointError, match="free"),
+    ):
+        store.save(checkpoint(3))
+    written.assert_not_called()
+
+
 @pytest.mark.parametrize(("keep", "kept"), [(1, [3]), (2, [2, 3]), (9, [1, 2, 3])])
 def test_retention_removes_checkpoints_after_a_rollback_and_keeps_the_new_one(tmp_path, keep, kept):
     """Steps 5 and 6 are from before a rollback to step 2; then step 3 is saved."""

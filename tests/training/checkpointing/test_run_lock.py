@@ -5,8 +5,10 @@ import subprocess
 import sys
 
 import pytest
+from filelock import FileLock
 
 from litebert.errors import CheckpointError
+from litebert.training.checkpointing import checkpoint
 from litebert.training.checkpointing.checkpoint import locked
 from support.callbacks import At
 from support.toy import train
@@ -55,3 +57,12 @@ def test_run_lock_in_a_directory_that_cannot_be_made_is_an_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(CheckpointError, match="file/run: could not be written"), locked(tmp_path / "file" / "run"):
         pass
+
+
+def test_run_lock_is_released_at_the_end_of_the_block(tmp_path, monkeypatch):
+    """Not later, when the lock object is deleted."""
+    locks = []
+    monkeypatch.setattr(checkpoint, "FileLock", lambda path: locks.append(FileLock(path)) or locks[-1])
+    with locked(tmp_path):
+        assert locks[0].is_locked
+    assert not locks[0].is_locked

@@ -114,3 +114,30 @@ def test_loss_without_labels_is_zero():
 def test_step_outcome_is_finite_only_if_all_its_values_are(loss, norm):
     assert not StepOutcome({"a": loss, "b": 1.0}, {}, norm).finite
     assert StepOutcome({"a": 1.0}, {}, 1.0).finite
+
+
+def test_step_releases_the_gradients():
+    model, _ = updated(ToyBatches())
+    assert [parameter.grad for parameter in model.parameters()] == [None] * len(list(model.parameters()))
+
+
+def test_step_tells_the_watchdog_of_each_microbatch():
+    heartbeat, counts = DistributedContext.current("cpu").heartbeat, []
+    for microbatch_size in (8, 2):
+        before = heartbeat.count
+        updated(ToyBatches(microbatch_size=microbatch_size))
+        counts.append(heartbeat.count - before)
+    assert counts[1] - counts[0] == 3
+
+
+def test_gradient_of_a_single_label_is_that_of_its_loss():
+    (batch,) = ToyBatches().microbatches(0)
+    batch.labels[1:], batch.labels[0] = -100, 1
+    model, world = ToyModel(dropout=0.0), DistributedContext.current("cpu")
+    loss = torch.nn.functional.cross_entropy(model(batch.inputs)[0][:1], batch.labels[:1])
+    (expected,) = torch.autograd.grad(loss, [model.classifier.weight])
+    sgd, scaler = torch.optim.SGD(model.parameters(), lr=1.0), gradient_scaler("fp32", world.device)
+    start = model.classifier.weight.detach().clone()
+    step = TrainStep(model, ToyObjective(), sgd, scaler, settings(max_grad_norm=None), world)
+    step.update([batch], {"class": 1, "size": 8}, learning_rate=1.0, seed=0)
+    torch.testing.assert_close(start - model.classifier.weight, expected)

@@ -60,6 +60,14 @@ def test_trust_ratio_is_one_if_a_norm_is_zero(weight, gradient):
     np.testing.assert_allclose(parameter.detach(), weight - RATE * update, rtol=1e-5)
 
 
+def test_trust_ratio_holds_for_updates_of_any_size():
+    """A weight of 4 and an update of 0.5: the step is of the size of the weight."""
+    parameter = nn.Parameter(torch.tensor([4.0]))
+    parameter.grad = torch.tensor([1.0])
+    Lamb([parameter], lr=RATE, betas=(0.5, 0.0), eps=0.0, weight_decay=0.0).step()
+    np.testing.assert_allclose(parameter.detach(), [4 - RATE * 4], rtol=1e-6)
+
+
 def test_lamb_with_betas_of_zero_needs_no_correction():
     weight = nn.Parameter(torch.ones(2))
     weight.grad = torch.ones(2)

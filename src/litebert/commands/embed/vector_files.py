@@ -85,7 +85,8 @@ def read_vectors(path: Path) -> np.ndarray:
     try:
         vectors = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise DataError(f"{path}: cannot be read as an array ({error}); write it with `litebert embed`") from None
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "not a file of NumPy"
+        raise DataError(f"{path}: cannot be read as an array ({reason}); write it with `litebert embed`") from None
     if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or vectors.dtype != np.float32:
         raise DataError(f"{path}: expected a float32 array of two dimensions; write it with `litebert embed`")
     return vectors

@@ -1,9 +1,9 @@
 """Predictions for every row of a file, in its order, or for a split of a benchmark."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from litebert.commands.many_files.file_workers import FileJob, FilesWritten, file_tasks, is_pattern, write_files
 from litebert.commands.predict.benchmark_predictions import (
@@ -30,6 +30,11 @@ from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold
 from litebert.tasks.types.task_type import FileFormat
+
+PRETRAINED_USES: Final = (
+    "it fills masks, and `litebert embed` writes its embeddings; for labels or answers, fine-tune it first "
+    "(`litebert finetune`)"
+)
 
 
 @dataclass(frozen=True)
@@ -121,7 +126,11 @@ def _digest(run: PredictRun) -> str:
 def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
     model = resolve_model_directory(run.model)
     if isinstance(predictor.backend, FillMask):
-        source = replace(_texts_of(run), file_format=None)
+        source = _texts_of(run)
+        if source.file_format is not None:
+            raise ConfigError(
+                f"{run.input}: needs a fine-tuned model, but {run.model} is pretrained: {PRETRAINED_USES}"
+            )
         _validate_unused(run, ("text", "top_k"), predictor.task)
     elif isinstance(predictor.backend, Pipeline):
         task_type = predictor.backend.task_type
@@ -168,7 +177,6 @@ def _results(predictor: Predictor, examples: Sequence[Any], path: Path, top_k: i
             results += predictor.backend.results([text], top_k=top_k)
         except DataError as error:
             raise DataError(
-                f"{path}:{line}: {error}. The model is pretrained, not fine-tuned, so it fills masks; for labels or "
-                "answers, fine-tune it first (`litebert finetune`)"
+                f"{path}:{line}: {error}. The model is pretrained, not fine-tuned: {PRETRAINED_USES}"
             ) from None
     return results

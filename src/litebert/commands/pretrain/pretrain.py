@@ -81,7 +81,7 @@ def _train(
     # Everything that the settings name has been opened and validated; nothing was written until here.
     world.on_rank_zero(lambda: _begin(directory, run, initial_scores))
     trained = trainer.fit()
-    last = full_model(model, run.model)
+    last = full_model(model, run)
     exported = load_model(directory.best) if run.metric_for_best_model else last
     scores = validation.score(exported.to(world.device)) if validation else None
     result = PretrainResult(
@@ -113,7 +113,7 @@ def _best_model(
         save=lambda model, record: save_model(
             model, directory.best, extra_files={**tokenizer.files(), **evaluation_file(record)}
         ),
-        gather=lambda model: full_model(model, run.model),
+        gather=lambda model: full_model(model, run),
     )
 
 
@@ -121,7 +121,7 @@ def _milestones(run: PretrainRun, directory: RunDirectory, tokenizer: Tokenizer)
     return Milestones(
         directory.milestones,
         save=lambda model, path: save_model(model, path, extra_files=tokenizer.files()),
-        gather=lambda model: full_model(model, run.model),
+        gather=lambda model: full_model(model, run),
     )
 
 

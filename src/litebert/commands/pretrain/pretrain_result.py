@@ -16,7 +16,6 @@ from litebert.commands.pretrain.validation import PAIR_NAMES, ValidationScores
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
 from litebert.errors import MissingExtraError
-from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_weights, save_model
 from litebert.model.io.model_spec import ModelSpec
 from litebert.tokenization.tokenizer import Tokenizer
@@ -135,7 +134,8 @@ def _card(result: PretrainResult, run: PretrainRun, model: nn.Module, *, evaluat
     )
 
 
-def full_model(model: nn.Module, config: ModelConfig) -> nn.Module:
+def full_model(model: nn.Module, run: PretrainRun) -> nn.Module:
     """The pretraining model with all its weights on the CPU, sharded or not; every process must call."""
-    spec = ModelSpec.parse({"model": "ForPretraining", "config": config.to_dict()}, where="model")
+    values = {"model": "ForPretraining", "config": run.model.to_dict(), "pairing": run.sampling.pairing}
+    spec = ModelSpec.parse(values, where="model")
     return load_weights(spec, model_tensors(model), where="the trained model")

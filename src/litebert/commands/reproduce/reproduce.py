@@ -6,49 +6,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
-
 from litebert.commands.reproduce.cells import Cell, Inputs, RowCells, cells_of, unique
 from litebert.commands.reproduce.claims import verdict
-from litebert.commands.reproduce.paper_tables import Scale, Table, load_scale, load_table, table_names
+from litebert.commands.reproduce.paper_tables import Scale, Table, load_scale, load_table
 from litebert.commands.reproduce.plan import Plan, plan
 from litebert.commands.reproduce.report import TableReport, write_figures
+from litebert.commands.reproduce.reproduce_settings import ReproduceRun
 from litebert.commands.reproduce.scheduler import CellPaths, run_cells
 from litebert.commands.reproduce.scores import all_cells, scores_of
 from litebert.commands.result import Result
+from litebert.commands.sweep.sweep_settings import validate_jobs
 from litebert.errors import ConfigError
 from litebert.files import write_json, write_text
-from litebert.settings import Settings
 from litebert.training.checkpointing.checkpoint import locked
 
 logger = logging.getLogger(__name__)
-
-
-class ReproduceRun(Settings):
-    """What is reproduced, at which scale, from which data."""
-
-    tables: tuple[str, ...] = Field(min_length=1)
-    """Names of tables and figures, .yaml files, or `all`."""
-    scale: str = "tiny"
-    """`tiny`, `small`, `paper`, or a .yaml file."""
-    corpus: Path
-    """Corpus directory."""
-    additional_corpus: tuple[Path, ...] = ()
-    """Corpora of the rows with additional data."""
-    data: tuple[Path, ...] = ()
-    """Directories with the folders of GLUE, SQuAD and RACE; tasks without files are left out."""
-    seeds: int | None = Field(default=None, ge=1)
-    """Number of seeds, from 0, of every table; null: as the scale says."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The tables, `all` resolved."""
-        return tuple(table_names()) if self.tables == ("all",) else self.tables
-
-    @property
-    def inputs(self) -> Inputs:
-        """The data of the cells."""
-        return Inputs(self.corpus, self.additional_corpus, self.data)
 
 
 @dataclass(frozen=True)
@@ -82,8 +54,7 @@ def reproduce(run: ReproduceRun, out: Path, *, jobs: int = 1) -> ReproduceResult
 
     `out` holds `report.md`, `results.json`, pictures, and the results of all cells; the same call resumes.
     """
-    if jobs < 1:
-        raise ConfigError(f"jobs: {jobs}, expected at least 1")
+    validate_jobs(jobs)
     scale = load_scale(run.scale)
     if not scale.runs:
         raise ConfigError(f"scale {run.scale}: is for --plan only; choose another scale")
@@ -104,6 +75,7 @@ def run_tables(
 ) -> ReproduceResult:
     """Run the cells of some tables and write their report."""
     paths = CellPaths(out)
+    paths.validate()
     with locked(out):
         cells = unique(cell for of_table in rows.values() for cell in all_cells(of_table))
         failed = run_cells(cells, paths, inputs, jobs=jobs)

@@ -17,7 +17,7 @@ import torch
 from litebert.commands.reproduce.cells import Cell, Inputs
 from litebert.commands.reproduce.worker import Job, run_job
 from litebert.commands.sweep.run_trials import worker_env
-from litebert.errors import LitebertError, StoppedBySignalError
+from litebert.errors import CheckpointError, LitebertError, StoppedBySignalError
 from litebert.files import write_json
 from litebert.training.loop.signals import StopSignals
 
@@ -31,6 +31,12 @@ class CellPaths:
     """Paths of the cells below the output directory."""
 
     path: Path
+
+    def validate(self) -> None:
+        """Raise CheckpointError for a directory with other files."""
+        names = {file.name for file in self.path.iterdir()} if self.path.is_dir() else set()
+        if names - {".lock"} and "cells" not in names:
+            raise CheckpointError(f"{self.path}: holds other files; choose a new directory, or one of the same command")
 
     def run(self, cell: Cell) -> Path:
         """Run directory: weights and logs, which may be deleted once no cell needs them."""

@@ -19,11 +19,11 @@ import numpy as np
 from filelock import FileLock
 
 from litebert.analysis.curves import read_curves
+from litebert.commands.analyze.layer_analysis import layer_transitions
 from litebert.commands.ensemble.ensemble import ensemble
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.layer_analysis import layer_transitions
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.run_directory import RunDirectory

@@ -16,7 +16,7 @@ from typing import Any
 from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
 from litebert.commands.run_directory import RunDirectory
 from litebert.commands.sweep.run_trials import train_all
-from litebert.commands.sweep.sweep_settings import SweepRun, Trial, replacement, trials_of
+from litebert.commands.sweep.sweep_settings import SweepRun, Trial, replacement, trials_of, validate_jobs
 from litebert.commands.sweep.trial_results import (
     SweepPaths,
     SweepResult,
@@ -40,8 +40,7 @@ def sweep(run: SweepRun, out: Path, *, jobs: int = 1, callbacks: Sequence[Callba
     The same call resumes a sweep that was stopped and trains failed trials again; its grid may be larger. Finished
     trials are not trained again.
     """
-    if jobs < 1:
-        raise ConfigError(f"jobs: {jobs}, expected at least 1")
+    validate_jobs(jobs)
     if os.environ.get("WORLD_SIZE", "1") != "1":
         raise ConfigError("sweep: starts its own processes (--jobs); run it without torchrun")
     trials = trials_of(run)

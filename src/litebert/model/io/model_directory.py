@@ -147,7 +147,8 @@ def spec_of(model: nn.Module, *, labels: Collection[str] = (), problem_type: Pro
         "problem_type": problem_type,
         "adapters": None if can_be_merged(model) else cast(Any, model).encoder.adapters,
     }
-    return ModelSpec.parse({**fields, "pooling": getattr(model, "pooling", "mean")}, where="model")
+    fields |= {"pooling": getattr(model, "pooling", "mean"), "pairing": getattr(model, "pairing", None)}
+    return ModelSpec.parse(fields, where="model")
 
 
 def read_directory(source: Path | str, *, hub: HubOptions = HUB) -> SavedModel:
@@ -202,6 +203,8 @@ def build(spec: ModelSpec, *, seed: int = 0, device: str = "cpu") -> nn.Module:
         options["num_labels"] = len(spec.labels)
     if spec.model == "SentenceEmbedder":
         options["pooling"] = spec.pooling
+    if spec.model == "ForPretraining":
+        options["pairing"] = spec.pairing
     with torch.device(device):
         model = MODELS[spec.model](spec.config, seed=seed, **options)
         if spec.adapters:

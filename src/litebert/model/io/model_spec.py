@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from litebert.errors import ConfigError
 from litebert.files import read_json_object
 from litebert.model.config import ModelConfig
-from litebert.model.io.tensor_names import groups_in
+from litebert.model.io.tensor_names import TargetFormat, groups_in
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.settings import Settings
 
@@ -32,6 +32,7 @@ ModelName = Literal[
 ]
 ProblemType = Literal["regression", "single_label_classification", "multi_label_classification"]
 Pooling = Literal["mean", "cls"]
+TrainedPairing = Literal["sop", "nsp", "none"]
 
 HF_CLASSES: Final[dict[ModelName, str]] = {
     "ForPretraining": "AlbertForPreTraining",
@@ -80,6 +81,9 @@ class ModelSpec(Settings):
     """`problem_type` of transformers: the loss of the classifier, if known."""
     pooling: Pooling = Field(default="mean")
     """Pooling of a `SentenceEmbedder`."""
+    pairing: TrainedPairing | None = None
+    """`sampling.pairing` with which the sentence-pair head of a `ForPretraining` was trained; null: not recorded, as in
+    released models, whose head is that of SOP."""
     adapters: LoRASettings | None = None
     """LoRA adapters that cannot be merged into the weights, because layers share a block but not the adapters."""
 
@@ -91,6 +95,8 @@ class ModelSpec(Settings):
             raise ValueError(f"a {self.model} has no labels, found {len(self.labels)}")
         if self.problem_type == "single_label_classification" and len(self.labels) == 1:
             raise ValueError("single_label_classification with one label is not a choice; use regression")
+        if self.pairing is not None and self.model != "ForPretraining":
+            raise ValueError(f"pairing: a {self.model} has no sentence-pair head; leave it out")
         return self
 
 
@@ -106,6 +112,12 @@ def read_model_spec(path: Path) -> ModelSpec:
 def config_file(path: Path) -> Path:
     """The `config.json` of a model directory; `path` may be that file itself."""
     return path / CONFIG if path.is_dir() else path
+
+
+def validate_target(to: TargetFormat, as_model: ModelName | None) -> None:
+    """Raise ConfigError for a model that the format has no files for."""
+    if to == "sentence-transformers" and as_model not in (None, "SentenceEmbedder"):
+        raise ConfigError(f"as_model: sentence-transformers loads a SentenceEmbedder, not a {as_model}; leave it out")
 
 
 def transformers_incompatibility(spec: ModelSpec) -> str | None:
@@ -142,8 +154,9 @@ def to_json(spec: ModelSpec) -> dict[str, Any]:
     plain["architectures"] = [(REMOTE_CODE_CLASSES if remote else HF_CLASSES)[spec.model]]
     if spec.problem_type:
         plain["problem_type"] = spec.problem_type
-    if spec.pooling != "mean":
-        plain[_SECTION] = {**plain.get(_SECTION, {}), "pooling": spec.pooling}
+    own = {"pooling": None if spec.pooling == "mean" else spec.pooling, "pairing": spec.pairing}
+    if own := {name: value for name, value in own.items() if value is not None}:
+        plain[_SECTION] = {**plain.get(_SECTION, {}), **own}
     return plain
 
 
@@ -163,6 +176,7 @@ def from_json(values: Mapping[str, Any], *, where: str) -> ModelSpec:
         "labels": _labels(values, where=where) if model in LABELLED else (),
         "problem_type": values.get("problem_type"),
         "pooling": section.get("pooling", "mean"),
+        "pairing": section.get("pairing"),
     }
     return ModelSpec.parse(fields, where=where)
 

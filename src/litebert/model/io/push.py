@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from huggingface_hub import HfApi
-from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+from huggingface_hub.errors import HFValidationError
+from huggingface_hub.utils import validate_repo_id
 
-from litebert.errors import CheckpointError
+from litebert.errors import CheckpointError, ConfigError
 from litebert.files import MANIFEST, verify_manifest
-from litebert.model.io.model_spec import CONFIG
+from litebert.model.io.model_spec import CONFIG, read_model_spec
 from litebert.model.io.resolve import resolve_model_directory
 
 
@@ -45,11 +46,21 @@ def push_to_hub(
         message: of the commit.
 
     Raises:
+        ConfigError: `name` cannot be a name on the hub.
         CheckpointError: there is no complete model, or the hub refuses the upload.
     """
+    try:
+        validate_repo_id(name)
+    except HFValidationError:
+        raise ConfigError(f"{name[:96]!r}: not a name on the hub; give it as OWNER/NAME") from None
+    from litebert.model.io.weight_files import has_weights  # imports torch
+
     directory = resolve_model_directory(model)
     if not (directory / CONFIG).is_file():
         raise CheckpointError(f"{directory}: no {CONFIG} here; give a model or run directory")
+    read_model_spec(directory)
+    if not has_weights(directory):
+        raise CheckpointError(f"{directory}: no weights here; give a complete model directory")
     if (directory / MANIFEST).is_file():
         verify_manifest(directory)
     api = HfApi(token=token)
@@ -58,7 +69,10 @@ def push_to_hub(
         if revision is not None:
             api.create_branch(name, branch=revision, exist_ok=True)
         commit = api.upload_folder(repo_id=name, folder_path=directory, revision=revision, commit_message=message)
-    except (HfHubHTTPError, HFValidationError, OSError, ValueError) as error:
-        reason = str(error).strip().split("\n")[0]
-        raise CheckpointError(f"{name}: not uploaded ({reason}); check the name, the token and the network") from None
+    except Exception as error:
+        # The client passes on the errors of its HTTP library, which is another one in each of its major versions.
+        reason = str(error).strip().split("\n")[0].partition("] ")
+        raise CheckpointError(
+            f"{name}: not uploaded ({reason[2] or reason[0]}); check the name, the token and the network"
+        ) from error
     return PushResult(str(commit.commit_url), sum(path.is_file() for path in directory.rglob("*")))

@@ -79,6 +79,8 @@ def open_table(path: Path) -> Records:
     readers: dict[str, Callable[[Path], Records]] = {".csv": _open_csv, ".tsv": open_tsv, ".jsonl": _open_jsonl}
     if path.is_dir():
         raise DataError(f"{path}: is a directory; give a .csv, .tsv or .jsonl file, or the name of a benchmark too")
+    if not path.exists():
+        raise DataError(f"{path}: no such file; check the path")
     if path.suffix not in readers:
         raise DataError(f"{path}: unknown format {path.suffix!r}; name the file .csv, .tsv or .jsonl")
     columns, rows = readers[path.suffix](path)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from litebert.logs import readable_seconds
@@ -36,24 +36,22 @@ class LogDisplay(Callback):
         self._seconds = seconds
         self._means = RunningMeans()
         self._last_line = -math.inf
-        self._start: tuple[float, float] | None = None
-        """Time and fraction of the run at the first step, from which the time left is estimated."""
+        self._time_left = TimeLeft()
 
     def on_train_begin(self, run: RunState) -> None:
         """Log the step that the run starts from; forget an earlier run."""
-        self._means, self._last_line, self._start = RunningMeans(), -math.inf, None
+        self._means, self._last_line, self._time_left = RunningMeans(), -math.inf, TimeLeft()
         duration = run.schedule.settings.duration.to_text()
         logger.info("training from step %d for %s", run.progress.step, duration)
 
     def on_step(self, run: RunState, record: StepRecord) -> None:
         """Log the running means of the metrics if it is time."""
         means, now, fraction = self._means.add(record.metrics), time.monotonic(), record.metrics["progress"]
-        self._start = self._start or (now, fraction)
+        left = self._time_left.after(fraction, now)
         if now - self._last_line >= self._seconds:
             self._last_line = now
-            logger.info(
-                "step %d (%.1f %%%s) %s", record.step, 100 * fraction, self._time_left(now, fraction), describe(means)
-            )
+            shown = f", {left} left" if left else ""
+            logger.info("step %d (%.1f %%%s) %s", record.step, 100 * fraction, shown, describe(means))
 
     def on_evaluate(self, run: RunState, metrics: Mapping[str, Number]) -> None:
         """Log the metrics of the evaluation."""
@@ -63,36 +61,36 @@ class LogDisplay(Callback):
         """Log the path of the checkpoint."""
         logger.info("saved %s", path)
 
-    def _time_left(self, now: float, fraction: float) -> str:
-        """`, 3 min 5 s left`, from the second step on."""
-        start, fraction_at_start = self._start or (now, fraction)
-        if fraction <= fraction_at_start:
-            return ""
-        return f", {readable_seconds((now - start) / (fraction - fraction_at_start) * (1 - fraction))} left"
-
 
 class LiveDisplay(Callback):
     """A progress bar with the time left, and below it the newest metrics; evaluations stay above."""
 
     def __init__(self, console: Console) -> None:
         percent = TextColumn("[progress.percentage]{task.percentage:>5.1f} %")
-        columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), percent, TimeRemainingColumn())
-        self._bar = Progress(*columns, TextColumn("left"), console=console, expand=True)
-        self._task = self._bar.add_task("starting", total=1.0)
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            percent,
+            TextColumn("{task.fields[left]}"),
+        )
+        self._bar = Progress(*columns, console=console, expand=True)
+        self._task = self._bar.add_task("starting", total=1.0, left="")
         self._live = Live(self._bar, console=console, refresh_per_second=4)
-        self._means = RunningMeans()
+        self._means, self._time_left = RunningMeans(), TimeLeft()
 
     def on_train_begin(self, run: RunState) -> None:
-        """Show an empty bar."""
-        self._means = RunningMeans()
-        self._bar.reset(self._task, description="starting")
+        """Show how much of the run is done; forget an earlier run."""
+        self._means, self._time_left = RunningMeans(), TimeLeft()
+        self._bar.reset(self._task, description="starting", left="")
+        self._bar.update(self._task, completed=run.schedule.fraction(run.progress))
         self._live.start()
 
     def on_step(self, run: RunState, record: StepRecord) -> None:
         """Show the step, the time left and the running means of the metrics."""
         total = run.schedule.total_steps
-        text = f"step {record.step:,}" + (f" of {total:,}" if total else "")
-        self._bar.update(self._task, completed=record.metrics["progress"], description=text)
+        text, fraction = f"step {record.step:,}" + (f" of {total:,}" if total else ""), record.metrics["progress"]
+        left = self._time_left.after(fraction, time.monotonic())
+        self._bar.update(self._task, completed=fraction, description=text, left=f"{left} left" if left else "")
         self._live.update(Group(self._bar, Text("  " + describe(self._means.add(record.metrics)), style="dim")))
 
     def on_evaluate(self, run: RunState, metrics: Mapping[str, Number]) -> None:
@@ -107,6 +105,21 @@ class LiveDisplay(Callback):
     def on_train_end(self, run: RunState) -> None:
         """Leave the bar as it is."""
         self._live.stop()
+
+
+class TimeLeft:
+    """The time left of a run, from the speed since the first step of this process."""
+
+    def __init__(self) -> None:
+        self._start: tuple[float, float] | None = None
+        """Time, and fraction of the run, after the first step."""
+
+    def after(self, fraction: float, now: float) -> str:
+        """`3 min 5 s` after a step that completed `fraction` of the run, `now` in seconds; empty after the first."""
+        start, fraction_at_start = self._start = self._start or (now, fraction)
+        if fraction <= fraction_at_start:
+            return ""
+        return readable_seconds((now - start) / (fraction - fraction_at_start) * (1 - fraction))
 
 
 class RunningMeans:

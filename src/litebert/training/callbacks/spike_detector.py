@@ -36,6 +36,12 @@ class SpikeDetector(Callback):
         self._losses: deque[float] = deque(maxlen=window)
         self._norms: deque[float] = deque(maxlen=window)
         self._records: deque[StepRecord] = deque(maxlen=window)
+        self._skipped_before = 0
+        """Skipped steps when this process began."""
+
+    def on_train_begin(self, run: RunState) -> None:
+        """Count the skipped steps of this process from here."""
+        self._skipped_before = run.progress.skipped_steps
 
     def limits(self) -> UpdateLimits:
         """Mean + `sigma_factor` standard deviations; infinite before half a window."""
@@ -46,8 +52,8 @@ class SpikeDetector(Callback):
     def on_step(self, run: RunState, record: StepRecord) -> None:
         """Ask for a rollback, or end the run, if too many steps in a row were skipped."""
         self.update(record)
-        if run.world.rank == 0 and not record.outcome.applied:
-            logger.warning("%s", _describe(record))
+        if run.world.rank == 0 and not record.outcome.applied and self._skipped(run) == 1:
+            logger.warning("%s; further skipped steps are counted, and reported at the end", _describe(record))
         if not self._too_many(run, record):
             return
         path = run.directory / f"spikes-at-step-{record.step:08d}.json"
@@ -56,6 +62,15 @@ class SpikeDetector(Callback):
         if self._settings.policy != "rollback" or run.progress.rollbacks >= self._settings.max_rollbacks:
             raise error
         run.request_rollback(until=record.step - run.progress.consecutive_skipped_steps, error=error)
+
+    def on_train_end(self, run: RunState) -> None:
+        """Warn once of all skipped steps."""
+        if run.world.rank == 0 and (skipped := self._skipped(run)) > 1:
+            logger.warning(
+                "%d steps were skipped up to step %d (skipped_steps in metrics.jsonl); small batches have losses that "
+                "vary more: raise train.spikes.sigma_factor, or set train.spikes.policy=none",
+                *(skipped, run.progress.step),
+            )
 
     def update(self, record: StepRecord) -> None:
         """Add a step to the window.
@@ -81,6 +96,9 @@ class SpikeDetector(Callback):
         """Restore what `state_dict` returned."""
         self._losses = deque(state["losses"], maxlen=self._settings.window)
         self._norms = deque(state["grad_norms"], maxlen=self._settings.window)
+
+    def _skipped(self, run: RunState) -> int:
+        return run.progress.skipped_steps - self._skipped_before
 
     def _too_many(self, run: RunState, record: StepRecord) -> bool:
         skipped = run.progress.consecutive_skipped_steps

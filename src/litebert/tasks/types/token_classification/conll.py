@@ -5,7 +5,7 @@ Columns are separated by spaces or tabs; the word is the first and its label the
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -126,9 +126,11 @@ class ConllOutput(OutputFormat):
 
 
 class WordTable(OutputFormat):
-    """A table with one row for each word, or JSON lines with one sentence each."""
+    """A table with one row for each word, or JSON lines with one sentence each; both keep the labels of the input."""
 
-    def __init__(self, output: Path) -> None:
+    def __init__(self, input_file: Path, output: Path) -> None:
+        self._input_file = input_file
+        self._sentences: Iterator[list[Line]] | None = None
         self._table = TableFormat(output)
         self._by_sentence = output.suffix == ".jsonl"
         self.state = self._table.state
@@ -136,23 +138,35 @@ class WordTable(OutputFormat):
 
     def render(self, rows: Sequence[TokenExample], results: Sequence[Any]) -> str:
         """The records of the next sentences."""
-        first = self.state["sentences"] + 1
+        first, given = self.state["sentences"] + 1, self._labels(len(rows))
         self.state["sentences"] += len(rows)
-        pairs = list(zip(rows, results, strict=True))
+        sentences = zip(rows, results, given, strict=True)
         if self._by_sentence:
-            return self._table.lines([{"text": list(row.words), **result.to_record()} for row, result in pairs])
-        return self._table.lines(
-            [
-                {"sentence": number, "word": word, "prediction": label}
-                for number, (row, result) in enumerate(pairs, start=first)
-                for word, label in zip(row.words, result.labels, strict=True)
-            ]
-        )
+            return self._table.lines([_sentence_record(*sentence) for sentence in sentences])
+        numbered = enumerate(sentences, start=first)
+        return self._table.lines([record for number, each in numbered for record in _word_records(number, *each)])
+
+    def _labels(self, count: int) -> list[list[str]]:
+        """The labels in the input of the next `count` sentences; empty lists if it has none."""
+        if self._sentences is None:
+            self._sentences = islice(iter_sentences(self._input_file), self.state["sentences"], None)
+        next_sentences = islice(self._sentences, count)
+        return [[line.columns[-1] for line in lines if len(line.columns) > 1] for lines in next_sentences]
+
+
+def _sentence_record(row: TokenExample, result: Any, given: Sequence[str]) -> dict[str, Any]:
+    """Words and labels in the columns that fine-tuning reads; without given labels, the predicted ones."""
+    return {"text": list(row.words), "label": list(given or result.labels), **result.to_record()}
+
+
+def _word_records(number: int, row: TokenExample, result: Any, given: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for index, (word, label) in enumerate(zip(row.words, result.labels, strict=True)):
+        yield {"sentence": number, "word": word, **({"label": given[index]} if given else {}), "prediction": label}
 
 
 def _output_format(input_file: Path, output: Path) -> OutputFormat:
     validate_suffix(output, (*CONLL_SUFFIXES, *SUFFIXES))
-    return ConllOutput(input_file) if output.suffix in CONLL_SUFFIXES else WordTable(output)
+    return ConllOutput(input_file) if output.suffix in CONLL_SUFFIXES else WordTable(input_file, output)
 
 
 CONLL: Final = FileFormat(

@@ -1,6 +1,5 @@
 """`analyze layers`: distance and angle between the input and the output of each layer, as in figure 1 of the paper."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
 from litebert.analysis.plots import Panel, line_panels
+from litebert.commands.analyze.layers_settings import LayersRun
 from litebert.commands.result import Result
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
@@ -69,19 +69,19 @@ class LayersResult(Result):
         return "\n".join(lines)
 
 
-def layers(models: Sequence[Path], corpus: Path, out: Path, *, examples: int = 64, seed: int = 0) -> LayersResult:
-    """Measure models on examples of the validation split of a corpus, and draw both curves to `out`."""
+def layers(run: LayersRun) -> LayersResult:
+    """Measure the models on examples of the validation split of the corpus, and draw both curves."""
     batches = PretrainBatches(
-        Corpus.open(corpus, "validation"),
+        Corpus.open(run.corpus, "validation"),
         SamplingSettings(max_length=MAX_LENGTH),
-        batch_size=examples,
-        microbatch_size=examples,
-        seed=seed,
+        batch_size=run.examples,
+        microbatch_size=run.examples,
+        seed=0,
     )
     (batch,) = batches.microbatches(0)
     inputs = (batch.input_ids, batch.attention_mask, batch.token_type_ids)
     found = {}
-    for path in models:
+    for path in run.models:
         encoder = cast(Encoder, load_model(resolve_model_directory(path)).encoder)
         found[str(path)] = layer_transitions(encoder, *inputs)
     number = {name: list(range(1, len(each.distances) + 1)) for name, each in found.items()}
@@ -89,5 +89,5 @@ def layers(models: Sequence[Path], corpus: Path, out: Path, *, examples: int = 6
         Panel("layer", "L2 distance", {name: (number[name], each.distances) for name, each in found.items()}),
         Panel("layer", "angle (degrees)", {name: (number[name], each.angles) for name, each in found.items()}),
     ]
-    line_panels(panels, out, title="Input and output of each layer")
-    return LayersResult(out, found)
+    line_panels(panels, run.out, title="Input and output of each layer")
+    return LayersResult(run.out, found)

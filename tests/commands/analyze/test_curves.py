@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from litebert.commands.curves import curves
+from litebert.commands.analyze.curves import curves
 from litebert.errors import ConfigError
 
 

@@ -1,0 +1,1 @@
+"""Plots of runs and models. Before: commands that train. After: cli."""

@@ -1,0 +1,45 @@
+"""The settings of `litebert reproduce`. Imports no torch, so that wrong settings are refused at once."""
+
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from litebert.commands.reproduce.cells import Inputs
+from litebert.commands.reproduce.paper_tables import load_scale, load_table, table_names
+from litebert.settings import Settings
+
+
+class ReproduceRun(Settings):
+    """What is reproduced, at which scale, from which data."""
+
+    tables: tuple[str, ...] = Field(min_length=1)
+    """Names of tables and figures, .yaml files, or `all`."""
+    scale: str = "tiny"
+    """`tiny`, `small`, `paper`, or a .yaml file."""
+    corpus: Path
+    """Corpus directory."""
+    additional_corpus: tuple[Path, ...] = ()
+    """Corpora of the rows with additional data."""
+    data: tuple[Path, ...] = ()
+    """Directories with the folders of GLUE, SQuAD and RACE; tasks without files are left out."""
+    seeds: int | None = Field(default=None, ge=1)
+    """Number of seeds, from 0, of every table; null: as the scale says."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tables, `all` resolved."""
+        return tuple(table_names()) if self.tables == ("all",) else self.tables
+
+    @property
+    def inputs(self) -> Inputs:
+        """The data of the cells."""
+        return Inputs(self.corpus, self.additional_corpus, self.data)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Every table and the scale exist."""
+        load_scale(self.scale)
+        for name in self.names:
+            load_table(name)
+        return self
