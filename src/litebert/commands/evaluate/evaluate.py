@@ -23,7 +23,7 @@ from litebert.errors import ConfigError
 from litebert.inference.inference_model import inference_model, resolve_precision
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
-from litebert.model.io.resolve import resolve_model_directory
+from litebert.model.io.resolve import existing_or_from_hub, resolve_model_directory
 from litebert.settings import read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 
 def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
     """The scores, as JSON values and as text."""
+    run = run.replace(model=existing_or_from_hub(run.model))
     model = resolve_model_directory(run.model)
     if run.suite is not None:
         pairs = _evaluate_suite(run, model, run.suite)
