@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from litebert.cli.main import main
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import write_json
 from litebert.model.config import ModelConfig
@@ -81,10 +82,22 @@ def test_push_needs_a_model_directory(tmp_path):
         push_to_hub(tmp_path, "someone/tiny")
 
 
-@pytest.mark.parametrize(
+NAMES = pytest.mark.parametrize(
     ("name", "instead"),
     [("albert-base-v2", "give albert/albert-base-v2, its weights on the hub"), ("tiny", "give a model directory")],
 )
+
+
+@NAMES
+def test_commands_answer_the_name_of_a_preset_with_what_to_give(name, instead, tmp_path, capsys):
+    (tmp_path / "new.csv").write_text("text,label\na film,good\n")
+    new, out = str(tmp_path / "new.csv"), str(tmp_path / "out.csv")
+    for words in (["predict", name, new, out], ["evaluate", name, "--data", new], ["embed", name, new, str(tmp_path / "v.npy")]):
+        assert main(words) == CheckpointError.exit_code
+        assert instead in capsys.readouterr().err
+
+
+@NAMES
 def test_name_of_a_preset_is_answered_with_what_to_give(name, instead):
     with pytest.raises(CheckpointError, match=instead):
         fetch(name, HubOptions())

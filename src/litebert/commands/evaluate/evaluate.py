@@ -30,7 +30,7 @@ from litebert.inference.inference_model import inference_model, resolve_precisio
 from litebert.inference.pipeline import Pipeline
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
-from litebert.model.io.resolve import resolve_model_directory
+from litebert.model.io.resolve import existing_or_from_hub, resolve_model_directory
 from litebert.settings import read_yaml
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.read_labelled import validate_columns_apply
@@ -42,6 +42,7 @@ logger = logging.getLogger(__name__)
 
 def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
     """The scores, as JSON values and as text."""
+    run = run.replace(model=existing_or_from_hub(run.model))
     model = resolve_model_directory(run.model)
     if run.suite is not None:
         counts = None if run.corpus is None else token_counts(_corpus_of(model, run.corpus))

@@ -19,7 +19,7 @@ class EvaluateRun(Settings):
     """The settings of an evaluation."""
 
     model: Path
-    """Model or run directory."""
+    """Model or run directory, or a name on the hub."""
     data: Path | None = None
     """Labelled file: .csv, .tsv or .jsonl with named columns, .conll, or .json of SQuAD; or a pattern of them."""
     task: str | None = None

@@ -20,7 +20,7 @@ from litebert.files import write_text
 from litebert.inference.fill_mask import FillMask
 from litebert.inference.pipeline import Pipeline
 from litebert.inference.predictor import Predictor
-from litebert.model.io.resolve import resolve_model_directory
+from litebert.model.io.resolve import existing_or_from_hub, resolve_model_directory
 from litebert.settings import validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
@@ -64,6 +64,7 @@ class PredictResult(Result):
 
 def predict(run: PredictRun) -> PredictResult | FilesWritten:
     """Predict every row of `run.input`, or of the files that match it, and write `run.output`."""
+    run = run.replace(model=existing_or_from_hub(run.model))
     if is_pattern(run.input):
         return _predict_files(PredictRun(**run.model_dump()))
     if run.benchmark_split is not None:

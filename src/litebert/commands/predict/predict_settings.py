@@ -16,7 +16,7 @@ class PredictRun(Settings):
     """The settings of a prediction."""
 
     model: Path
-    """Model or run directory; its task decides what is predicted."""
+    """Model or run directory, or a name on the hub; its task decides what is predicted."""
     input: Path
     """A .txt file with one text a line; a .csv, .tsv or .jsonl file; a .json file of SQuAD; .conll columns; a quoted
     pattern of such files; with `task` the directory of the benchmark."""

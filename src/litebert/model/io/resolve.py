@@ -32,6 +32,11 @@ def resolve_model_directory(path: Path | str) -> Path:
     return directory
 
 
+def existing_or_from_hub(path: Path) -> Path:
+    """`path` if it exists, or else the model of the hub with this name, downloaded or from the cache."""
+    return path if path.exists() else fetch(path.as_posix(), HubOptions())
+
+
 def local_model_directory(source: Path | str, *, hub: HubOptions) -> Path:
     """The model directory at a path, or that of a model of the hub, downloaded or from the cache.
 
