@@ -1,5 +1,6 @@
 """Loads what the server needs of a model directory, with the runtime of the settings."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,6 +13,12 @@ from litebert.serving.serve_settings import ServeSettings
 
 PREDICT: Final = {"classification": "classify", "multi_label": "classify_multi_label", "regression": "regress"}
 """Task → the method of `Predictor` behind /predict."""
+ONEDNN_CACHES: Final = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
+"""Environment variables of oneDNN and of torch's interface to it: most compiled products that they keep.
+
+By default each keeps 1024, of up to 1 MB. The batches of a server have ever other numbers of tokens, so it would keep that
+many, and find few of them again; the layers of one batch need eight.
+"""
 _TRIALS: Final[dict[str, tuple[Operation, Any]]] = {
     **{task: (Operation(method), "a") for task, method in PREDICT.items()},
     "fill_mask": (Operation("fill_masks"), "a [MASK]"),
@@ -78,6 +85,8 @@ def load(directory: str, settings: ServeSettings) -> LoadedModel:
 def _load_torch(directory: str, settings: ServeSettings) -> LoadedModel:
     from litebert.inference.predictor import Predictor
 
+    for name, capacity in ONEDNN_CACHES.items():
+        os.environ.setdefault(name, capacity)  # both are read at the first product
     predictor = Predictor.load(directory, precision=settings.precision, threads=settings.threads)
     backend: Any = predictor.backend
     length = backend.settings.max_length if hasattr(backend, "settings") else backend.max_length
