@@ -16,8 +16,8 @@ PREDICT: Final = {"classification": "classify", "multi_label": "classify_multi_l
 ONEDNN_CACHES: Final = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
 """Environment variables of oneDNN and of torch's interface to it: most compiled products that they keep.
 
-By default each keeps 1024, of up to 1 MB. The batches of a server have ever other numbers of tokens, so it would keep that
-many, and find few of them again; the layers of one batch need eight.
+By default each keeps 1024, of up to 1 MB. Nearly every batch of a server has another number of tokens, so it would keep
+that many, and find few of them again; the layers of one batch need eight.
 """
 _TRIALS: Final[dict[str, tuple[Operation, Any]]] = {
     **{task: (Operation(method), "a") for task, method in PREDICT.items()},
