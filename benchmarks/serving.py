@@ -59,7 +59,13 @@ def server(name: str, arguments: argparse.Namespace) -> Iterator[int]:
     command, environment = [], {**os.environ, "OMP_NUM_THREADS": str(arguments.threads), "HF_HUB_OFFLINE": "1"}
     if name.startswith("litebert"):
         command = ["-m", "litebert", "serve", model, "--port", str(arguments.port), "--threads", str(arguments.threads)]
-        command += ["--timeout-seconds", "600", *(["--runtime", "onnx"] if "onnx" in name else [])]
+        command += [
+            "--timeout-seconds",
+            "600",
+            "--receive-timeout-seconds",
+            "600",
+            *(["--runtime", "onnx"] if "onnx" in name else []),
+        ]
     else:
         command = ["-m", "uvicorn", "--factory", "serving_contestants:create", "--port", str(arguments.port)]
         command += ["--app-dir", str(HERE), "--log-level", "error"]
@@ -133,19 +139,21 @@ def overload(arguments: argparse.Namespace) -> dict[str, Any]:
 def memory(arguments: argparse.Namespace) -> dict[str, Any]:
     texts, generator = lines(arguments), np.random.default_rng(0)
     with server(arguments.servers[0], arguments) as process:
-        begin = time.monotonic()
+        begin, requests = time.monotonic(), 0
         resident: dict[int, int] = {}
         while (now := time.monotonic() - begin) < arguments.seconds:
-            load([texts[index] for index in generator.integers(len(texts), size=arguments.requests)], arguments)
+            chosen = [texts[index] for index in generator.integers(len(texts), size=arguments.requests)]
+            requests += len(load(chosen, arguments))
             resident[round(now)] = resident_mib(process)
     minutes = {minute: next(mib for now, mib in resident.items() if now >= 60 * minute - 30) for minute in (1, 5, 10)}
-    return {"rss_mib": resident, "at_minutes": minutes}
+    return {"requests": requests, "rss_mib_at_minutes": minutes, "rss_mib": list(resident.values())}
 
 
 def load(texts: Sequence[str], arguments: argparse.Namespace, *, clients: int | None = None) -> list[Answer]:
     """The answers to some texts, all with status 200."""
     answers = asyncio.run(closed_loop(texts, port=arguments.port, clients=clients or arguments.clients))
-    assert all(answer.status == 200 for answer in answers), "a request was not answered"
+    statuses = {answer.status for answer in answers}
+    assert statuses == {200}, f"a request was not answered: {statuses}"
     return answers
 
 
