@@ -226,7 +226,7 @@ def with_key(saved, tmp_path_factory):
 @pytest.mark.parametrize("header", [None, "", "correct horse", "Bearer", "Bearer wrong", "Bearer correct horse 2", "é"])
 def test_requests_without_the_key_have_status_401(with_key, header):
     headers = {} if header is None else {"authorization": header.encode()}
-    for route in ("/predict", "/info", "/nothing", "/reload"):
+    for route in ("/", "/predict", "/info", "/nothing", "/reload"):
         response = with_key.ask(route, {"inputs": "a"}, headers=headers)
         assert (response.status_code, response.headers["www-authenticate"]) == (401, "Bearer")
 

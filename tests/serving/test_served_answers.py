@@ -189,6 +189,16 @@ def test_predict_of_a_list_of_lists_has_a_result_for_each(application):
     assert close(several, [one, pair])
 
 
+@pytest.mark.parametrize("model", ["classifier", "several", "regressor"])
+def test_raw_scores_are_logarithms_of_probabilities_or_log_odds(application, model):
+    given, raw = (
+        {each["label"]: each["score"] for each in application.ask("/predict", body).json()}
+        for body in ({"model": model, "inputs": "film"}, {"model": model, "inputs": "film", "raw_scores": True})
+    )
+    from_raw = {"classifier": np.exp, "several": lambda x: 1 / (1 + np.exp(-x)), "regressor": float}[model]
+    assert {label: from_raw(score) for label, score in raw.items()} == pytest.approx(given, abs=1e-6)
+
+
 def test_token_classification_gives_entities_as_spans_of_the_text(application):
     text = "the film, was   wonderful."
     (found,) = application.ask("/token-classification", {"inputs": text}).json()

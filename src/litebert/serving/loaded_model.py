@@ -39,6 +39,8 @@ class LoadedModel:
     """Tokens that it reads at once."""
     embedding_size: int
     """Dimensions of its vectors; 0 for a model without."""
+    pooling: str
+    """How its vectors are made of its tokens by default: `mean` or `cls`."""
 
     @property
     def task(self) -> str:
@@ -90,7 +92,8 @@ def _load_torch(directory: str, settings: ServeSettings) -> LoadedModel:
     predictor = Predictor.load(directory, precision=settings.precision, threads=settings.threads)
     backend: Any = predictor.backend
     length = backend.settings.max_length if hasattr(backend, "settings") else backend.max_length
-    return LoadedModel(predictor, backend.tokenizer, length, backend.model.config.hidden_size)
+    pooling = getattr(backend.model, "pooling", "mean")
+    return LoadedModel(predictor, backend.tokenizer, length, backend.model.config.hidden_size, pooling)
 
 
 def _load_onnx(directory: str, settings: ServeSettings) -> LoadedModel:
@@ -100,7 +103,7 @@ def _load_onnx(directory: str, settings: ServeSettings) -> LoadedModel:
     predictor = Predictor.load(directory, precision=precision, threads=settings.threads)
     reads_options = predictor.task == "multiple_choice"
     size = 0 if reads_options else predictor.embed(["a"]).shape[1]
-    return LoadedModel(predictor, predictor.tokenizer, predictor.metadata.max_length, size)
+    return LoadedModel(predictor, predictor.tokenizer, predictor.metadata.max_length, size, predictor.metadata.pooling)
 
 
 _RUNTIMES: Final[dict[str, Callable[[str, ServeSettings], LoadedModel]]] = {"torch": _load_torch, "onnx": _load_onnx}

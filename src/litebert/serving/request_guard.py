@@ -35,6 +35,9 @@ class RequestGuard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if (scope["method"], scope["path"]) == ("POST", "/"):  # as text-embeddings-inference; GET is the page
+            path = next(iter(self._state.models)).loaded.routes[0]
+            scope = {**scope, "path": path, "raw_path": path.encode()}
         response = _Response(self._state, scope, send)
         self._state.requests += 1
         try:
