@@ -115,16 +115,19 @@ def throughput(arguments: argparse.Namespace) -> dict[str, Any]:
 def overload(arguments: argparse.Namespace) -> dict[str, Any]:
     texts = lines(arguments)
     with server("litebert", arguments) as process:
-        answers = load(texts[: arguments.requests], arguments)
-        peak = rate(answers)
+        peaks = [rate(load(texts[: arguments.requests], arguments))]
         before = processor_seconds(process), time.process_time()
-        answers = asyncio.run(open_loop(texts, port=arguments.port, per_second=3 * peak, seconds=arguments.seconds))
+        offered = 3 * peaks[0]
+        answers = asyncio.run(open_loop(texts, port=arguments.port, per_second=offered, seconds=arguments.seconds))
         after = processor_seconds(process), time.process_time()
+        peaks.append(rate(load(texts[: arguments.requests], arguments)))
         alone = load(texts[:20], arguments, clients=1)
+    peak = sum(peaks) / 2
     inside = [answer for answer in answers if answer.at <= arguments.seconds]
     statuses = sorted({answer.status for answer in answers})
     return {
-        "peak_per_second": round(peak, 2),
+        "peaks_per_second": [round(each, 2) for each in peaks],
+        "offered_per_second": round(offered, 2),
         "goodput_share_of_peak": round(rate([each for each in inside if each.status == 200]) / peak, 3),
         "statuses": {str(status): sum(answer.status == status for answer in answers) for status in statuses},
         "processor_seconds": {"server": round(after[0] - before[0], 1), "client": round(after[1] - before[1], 1)},

@@ -139,6 +139,7 @@ CHECKS = (
 )
 
 
+@pytest.mark.timeout(3600)  # in full mode
 def test_generated_requests_get_documented_responses_below_500(url):
     schemathesis = pytest.importorskip("schemathesis")
     from schemathesis import checks
