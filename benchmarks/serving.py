@@ -113,14 +113,14 @@ def throughput(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def overload(arguments: argparse.Namespace) -> dict[str, Any]:
-    texts = lines(arguments)
+    texts = lines(arguments)[: arguments.requests]  # the same mix of lengths for both rates
     with server("litebert", arguments) as process:
-        peaks = [rate(load(texts[: arguments.requests], arguments))]
+        peaks = [rate(load(texts, arguments))]
         before = processor_seconds(process), time.process_time()
         offered = 3 * peaks[0]
         answers = asyncio.run(open_loop(texts, port=arguments.port, per_second=offered, seconds=arguments.seconds))
         after = processor_seconds(process), time.process_time()
-        peaks.append(rate(load(texts[: arguments.requests], arguments)))
+        peaks.append(rate(load(texts, arguments)))
         alone = load(texts[:20], arguments, clients=1)
     peak = sum(peaks) / 2
     inside = [answer for answer in answers if answer.at <= arguments.seconds]

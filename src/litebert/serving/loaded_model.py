@@ -68,6 +68,11 @@ class LoadedModel:
         }
         return tuple(route for route, has_it in available.items() if has_it)
 
+    @property
+    def queued_routes(self) -> tuple[str, ...]:
+        """Those whose requests wait for the model."""
+        return tuple(route for route in self.routes if route != "/tokenize")
+
     def try_out(self) -> None:
         """Run the model once, which also warms it up; CheckpointError for numbers that are not finite."""
         if self.task in _TRIALS:

@@ -42,6 +42,7 @@ class RequestGuard:
         self._state.requests += 1
         try:
             check_key(self._state.api_key, scope)
+            self._state.models.check_capacity(scope["path"])
             body = await self._read_body(receive)
             await self._answer(scope, body, receive, response)
         except RequestError as error:
