@@ -25,6 +25,7 @@ def test_page_answers_in_every_tab_with_the_keyboard_and_at_two_widths(saved):
         assert sum(seen["tabs"]["Classify"]["bars"]) == pytest.approx(1, abs=0.03)
         assert "has no [MASK]" in seen["message"]
         assert "POST /question-answering" in seen["routes"]
+        assert seen["docsOverflow"] <= 0
 
 
 def test_page_files_name_no_other_host():

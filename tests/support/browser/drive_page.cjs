@@ -44,6 +44,7 @@ async function visit(browser, device, colorScheme) {
     await page.goto(`${url}/docs`);
     await page.waitForSelector("article");
     seen.routes = await page.locator("article h2").allTextContents();
+    seen.docsOverflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     if (screenshots) await page.screenshot({ path: `${screenshots}/docs-${device}.png` });
   }
   await page.close();
