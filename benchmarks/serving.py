@@ -11,7 +11,6 @@ include the client, which runs on the same machine.
 
 import argparse
 import asyncio
-import itertools
 import json
 import os
 import subprocess
@@ -24,11 +23,13 @@ from typing import Any
 
 import httpx
 import numpy as np
+from serving_client import Answer, closed_loop, open_loop
 
-PORT = 8765
-URL = f"http://127.0.0.1:{PORT}"
 HERE = Path(__file__).parent
 TOLERANCE = 1e-4
+SAME_BATCH_SECONDS = 0.05
+SERVERS = ["litebert", "onnxruntime", "transformers", "litebert-onnx", "litebert"]
+"""In this order; what is measured twice shows how steady the machine is."""
 
 
 def build(arguments: argparse.Namespace) -> None:
@@ -59,83 +60,35 @@ def server(name: str, arguments: argparse.Namespace) -> Iterator[int]:
     model = f"{arguments.model}-onnx" if "onnx" in name else str(arguments.model)
     command, environment = [], {**os.environ, "OMP_NUM_THREADS": str(arguments.threads), "HF_HUB_OFFLINE": "1"}
     if name.startswith("litebert"):
-        command = ["-m", "litebert", "serve", model, "--port", str(PORT), "--threads", str(arguments.threads)]
-        command += ["--timeout-seconds", "600", *(["--runtime", "onnx"] if "onnx" in name else [])]
+        command = ["-m", "litebert", "serve", model, "--port", str(arguments.port), "--threads", str(arguments.threads)]
+        command += [
+            "--timeout-seconds",
+            "600",
+            "--receive-timeout-seconds",
+            "600",
+            *(["--runtime", "onnx"] if "onnx" in name else []),
+        ]
     else:
-        command = ["-m", "uvicorn", "--factory", "serving_contestants:create", "--port", str(PORT)]
+        command = ["-m", "uvicorn", "--factory", "serving_contestants:create", "--port", str(arguments.port)]
         command += ["--app-dir", str(HERE), "--log-level", "error"]
         environment |= {"CONTESTANT": name, "MODEL": model, "THREADS": str(arguments.threads)}
     process = subprocess.Popen([sys.executable, *command], env=environment)
     try:
-        wait_for_answer(process)
+        wait_for_answer(process, arguments.port)
         yield process.pid
     finally:
         process.terminate()
         process.wait()
 
 
-def wait_for_answer(process: subprocess.Popen[bytes]) -> None:
+def wait_for_answer(process: subprocess.Popen[bytes], port: int) -> None:
     while process.poll() is None:
         try:
-            if httpx.post(f"{URL}/predict", json={"inputs": "a"}, timeout=60).status_code == 200:
+            if httpx.post(f"http://127.0.0.1:{port}/predict", json={"inputs": "a"}, timeout=60).status_code == 200:
                 return
         except httpx.TransportError:
             time.sleep(0.2)
     raise SystemExit("the server ended before it answered")
-
-
-async def closed_loop(texts: Sequence[str], *, clients: int) -> tuple[list[float], list[float], float]:
-    """Score and latency in seconds of each text, and the seconds of all: each client asks when it has its answer."""
-    waiting = iter(enumerate(texts))
-    scores, latencies = [0.0] * len(texts), [0.0] * len(texts)
-    limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
-    async with httpx.AsyncClient(base_url=URL, timeout=600, limits=limits) as session:
-
-        async def client() -> None:
-            for index, text in waiting:
-                started = time.monotonic()
-                response = await session.post("/predict", json={"inputs": text})
-                response.raise_for_status()
-                latencies[index] = time.monotonic() - started
-                scores[index] = max(each["score"] for each in response.json())
-
-        started = time.monotonic()
-        await asyncio.gather(*(client() for _ in range(clients)))
-        return scores, latencies, time.monotonic() - started
-
-
-async def open_loop(texts: Sequence[str], *, per_second: float, seconds: float) -> list[tuple[int, float, float]]:
-    """(status or 0, latency, time of the answer) of requests that arrive as a Poisson process, whatever is answered."""
-    arrivals = np.random.default_rng(0).exponential(1 / per_second, int(per_second * seconds)).cumsum()
-    found: list[tuple[int, float, float]] = []
-    begin = time.monotonic()
-
-    async def ask(at: float, text: str) -> None:
-        await asyncio.sleep(max(0.0, begin + at - time.monotonic()))
-        started = time.monotonic()
-        status = await ask_once(text)
-        now = time.monotonic()
-        found.append((status, now - started, now - begin))
-
-    await asyncio.gather(*map(ask, arrivals, itertools.cycle(texts)))
-    return found
-
-
-async def ask_once(text: str) -> int:
-    """The status of a request on a connection of its own, 0 if that fails.
-
-    Without httpx, whose connection pool needs more of the processor than the server with hundreds of open requests.
-    """
-    body = json.dumps({"inputs": text}).encode()
-    head = f"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-    try:
-        reader, writer = await asyncio.open_connection("127.0.0.1", PORT)
-        writer.write(head.encode() + b"Connection: close\r\n\r\n" + body)
-        answer = await reader.read()
-        writer.close()
-        return int(answer.split()[1])
-    except (OSError, IndexError):
-        return 0
 
 
 def percentiles(values: Sequence[float]) -> dict[str, float]:
@@ -144,50 +97,87 @@ def percentiles(values: Sequence[float]) -> dict[str, float]:
 
 def throughput(arguments: argparse.Namespace) -> dict[str, Any]:
     texts = lines(arguments)
-    result: dict[str, Any] = {}
+    result: dict[str, list[dict[str, Any]]] = {}
     reference: list[float] = []
     for name in arguments.servers:
         count = arguments.requests if name.startswith("litebert") else arguments.requests_of_others
         with server(name, arguments):
-            scores, latencies, seconds = asyncio.run(closed_loop(texts[:count], clients=arguments.clients))
+            answers = load(texts[:count], arguments)
+        scores = [max(each["score"] for each in answer.body) for answer in answers]
         reference = reference or scores
         difference = float(np.abs(np.subtract(scores, reference[:count])).max())
         assert difference < TOLERANCE, f"{name}: scores differ by {difference}"
-        result[name] = {"requests": count, "requests_per_second": round(count / seconds, 2), **percentiles(latencies)}
-        print(name, result[name], file=sys.stderr)
+        seconds = max(answer.at for answer in answers)
+        latencies = percentiles([answer.latency for answer in answers])
+        measured = {"requests": count, "requests_per_second": round(count / seconds, 2), **latencies}
+        result.setdefault(name, []).append(measured)
+        print(name, measured, file=sys.stderr)
     return result
 
 
 def overload(arguments: argparse.Namespace) -> dict[str, Any]:
-    texts = lines(arguments)
-    with server("litebert", arguments):
-        peak_requests = min(arguments.requests, len(texts))
-        _, _, seconds = asyncio.run(closed_loop(texts[:peak_requests], clients=arguments.clients))
-        peak = peak_requests / seconds
-        found = asyncio.run(open_loop(texts, per_second=3 * peak, seconds=arguments.seconds))
-        _, latencies, _ = asyncio.run(closed_loop(texts[:20], clients=1))
-    inside = [status for status, _, at in found if at <= arguments.seconds]
-    rejected = [latency for status, latency, _ in found if status == 429]
+    texts = lines(arguments)[: arguments.requests]  # the same mix of lengths for both rates
+    with server("litebert", arguments) as process:
+        peaks = [rate(load(texts, arguments))]
+        before = processor_seconds(process), time.process_time()
+        offered = 3 * peaks[0]
+        answers = asyncio.run(open_loop(texts, port=arguments.port, per_second=offered, seconds=arguments.seconds))
+        after = processor_seconds(process), time.process_time()
+        peaks.append(rate(load(texts, arguments)))
+        alone = load(texts[:20], arguments, clients=1)
+    peak = sum(peaks) / 2
+    inside = [answer for answer in answers if answer.at <= arguments.seconds]
+    statuses = sorted({answer.status for answer in answers})
     return {
-        "peak_per_second": round(peak, 2),
-        "goodput_share_of_peak": round(inside.count(200) / arguments.seconds / peak, 3),
-        "statuses": {str(status): sum(each[0] == status for each in found) for status in {each[0] for each in found}},
-        "rejected": percentiles(rejected),
-        "answered": percentiles([latency for status, latency, _ in found if status == 200]),
-        "alone_afterwards": percentiles(latencies),
+        "peaks_per_second": [round(each, 2) for each in peaks],
+        "offered_per_second": round(offered, 2),
+        "goodput_share_of_peak": round(rate([each for each in inside if each.status == 200]) / peak, 3),
+        "statuses": {str(status): sum(answer.status == status for answer in answers) for status in statuses},
+        "processor_seconds": {"server": round(after[0] - before[0], 1), "client": round(after[1] - before[1], 1)},
+        **{
+            name: percentiles([answer.latency for answer in answers if answer.status == status])
+            for name, status in (("rejected", 429), ("answered", 200))
+        },
+        "alone_afterwards": percentiles([answer.latency for answer in alone]),
     }
 
 
 def memory(arguments: argparse.Namespace) -> dict[str, Any]:
-    texts = lines(arguments)
-    with server("litebert", arguments) as process:
-        resident = []
-        end = time.monotonic() + arguments.seconds
-        while time.monotonic() < end:
-            asyncio.run(closed_loop(texts[: arguments.requests], clients=arguments.clients))
-            status = Path(f"/proc/{process}/status").read_text()
-            resident.append(int(status.split("VmRSS:")[1].split()[0]) // 1024)
-    return {"rss_mb": resident, "growth": round(resident[-1] / resident[len(resident) // 5] - 1, 4)}
+    texts, generator = lines(arguments), np.random.default_rng(0)
+    with server(arguments.servers[0], arguments) as process:
+        begin, requests = time.monotonic(), 0
+        resident: dict[int, int] = {}
+        while (now := time.monotonic() - begin) < arguments.seconds:
+            chosen = [texts[index] for index in generator.integers(len(texts), size=arguments.requests)]
+            answers = asyncio.run(closed_loop(chosen, port=arguments.port, clients=arguments.clients))
+            requests += sum(answer.status == 200 for answer in answers)
+            resident[round(now)] = resident_mib(process)
+    minutes = {minute: next(mib for now, mib in resident.items() if now >= 60 * minute - 30) for minute in (1, 5, 10)}
+    return {"requests": requests, "rss_mib_at_minutes": minutes, "rss_mib": list(resident.values())}
+
+
+def load(texts: Sequence[str], arguments: argparse.Namespace, *, clients: int | None = None) -> list[Answer]:
+    """The answers to some texts, all with status 200."""
+    answers = asyncio.run(closed_loop(texts, port=arguments.port, clients=clients or arguments.clients))
+    statuses = {answer.status for answer in answers}
+    assert statuses == {200}, f"a request was not answered: {statuses}"
+    return answers
+
+
+def rate(answers: Sequence[Answer]) -> float:
+    """Answers a second between the first batch, which fills the queue, and the last answer."""
+    times = np.sort([answer.at for answer in answers])
+    after = times[times > times[0] + SAME_BATCH_SECONDS]
+    return len(after) / float(times[-1] - times[0])
+
+
+def resident_mib(process: int) -> int:
+    return int(Path(f"/proc/{process}/status").read_text().split("VmRSS:")[1].split()[0]) // 1024
+
+
+def processor_seconds(process: int) -> float:
+    user, system = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def lines(arguments: argparse.Namespace) -> list[str]:
@@ -200,7 +190,8 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("tokenizer", type=Path, nargs="?")
     parser.add_argument("--texts", type=Path)
-    parser.add_argument("--servers", nargs="+", default=["litebert", "litebert-onnx", "onnxruntime", "transformers"])
+    parser.add_argument("--servers", nargs="+", default=SERVERS)
+    parser.add_argument("--port", type=int, default=8765)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--requests", type=int, default=512)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from litebert.cli.main import main
+from litebert.export.browser_page import RUNTIME_FILES
 from litebert.runtime import Predictor
 from support.saved_models import save_models
 
@@ -42,7 +43,13 @@ def test_export_prints_json(saved, tmp_path, capsys):
         (CHECKPOINT, ["{masked}", "{masked}"], "holds other files"),
         (CHECKPOINT, ["{classifier}", "{new}/out", "--as-model", "ForMaskedLM"], "as ForMaskedLM: lacks"),
         (USAGE, ["{masked}", "{new}/out", "--precision", "int4"], "int4"),
-        (USAGE, ["{masked}"], "OUT"),
+        (USAGE, ["{masked}"], "neither OUT nor --page"),
+        (USAGE, ["{masked}", "{new}/out", "--page", "{new}/page"], "both OUT and --page"),
+        (
+            USAGE,
+            ["{masked}", "--page", "{new}/page", "--node-modules", "{new}/none"],
+            "run `npm install onnxruntime-web",
+        ),
     ],
 )
 def test_wrong_exports_are_refused(saved, tmp_path, capsys, code, words, message):
@@ -55,4 +62,22 @@ def test_wrong_exports_are_refused(saved, tmp_path, capsys, code, words, message
     assert status == code
     assert message in output.err + output.out
     assert "Traceback" not in output.err
-    assert not (tmp_path / "out").exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_page_lists_every_model_that_was_exported_to_it(saved, tmp_path):
+    modules, page = tmp_path / "node_modules", tmp_path / "page"
+    for name in RUNTIME_FILES:
+        (modules / name).parent.mkdir(parents=True, exist_ok=True)
+        (modules / name).write_text(name)
+    for name, precision in (("masked", "fp32"), ("classifier", "fp32"), ("masked", "int8")):
+        command = ["export", str(saved[name]), "--page", str(page), "--node-modules", str(modules)]
+        assert main([*command, "--precision", precision]) == 0
+    listed = json.loads((page / "models" / "models.json").read_text())
+    assert [(each["name"], each["task"], each["graph"]) for each in listed] == [
+        ("classifier", "classification", "onnx/model.onnx"),
+        ("masked", "fill_mask", "onnx/model_quantized.onnx"),
+    ]
+    assert listed[0]["labels"] == ["bad", "fair", "good"]
+    assert "./browser.js" in (page / "index.html").read_text()
+    assert {path.name for path in (page / "runtime").iterdir()} == {name.split("/")[-1] for name in RUNTIME_FILES}

@@ -151,6 +151,27 @@ def test_full_queue_has_status_429_and_retry_after(blocked):
     assert {each.status_code for each in responses} == {429, 504}
 
 
+def test_full_queue_rejects_a_request_before_its_body_is_read(blocked):
+    application, _ = blocked
+    assert application.ask("/predict", {"inputs": "film"}).status_code == 504  # the model still works on it
+    messages = []
+
+    async def scenario() -> None:
+        async with application.client() as client:
+            waiting = asyncio.create_task(client.post("/predict", json={"inputs": "film " * 20}))
+            await asyncio.sleep(0.05)
+            scope, _ = _request(application, b"")
+            await application.app(scope, asyncio.get_running_loop().create_future, collect)
+            await waiting
+
+    async def collect(message):
+        messages.append(message)
+
+    application.run(scenario())
+    assert messages[0]["status"] == 429
+    assert application.ask("/tokenize", {"inputs": "film"}).status_code == 200
+
+
 def test_request_that_timed_out_leaves_the_queue(blocked):
     application, predictor = blocked
     for text in ("film", "music"):  # the model has begun the first one, the second one waits
@@ -226,7 +247,7 @@ def with_key(saved, tmp_path_factory):
 @pytest.mark.parametrize("header", [None, "", "correct horse", "Bearer", "Bearer wrong", "Bearer correct horse 2", "é"])
 def test_requests_without_the_key_have_status_401(with_key, header):
     headers = {} if header is None else {"authorization": header.encode()}
-    for route in ("/predict", "/info", "/nothing", "/reload"):
+    for route in ("/", "/predict", "/info", "/nothing", "/reload"):
         response = with_key.ask(route, {"inputs": "a"}, headers=headers)
         assert (response.status_code, response.headers["www-authenticate"]) == (401, "Bearer")
 

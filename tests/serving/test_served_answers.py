@@ -3,17 +3,21 @@
 import base64
 from collections.abc import Callable
 from functools import cache
+from inspect import iscoroutinefunction
 from typing import Any
 
 import numpy as np
 import pytest
+from fastapi.routing import APIRoute
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from litebert.inference.predictor import Predictor
+from litebert.serving.routes import embedding_routes, page_routes, prediction_routes, server_routes
 from litebert.serving.words_in_text import words_in
 from support.tolerances import close_to
 
+ROUTERS = [each.router for each in (embedding_routes, page_routes, prediction_routes, server_routes)]
 WORDS = ["the", "film", "was", "good", "bad", "dull", "in", "1999", "a", "long", "movie", ".", ",", "wonderful"]
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 masked = st.tuples(texts, texts).map(" [MASK] ".join)
@@ -185,6 +189,16 @@ def test_predict_of_a_list_of_lists_has_a_result_for_each(application):
     assert close(several, [one, pair])
 
 
+@pytest.mark.parametrize("model", ["classifier", "several", "regressor"])
+def test_raw_scores_are_logarithms_of_probabilities_or_log_odds(application, model):
+    given, raw = (
+        {each["label"]: each["score"] for each in application.ask("/predict", body).json()}
+        for body in ({"model": model, "inputs": "film"}, {"model": model, "inputs": "film", "raw_scores": True})
+    )
+    from_raw = {"classifier": np.exp, "several": lambda x: 1 / (1 + np.exp(-x)), "regressor": float}[model]
+    assert {label: from_raw(score) for label, score in raw.items()} == pytest.approx(given, abs=1e-6)
+
+
 def test_token_classification_gives_entities_as_spans_of_the_text(application):
     text = "the film, was   wonderful."
     (found,) = application.ask("/token-classification", {"inputs": text}).json()
@@ -208,3 +222,12 @@ def test_responses_have_tokens_and_times_in_their_headers(application):
     times = [float(headers[f"x-{part}-time"]) for part in ("total", "tokenization", "queue", "inference")]
     assert times[0] >= sum(times[1:]) - 0.4  # each is rounded to a tenth of a millisecond
     assert int(headers["x-compute-tokens"]) > 2
+
+
+def test_routes_and_their_dependencies_run_in_the_event_loop():
+    """FastAPI runs functions that are not async in threads, which compete with the model's."""
+    routes = [each for router in ROUTERS for each in router.routes if isinstance(each, APIRoute)]
+    dependencies = [each.call for route in routes for each in route.dependant.dependencies]
+    assert len(routes) > 15
+    assert dependencies
+    assert all(map(iscoroutinefunction, [*(each.endpoint for each in routes), *dependencies]))

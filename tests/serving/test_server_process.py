@@ -14,7 +14,9 @@ import httpx
 import pytest
 
 from litebert.cli.main import main
+from litebert.commands.serve import listen
 from litebert.inference.predictor import Predictor
+from litebert.serving.serve_settings import ServeSettings
 from support.full_mode import trials
 from support.serving import ServerProcess
 from support.tolerances import close_to
@@ -155,3 +157,23 @@ def test_serve_ends_with_the_exit_code_of_the_error(saved, tmp_path, capsys):
         ):
             assert main(["serve", *arguments]) == code
             assert message in capsys.readouterr().err
+
+
+def test_connections_send_small_parts_of_a_response_at_once():
+    """With TCP_NODELAY; otherwise the body of a response waits 40 ms for the acknowledgement of its headers."""
+    accepted = []
+
+    class Recorder(asyncio.Protocol):
+        def connection_made(self, transport):
+            accepted.append(transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    async def connect(listener):
+        async with await asyncio.get_running_loop().create_server(Recorder, sock=listener):
+            _, writer = await asyncio.open_connection(*listener.getsockname())
+            while not accepted:
+                await asyncio.sleep(0.01)
+            writer.close()
+
+    with listen(ServeSettings(models=("a",), port=0)) as listener:
+        asyncio.run(connect(listener))
+    assert accepted[0] != 0

@@ -1,5 +1,6 @@
 """Loads what the server needs of a model directory, with the runtime of the settings."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,6 +13,12 @@ from litebert.serving.serve_settings import ServeSettings
 
 PREDICT: Final = {"classification": "classify", "multi_label": "classify_multi_label", "regression": "regress"}
 """Task → the method of `Predictor` behind /predict."""
+ONEDNN_CACHES: Final = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
+"""Environment variables of oneDNN and of torch's interface to it: most compiled products that they keep.
+
+By default each keeps 1024, of up to 1 MB. Nearly every batch of a server has another number of tokens, so it would keep
+that many, and find few of them again; the layers of one batch need eight.
+"""
 _TRIALS: Final[dict[str, tuple[Operation, Any]]] = {
     **{task: (Operation(method), "a") for task, method in PREDICT.items()},
     "fill_mask": (Operation("fill_masks"), "a [MASK]"),
@@ -32,6 +39,8 @@ class LoadedModel:
     """Tokens that it reads at once."""
     embedding_size: int
     """Dimensions of its vectors; 0 for a model without."""
+    pooling: str
+    """How its vectors are made of its tokens by default: `mean` or `cls`."""
 
     @property
     def task(self) -> str:
@@ -59,6 +68,11 @@ class LoadedModel:
         }
         return tuple(route for route, has_it in available.items() if has_it)
 
+    @property
+    def queued_routes(self) -> tuple[str, ...]:
+        """Those whose requests wait for the model."""
+        return tuple(route for route in self.routes if route != "/tokenize")
+
     def try_out(self) -> None:
         """Run the model once, which also warms it up; CheckpointError for numbers that are not finite."""
         if self.task in _TRIALS:
@@ -78,10 +92,13 @@ def load(directory: str, settings: ServeSettings) -> LoadedModel:
 def _load_torch(directory: str, settings: ServeSettings) -> LoadedModel:
     from litebert.inference.predictor import Predictor
 
+    for name, capacity in ONEDNN_CACHES.items():
+        os.environ.setdefault(name, capacity)  # both are read at the first product
     predictor = Predictor.load(directory, precision=settings.precision, threads=settings.threads)
     backend: Any = predictor.backend
     length = backend.settings.max_length if hasattr(backend, "settings") else backend.max_length
-    return LoadedModel(predictor, backend.tokenizer, length, backend.model.config.hidden_size)
+    pooling = getattr(backend.model, "pooling", "mean")
+    return LoadedModel(predictor, backend.tokenizer, length, backend.model.config.hidden_size, pooling)
 
 
 def _load_onnx(directory: str, settings: ServeSettings) -> LoadedModel:
@@ -91,7 +108,7 @@ def _load_onnx(directory: str, settings: ServeSettings) -> LoadedModel:
     predictor = Predictor.load(directory, precision=precision, threads=settings.threads)
     reads_options = predictor.task == "multiple_choice"
     size = 0 if reads_options else predictor.embed(["a"]).shape[1]
-    return LoadedModel(predictor, predictor.tokenizer, predictor.metadata.max_length, size)
+    return LoadedModel(predictor, predictor.tokenizer, predictor.metadata.max_length, size, predictor.metadata.pooling)
 
 
 _RUNTIMES: Final[dict[str, Callable[[str, ServeSettings], LoadedModel]]] = {"torch": _load_torch, "onnx": _load_onnx}

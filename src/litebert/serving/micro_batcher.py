@@ -66,9 +66,14 @@ class MicroBatcher:
         self._loop_task: asyncio.Task[None] | None = None
         self._is_closing = False
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the limit of waiting tokens is reached."""
+        return self._waiting_tokens >= self._settings.max_queue_tokens
+
     def check_capacity(self) -> None:
         """Raise OverloadedError, with the time after which to try again, if the queue is full."""
-        if self._waiting_tokens >= self._settings.max_queue_tokens:
+        if self.is_full:
             self._metrics.rejected.inc()
             raise OverloadedError(
                 f"the queue is full: {self._waiting_tokens} tokens wait, of {self._settings.max_queue_tokens} at most; "

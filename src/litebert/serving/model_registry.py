@@ -42,6 +42,12 @@ class ModelRegistry:
                 return model
         raise RequestError(self._missing_route(next(iter(self)), route))
 
+    def check_capacity(self, route: str) -> None:
+        """Raise OverloadedError if every model with this route has a full queue: a request need not be read then."""
+        models = [model for model in self if route in model.loaded.queued_routes]
+        if models and all(model.is_full for model in models):
+            models[0].check_capacity()
+
     async def reload(self, name: str | None = None) -> list[str]:
         """Load models again from their directories, beside those in use, and replace them.
 

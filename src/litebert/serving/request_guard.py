@@ -35,10 +35,14 @@ class RequestGuard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if (scope["method"], scope["path"]) == ("POST", "/"):  # as text-embeddings-inference; GET is the page
+            path = next(iter(self._state.models)).loaded.routes[0]
+            scope = {**scope, "path": path, "raw_path": path.encode()}
         response = _Response(self._state, scope, send)
         self._state.requests += 1
         try:
             check_key(self._state.api_key, scope)
+            self._state.models.check_capacity(scope["path"])
             body = await self._read_body(receive)
             await self._answer(scope, body, receive, response)
         except RequestError as error:

@@ -20,6 +20,9 @@ def _is_unicode(text: str) -> str:
 
 Text = Annotated[str, AfterValidator(_is_unicode)]
 Several = Field(min_length=1)
+TokenIds = Annotated[list[Annotated[int, Field(ge=0)]], Several]
+TextsOrIds = Text | TokenIds | Annotated[list[Text | TokenIds], Several]
+"""A text, its token ids, or a list of them."""
 
 
 class Body(BaseModel):
@@ -55,7 +58,7 @@ class TruncatedBody(ModelBody):
 class EmbedRequest(TruncatedBody):
     """Texts to embed."""
 
-    inputs: Text | Annotated[list[Text], Several]
+    inputs: TextsOrIds
     normalize: bool = True
     """Scale vectors to length 1."""
     dimensions: Annotated[int, Field(gt=0, le=65536)] | None = None
@@ -68,7 +71,7 @@ class EmbedRequest(TruncatedBody):
 class OpenAIEmbeddingsRequest(Body):
     """The request of the OpenAI client."""
 
-    input: Text | Annotated[list[Text], Several]
+    input: TextsOrIds
     model: str
     encoding_format: Literal["float", "base64"] = "float"
     dimensions: Annotated[int, Field(gt=0, le=65536)] | None = None
@@ -123,17 +126,27 @@ class SimilarityInputs(Body):
     sentences: Annotated[list[Text], Several]
 
 
+class SimilarityParameters(Body):
+    """Where text-embeddings-inference has the fields of `TruncatedBody` for this route."""
+
+    truncate: bool | None = None
+    truncation_direction: Literal["Right", "right"] = "Right"
+    prompt_name: None = None
+
+
 class SimilarityRequest(TruncatedBody):
     """Sentences to compare."""
 
     inputs: SimilarityInputs
+    parameters: SimilarityParameters | None = None
 
 
 class PredictRequest(TruncatedBody):
     """A text, a pair `[text, pair]`, or a list of `[text]` and `[text, pair]`."""
 
     inputs: Text | Annotated[list[Text], Field(min_length=1, max_length=2)] | Annotated[list[list[Text]], Several]
-    raw_scores: Literal[False] = False
+    raw_scores: bool = False
+    """Logarithms of the probabilities; log odds if several labels can hold."""
 
 
 class Score(Reply):
@@ -149,7 +162,8 @@ class RerankRequest(TruncatedBody):
     query: Text
     texts: Annotated[list[Text], Several]
     return_text: bool = False
-    raw_scores: Literal[False] = False
+    raw_scores: bool = False
+    """Log odds instead of probabilities."""
 
 
 class Rank(Reply):
@@ -267,49 +281,3 @@ class TokenInText(Reply):
     special: bool
     start: int | None
     stop: int | None
-
-
-class ModelInformation(Reply):
-    """One served model."""
-
-    name: str
-    task: str
-    labels: list[str]
-    routes: list[str]
-    max_length: int
-    """Tokens that it reads at once."""
-    loaded_at: str
-    """Time in UTC, ISO 8601."""
-
-
-class ServerInformation(Reply):
-    """The server and its limits."""
-
-    version: str
-    models: list[ModelInformation]
-    runtime: str
-    max_batch_tokens: int
-    max_queue_tokens: int
-    max_texts_per_request: int
-    max_tokens_per_text: int
-    max_body_bytes: int
-    timeout_seconds: float
-    needs_key: bool
-
-
-class Status(Reply):
-    """Whether the server answers requests."""
-
-    status: Literal["ok", "draining"]
-
-
-class ReloadRequest(Body):
-    """Which model to load again; all by default."""
-
-    model: str | None = None
-
-
-class Reloaded(Reply):
-    """The models that were replaced."""
-
-    models: list[str]

@@ -31,6 +31,15 @@ class ServedModel:
         self._batcher = MicroBatcher(lambda operation, batch: operation(loaded.predictor, batch), settings, metrics)
         self._requests = 0
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the queue takes no more."""
+        return self._batcher.is_full
+
+    def check_capacity(self) -> None:
+        """Raise OverloadedError if the queue is full."""
+        self._batcher.check_capacity()
+
     async def answer(
         self,
         operation: Operation,
@@ -44,7 +53,7 @@ class ServedModel:
         Raises TooLargeError for too many or too long inputs, OverloadedError for a full queue.
         """
         self.check_number(len(inputs))
-        self._batcher.check_capacity()
+        self.check_capacity()
         self._requests += 1
         try:
             return await self._answer(operation, inputs, bool(truncate), headers)

@@ -44,7 +44,7 @@ def _with_hints(settings: type[Settings], positional: Collection[str], defaults:
             nested = _with_hints(annotation, (), info.default)
             fields[name] = (Annotated[nested, arg(name="")], FieldInfo(default=nested(), description=info.description))
         else:
-            hints = _positional(name, annotation) if name in positional else _optional(info)
+            hints = _positional(name, info) if name in positional else _optional(info)
             fields[name] = (Annotated[(annotation, *hints)] if hints else annotation, info)
     # The name of the class begins the message about a wrong value.
     words = re.findall("[A-Z][a-z]+", settings.__name__.removesuffix("Run").removesuffix("Settings"))
@@ -70,9 +70,10 @@ class _Arguments(Settings):
     __init__.__pydantic_base_init__ = True  # pyrefly: ignore[missing-attribute]
 
 
-def _positional(name: str, annotation: Any) -> list[Any]:
-    several = " …" if get_origin(annotation) is tuple else ""
-    return [Positional, arg(metavar=f"{name.upper()}{several}", help_behavior_hint="(required)")]
+def _positional(name: str, info: FieldInfo) -> list[Any]:
+    several = " …" if get_origin(info.annotation) is tuple else ""
+    hint = "(required)" if info.is_required() else ""
+    return [Positional, arg(metavar=f"{name.upper()}{several}", help_behavior_hint=hint)]
 
 
 def _optional(info: FieldInfo) -> list[Any]:

@@ -19,7 +19,7 @@ router = APIRouter(responses=ERROR_RESPONSES, tags=["embeddings"])
 async def embed(body: schemas.EmbedRequest, state: State, response: Response) -> list[list[float]]:
     """The vector of each text."""
     model = state.models.find(body.model, "/embed")
-    texts = [body.inputs] if isinstance(body.inputs, str) else body.inputs
+    texts = _texts(body.inputs, model)
     options = {"pooling": body.pooling, "normalize": body.normalize, "dimensions": body.dimensions}
     vectors = await _vectors(model, texts, response, truncate=body.truncate, **options)
     return [vector.tolist() for vector in vectors]
@@ -30,7 +30,8 @@ async def similarity(body: schemas.SimilarityRequest, state: State, response: Re
     """The cosine of the source sentence and each other sentence."""
     model = state.models.find(body.model, "/similarity")
     texts = [body.inputs.source_sentence, *body.inputs.sentences]
-    source, *others = await _vectors(model, texts, response, truncate=body.truncate)
+    truncate = body.truncate or (body.parameters is not None and body.parameters.truncate)
+    source, *others = await _vectors(model, texts, response, truncate=truncate)
     return [float(source @ other) for other in others]
 
 
@@ -40,7 +41,7 @@ async def openai_embeddings(
 ) -> schemas.OpenAIEmbeddings:
     """The vector of each text, for the OpenAI client."""
     model = state.models.find(body.model, "/v1/embeddings")
-    texts = [body.input] if isinstance(body.input, str) else body.input
+    texts = _texts(body.input, model)
     vectors = await _vectors(model, texts, response, dimensions=body.dimensions)
     tokens = int(response.headers["x-compute-tokens"])
     return schemas.OpenAIEmbeddings(
@@ -60,6 +61,20 @@ async def tokenize(body: schemas.TokenizeRequest, state: State) -> list[list[sch
     texts = [body.inputs] if isinstance(body.inputs, str) else body.inputs
     found = await model.tokenize(texts, add_special_tokens=body.add_special_tokens)
     return [[_token(*each) for each in tokens] for tokens in found]
+
+
+def _texts(inputs: Any, model: ServedModel) -> list[str]:
+    """The texts of `TextsOrIds`; token ids become text, as in text-embeddings-inference."""
+    several = isinstance(inputs, list) and not isinstance(inputs[0], int)
+    return [_text(each, model.loaded.tokenizer) for each in (inputs if several else [inputs])]
+
+
+def _text(text_or_ids: str | list[int], tokenizer: Any) -> str:
+    if isinstance(text_or_ids, str):
+        return text_or_ids
+    if max(text_or_ids) >= tokenizer.vocab_size:
+        raise RequestError(f"inputs: token id {max(text_or_ids)}, the vocabulary has {tokenizer.vocab_size}")
+    return tokenizer.decode(text_or_ids)
 
 
 async def _vectors(

@@ -1,6 +1,8 @@
 """Routes of fine-tuned models and of masked language models."""
 
-from typing import Any
+import math
+from collections.abc import Callable
+from typing import Any, Final
 
 from fastapi import APIRouter, Response
 
@@ -13,6 +15,8 @@ from litebert.serving.words_in_text import Word, words_in
 
 router = APIRouter(responses=ERROR_RESPONSES, tags=["predictions"])
 MASK = "[MASK]"
+SMALLEST: Final = 1e-30
+"""Stands for a probability of 0, whose logarithm JSON cannot hold."""
 
 
 @router.post("/predict")
@@ -29,7 +33,8 @@ async def predict(
     inputs = [OperationInput(each, [(each,) if isinstance(each, str) else each]) for each in texts]
     operation = Operation(PREDICT[model.loaded.task])
     results = await model.answer(operation, inputs, truncate=body.truncate, headers=response.headers)
-    scores = [_scores(each, model.loaded.labels) for each in results]
+    raw = _RAW[model.loaded.task] if body.raw_scores else None
+    scores = [_scores(each, model.loaded.labels, raw) for each in results]
     return scores if is_batch else scores[0]
 
 
@@ -42,6 +47,8 @@ async def rerank(body: schemas.RerankRequest, state: State, response: Response) 
     results = await model.answer(operation, inputs, truncate=body.truncate, headers=response.headers)
     relevant = model.loaded.labels[-1]
     scores = [each if isinstance(each, float) else each.probabilities[relevant] for each in results]
+    if body.raw_scores and model.loaded.task == "classification":
+        scores = [_log_odds(each) for each in scores]
     order = sorted(range(len(scores)), key=lambda index: -scores[index])
     return [
         schemas.Rank(index=index, score=scores[index], text=body.texts[index] if body.return_text else None)
@@ -135,11 +142,28 @@ def _text_or_pair(inputs: Any) -> str | tuple[str, str]:
     return inputs[0] if len(inputs) == 1 else (inputs[0], inputs[1])
 
 
-def _scores(result: Any, labels: tuple[str, ...]) -> list[schemas.Score]:
+def _scores(result: Any, labels: tuple[str, ...], raw: Callable[[float], float] | None) -> list[schemas.Score]:
     scores = {labels[0] if labels else "score": result} if isinstance(result, float) else result.probabilities
+    if raw is not None:
+        scores = {label: raw(score) for label, score in scores.items()}
     return [
         schemas.Score(label=label, score=score) for label, score in sorted(scores.items(), key=lambda each: -each[1])
     ]
+
+
+def _log(probability: float) -> float:
+    return math.log(max(probability, SMALLEST))
+
+
+def _log_odds(probability: float) -> float:
+    return _log(probability) - _log(1 - probability)
+
+
+_RAW: Final[dict[str, Callable[[float], float]]] = {
+    "classification": _log,
+    "multi_label": _log_odds,
+    "regression": float,
+}
 
 
 def _positions(words: list[str]) -> list[Word]:

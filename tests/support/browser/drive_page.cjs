@@ -1,10 +1,11 @@
 // Drives the page in a headless browser: node drive_page.cjs URL CHROMIUM SCREENSHOTS
+// URL is that of `litebert serve`, or of a file server for a page of `litebert export --page`.
 // Prints JSON: what each tab showed, errors in the console, and requests to other hosts.
 
 const { chromium } = require("playwright-core");
 
 const [url, executablePath, screenshots] = process.argv.slice(2);
-const WIDTHS = { desktop: 1100, phone: 390 };
+const WIDTHS = { desktop: 1280, phone: 420 };
 
 async function visit(browser, device, colorScheme) {
   const page = await browser.newPage({ viewport: { width: WIDTHS[device], height: 900 }, colorScheme });
@@ -39,10 +40,13 @@ async function visit(browser, device, colorScheme) {
   seen.message = await page.locator("#message").innerText();
   // The browser reports the status itself; it is the only error.
   seen.errors = seen.errors.filter((text) => !text.includes("status of 422"));
-  await page.goto(`${url}/docs`);
-  await page.waitForSelector("article");
-  seen.routes = await page.locator("article h2").allTextContents();
-  if (screenshots) await page.screenshot({ path: `${screenshots}/docs-${device}.png` });
+  if (await page.locator("#footer").isVisible()) {
+    await page.goto(`${url}/docs`);
+    await page.waitForSelector("article");
+    seen.routes = await page.locator("article h2").allTextContents();
+    seen.docsOverflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    if (screenshots) await page.screenshot({ path: `${screenshots}/docs-${device}.png` });
+  }
   await page.close();
   return seen;
 }
