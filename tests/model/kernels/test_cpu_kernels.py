@@ -32,13 +32,15 @@ def assert_close(ours, expected, dtype) -> None:
         assert (value.double() - other.double()).norm() <= TOLERANCES[dtype] * max(1, other.double().norm())
 
 
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.sampled_from([1, 100, 2**20]))
-def test_cpu_attention_equals_torch_in_outputs_and_gradients(lengths, scores_at_once):
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.sampled_from([1, 100, 2**20]), st.booleans())
+def test_cpu_attention_equals_torch_in_outputs_and_gradients(lengths, scores_at_once, causal):
     heads = [random(sum(lengths), 2, 8, dtype=torch.float64, seed=seed) for seed in range(3)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cpu_kernels, "SCORES_PER_CHUNK", scores_at_once)
-        ours = with_gradients(lambda *qkv: attend_16_bits(*qkv, lengths), *heads)
-    expected = with_gradients(lambda *qkv: attend_by_length(*(x[None] for x in qkv), lengths, 0.0)[0], *heads)
+        ours = with_gradients(lambda *qkv: attend_16_bits(*qkv, lengths, causal=causal), *heads)
+    expected = with_gradients(
+        lambda *qkv: attend_by_length(*(x[None] for x in qkv), lengths, 0.0, causal=causal)[0], *heads
+    )
     assert_close(ours, expected, torch.float64)
 
 

@@ -72,9 +72,15 @@ def _line(result: tuple[str, dict[str, Any]]) -> str:
 
 
 def _evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairScores:
+    trained = _pretraining_settings(model)
+    if run.scoring == "causal" and trained and not trained["sampling"].get("causal_fraction"):
+        raise ConfigError(
+            f"scoring: {model} was pretrained without causal steps, so it cannot predict next tokens; leave out "
+            "--scoring, or pretrain with sampling.causal_fraction"
+        )
     counts = None if run.corpus is None else token_counts(_corpus_of(model, run.corpus))
     return evaluate_minimal_pairs(
-        model, suite, masking=run.masking, fast=run.fast, precision=run.precision, counts=counts
+        *(model, suite), scoring=run.scoring, masking=run.masking, fast=run.fast, precision=run.precision, counts=counts
     )
 
 

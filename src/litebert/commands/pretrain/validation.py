@@ -57,6 +57,8 @@ class ValidationSet:
         for name in self.eval_pair_objectives:
             if name in self._possible and name != self._drawn.pairing:
                 values |= self._evaluate_pairs(model, name)
+        if self.sampling.causal_fraction:
+            values |= self._evaluate_next_tokens(model)
         return {name: value for name, value in values.items() if values.get(f"{name.partition('_')[0]}_count") != 0}
 
     def score(self, model: nn.Module) -> ValidationScores:
@@ -96,12 +98,17 @@ class ValidationSet:
         values = self._evaluate(model, PretrainingObjective(name), batches)
         return {metric: value for metric, value in values.items() if metric.startswith(name)}
 
+    def _evaluate_next_tokens(self, model: nn.Module) -> Mapping[str, Number]:
+        """Loss, accuracy and number of next tokens of the same text."""
+        values = self._evaluate(model, PretrainingObjective("none"), self._batches(self._drawn, causal=True))
+        return {metric: value for metric, value in values.items() if metric.startswith("clm")}
+
     def _evaluate(
         self, model: nn.Module, objective: ValidationObjective | PretrainingObjective, batches: Iterable[PretrainBatch]
     ) -> dict[str, Number]:
         return evaluate(model, objective, batches, device=self.world.device, precision=self.precision)
 
-    def _batches(self, sampling: SamplingSettings) -> Iterator[PretrainBatch]:
+    def _batches(self, sampling: SamplingSettings, *, causal: bool = False) -> Iterator[PretrainBatch]:
         size = max(BATCH_SIZE, self.world.size)
         sampling = sampling.replace(packing=False)  # `example_lengths` needs one example in each row
         source = PretrainBatches(
@@ -116,7 +123,7 @@ class ValidationSet:
         full, rest = divmod(source.epoch_size(), size)
         # Every process gets a part of each batch: the forward of a sharded model waits for all of them.
         batches = full + (rest >= self.world.size)
-        return islice(source.one_epoch(), min(batches, math.ceil(self.max_eval_examples / size)))
+        return islice(source.one_epoch(causal=causal), min(batches, math.ceil(self.max_eval_examples / size)))
 
 
 def without_masked_tokens(batch: PretrainBatch) -> PretrainBatch:

@@ -22,14 +22,19 @@ _CUBIC: Final = 0.044715
 
 
 def attend_16_bits(
-    query: Float[Tensor, "N A D"], key: Float[Tensor, "N A D"], value: Float[Tensor, "N A D"], lengths: Sequence[int]
+    query: Float[Tensor, "N A D"],
+    key: Float[Tensor, "N A D"],
+    value: Float[Tensor, "N A D"],
+    lengths: Sequence[int],
+    *,
+    causal: bool = False,
 ) -> Float[Tensor, "N A D"]:
-    """Attention inside each of the concatenated examples.
+    """Attention inside each of the concatenated examples; `causal`: to no later token.
 
     Probabilities are not stored: computing them twice costs less than the memory traffic. Scores are rounded to 16
     bits, as in any attention that is not fused.
     """
-    return _Attention.apply(query, key, value, lengths)
+    return _Attention.apply(query, key, value, lengths, causal)
 
 
 def gelu_tanh(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
@@ -39,14 +44,14 @@ def gelu_tanh(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 
 class _Attention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, lengths: Sequence[int]) -> Tensor:
+    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, lengths: Sequence[int], causal: bool) -> Tensor:
         ctx.save_for_backward(query, key, value)
-        ctx.lengths = lengths
+        ctx.lengths, ctx.causal = lengths, causal
         contexts = torch.empty_like(query)
         with torch.autocast("cpu", enabled=False):
             for slices in _chunks(lengths, heads=query.shape[1]):
                 q, k, v = (_stack_heads(tensor, slices) for tensor in (query, key, value))
-                _unstack_heads(torch.bmm(scaled_probabilities(q, k), v), contexts, slices)
+                _unstack_heads(torch.bmm(scaled_probabilities(q, k, causal=causal), v), contexts, slices)
         return contexts
 
     @staticmethod
@@ -57,22 +62,32 @@ class _Attention(torch.autograd.Function):
         with torch.autocast("cpu", enabled=False):
             for slices in _chunks(ctx.lengths, heads=inputs[0].shape[1]):
                 parts = [_stack_heads(tensor, slices) for tensor in (*inputs, grad_outputs[0])]
-                for gradient, result in zip(_attention_gradients(*parts), results, strict=True):
+                for gradient, result in zip(_attention_gradients(*parts, causal=ctx.causal), results, strict=True):
                     _unstack_heads(gradient, result, slices)
-        return *results, None
+        return *results, None, None
 
 
-def scaled_probabilities(query: Float[Tensor, "n S D"], key: Float[Tensor, "n S D"]) -> Float[Tensor, "n S S"]:
-    """softmax(Q Kᵀ / √D) of every matrix."""
-    scores = torch.baddbmm(query.new_empty(()), query, key.mT, beta=0, alpha=query.shape[-1] ** -0.5)
-    return scores.softmax(-1)
+def scaled_probabilities(
+    query: Float[Tensor, "n S D"], key: Float[Tensor, "n S D"], *, causal: bool = False
+) -> Float[Tensor, "n S S"]:
+    """softmax(Q Kᵀ / √D) of every matrix; with `causal` 0 for the keys after the query."""
+    length, scale = query.shape[1], query.shape[-1] ** -0.5
+    if not causal:
+        return torch.baddbmm(query.new_empty(()), query, key.mT, beta=0, alpha=scale).softmax(-1)
+    later = query.new_full((length, length), float("-inf")).triu(1)
+    return torch.baddbmm(later, query, key.mT, alpha=scale).softmax(-1)
 
 
 def _attention_gradients(
-    query: Float[Tensor, "n S D"], key: Float[Tensor, "n S D"], value: Float[Tensor, "n S D"], gradient: Tensor
+    query: Float[Tensor, "n S D"],
+    key: Float[Tensor, "n S D"],
+    value: Float[Tensor, "n S D"],
+    gradient: Tensor,
+    *,
+    causal: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of query, key and value, from the gradient of the contexts."""
-    probabilities, scale = scaled_probabilities(query, key), query.shape[-1] ** -0.5
+    probabilities, scale = scaled_probabilities(query, key, causal=causal), query.shape[-1] ** -0.5
     grad_value = torch.bmm(probabilities.mT, gradient)
     grad_probabilities = torch.bmm(gradient, value.mT)
     grad_scores = torch._softmax_backward_data(grad_probabilities, probabilities, -1, probabilities.dtype)
