@@ -15,6 +15,7 @@ from torch.utils.checkpoint import checkpoint
 from litebert.errors import DataError
 from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import LAYOUTS, AttentionKernel, Layout, default_kernel
+from litebert.model.kernels.rotary import rotation
 from litebert.model.layers.block import (
     NO_UPDATES,
     Attention,
@@ -23,7 +24,6 @@ from litebert.model.layers.block import (
     FeedForward,
     RecursionLoRA,
     WeightUpdates,
-    rotation,
 )
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.outputs import EncoderOutput

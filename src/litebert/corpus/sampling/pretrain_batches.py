@@ -138,12 +138,11 @@ class PretrainBatches:
         """Mask the examples as one grid, unless the batch is causal, then lay them out in rows."""
         examples = [example for row in rows for example in row]
         grid = to_grid(examples, self.vocabulary)
-        causal, pairs = mlm_probability is None, torch.tensor([example.label for example in examples])
-        targets = (
-            next_tokens(grid)
-            if causal
-            else masked_tokens(grid, self.vocabulary, self.settings, mlm_probability=mlm_probability)
-        )
+        pairs = torch.tensor([example.label for example in examples])
+        if mlm_probability is None:
+            targets, pairs = next_tokens(grid), torch.full_like(pairs, NO_LABEL)
+        else:
+            targets = masked_tokens(grid, self.vocabulary, self.settings, mlm_probability=mlm_probability)
         layout = RowLayout.of([[e.length for e in row] for row in rows], capacity=self.settings.max_length)
         return PretrainBatch(
             input_ids=torch.from_numpy(layout.to_rows(targets.input_ids, padding=self.vocabulary.pad_id)),
@@ -151,10 +150,10 @@ class PretrainBatches:
             token_type_ids=torch.from_numpy(layout.to_rows(grid.in_second_segment.astype(np.int64), padding=0)),
             masked_positions=torch.from_numpy(layout.flat_positions[targets.predicted]),
             mlm_labels=torch.from_numpy(targets.labels),
-            sentence_pair_labels=torch.full_like(pairs, NO_LABEL) if causal else pairs,
+            sentence_pair_labels=pairs,
             sequence_starts=torch.from_numpy(layout.sequence_starts) if layout.is_packed else None,
             num_tokens=int(grid.lengths.sum()),
-            causal=causal,
+            causal=mlm_probability is None,
         )
 
 

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from litebert.model.kernels.cpu_kernels import SCORES_PER_CHUNK, scaled_probabilities
+from litebert.model.kernels.cpu_attention import SCORES_PER_CHUNK, causal_bias, scaled_probabilities
 
 FUSED_LENGTH: Final = 32
 """Longest examples for which one fused operator in 16 bits is faster than several."""
@@ -67,4 +67,5 @@ def _attend_by_products(
     query: Float[Tensor, "n A S D"], key: Float[Tensor, "n A S D"], value: Float[Tensor, "n A S D"], *, causal: bool
 ) -> Float[Tensor, "n A S D"]:
     q, k, v = (tensor.flatten(0, 1) for tensor in (query, key, value))
-    return torch.bmm(scaled_probabilities(q, k, causal=causal), v).unflatten(0, query.shape[:2])
+    bias = causal_bias(q.shape[1], q.dtype) if causal else None
+    return torch.bmm(scaled_probabilities(q, k, bias), v).unflatten(0, query.shape[:2])
