@@ -40,6 +40,9 @@ class ValidationScores(Result):
     """Masked tokens."""
     majority_token_accuracy: float
     """Baseline: accuracy of always predicting the most frequent token of the training text."""
+    clm_accuracy: float | None = None
+    """Of next tokens; None for a model without causal steps, as `clm_loss`."""
+    clm_loss: float | None = None
     sentence_pairs: dict[str, Accuracy] = field(default_factory=dict)
     """`sop`, `nsp`: the objectives that were evaluated, and no others; chance is 0.5."""
     mlm_by_span_length: dict[str, Accuracy] = field(default_factory=dict)
@@ -55,6 +58,8 @@ class ValidationScores(Result):
             mlm_loss=values["mlm_loss"],
             mlm_count=int(values["mlm_count"]),
             majority_token_accuracy=values[f"{MAJORITY_TOKEN}_accuracy"],
+            clm_accuracy=values.get("clm_accuracy"),
+            clm_loss=values.get("clm_loss"),
             sentence_pairs={name: Accuracy.of(values, name) for name in PAIR_NAMES if values.get(f"{name}_count")},
             mlm_by_span_length=_groups(values, SPAN_LENGTHS, prefix="mlm_span_"),
             mlm_by_example_length=_groups(values, EXAMPLE_LENGTHS, prefix="mlm_length_"),
@@ -71,12 +76,13 @@ class ValidationScores(Result):
 
     def to_text(self) -> str:
         """One line for a person."""
-        return ", ".join([self._mlm_line(), *self._pair_lines()])
+        return ", ".join([self._mlm_line(), *self._clm_lines(), *self._pair_lines()])
 
     def to_report(self) -> str:
         """All scores, a line each."""
         lines = [
             f"{self._mlm_line()}, perplexity {self.perplexity:,.1f}; {self.mlm_count:,} masked tokens",
+            *self._clm_lines(),
             *self._pair_lines(),
             "",
             *_table("masked span length (words)", self.mlm_by_span_length),
@@ -87,6 +93,11 @@ class ValidationScores(Result):
 
     def _mlm_line(self) -> str:
         return f"MLM accuracy {self.mlm_accuracy:.1%} (majority-token baseline {self.majority_token_accuracy:.1%})"
+
+    def _clm_lines(self) -> list[str]:
+        if self.clm_accuracy is None or self.clm_loss is None:
+            return []
+        return [f"next-token accuracy {self.clm_accuracy:.1%}, perplexity {perplexity(self.clm_loss):,.1f}"]
 
     def _pair_lines(self) -> list[str]:
         return [

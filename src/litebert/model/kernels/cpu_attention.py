@@ -158,9 +158,7 @@ def _empty_rows(like: Float[Tensor, "N A D"]) -> Float[Tensor, "R A D"]:
     return like.new_empty(len(like) + 1, *like.shape[1:])
 
 
-def _stack_heads(
-    tensor: Float[Tensor, "N A D"], chunk: Chunk, *, zero_padding: bool = False
-) -> Float[Tensor, "M L D"]:
+def _stack_heads(tensor: Float[Tensor, "N A D"], chunk: Chunk, *, zero_padding: bool = False) -> Float[Tensor, "M L D"]:
     """One matrix per example and head."""
     rows = tensor.flatten(1).index_select(0, chunk.sources)
     if zero_padding and len(chunk.padding):
