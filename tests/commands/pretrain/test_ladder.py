@@ -7,7 +7,7 @@ import pytest
 
 from support.pretrain_runs import SIZES
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 
 
 @pytest.fixture
