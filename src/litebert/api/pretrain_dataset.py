@@ -12,7 +12,6 @@ from torch.utils.data import Dataset
 from litebert.corpus.format.shards import Corpus, Split
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
-from litebert.errors import ConfigError
 from litebert.model.kernels.cross_entropy import NO_LABEL
 
 
@@ -32,11 +31,7 @@ class PretrainDataset(Dataset[dict[str, Tensor]]):
     def __init__(self, corpus: Path | str, *, split: Split = "train", seed: int = 0, **sampling: Any) -> None:
         opened = Corpus.open(Path(corpus), split)
         settings = SamplingSettings.parse({**sampling, "packing": False}, where="PretrainDataset")
-        if settings.causal_fraction:
-            raise ConfigError(
-                f"causal_fraction: {settings.causal_fraction}, expected 0; the labels of this data set are masked "
-                "tokens, and the model that reads it decides on its attention"
-            )
+        settings.validate_masked_only()
         self.pad_id = opened.vocabulary.pad_id
         self._batches = PretrainBatches(opened, settings, batch_size=1, microbatch_size=1, seed=seed)
         self._size = self._batches.epoch_size()

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from litebert.api.pretrain_dataset import PretrainDataset
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.corpus.statistics.corpus_statistics import count_examples
+from litebert.corpus.statistics.example_view import show_examples
 from litebert.errors import ConfigError
 from support.corpus_builders import make_corpus
 
@@ -59,6 +61,15 @@ def test_validation_epoch_is_masked_unless_it_is_asked_to_be_causal(corpus):
     assert all(batch.causal for batch in source.one_epoch(causal=True))
 
 
-def test_pretrain_dataset_refuses_causal_steps(corpus_directory):
-    with pytest.raises(ConfigError, match="causal_fraction"):
-        PretrainDataset(corpus_directory, max_length=32, causal_fraction=0.5)
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda corpus: PretrainDataset(corpus.directory, causal_fraction=0.5),
+        lambda corpus: show_examples(corpus, SamplingSettings(causal_fraction=0.5)),
+        lambda corpus: count_examples(corpus, SamplingSettings(causal_fraction=0.5), examples=1, seed=0),
+    ],
+    ids=["data set", "corpus show", "corpus stats"],
+)
+def test_readers_of_masked_examples_refuse_causal_steps(read, corpus):
+    with pytest.raises(ConfigError, match=r"causal_fraction: 0\.5, expected 0"):
+        read(corpus)

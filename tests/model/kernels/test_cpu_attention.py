@@ -16,6 +16,7 @@ def test_cpu_attention_equals_torch_in_outputs_and_gradients(lengths, scores_at_
     heads = [random(sum(lengths), 2, 8, dtype=torch.float64, seed=seed) for seed in range(3)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cpu_attention, "SCORES_PER_CHUNK", scores_at_once)
+        cpu_attention.chunks_by_length.cache_clear()
         ours = with_gradients(lambda *qkv: attend_16_bits(*qkv, lengths, causal=causal), *heads)
     expected = with_gradients(
         lambda *qkv: attend_by_length(*(x[None] for x in qkv), lengths, 0.0, causal=causal)[0], *heads

@@ -132,6 +132,13 @@ class SamplingSettings(Settings):
         """Whether a step, counted from 0, predicts next tokens."""
         return math.floor((step + 1) * self.causal_fraction) > math.floor(step * self.causal_fraction)
 
+    def validate_masked_only(self) -> None:
+        """Raises ConfigError if there are causal steps, for what reads masked examples alone."""
+        if self.causal_fraction:
+            raise ConfigError(
+                f"causal_fraction: {self.causal_fraction}, expected 0: only masked examples are drawn here"
+            )
+
     @property
     def short_seq_period(self) -> int:
         """Number of epochs in which a document is short once, on average; 0 if it never is."""

@@ -125,7 +125,8 @@ def chunks_by_length(lengths: tuple[int, ...], *, heads: int, causal: bool, dtyp
         per_chunk = max(1, SCORES_PER_CHUNK // (heads * padded**2))
         parts = torch.tensor(examples).split(per_chunk)
         chunks += [
-            _chunk(*part.T, padded, heads=heads, causal=causal, dtype=dtype, tokens=sum(lengths)) for part in parts
+            _chunk(part[:, 0], part[:, 1], padded, heads=heads, causal=causal, dtype=dtype, tokens=sum(lengths))
+            for part in parts
         ]
     return tuple(chunks)
 
@@ -141,8 +142,8 @@ def _chunk(
     tokens: int,
 ) -> Chunk:
     """The chunk of examples with these first tokens, of `tokens` in all."""
-    within, past = torch.arange(padded), torch.arange(padded) >= lengths[:, None]
-    at = starts[:, None] + within
+    within = torch.arange(padded)
+    at, past = starts[:, None] + within, within >= lengths[:, None]
     bias = None
     if causal:  # no real query comes after the padding
         bias = causal_bias(padded, dtype)
@@ -150,7 +151,8 @@ def _chunk(
         bias = torch.zeros(past.shape, dtype=dtype).masked_fill(past, float("-inf"))
         bias = bias.repeat_interleave(heads, dim=0)[:, None]
     sources, targets = torch.where(past, starts[:, None], at), at.masked_fill(past, tokens)
-    return Chunk((*past.shape, heads), sources.flatten(), targets.flatten(), past.flatten().nonzero()[:, 0], bias)
+    shape = (len(starts), padded, heads)
+    return Chunk(shape, sources.flatten(), targets.flatten(), past.flatten().nonzero()[:, 0], bias)
 
 
 def _empty_rows(like: Float[Tensor, "N A D"]) -> Float[Tensor, "R A D"]:
