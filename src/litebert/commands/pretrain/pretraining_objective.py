@@ -63,5 +63,11 @@ def num_correct(logits: Tensor, labels: Tensor) -> Tensor:
 
 def is_correct(logits: Tensor, labels: Tensor) -> Tensor:
     """Whether the largest logit of each row is that of its label; False without a label (no index is NO_LABEL)."""
-    # The index that argmax gives; on a CPU argmax takes four times as long for 16-bit logits.
-    return logits.detach().max(-1).indices == labels
+    logits = logits.detach()
+    if not logits.is_cpu:
+        return logits.max(-1).indices == labels
+    # On a CPU the maximum alone takes a third of the time; its index only decides between equal logits.
+    correct = (labels != NO_LABEL) & (logits.gather(1, labels.clamp(min=0)[:, None])[:, 0] == logits.amax(-1))
+    rows = correct.nonzero()[:, 0]
+    correct[rows] = logits[rows].max(-1).indices == labels[rows]
+    return correct
