@@ -31,6 +31,7 @@ class PretrainDataset(Dataset[dict[str, Tensor]]):
     def __init__(self, corpus: Path | str, *, split: Split = "train", seed: int = 0, **sampling: Any) -> None:
         opened = Corpus.open(Path(corpus), split)
         settings = SamplingSettings.parse({**sampling, "packing": False}, where="PretrainDataset")
+        settings.validate_masked_only()
         self.pad_id = opened.vocabulary.pad_id
         self._batches = PretrainBatches(opened, settings, batch_size=1, microbatch_size=1, seed=seed)
         self._size = self._batches.epoch_size()

@@ -64,6 +64,16 @@ def masked_copies(
     tokenizer: Tokenizer, sentences: Sequence[str], *, masking: Masking, longest: int
 ) -> Iterator[MaskedCopies]:
     """All copies of all sentences in batches of one length, so that nothing is padded."""
+    for length, group in sentences_by_length(tokenizer, sentences, longest=longest).items():
+        size = max(1, TOKENS_PER_BATCH // (length * (length + 2)))
+        for start in range(0, len(group), size):
+            yield _copies(tokenizer, group[start : start + size], masking)
+
+
+def sentences_by_length(
+    tokenizer: Tokenizer, sentences: Sequence[str], *, longest: int
+) -> dict[int, list[tuple[int, np.ndarray]]]:
+    """Number of tokens → index and tokens of each sentence; DataError for one without tokens or too many of them."""
     by_length: dict[int, list[tuple[int, np.ndarray]]] = {}
     for index, ids in enumerate(tokenizer.encode_batch(list(sentences))):
         if not ids or len(ids) + 2 > longest:
@@ -71,10 +81,7 @@ def masked_copies(
                 f"sentence {index + 1}: {len(ids)} tokens; expected 1 to {longest - 2}, as the model has positions for"
             )
         by_length.setdefault(len(ids), []).append((index, np.array(ids)))
-    for length, group in by_length.items():
-        size = max(1, TOKENS_PER_BATCH // (length * (length + 2)))
-        for start in range(0, len(group), size):
-            yield _copies(tokenizer, group[start : start + size], masking)
+    return by_length
 
 
 def _copies(tokenizer: Tokenizer, group: Sequence[tuple[int, np.ndarray]], masking: Masking) -> MaskedCopies:

@@ -15,6 +15,7 @@ from torch.utils.checkpoint import checkpoint
 from litebert.errors import DataError
 from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import LAYOUTS, AttentionKernel, Layout, default_kernel
+from litebert.model.kernels.rotary import rotation
 from litebert.model.layers.block import (
     NO_UPDATES,
     Attention,
@@ -23,7 +24,6 @@ from litebert.model.layers.block import (
     FeedForward,
     RecursionLoRA,
     WeightUpdates,
-    rotation,
 )
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.outputs import EncoderOutput
@@ -67,14 +67,17 @@ class Encoder(nn.Module):
         token_type_ids: Int[Tensor, "B S"],
         sequence_starts: Starts | None = None,
         *,
+        causal: bool = False,
         output_hidden_states: bool = False,
     ) -> EncoderOutput:
         """Hidden states of every token and a pooled vector of every sequence.
 
         With `sequence_starts` a row may hold several examples: each is a sequence of its own, computed as if alone.
+        With `causal` no token attends to a later one.
         The outputs of a fully masked sequence are finite but meaningless.
         """
-        layout, embedded, x = self._embed(input_ids, attention_mask, token_type_ids, sequence_starts)
+        layout = self._layout(attention_mask, sequence_starts, causal=causal)
+        embedded, x = self._embed(input_ids, token_type_ids, layout)
         outputs = self._block_outputs(self.schedule, x, self._block_inputs(layout))
         states = [x]
         for x in outputs:
@@ -100,9 +103,12 @@ class Encoder(nn.Module):
         token_type_ids: Int[Tensor, "B S"],
         positions: Int[Tensor, " P"],
         sequence_starts: Starts | None = None,
+        *,
+        causal: bool = False,
     ) -> Float[Tensor, "P H"]:
         """`last_hidden_state` of `forward` at the flat positions b·S + s; the last block computes no others."""
-        layout, _, x = self._embed(input_ids, attention_mask, token_type_ids, sequence_starts)
+        layout = self._layout(attention_mask, sequence_starts, causal=causal)
+        _, x = self._embed(input_ids, token_type_ids, layout)
         *inputs, last_inputs = self._block_inputs(layout)
         for output in self._block_outputs(self.schedule[:-1], x, inputs):
             x = output
@@ -137,21 +143,21 @@ class Encoder(nn.Module):
         """Compile one block with `torch.compile` and run it in the loop: compile time does not grow with depth."""
         self._run_block = torch.compile(run_block, backend=backend, mode=mode, dynamic=dynamic)
 
-    def _embed(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, sequence_starts: Tensor | None
-    ) -> tuple[Layout, Tensor, Tensor]:
-        """The layout of the batch, its embeddings, and the input of the first block."""
-        length, longest = input_ids.shape[1], self.config.max_position_embeddings
+    def _layout(self, attention_mask: Tensor, sequence_starts: Tensor | None, *, causal: bool) -> Layout:
+        length, longest = attention_mask.shape[1], self.config.max_position_embeddings
         if length > longest:
             raise DataError(
                 f"input_ids: {length} tokens in a sequence, the model has {longest} positions; truncate the text"
             )
         row = length * self.config.hidden_size
         kernel = self.attention_kernel or default_kernel(attention_mask.device, training=self.training, row=row)
-        layout = LAYOUTS[kernel](attention_mask, sequence_starts)
+        return LAYOUTS[kernel](attention_mask, sequence_starts, causal=causal)
+
+    def _embed(self, input_ids: Tensor, token_type_ids: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
+        """The embeddings of the batch, and the input of the first block."""
         embedded = self.embeddings(layout.pack(input_ids), layout.pack(token_type_ids), layout.positions)
         # Under autocast the residual stream stays in 32 bits.
-        return layout, embedded, self.projection(embedded).to(embedded.dtype)
+        return embedded, self.projection(embedded).to(embedded.dtype)
 
     def _block_inputs(self, layout: Layout, *, fuse: bool | None = None) -> list[BlockInputs]:
         """The inputs of each block that runs; without recursion LoRA, layers that share an attention share them.

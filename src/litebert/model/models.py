@@ -60,17 +60,19 @@ class ForPretraining(HubModel):
         *,
         labels: Ids | None = None,
         sentence_order_label: Int[Tensor, " X"] | None = None,
+        causal: bool = False,
     ) -> PretrainingOutput:
         """Logits of both heads; `masked_positions` and `sequence_starts` (see `Encoder`) are flat, b·S + s.
 
-        Without positions they are those with `labels`, or all. -100 marks what has no label.
+        Without positions they are those with `labels`, or all. -100 marks what has no label. With `causal` no token
+        attends to a later one, so that each position can predict the next token.
         """
         inputs = complete_inputs(input_ids, attention_mask, token_type_ids)
         if masked_positions is None:
             masked_positions = labelled_positions(input_ids, labels)
         firsts = row_starts(input_ids) if sequence_starts is None else sequence_starts
         positions = torch.cat([masked_positions, firsts])
-        states = self.encoder.at_positions(*inputs, positions, sequence_starts)
+        states = self.encoder.at_positions(*inputs, positions, sequence_starts, causal=causal)
         count = masked_positions.shape[0]
         logits = self.mlm(states[:count], self.encoder.embeddings.word.weight)
         pairs = self.sentence_pair(self.encoder.pool(states[count:]))

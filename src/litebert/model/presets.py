@@ -32,7 +32,13 @@ def _row(source: str, layers: int, hidden: int, heads: int, **others: Any) -> Pr
 _DROPOUT: Final = {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
 _BERT: Final = {**_DROPOUT, "sharing": "none"}
 _CHINESE: Final = {"vocab_size": 21_128, "hidden_act": "relu"}
-_MODERN: Final = {"position_embedding": "rotary", "norm_first": True, "gated_feed_forward": True}
+_MODERN: Final = {
+    "position_embedding": "rotary",
+    "norm_first": True,
+    "gated_feed_forward": True,
+    "use_bias": False,
+    "hidden_act": "gelu",
+}
 _MODERN_SOURCE = (
     "litebert, not the paper: block of ModernBERT (arXiv 2412.13663), shared as in ModernALBERT (2512.12880)"
 )

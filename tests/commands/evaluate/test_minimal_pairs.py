@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from litebert.cli.main import main
+from litebert.commands.evaluate.evaluate import evaluate
+from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.commands.evaluate.minimal_pairs import (
     MinimalPair,
     evaluate_minimal_pairs,
@@ -33,7 +35,7 @@ def pairs(tmp_path):
 
 def test_tie_counts_half_and_paradigms_weigh_alike():
     pairs = [MinimalPair("a", "b", name, "p") for name in ("one", "one", "one", "two")]
-    scores = summarize(pairs, np.array([1, 1, 0.5, 0]), None, masking="token")
+    scores = summarize(pairs, np.array([1, 1, 0.5, 0]), None, scoring="causal", masking=None)
     assert [score.accuracy for score in scores.paradigms] == [pytest.approx(2.5 / 3), 0.0]
     assert scores.mean.accuracy == pytest.approx(2.5 / 6)
     assert scores.mean.unigram_accuracy is None
@@ -79,6 +81,21 @@ def test_evaluate_command_scores_a_suite(pairs, small_config, tiny_tokenizer, tm
     result = json.loads(capsys.readouterr().out)
     assert result["masking"] == "whole_word"
     assert result["mean"]["pairs"] == 5
+
+
+def test_evaluate_command_scores_a_suite_by_next_tokens(pairs, small_config, tiny_tokenizer, tmp_path, capsys):
+    model = save_model(ForPretraining(small_config, seed=1), tmp_path / "model", extra_files=tiny_tokenizer.files())
+    assert main(["evaluate", str(model), "--suite", str(pairs), "--scoring", "causal"]) == 0
+    assert "scored by causal; ties count half" in capsys.readouterr().out
+    assert main(["evaluate", str(model), "--suite", str(pairs), "--scoring", "causal", "--masking", "whole_word"]) == 2
+    assert "nothing is masked" in capsys.readouterr().err
+
+
+def test_causal_scoring_of_a_model_without_causal_steps_is_refused(pairs, small_config, tiny_tokenizer, tmp_path):
+    model = save_model(ForPretraining(small_config), tmp_path / "run" / "model", extra_files=tiny_tokenizer.files())
+    (tmp_path / "run" / "settings.yaml").write_text("command: pretrain\nsampling: {causal_fraction: 0.0}\n")
+    with pytest.raises(ConfigError, match="pretrained without causal steps"):
+        evaluate(EvaluateRun(model=model, suite=pairs, scoring="causal"))
 
 
 def test_suite_and_labelled_file_exclude_each_other(pairs, tmp_path, capsys):

@@ -25,6 +25,7 @@ class PretrainingExamples:
     token_type_ids: Tensor = field(default_factory=lambda: torch.zeros(0))
     masked_positions: Tensor = field(default_factory=lambda: torch.zeros(0))
     sequence_starts: Tensor | None = None
+    causal: bool = False
 
 
 class Fixed(nn.Module):
@@ -34,7 +35,7 @@ class Fixed(nn.Module):
         super().__init__()
         self.output = output
 
-    def forward(self, *inputs):
+    def forward(self, *inputs, causal):
         return self.output
 
 
@@ -65,6 +66,15 @@ def test_pretraining_objective_sums_both_losses_and_counts_only_labels():
     assert objective.counts(batch) == {"mlm": 3, "sop": 2}
     assert sums.correct["sop"] == 1
     assert sums.correct["mlm"] == (mlm_logits.argmax(-1) == batch.mlm_labels).sum()
+
+
+def test_pretraining_objective_of_a_causal_batch_is_the_next_token_loss_alone():
+    logits = torch.randn(3, 7, generator=torch.manual_seed(0))
+    batch = PretrainingExamples(torch.tensor([1, 2, 3]), torch.tensor([NO_LABEL, NO_LABEL]), causal=True)
+    objective = PretrainingObjective()
+    sums = objective(Fixed(PretrainingOutput(logits, torch.zeros(2, 2))), batch)
+    torch.testing.assert_close(sums.losses, {"clm": -logits.log_softmax(-1)[[0, 1, 2], [1, 2, 3]].sum()})
+    assert objective.counts(batch) == {"clm": 3}
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

@@ -98,3 +98,13 @@ def test_eval_pair_objectives_do_not_change_the_other_metrics(validation_set):
     model = ForPretraining(CONFIG)
     alone, both = validation_set().evaluate(model), validation_set(eval_pair_objectives=("nsp",)).evaluate(model)
     assert {name: value for name, value in both.items() if not name.startswith("nsp")} == alone
+
+
+def test_validation_scores_next_tokens_of_a_run_with_causal_steps(validation_set):
+    model = ForPretraining(CONFIG)
+    values = validation_set(causal_fraction=0.5).evaluate(model)
+    masked_only = validation_set().evaluate(model)
+    assert values["clm_count"] > masked_only["mlm_count"]
+    assert 0 < values["clm_loss"] < 10
+    assert "clm_loss" not in masked_only
+    assert {name: values[name] for name in masked_only} == masked_only

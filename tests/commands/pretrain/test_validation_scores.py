@@ -39,6 +39,13 @@ def test_validation_report_has_a_row_for_each_group():
     assert len({len(line) for line in lines if line.startswith("  ")}) == 1
 
 
+def test_validation_scores_of_a_model_with_causal_steps_have_next_tokens():
+    scores = ValidationScores.of(VALUES | {"clm_accuracy": 0.2, "clm_loss": 3.0})
+    assert "next-token accuracy 20.0%, perplexity 20.1" in scores.to_text()
+    assert "next-token accuracy 20.0%, perplexity 20.1" in scores.to_report().splitlines()
+    assert SCORES.clm_accuracy is None
+
+
 def test_sentence_pair_objectives_not_evaluated_are_absent():
     assert set(SCORES.sentence_pairs) == {"sop"}
     assert "NSP" not in SCORES.to_report()

@@ -91,11 +91,11 @@ NAMES = pytest.mark.parametrize(
 @NAMES
 def test_commands_answer_the_name_of_a_preset_with_what_to_give(name, instead, tmp_path, capsys):
     (tmp_path / "new.csv").write_text("text,label\na film,good\n")
-    new, out = str(tmp_path / "new.csv"), str(tmp_path / "out.csv")
+    new, out, vectors = (str(tmp_path / file) for file in ("new.csv", "out.csv", "vectors.npy"))
     for words in (
         ["predict", name, new, out],
         ["evaluate", name, "--data", new],
-        ["embed", name, new, str(tmp_path / "v.npy")],
+        ["embed", name, new, vectors],
     ):
         assert main(words) == CheckpointError.exit_code
         assert instead in capsys.readouterr().err

@@ -42,6 +42,12 @@ def test_plateau_detector_has_longer_windows_in_a_long_run():
     assert warning_steps([6.0] * 4000, steps=20_000)[0] >= 799
 
 
+def test_plateau_detector_counts_only_the_steps_that_have_the_loss():
+    detector = PlateauDetector({"mlm": 6.0})
+    losses = [{"mlm": 6.0} if step % 2 else {"clm": 1.0} for step in range(1000)]
+    assert [step for step, loss in enumerate(losses) if detector.update(loss, fraction=(step + 1) / 1000)] == [799]
+
+
 def test_plateau_detector_state_survives_json_and_keeps_the_warning():
     detector, other = PlateauDetector({"mlm": 6.0}), PlateauDetector({"mlm": 6.0, "sop": 0.7})
     for step in range(500):

@@ -14,7 +14,7 @@ from litebert.commands.evaluate.evaluate_labelled import (
     load_pipeline,
 )
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
-from litebert.commands.evaluate.minimal_pairs import evaluate_minimal_pairs
+from litebert.commands.evaluate.minimal_pairs import MinimalPairScores, evaluate_minimal_pairs
 from litebert.commands.finetune.data_arguments import files_by_split
 from litebert.commands.many_files.file_workers import FileJob, FilesWritten, file_tasks, is_pattern, write_files
 from litebert.commands.predict.predict_stream import fingerprint_of
@@ -45,10 +45,7 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
     run = run.replace(model=existing_or_from_hub(run.model))
     model = resolve_model_directory(run.model)
     if run.suite is not None:
-        counts = None if run.corpus is None else token_counts(_corpus_of(model, run.corpus))
-        pairs = evaluate_minimal_pairs(
-            model, run.suite, masking=run.masking, fast=run.fast, precision=run.precision, counts=counts
-        )
+        pairs = _evaluate_suite(run, model, run.suite)
         return pairs.to_dict(), pairs.to_text()
     if run.corpus is not None:
         scores = evaluate_pretraining(run, model, run.corpus)
@@ -82,6 +79,19 @@ def _line(result: tuple[str, dict[str, Any]]) -> str:
     name, scores = result
     metrics = ", ".join(f"{metric} {value:.4f}" for metric, value in scores["metrics"].items())
     return f"  {name.removesuffix('.json')}: {metrics} on {scores['examples']:,} examples"
+
+
+def _evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairScores:
+    trained = _pretraining_settings(model)
+    if run.scoring == "causal" and trained and not trained["sampling"].get("causal_fraction"):
+        raise ConfigError(
+            f"scoring: {model} was pretrained without causal steps, so it cannot predict next tokens; leave out "
+            "--scoring, or pretrain with sampling.causal_fraction"
+        )
+    counts = None if run.corpus is None else token_counts(_corpus_of(model, run.corpus))
+    return evaluate_minimal_pairs(
+        *(model, suite), scoring=run.scoring, masking=run.masking, fast=run.fast, precision=run.precision, counts=counts
+    )
 
 
 def evaluate_pretraining(run: EvaluateRun, model: Path, corpus: Path) -> ValidationScores:

@@ -10,7 +10,7 @@ from litebert.commands.finetune.data_arguments import NO_COLUMNS, ONLY_BENCHMARK
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
 from litebert.commands.pretrain.pretrain_settings import PairObjective
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
-from litebert.inference.word_masking import Masking
+from litebert.inference.word_masking import Masking, Scoring
 from litebert.settings import InferencePrecision, Settings, validate_not_given, with_overrides
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 
@@ -38,6 +38,9 @@ class EvaluateRun(Settings):
     are used, for the unigram baseline."""
     suite: Path | None = None
     """Directory of minimal pairs in the format of BLiMP (*.jsonl), which a pretrained model is to prefer correctly."""
+    scoring: Scoring = "pseudo_log_likelihood"
+    """With --suite: predict each token of a sentence from all others, or (`causal`) from those before it, which needs a
+    model pretrained with `sampling.causal_fraction`."""
     masking: Masking = "token"
     """With --suite: tokens of a word that are masked besides the predicted one (none, those after it, all)."""
     fast: bool = False
@@ -77,6 +80,8 @@ class EvaluateRun(Settings):
         if self.task is not None:
             benchmark_task(self.task)
             validate_not_given(self.columns.model_dump(), NO_COLUMNS.format(instead="--data"))
+        if self.scoring == "causal" and self.masking != "token":
+            raise ValueError("masking: with --scoring causal nothing is masked; leave it out")
         self.drawn_as({})
         self._check_files()
         return self

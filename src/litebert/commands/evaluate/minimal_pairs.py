@@ -10,8 +10,10 @@ import numpy as np
 
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
+from litebert.inference.causal_log_likelihood import causal_log_likelihoods
 from litebert.inference.inference_model import resolve_precision
-from litebert.inference.pseudo_log_likelihood import Masking, pseudo_log_likelihoods
+from litebert.inference.pseudo_log_likelihood import pseudo_log_likelihoods
+from litebert.inference.word_masking import Masking, Scoring
 from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.settings import InferencePrecision
@@ -51,7 +53,9 @@ class PairAccuracy:
 class MinimalPairScores(Result):
     """Accuracy over all paradigms, by phenomenon and by paradigm."""
 
-    masking: Masking
+    scoring: Scoring
+    masking: Masking | None
+    """None with causal scoring, where nothing is masked."""
     mean: PairAccuracy
     """The mean of the paradigms, as BLiMP reports it."""
     phenomena: tuple[PairAccuracy, ...]
@@ -61,7 +65,8 @@ class MinimalPairScores(Result):
         """A table of the phenomena, their mean last."""
         rows = [["", "accuracy", "95 % interval", "unigram", "pairs"]]
         rows += [_row(score) for score in (*self.phenomena, self.mean)]
-        return f"{aligned(rows)}\nscored by pseudo-log-likelihood, masking: {self.masking}; ties count half"
+        masking = "" if self.masking is None else f", masking: {self.masking}"
+        return f"{aligned(rows)}\nscored by {self.scoring.replace('_', '-')}{masking}; ties count half"
 
 
 def read_minimal_pairs(directory: Path, *, most: int | None = None) -> tuple[MinimalPair, ...]:
@@ -84,6 +89,7 @@ def evaluate_minimal_pairs(
     model: Path,
     directory: Path,
     *,
+    scoring: Scoring = "pseudo_log_likelihood",
     masking: Masking = "token",
     fast: bool = False,
     precision: InferencePrecision = "fp32",
@@ -96,14 +102,22 @@ def evaluate_minimal_pairs(
     pairs = read_minimal_pairs(directory, most=FAST_PAIRS if fast else None)
     sentences = [sentence for pair in pairs for sentence in (pair.good, pair.bad)]
     precision = resolve_precision(precision, loaded)
-    scores = pseudo_log_likelihoods(loaded, tokenizer, sentences, masking=masking, precision=precision)
+    if scoring == "causal":
+        scores = causal_log_likelihoods(loaded, tokenizer, sentences, precision=precision)
+    else:
+        scores = pseudo_log_likelihoods(loaded, tokenizer, sentences, masking=masking, precision=precision)
     correct = _preferences(scores)
     unigram = None if counts is None else _preferences(_unigram_scores(tokenizer, sentences, counts))
-    return summarize(pairs, correct, unigram, masking=masking)
+    return summarize(pairs, correct, unigram, scoring=scoring, masking=None if scoring == "causal" else masking)
 
 
 def summarize(
-    pairs: Sequence[MinimalPair], correct: np.ndarray, unigram: np.ndarray | None, *, masking: Masking
+    pairs: Sequence[MinimalPair],
+    correct: np.ndarray,
+    unigram: np.ndarray | None,
+    *,
+    scoring: Scoring,
+    masking: Masking | None,
 ) -> MinimalPairScores:
     """Means of 1 (preferred), 0.5 (tie) and 0 over paradigms and phenomena."""
     names = np.array([pair.paradigm for pair in pairs])
@@ -117,6 +131,7 @@ def summarize(
         for name in dict.fromkeys(score.phenomenon for score in paradigms)
     ]
     return MinimalPairScores(
+        scoring=scoring,
         masking=masking,
         mean=_mean("mean of paradigms", paradigms),
         phenomena=tuple(phenomena),

@@ -28,7 +28,8 @@ EXAMPLE_LENGTHS = {
 class PretrainingObjective:
     """Masked language modelling ("mlm") plus the sentence-pair objective ("sop" or "nsp"), weighted equally.
 
-    With pairing "none" there is no pair loss and no pair metric. Source: ALBERT section 3.1.
+    With pairing "none" there is no pair loss and no pair metric. A causal batch has the loss of its next tokens alone
+    ("clm"). Sources: ALBERT section 3.1, GPT-BERT (arXiv 2410.24159).
     """
 
     def __init__(self, pairing: Pairing = "sop") -> None:
@@ -36,6 +37,8 @@ class PretrainingObjective:
 
     def counts(self, batch: PretrainBatch) -> dict[str, int]:
         """Number of labels of each loss."""
+        if batch.causal:
+            return {"clm": _num_labels(batch.mlm_labels)}
         counts = {"mlm": _num_labels(batch.mlm_labels)}
         return counts | ({self._pair_name: _num_labels(batch.sentence_pair_labels)} if self._pair_name else {})
 
@@ -45,15 +48,16 @@ class PretrainingObjective:
 
     def sums(self, output: PretrainingOutput, batch: PretrainBatch) -> LossSums:
         """As `__call__`, for an output already computed."""
-        mlm_loss = classification_loss(output.mlm_logits, batch.mlm_labels)
-        correct = {"mlm": is_correct(output.mlm_logits, batch.mlm_labels).sum()}
+        name = "clm" if batch.causal else "mlm"
+        token_loss = classification_loss(output.mlm_logits, batch.mlm_labels)
+        correct = {name: is_correct(output.mlm_logits, batch.mlm_labels).sum()}
         pair_logits, pair_labels = output.sentence_pair_logits, batch.sentence_pair_labels
         pair_loss = classification_loss(pair_logits, pair_labels)
-        if self._pair_name is None:
+        if self._pair_name is None or batch.causal:
             # No pair has a label, so this adds 0; it gives the head a zero gradient on every rank instead of none.
-            return LossSums({"mlm": mlm_loss + pair_loss}, correct)
+            return LossSums({name: token_loss + pair_loss}, correct)
         return LossSums(
-            {"mlm": mlm_loss, self._pair_name: pair_loss},
+            {name: token_loss, self._pair_name: pair_loss},
             correct | {self._pair_name: is_correct(pair_logits, pair_labels).sum()},
         )
 
@@ -61,7 +65,7 @@ class PretrainingObjective:
 def pretraining_output(model: nn.Module, batch: PretrainBatch) -> PretrainingOutput:
     """The logits of both heads for a batch."""
     inputs = batch.input_ids, batch.attention_mask, batch.token_type_ids
-    return model(*inputs, batch.masked_positions, batch.sequence_starts)
+    return model(*inputs, batch.masked_positions, batch.sequence_starts, causal=batch.causal)
 
 
 def _num_labels(labels: Tensor) -> int:

@@ -66,6 +66,8 @@ class ValidationSet:
         for name in self.eval_pair_objectives:
             if name in self._possible and name != self._drawn.pairing:
                 values |= self._evaluate_pairs(model, name)
+        if self.sampling.causal_fraction:
+            values |= self._evaluate_next_tokens(model)
         return {name: value for name, value in values.items() if values.get(f"{name.partition('_')[0]}_count") != 0}
 
     def score(self, model: nn.Module) -> "ValidationScores":
@@ -105,12 +107,17 @@ class ValidationSet:
         values = self._evaluate(model, PretrainingObjective(name), batches)
         return {metric: value for metric, value in values.items() if metric.startswith(name)}
 
+    def _evaluate_next_tokens(self, model: nn.Module) -> Mapping[str, Number]:
+        """Loss, accuracy and number of next tokens of the same text."""
+        values = self._evaluate(model, PretrainingObjective("none"), self._batches(self._drawn, causal=True))
+        return {metric: value for metric, value in values.items() if metric.startswith("clm")}
+
     def _evaluate(
         self, model: nn.Module, objective: ValidationObjective | PretrainingObjective, batches: Iterable[PretrainBatch]
     ) -> dict[str, Number]:
         return evaluate(model, objective, batches, device=self.world.device, precision=self.precision)
 
-    def _batches(self, sampling: SamplingSettings) -> Iterator[PretrainBatch]:
+    def _batches(self, sampling: SamplingSettings, *, causal: bool = False) -> Iterator[PretrainBatch]:
         size = max(BATCH_SIZE, self.world.size)
         sampling = sampling.replace(packing=False)  # `example_lengths` needs one example in each row
         source = PretrainBatches(
@@ -125,7 +132,7 @@ class ValidationSet:
         full, rest = divmod(source.epoch_size(), size)
         # Every process gets a part of each batch: the forward of a sharded model waits for all of them.
         batches = full + (rest >= self.world.size)
-        return islice(source.one_epoch(), min(batches, math.ceil(self.max_eval_examples / size)))
+        return islice(source.one_epoch(causal=causal), min(batches, math.ceil(self.max_eval_examples / size)))
 
 
 def without_masked_tokens(batch: PretrainBatch) -> PretrainBatch:
@@ -160,6 +167,9 @@ class ValidationScores(Result):
     """Masked tokens."""
     majority_token_accuracy: float
     """Baseline: accuracy of always predicting the most frequent token of the training text."""
+    clm_accuracy: float | None = None
+    """Of next tokens; None for a model without causal steps, as `clm_loss`."""
+    clm_loss: float | None = None
     sentence_pairs: dict[str, Accuracy] = field(default_factory=dict)
     """`sop`, `nsp`: the objectives that were evaluated, and no others; chance is 0.5."""
     mlm_by_span_length: dict[str, Accuracy] = field(default_factory=dict)
@@ -175,6 +185,8 @@ class ValidationScores(Result):
             mlm_loss=values["mlm_loss"],
             mlm_count=int(values["mlm_count"]),
             majority_token_accuracy=values[f"{MAJORITY_TOKEN}_accuracy"],
+            clm_accuracy=values.get("clm_accuracy"),
+            clm_loss=values.get("clm_loss"),
             sentence_pairs={name: Accuracy.of(values, name) for name in PAIR_NAMES if values.get(f"{name}_count")},
             mlm_by_span_length=_groups(values, SPAN_LENGTHS, prefix="mlm_span_"),
             mlm_by_example_length=_groups(values, EXAMPLE_LENGTHS, prefix="mlm_length_"),
@@ -191,12 +203,13 @@ class ValidationScores(Result):
 
     def to_text(self) -> str:
         """One line for a person."""
-        return ", ".join([self._mlm_line(), *self._pair_lines()])
+        return ", ".join([self._mlm_line(), *self._clm_lines(), *self._pair_lines()])
 
     def to_report(self) -> str:
         """All scores, a line each."""
         lines = [
             f"{self._mlm_line()}, perplexity {self.perplexity:,.1f}; {self.mlm_count:,} masked tokens",
+            *self._clm_lines(),
             *self._pair_lines(),
             "",
             *_table("masked span length (words)", self.mlm_by_span_length),
@@ -207,6 +220,11 @@ class ValidationScores(Result):
 
     def _mlm_line(self) -> str:
         return f"MLM accuracy {self.mlm_accuracy:.1%} (majority-token baseline {self.majority_token_accuracy:.1%})"
+
+    def _clm_lines(self) -> list[str]:
+        if self.clm_accuracy is None or self.clm_loss is None:
+            return []
+        return [f"next-token accuracy {self.clm_accuracy:.1%}, perplexity {perplexity(self.clm_loss):,.1f}"]
 
     def _pair_lines(self) -> list[str]:
         return [

@@ -18,11 +18,11 @@ from torch import Tensor
 from litebert.corpus.format.shards import Corpus, Vocabulary
 from litebert.corpus.sampling.corpus_examples import ExampleRef
 from litebert.corpus.sampling.example_grid import to_grid
-from litebert.corpus.sampling.masking import mask_tokens
 from litebert.corpus.sampling.mixture import Mixture, WeightedCorpora
 from litebert.corpus.sampling.packing import RowLayout, pack_examples
-from litebert.corpus.sampling.pairing import Example
+from litebert.corpus.sampling.pairing import NO_LABEL, Example
 from litebert.corpus.sampling.sampling_settings import LinearSchedule, SamplingSettings
+from litebert.corpus.sampling.targets import masked_tokens, next_tokens
 from litebert.errors import ConfigError
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -38,15 +38,19 @@ class PretrainBatch:
     token_type_ids: Tensor
     """Int64 [B, S]: 1 in the second segment and its [SEP]."""
     masked_positions: Tensor
-    """Int64 [P]: flat positions b * S + s."""
+    """Int64 [P]: flat positions b * S + s at which a token is predicted: the masked ones, or with `causal` all but the
+    last one of each example."""
     mlm_labels: Tensor
-    """Int64 [P]: the original tokens."""
+    """Int64 [P]: the original tokens, or with `causal` the next ones."""
     sentence_pair_labels: Tensor
-    """Int64 [X]: 0 in order, 1 swapped (SOP) or from another document (NSP), -100 without a label."""
+    """Int64 [X]: 0 in order, 1 swapped (SOP) or from another document (NSP), -100 without a label, as all are with
+    `causal`: there [CLS] attends to itself only."""
     sequence_starts: Tensor | None
     """Int64 [X]: flat position of the [CLS] of each example, ascending; None if every row holds one example."""
     num_tokens: int
     """Tokens without padding."""
+    causal: bool = False
+    """Whether nothing is masked, next tokens are predicted, and no token may attend to a later one."""
 
     @property
     def num_examples(self) -> int:
@@ -100,20 +104,21 @@ class PretrainBatches:
         """The part of this rank of the batch at `step`, counted from 0."""
         first = step * self.batch_size
         refs = [self.mixture.at(first + offset) for offset in range(self.batch_size)]
-        return self._microbatches(refs, mlm_probability=self.mlm_probability.at(step))
+        mlm_probability = None if self.settings.is_causal(step) else self.mlm_probability.at(step)
+        return self._microbatches(refs, mlm_probability=mlm_probability)
 
-    def one_epoch(self, epoch: int = 0) -> Iterator[PretrainBatch]:
+    def one_epoch(self, epoch: int = 0, *, causal: bool = False) -> Iterator[PretrainBatch]:
         """The part of this rank of one pass over each corpus; the ranks together see every example once."""
         remaining = self.mixture.one_epoch(epoch)
         while refs := list(islice(remaining, self.batch_size)):
-            yield from self._microbatches(refs, mlm_probability=self.mlm_probability.end)
+            yield from self._microbatches(refs, mlm_probability=None if causal else self.mlm_probability.end)
 
     def epoch_size(self, epoch: int = 0) -> int:
         """Number of examples of that pass, over all ranks."""
         return self.mixture.epoch_size(epoch)
 
-    def _microbatches(self, refs: Sequence[ExampleRef], *, mlm_probability: float) -> Sequence[PretrainBatch]:
-        """Microbatches of the part of this rank of some examples."""
+    def _microbatches(self, refs: Sequence[ExampleRef], *, mlm_probability: float | None) -> Sequence[PretrainBatch]:
+        """Microbatches of the part of this rank of some examples; causal ones without a probability."""
         grouped = self.settings.group_by_length
         if grouped:  # so that every rank has examples of all lengths
             refs = sorted(refs, key=lambda ref: ref.tokens)
@@ -129,21 +134,26 @@ class PretrainBatches:
             for start in range(0, len(rows), self.microbatch_size)
         ]
 
-    def _batch(self, rows: Sequence[Sequence[Example]], *, mlm_probability: float) -> PretrainBatch:
-        """Mask the examples as one grid, then lay them out in rows."""
+    def _batch(self, rows: Sequence[Sequence[Example]], *, mlm_probability: float | None) -> PretrainBatch:
+        """Mask the examples as one grid, unless the batch is causal, then lay them out in rows."""
         examples = [example for row in rows for example in row]
         grid = to_grid(examples, self.vocabulary)
-        masked = mask_tokens(grid, self.vocabulary, self.settings, mlm_probability=mlm_probability)
+        pairs = torch.tensor([example.label for example in examples])
+        if mlm_probability is None:
+            targets, pairs = next_tokens(grid), torch.full_like(pairs, NO_LABEL)
+        else:
+            targets = masked_tokens(grid, self.vocabulary, self.settings, mlm_probability=mlm_probability)
         layout = RowLayout.of([[e.length for e in row] for row in rows], capacity=self.settings.max_length)
         return PretrainBatch(
-            input_ids=torch.from_numpy(layout.to_rows(masked.input_ids, padding=self.vocabulary.pad_id)),
+            input_ids=torch.from_numpy(layout.to_rows(targets.input_ids, padding=self.vocabulary.pad_id)),
             attention_mask=torch.from_numpy(layout.to_rows(grid.attention_mask, padding=False)),
             token_type_ids=torch.from_numpy(layout.to_rows(grid.in_second_segment.astype(np.int64), padding=0)),
-            masked_positions=torch.from_numpy(layout.flat_positions[masked.predicted]),
-            mlm_labels=torch.from_numpy(grid.input_ids[masked.predicted]),
-            sentence_pair_labels=torch.tensor([example.label for example in examples]),
+            masked_positions=torch.from_numpy(layout.flat_positions[targets.predicted]),
+            mlm_labels=torch.from_numpy(targets.labels),
+            sentence_pair_labels=pairs,
             sequence_starts=torch.from_numpy(layout.sequence_starts) if layout.is_packed else None,
             num_tokens=int(grid.lengths.sum()),
+            causal=mlm_probability is None,
         )
 
 

@@ -1,5 +1,6 @@
 """Settings for drawing examples from a corpus."""
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
@@ -100,6 +101,9 @@ class SamplingSettings(Settings):
     packing: bool = False
     """Put several examples into one row, with attention restricted to each; removes padding, changes no loss."""
 
+    causal_fraction: float = Field(default=0.0, ge=0, lt=1)
+    """Share of the steps that predict each next token, with attention to earlier tokens only, instead of masked tokens;
+    they are spread evenly over the run. Source: GPT-BERT (arXiv 2410.24159)."""
     mask_unit: Literal["whole_word", "whole_word_google", "token"] = "whole_word"
     """What n-grams consist of: words of any script, words by the rule of google-research/albert (which only knows
     English letters), or single tokens."""
@@ -123,6 +127,17 @@ class SamplingSettings(Settings):
     random_tokens: Literal["exclude_special", "all"] = "exclude_special"
     """Whether random tokens come from the vocabulary without special tokens, or, as in google-research/albert, from all
     of it."""
+
+    def is_causal(self, step: int) -> bool:
+        """Whether a step, counted from 0, predicts next tokens."""
+        return math.floor((step + 1) * self.causal_fraction) > math.floor(step * self.causal_fraction)
+
+    def validate_masked_only(self) -> None:
+        """Raises ConfigError if there are causal steps, for what reads masked examples alone."""
+        if self.causal_fraction:
+            raise ConfigError(
+                f"causal_fraction: {self.causal_fraction}, expected 0: only masked examples are drawn here"
+            )
 
     @property
     def short_seq_period(self) -> int:

@@ -165,6 +165,7 @@ def count_examples(
     corpus: Corpus, settings: SamplingSettings, *, examples: int, seed: int, microbatch_size: int = 32
 ) -> ExampleStatistics:
     """Draw the first `examples` examples of a run with this seed, at most one epoch, and count them."""
+    settings.validate_masked_only()
     batches = PretrainBatches(corpus, settings, batch_size=BATCH_SIZE, microbatch_size=microbatch_size, seed=seed)
     examples = min(examples, batches.examples_per_epoch)
     names = LABEL_NAMES[settings.pairing]

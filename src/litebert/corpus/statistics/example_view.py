@@ -133,6 +133,7 @@ def show_examples(corpus: Corpus, settings: SamplingSettings, *, number: int = 5
     """The first `number` examples of a training run with this seed."""
     if number < 1:
         raise ConfigError(f"number: must be at least 1, found {number}")
+    settings.validate_masked_only()
     tokenizer, vocabulary = Tokenizer.load(corpus.tokenizer_directory), vocabulary_for(corpus, settings)
     mixture = Mixture([(corpus, 1.0)], settings, seed=seed)
     refs = [mixture.at(position) for position in range(number)]

@@ -56,13 +56,18 @@ def attend_by_length(
     value: Float[Tensor, "1 N A D"],
     lengths: Sequence[int],
     dropout: float,
+    *,
+    causal: bool = False,
 ) -> Float[Tensor, "1 N A D"]:
-    """Attention inside each of the examples concatenated on the token axis; equal lengths are batched."""
+    """Attention inside each of the examples concatenated on the token axis; equal lengths are batched.
+
+    `causal`: to no later token.
+    """
     parts = [tensor[0].split(list(lengths)) for tensor in (query, key, value)]
     contexts: dict[int, Tensor] = {}
     for indices in _indices_by_length(lengths).values():
         stacked = (torch.stack([part[index] for index in indices]).transpose(1, 2) for part in parts)  # n A length D
-        context = F.scaled_dot_product_attention(*stacked, dropout_p=dropout).transpose(1, 2)
+        context = F.scaled_dot_product_attention(*stacked, dropout_p=dropout, is_causal=causal).transpose(1, 2)
         contexts.update(zip(indices, context, strict=True))
     return torch.cat([contexts[index] for index in range(len(lengths))])[None]
 
@@ -73,11 +78,14 @@ def attend_varlen(
     value: Float[Tensor, "1 N A D"],
     boundaries: Int[Tensor, " examples_plus_1"],
     longest: int,
+    *,
+    causal: bool = False,
 ) -> Float[Tensor, "1 N A D"]:
     """As `attend_by_length`, by torch's `varlen_attn`: CUDA, half precision, no dropout."""
     from torch.nn.attention.varlen import varlen_attn
 
-    context = varlen_attn(query[0], key[0], value[0], boundaries, boundaries, longest, longest)
+    window = (-1, 0) if causal else (-1, -1)
+    context = varlen_attn(query[0], key[0], value[0], boundaries, boundaries, longest, longest, window_size=window)
     return cast(Tensor, context)[None]
 
 

@@ -32,19 +32,19 @@ class _SummedCrossEntropy(torch.autograd.Function):
         maxima = at_least_32_bits(logits.amax(-1, keepdim=True))
         sums = [_wide(chunk).sub_(top).exp_().sum(-1, keepdim=True) for chunk, top in _in_chunks(logits, maxima)]
         logs = torch.cat(sums).log_()
-        ctx.save_for_backward(logits, labels, maxima, logs)
+        ctx.save_for_backward(logits, labels, maxima + logs)
         scores = logits.gather(1, labels.clamp(min=0)[:, None])
         return (logs - (scores - maxima))[:, 0].masked_fill(labels == NO_LABEL, 0).sum()
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         """Softmax minus one at the label, scaled by the incoming gradient."""
-        logits, labels, maxima, logs = ctx.saved_tensors
-        scales = gradients[0].expand_as(logs).masked_fill((labels == NO_LABEL)[:, None], 0)
+        logits, labels, normalizers = ctx.saved_tensors
+        scales = gradients[0].expand_as(normalizers).masked_fill((labels == NO_LABEL)[:, None], 0)
         classes = labels.clamp(min=0)[:, None]
         result = torch.empty_like(logits)
-        for chunk, top, log, label, scale, out in _in_chunks(logits, maxima, logs, classes, scales, result):
-            probabilities = _wide(chunk).sub_(top).sub_(log).exp_()
+        for chunk, normalizer, label, scale, out in _in_chunks(logits, normalizers, classes, scales, result):
+            probabilities = _wide(chunk).sub_(normalizer).exp_()
             probabilities.scatter_add_(1, label, -torch.ones_like(scale))
             out.copy_(probabilities.mul_(scale))
         return result, None

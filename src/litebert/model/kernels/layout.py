@@ -2,7 +2,8 @@
 
 The unpadded layout spends no computation on padding; `unpack` restores B S, with zeros at padding. A row of B S may
 hold several examples (`sequence_starts`). In both layouts the tokens of an example attend only to each other and its
-positions count from its start, so that its outputs are those of the example alone.
+positions count from its start, so that its outputs are those of the example alone. With `causal` no token attends to a
+later one.
 """
 
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from litebert.model.kernels.attention_kernels import attend_by_length, attend_reference, attend_sdpa, attend_varlen
-from litebert.model.kernels.cpu_kernels import attend_16_bits
+from litebert.model.kernels.cpu_attention import attend_16_bits
 from litebert.model.kernels.length_groups import attend_in_groups, length_groups
 from litebert.model.shapes import AttentionMask, Mask, Starts
 
@@ -34,13 +35,23 @@ class PaddedLayout:
     kernel: Callable[..., Tensor]
 
     @classmethod
-    def of(cls, mask: Mask, sequence_starts: Starts | None = None, *, kernel: Callable[..., Tensor]) -> "PaddedLayout":
+    def of(
+        cls,
+        mask: Mask,
+        sequence_starts: Starts | None = None,
+        *,
+        causal: bool = False,
+        kernel: Callable[..., Tensor],
+    ) -> "PaddedLayout":
         """Layout of a batch."""
+        attention_mask, positions = mask[:, None], torch.arange(mask.shape[1], device=mask.device)[None]
+        if causal:
+            attention_mask = attention_mask & (positions[:, :, None] >= positions[:, None])
         if sequence_starts is None:
-            return cls(mask[:, None], torch.arange(mask.shape[1], device=mask.device)[None], kernel)
+            return cls(attention_mask, positions, kernel)
         starts = example_starts(mask, sequence_starts)
-        attention_mask = (starts[:, :, None] == starts[:, None]) & mask[:, None]
-        return cls(attention_mask, _flat_positions(mask) - starts, kernel)
+        same_example = starts[:, :, None] == starts[:, None]
+        return cls(same_example & attention_mask, _flat_positions(mask) - starts, kernel)
 
     def pack(self, padded: Shaped[Tensor, "B S"]) -> Shaped[Tensor, "B S"]:
         """`padded` itself."""
@@ -78,15 +89,16 @@ class UnpaddedLayout:
     """Position of each token in its example."""
     boundaries: Int[Tensor, " examples_plus_1"]
     lengths: tuple[int, ...]
+    causal: bool
 
     @classmethod
-    def of(cls, mask: Mask, sequence_starts: Starts | None = None) -> "UnpaddedLayout":
+    def of(cls, mask: Mask, sequence_starts: Starts | None = None, *, causal: bool = False) -> "UnpaddedLayout":
         """Layout of a batch; examples without tokens are dropped. Reads the lengths, which synchronises with CUDA."""
         indices = mask.flatten().nonzero()[:, 0]
         starts = example_starts(mask, sequence_starts).flatten()[indices]
         lengths = tuple(starts.unique_consecutive(return_counts=True)[1].tolist()) or (0,)
         boundaries = torch.tensor([0, *lengths], device=mask.device).cumsum(0, dtype=torch.int32)
-        return cls(mask.shape, indices, (indices - starts)[None], boundaries, lengths)
+        return cls(mask.shape, indices, (indices - starts)[None], boundaries, lengths, causal)
 
     def pack(self, padded: Shaped[Tensor, "B S"]) -> Shaped[Tensor, "1 N"]:
         """The values of the real tokens."""
@@ -116,10 +128,10 @@ class UnpaddedLayout:
     ) -> Float[Tensor, "1 N A D"]:
         """Attention inside each example."""
         if dropout or query.dtype not in (torch.float16, torch.bfloat16):
-            return attend_by_length(query, key, value, self.lengths, dropout)
+            return attend_by_length(query, key, value, self.lengths, dropout, causal=self.causal)
         if query.is_cuda:
-            return attend_varlen(query, key, value, self.boundaries, max(self.lengths))
-        return attend_16_bits(query[0], key[0], value[0], self.lengths)[None]
+            return attend_varlen(query, key, value, self.boundaries, max(self.lengths), causal=self.causal)
+        return attend_16_bits(query[0], key[0], value[0], self.lengths, causal=self.causal)[None]
 
 
 @dataclass(frozen=True)
@@ -129,9 +141,9 @@ class LengthSortedLayout:
     unpadded: UnpaddedLayout
 
     @classmethod
-    def of(cls, mask: Mask, sequence_starts: Starts | None = None) -> "LengthSortedLayout":
+    def of(cls, mask: Mask, sequence_starts: Starts | None = None, *, causal: bool = False) -> "LengthSortedLayout":
         """Layout of a batch; examples without tokens are dropped."""
-        rows = UnpaddedLayout.of(mask, sequence_starts)
+        rows = UnpaddedLayout.of(mask, sequence_starts, causal=causal)
         lengths = torch.tensor(rows.lengths)
         tokens = lengths.repeat_interleave(lengths).argsort(descending=True, stable=True)
         sorted_lengths = tuple(sorted(rows.lengths, reverse=True))
@@ -165,8 +177,8 @@ class LengthSortedLayout:
         dropout: float,
     ) -> Float[Tensor, "1 N A D"]:
         """Attention inside each example."""
-        groups = length_groups(self.unpadded.lengths)
-        return attend_in_groups(query[0], key[0], value[0], groups, dropout=dropout)[None]
+        groups, causal = length_groups(self.unpadded.lengths), self.unpadded.causal
+        return attend_in_groups(query[0], key[0], value[0], groups, dropout=dropout, causal=causal)[None]
 
 
 Layout = PaddedLayout | UnpaddedLayout | LengthSortedLayout

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from litebert.model.kernels.cpu_kernels import SCORES_PER_CHUNK, scaled_probabilities
+from litebert.model.kernels.cpu_attention import SCORES_PER_CHUNK, causal_bias, scaled_probabilities
 
 FUSED_LENGTH: Final = 32
 """Longest examples for which one fused operator in 16 bits is faster than several."""
@@ -33,17 +33,20 @@ def attend_in_groups(
     groups: LengthGroups,
     *,
     dropout: float = 0.0,
+    causal: bool = False,
 ) -> Float[Tensor, "N A D"]:
     """Attention inside each example: by torch's fused kernel, or in 16 bits by products of whole score matrices.
 
     Torch's fused kernel takes twice as long in 16 bits as the products that it consists of, unless these are small.
+    `causal`: to no later token.
     """
     heads = query.shape[1]
     sixteen_bits = query.dtype in (torch.float16, torch.bfloat16)
-    fused = partial(F.scaled_dot_product_attention, dropout_p=dropout)
+    fused = partial(F.scaled_dot_product_attention, dropout_p=dropout, is_causal=causal)
+    by_products = partial(_attend_by_products, causal=causal)
     context = torch.empty(query.shape, dtype=query.dtype)
     for tokens, length in _pieces(groups, heads=heads):
-        attend = _attend_by_products if sixteen_bits and length > FUSED_LENGTH and not dropout else fused
+        attend = by_products if sixteen_bits and length > FUSED_LENGTH and not dropout else fused
         q, k, v = (tensor[tokens].unflatten(0, (-1, length)).transpose(1, 2) for tensor in (query, key, value))
         context[tokens].unflatten(0, (-1, length)).copy_(attend(q, k, v).transpose(1, 2))  # n S A D
     return context
@@ -61,7 +64,8 @@ def _pieces(groups: LengthGroups, *, heads: int) -> Iterator[tuple[slice, int]]:
 
 
 def _attend_by_products(
-    query: Float[Tensor, "n A S D"], key: Float[Tensor, "n A S D"], value: Float[Tensor, "n A S D"]
+    query: Float[Tensor, "n A S D"], key: Float[Tensor, "n A S D"], value: Float[Tensor, "n A S D"], *, causal: bool
 ) -> Float[Tensor, "n A S D"]:
     q, k, v = (tensor.flatten(0, 1) for tensor in (query, key, value))
-    return torch.bmm(scaled_probabilities(q, k), v).unflatten(0, query.shape[:2])
+    bias = causal_bias(q.shape[1], q.dtype) if causal else None
+    return torch.bmm(scaled_probabilities(q, k, bias), v).unflatten(0, query.shape[:2])

@@ -14,8 +14,9 @@ from torch import Tensor, nn
 
 from litebert.model.config import Activation, ModelConfig, attention_shapes, feed_forward_shapes
 from litebert.model.kernels.attention_kernels import attention_probabilities
-from litebert.model.kernels.cpu_kernels import gelu_tanh
+from litebert.model.kernels.cpu_gelu import gelu_tanh
 from litebert.model.kernels.layout import Layout
+from litebert.model.kernels.rotary import Rotation, rotate
 
 WeightUpdates = Mapping[str, Float[Tensor, "outputs inputs"]]
 """Name of a dense layer of the block → matrix to add to its weight."""
@@ -46,13 +47,6 @@ class RecursionLoRA(nn.ModuleDict):
     def forward(self) -> WeightUpdates:
         """The matrices to add."""
         return {name: update() for name, update in self.items()}
-
-
-class Rotation(NamedTuple):
-    """Cosines and sines of the angles by which queries and keys are rotated; the same for every head."""
-
-    cos: Float[Tensor, "#B S 1 D_half"]
-    sin: Float[Tensor, "#B S 1 D_half"]
 
 
 class FusedQKV(NamedTuple):
@@ -226,16 +220,3 @@ def to_autocast_dtype(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """`x`, cast once; autocast would cast it, and store the copy, for each product that reads it."""
     device = x.device.type
     return x.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else x
-
-
-def rotation(positions: Int[Tensor, "#B S"], *, head_size: int, theta: float) -> Rotation:
-    """Position p has the angles p · theta^(-2 i / D), for i = 0, 1, …, D / 2 - 1."""
-    exponents = torch.arange(0, head_size, 2, device=positions.device) / head_size
-    angles = positions[..., None, None] * theta**-exponents
-    return Rotation(angles.cos(), angles.sin())
-
-
-def rotate(x: Float[Tensor, "B S A D"], by: Rotation) -> Float[Tensor, "B S A D"]:
-    """`x` with each pair of dimensions (i, i + D / 2) rotated by its angle, as in transformers; in at least 32 bits."""
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * by.cos - second * by.sin, second * by.cos + first * by.sin], dim=-1).to(x.dtype)

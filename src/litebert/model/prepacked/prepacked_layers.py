@@ -11,7 +11,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from litebert.model.config import Activation
-from litebert.model.layers.block import NO_UPDATES, Attention, BlockInputs, FeedForward, WeightUpdates, rotate
+from litebert.model.kernels.rotary import rotate
+from litebert.model.layers.block import NO_UPDATES, Attention, BlockInputs, FeedForward, WeightUpdates
 
 Dense = Callable[..., Any]
 """Makes a prepacked dense layer of (weight, bias), and `activation` or `dtype`."""

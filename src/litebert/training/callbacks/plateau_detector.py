@@ -43,9 +43,13 @@ class PlateauDetector(Callback):
                 self._warn(name)
 
     def update(self, losses: Mapping[str, float], *, fraction: float) -> list[str]:
-        """Count a step at `fraction` of the run; names of the losses found on a plateau for the first time."""
+        """Count a step at `fraction` of the run, which may lack a loss.
+
+        Returns the names of the losses found on a plateau for the first time.
+        """
         found = []
-        for name, window in self._windows.items():
+        for name in self._windows.keys() & losses.keys():
+            window = self._windows[name]
             window.start = window.start if window.steps else fraction
             window.steps += 1
             window.total += losses[name]

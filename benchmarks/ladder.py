@@ -1,0 +1,129 @@
+"""Compares variants of a pretraining recipe: each runs for a few tokens, the better half for twice as many, and so on.
+
+    python benchmarks/ladder.py ARMS.yaml --corpus CORPUS --out DIR --suite BLIMP [--tokens 2M --rungs 3 --seeds 3]
+
+ARMS.yaml holds `recipe: NAME` and `arms: {name: [key=value, …]}`, the settings in which each arm differs from the
+recipe. Each run of a rung is trained from the beginning, because its learning rate falls to zero at the end of the
+rung. The last rung is run with every seed. A rung ranks its arms by `--metric`: the accuracy on minimal pairs, by next
+tokens if the arm has causal steps and otherwise by pseudo-log-likelihood, or the MLM loss on validation text. Each run
+is a run directory, so a ladder that was stopped continues; `ladder.json` and `ladder.md` are written after each run.
+Arms of equal tokens may differ in time: the seconds of a run's steps are in the table.
+"""
+
+import argparse
+import json
+from argparse import Namespace
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+
+from litebert.commands.evaluate.minimal_pairs import evaluate_minimal_pairs
+from litebert.commands.pretrain.pretrain import pretrain
+from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.settings import read_yaml
+from litebert.training.loop.duration import Duration
+
+LARGER_IS_BETTER = {"pairs": True, "mlm_accuracy": True, "mlm_loss": False}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One arm on one rung with one seed."""
+
+    arm: str
+    tokens: int
+    seed: int
+    seconds: float
+    """Of all steps."""
+    mlm_accuracy: float
+    mlm_loss: float
+    pairs: float | None
+    """Mean accuracy over the paradigms of the suite; None without a suite."""
+    scoring: str | None
+
+
+def main() -> None:
+    """Run all rungs, or continue where they stopped."""
+    arguments = _arguments()
+    file = read_yaml(arguments.arms)
+    arms, finished = file["arms"], []
+    for rung in range(arguments.rungs):
+        last = rung == arguments.rungs - 1
+        tokens = int(Duration.parse(f"{arguments.tokens} tokens").amount) * 2**rung
+        for seed in range(arguments.seeds if last else 1):
+            for name in arms:
+                finished.append(run(file["recipe"], name, arms[name], tokens=tokens, seed=seed, arguments=arguments))
+                write_table(finished, arguments)
+        arms = {name: arms[name] for name in better_half(arms, finished, tokens, arguments.metric)}
+
+
+def run(recipe: str, name: str, overrides: list[str], *, tokens: int, seed: int, arguments: Namespace) -> Run:
+    """Train and score an arm; a finished one is read from its directory."""
+    out = arguments.out / f"{name}-{tokens}-seed{seed}"
+    if (scores := out / "ladder.json").is_file():
+        return Run(**json.loads(scores.read_text()))
+    fixed = [f"train.duration={tokens} tokens", f"seed={seed}"]
+    settings = load_pretrain_config(recipe, [*overrides, *fixed], corpus=arguments.corpus)
+    trained = pretrain(settings, out)
+    assert trained.end is not None
+    pairs = scoring = None
+    if arguments.suite:
+        scoring = "causal" if settings.sampling.causal_fraction else "pseudo_log_likelihood"
+        found = evaluate_minimal_pairs(trained.model, arguments.suite, scoring=scoring, fast=True, precision="bf16")
+        pairs = found.mean.accuracy
+    result = Run(
+        arm=name,
+        tokens=tokens,
+        seed=seed,
+        seconds=trained.step_seconds,
+        mlm_accuracy=trained.end.mlm_accuracy,
+        mlm_loss=trained.end.mlm_loss,
+        pairs=pairs,
+        scoring=scoring,
+    )
+    scores.write_text(json.dumps(asdict(result)))
+    return result
+
+
+def better_half(arms: dict[str, list[str]], runs: list[Run], tokens: int, metric: str) -> list[str]:
+    """Names of the arms that go on, in their order: half of them, rounded up, by the median over the seeds."""
+    values = {
+        name: median(getattr(run, metric) for run in runs if (run.arm, run.tokens) == (name, tokens)) for name in arms
+    }
+    ranked = sorted(values, key=lambda name: values[name], reverse=LARGER_IS_BETTER[metric])
+    kept = ranked[: -(-len(ranked) // 2)]
+    return [name for name in arms if name in kept]
+
+
+def write_table(runs: list[Run], arguments: Namespace) -> None:
+    """All runs so far as JSON and as a Markdown table, the best of each rung first."""
+    (arguments.out / "ladder.json").write_text(json.dumps([asdict(run) for run in runs], indent=1))
+    rows = ["| tokens | arm | seed | seconds | MLM accuracy | MLM loss | minimal pairs |", "|" + " --- |" * 7]
+    best = LARGER_IS_BETTER[arguments.metric]
+    for one in sorted(runs, key=lambda run: (-run.tokens, (-1 if best else 1) * getattr(run, arguments.metric))):
+        pairs = "" if one.pairs is None else f"{one.pairs:.1%} ({one.scoring})"
+        rows.append(
+            f"| {one.tokens:,} | {one.arm} | {one.seed} | {one.seconds:.0f} | {one.mlm_accuracy:.1%} | "
+            f"{one.mlm_loss:.3f} | {pairs} |"
+        )
+    (arguments.out / "ladder.md").write_text("\n".join(rows) + "\n")
+
+
+def _arguments() -> Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("arms", type=Path, metavar="ARMS.yaml")
+    parser.add_argument("--corpus", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--suite", type=Path, help="directory of minimal pairs")
+    parser.add_argument("--tokens", default="2M", help="of the first rung")
+    parser.add_argument("--rungs", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=3, help="of the last rung")
+    parser.add_argument("--metric", choices=LARGER_IS_BETTER, default="pairs")
+    arguments = parser.parse_args()
+    if arguments.metric == "pairs" and not arguments.suite:
+        parser.error("--metric pairs needs --suite")
+    return arguments
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+"""16-bit attention for training on a CPU, inside each of the concatenated examples.
+
+The backward pass of torch's fused attention in 16 bits takes five times as long as its matrix products. Here examples
+are padded to a multiple of 32 tokens, which torch's softmax needs to be fast, and those of equal padded length are
+gathered at once. Measurements: docs/results/performance.md.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any, Final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+SCORES_PER_CHUNK: Final = 2**20
+"""Few enough to stay in the cache from one operation to the next."""
+_MULTIPLE: Final = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """n examples of equal padded length L: rows = n·L positions, M = n·A matrices."""
+
+    shape: tuple[int, int, int]
+    """n, L, A."""
+    sources: Int[Tensor, " rows"]
+    """The token at each position; past the end of an example its first one."""
+    targets: Int[Tensor, " rows"]
+    """The same, but past the end of an example N."""
+    padding: Int[Tensor, " P"]
+    """Positions past the end of an example."""
+    bias: Float[Tensor, "#M #L L"] | None
+    """Minus infinity where a query must not attend to a key; None: each attends to all."""
+
+
+def attend_16_bits(
+    query: Float[Tensor, "N A D"],
+    key: Float[Tensor, "N A D"],
+    value: Float[Tensor, "N A D"],
+    lengths: Sequence[int],
+    *,
+    causal: bool = False,
+) -> Float[Tensor, "N A D"]:
+    """Attention inside each of the concatenated examples; `causal`: to no later token.
+
+    Probabilities are not stored: computing them twice costs less than the memory traffic. Scores are rounded to 16
+    bits, as in any attention that is not fused.
+    """
+    return _Attention.apply(query, key, value, tuple(lengths), causal)
+
+
+class _Attention(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, lengths: tuple[int, ...], causal: bool) -> Tensor:
+        ctx.save_for_backward(query, key, value)
+        ctx.chunks = chunks_by_length(lengths, heads=query.shape[1], causal=causal, dtype=query.dtype)
+        contexts = _empty_rows(query)
+        with torch.autocast("cpu", enabled=False):
+            for chunk in ctx.chunks:
+                q, k, v = (_stack_heads(tensor, chunk) for tensor in (query, key, value))
+                _unstack_heads(torch.bmm(scaled_probabilities(q, k, chunk.bias), v), contexts, chunk)
+        return contexts[:-1]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor | None, ...]:  # pyrefly: ignore[bad-override]
+        results = [_empty_rows(tensor) for tensor in ctx.saved_tensors]
+        with torch.autocast("cpu", enabled=False):
+            for chunk in ctx.chunks:
+                q, k, v = (_stack_heads(tensor, chunk) for tensor in ctx.saved_tensors)
+                gradient = _stack_heads(grad_outputs[0], chunk, zero_padding=True)
+                gradients = _attention_gradients(q, k, v, gradient, chunk.bias)
+                for heads, result in zip(gradients, results, strict=True):
+                    _unstack_heads(heads, result, chunk)
+        return *(result[:-1] for result in results), None, None
+
+
+def scaled_probabilities(
+    query: Float[Tensor, "n S D"], key: Float[Tensor, "n S D"], bias: Float[Tensor, "#n #S S"] | None = None
+) -> Float[Tensor, "n S S"]:
+    """softmax(Q Kᵀ / √D + bias) of every matrix."""
+    scale = query.shape[-1] ** -0.5
+    if bias is None:
+        return torch.baddbmm(query.new_empty(()), query, key.mT, beta=0, alpha=scale).softmax(-1)
+    return torch.baddbmm(bias, query, key.mT, alpha=scale).softmax(-1)
+
+
+def causal_bias(length: int, dtype: torch.dtype) -> Float[Tensor, "1 S S"]:
+    """Minus infinity for the keys after each query."""
+    return torch.full((1, length, length), float("-inf"), dtype=dtype).triu(1)
+
+
+def _attention_gradients(
+    query: Float[Tensor, "n S D"],
+    key: Float[Tensor, "n S D"],
+    value: Float[Tensor, "n S D"],
+    gradient: Float[Tensor, "n S D"],
+    bias: Float[Tensor, "#n #S S"] | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of query, key and value, from the gradient of the contexts."""
+    probabilities, scale = scaled_probabilities(query, key, bias), query.shape[-1] ** -0.5
+    grad_value = torch.bmm(probabilities.mT, gradient)
+    grad_probabilities = torch.bmm(gradient, value.mT)
+    grad_scores = torch._softmax_backward_data(grad_probabilities, probabilities, -1, probabilities.dtype)
+    unused = query.new_empty(())  # beta=0: the addend is ignored
+    grad_query = torch.baddbmm(unused, grad_scores, key, beta=0, alpha=scale)
+    grad_key = torch.baddbmm(unused, grad_scores.mT, query, beta=0, alpha=scale)
+    return grad_query, grad_key, grad_value
+
+
+@lru_cache(maxsize=2)  # every layer asks for the same
+def chunks_by_length(lengths: tuple[int, ...], *, heads: int, causal: bool, dtype: torch.dtype) -> tuple[Chunk, ...]:
+    """Examples of equal padded length, as many per chunk as have their scores in the cache."""
+    by_length: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for end, length in zip(accumulate(lengths), lengths, strict=True):
+        if length:
+            by_length[-(-length // _MULTIPLE) * _MULTIPLE].append((end - length, length))
+    chunks = []
+    for padded, examples in by_length.items():
+        per_chunk = max(1, SCORES_PER_CHUNK // (heads * padded**2))
+        parts = torch.tensor(examples).split(per_chunk)
+        chunks += [
+            _chunk(part[:, 0], part[:, 1], padded, heads=heads, causal=causal, dtype=dtype, tokens=sum(lengths))
+            for part in parts
+        ]
+    return tuple(chunks)
+
+
+def _chunk(
+    starts: Int[Tensor, " n"],
+    lengths: Int[Tensor, " n"],
+    padded: int,
+    *,
+    heads: int,
+    causal: bool,
+    dtype: torch.dtype,
+    tokens: int,
+) -> Chunk:
+    """The chunk of examples with these first tokens, of `tokens` in all."""
+    within = torch.arange(padded)
+    at, past = starts[:, None] + within, within >= lengths[:, None]
+    bias = None
+    if causal:  # no real query comes after the padding
+        bias = causal_bias(padded, dtype)
+    elif past.any():
+        bias = torch.zeros(past.shape, dtype=dtype).masked_fill(past, float("-inf"))
+        bias = bias.repeat_interleave(heads, dim=0)[:, None]
+    sources, targets = torch.where(past, starts[:, None], at), at.masked_fill(past, tokens)
+    shape = (len(starts), padded, heads)
+    return Chunk(shape, sources.flatten(), targets.flatten(), past.flatten().nonzero()[:, 0], bias)
+
+
+def _empty_rows(like: Float[Tensor, "N A D"]) -> Float[Tensor, "R A D"]:
+    """A row for each token and one for what is computed at padding."""
+    return like.new_empty(len(like) + 1, *like.shape[1:])
+
+
+def _stack_heads(tensor: Float[Tensor, "N A D"], chunk: Chunk, *, zero_padding: bool = False) -> Float[Tensor, "M L D"]:
+    """One matrix per example and head."""
+    rows = tensor.flatten(1).index_select(0, chunk.sources)
+    if zero_padding and len(chunk.padding):
+        rows.index_fill_(0, chunk.padding, 0)
+    n, length, heads = chunk.shape
+    return rows.view(n, length, heads, -1).transpose(1, 2).flatten(0, 1)
+
+
+def _unstack_heads(matrices: Float[Tensor, "M L D"], target: Float[Tensor, "R A D"], chunk: Chunk) -> None:
+    """Inverse of `_stack_heads`, written into `target`."""
+    n, length, heads = chunk.shape
+    rows = matrices.view(n, heads, length, -1).transpose(1, 2).reshape(n * length, -1)
+    target.flatten(1).index_copy_(0, chunk.targets, rows)

@@ -1,0 +1,23 @@
+"""Random inputs of kernels, and their outputs and gradients side by side."""
+
+import torch
+
+from support.tolerances import TOLERANCES
+
+
+def random(*shape: int, dtype: torch.dtype, seed: int = 0) -> torch.Tensor:
+    """Equal random numbers in every dtype, up to rounding."""
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.bfloat16).to(dtype)
+
+
+def with_gradients(function, *inputs: torch.Tensor) -> list[torch.Tensor]:
+    leaves = [tensor.clone().requires_grad_() for tensor in inputs]
+    output = function(*leaves)
+    output.backward(random(*output.shape, dtype=output.dtype, seed=9))
+    return [output.detach(), *(leaf.grad for leaf in leaves)]
+
+
+def assert_close(ours, expected, dtype) -> None:
+    for value, other in zip(ours, expected, strict=True):
+        assert value.dtype == dtype
+        assert (value.double() - other.double()).norm() <= TOLERANCES[dtype] * max(1, other.double().norm())
