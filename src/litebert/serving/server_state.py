@@ -49,7 +49,7 @@ def read_api_key(settings: ServeSettings) -> str | None:
 
 
 async def state_of(request: Request) -> ServerState:
-    """The state of the server that answers a request. Not async, it would be run in a thread: four times as long."""
+    """The state of the server that answers a request. If it were not async, FastAPI would run it in a thread."""
     return request.app.state.server
 
 
