@@ -90,7 +90,11 @@ NAMES = pytest.mark.parametrize(
 def test_commands_answer_the_name_of_a_preset_with_what_to_give(name, instead, tmp_path, capsys):
     (tmp_path / "new.csv").write_text("text,label\na film,good\n")
     new, out = str(tmp_path / "new.csv"), str(tmp_path / "out.csv")
-    for words in (["predict", name, new, out], ["evaluate", name, "--data", new], ["embed", name, new, str(tmp_path / "v.npy")]):
+    for words in (
+        ["predict", name, new, out],
+        ["evaluate", name, "--data", new],
+        ["embed", name, new, str(tmp_path / "v.npy")],
+    ):
         assert main(words) == CheckpointError.exit_code
         assert instead in capsys.readouterr().err
 
