@@ -20,7 +20,7 @@ MASKS = (
     (re.compile(r" +"), " "),
 )
 VARYING = re.compile(
-    r"note: |\d\d:\d\d:\d\d |learning rate: |unknown tokens: |  (?:unknown|most split words): "  # of all commands and of reports
+    r"note: |\d\d:\d\d:\d\d |learning rate: |unknown tokens: |  (?:unknown|most split words): "
     r"|[AB]  |\((?:swapped|in order|no label)\)"  # of `corpus show`
 )
 ANY_LINES = "…"
