@@ -22,7 +22,7 @@ SMALL = (
 )
 PRETRAIN = ("pretrain", "tiny", *SMALL, "--corpus", "corpus")
 PREPARED = (
-    ("tokenizer", "train", "text.txt", "--out", "tokenizer", "--vocab-size", "40"),
+    ("tokenizer", "train", "text.txt", "--out", "tokenizer", "--vocab-size", "45"),
     ("corpus", "build", "text.txt", "--tokenizer", "tokenizer", "--out", "corpus", "--validation-fraction", "0.3"),
     (*PRETRAIN, "--out", "run"),
 )

@@ -15,12 +15,12 @@ from difflib import SequenceMatcher
 NUMBER = r"-?(?<!\w)\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 MASKS = (
     (re.compile(rf"(?:{NUMBER} (?:seconds?|minutes?|min|hours?|h|s)\b ?)+"), "<duration> "),
-    (re.compile(rf"{NUMBER} (?:bytes|[kKMG]B)\b"), "<size>"),
+    (re.compile(rf"{NUMBER} (?:bytes|[kKMGT](?:i?B)?)\b"), "<size>"),
     (re.compile(NUMBER), "<number>"),
     (re.compile(r" +"), " "),
 )
 VARYING = re.compile(
-    r"note: |\d\d:\d\d:\d\d |learning rate: |  (?:unknown|most split words): "  # of all commands and of reports
+    r"note: |\d\d:\d\d:\d\d |learning rate: |unknown tokens: |  (?:unknown|most split words): "
     r"|[AB]  |\((?:swapped|in order|no label)\)"  # of `corpus show`
 )
 ANY_LINES = "…"
