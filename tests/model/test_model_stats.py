@@ -48,7 +48,7 @@ TOTALS = {
     "3 groups": ({"num_hidden_groups": 3}, (25_268_736, 25_859_328, 25_989_554)),
     "4 groups": ({"num_hidden_groups": 4}, (32_356_608, 32_947_200, 33_077_426)),
     "6 groups": ({"num_hidden_groups": 6}, (46_532_352, 47_122_944, 47_253_170)),
-    "modern-tiny": (preset("modern-tiny"), (4_655_936, 4_721_728, 4_785_394)),
+    "modern-tiny": (preset("modern-tiny"), (4_653_312, 4_719_104, 4_782_770)),
     "modern block": (MODERN, (13_805_312, 14_395_904, 14_526_130)),
     "24 layers": ({"num_hidden_layers": 24}, (11_092_992, 11_683_584, 11_813_810)),
 }

@@ -52,7 +52,9 @@ def test_every_preset_has_a_source_and_an_inner_width_of_four_hidden_sizes(name)
 
 def test_modern_presets_have_the_modern_block():
     for name in ("modern-tiny", "modern-small"):
-        assert preset(name).non_albert_fields == ("position_embedding", "norm_first", "gated_feed_forward")
+        assert preset(name).non_albert_fields == (
+            *("position_embedding", "norm_first", "gated_feed_forward", "use_bias"),
+        )
         assert "not the paper" in PRESETS[name].source
 
 
