@@ -30,7 +30,11 @@ SOURCE = Path("src/litebert")
 TARGETS: dict[str, tuple[str, ...]] = {
     "corpus/sampling/masking.py": ("tests/corpus/sampling/test_masking.py", "tests/corpus/sampling"),
     "corpus/sampling/pairing.py": ("tests/corpus/sampling/test_pairing.py", "tests/corpus/sampling"),
-    "training/optim/lamb.py": ("tests/training/optim", "tests/parity/test_lamb.py", "tests/distributed/test_two_ranks.py"),
+    "training/optim/lamb.py": (
+        "tests/training/optim",
+        "tests/parity/test_lamb.py",
+        "tests/distributed/test_two_ranks.py",
+    ),
     "training/loop/step.py": (
         *("tests/training/loop", "tests/training/test_trainer.py"),
         *("tests/distributed/test_two_ranks.py", "tests/distributed/test_uneven_ranks.py"),

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from litebert.commands.best_model import BestModel, evaluation_file
+from litebert.commands.best_model import EVALUATION, BestModel, evaluation_file
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.errors import ConfigError
@@ -61,7 +61,7 @@ def test_best_model_saves_the_best_of_all_evaluations(tmp_path, metric, values, 
         model = ForPretraining(CONFIG)
         torch.nn.init.constant_(model.sentence_pair.bias, 0.0 if math.isnan(value) else value)
         assert evaluate(best, model, step)[metric] is value
-    saved = best.saved()
+    saved = json.loads((tmp_path / "best" / EVALUATION).read_text())
     assert saved == {"step": values.index(expected), "metric_for_best_model": metric, "metrics": {metric: expected}}
     assert load_model(tmp_path / "best").sentence_pair.bias[0].item() == pytest.approx(expected)
 
@@ -70,7 +70,7 @@ def test_best_model_of_a_resumed_run_continues_with_its_best(tmp_path):
     evaluate(best_model(tmp_path / "best", [0.3]), ForPretraining(CONFIG), 1)
     resumed = best_model(tmp_path / "best", [0.2])
     evaluate(resumed, ForPretraining(CONFIG), 2)
-    assert resumed.saved()["step"] == 1
+    assert json.loads((tmp_path / "best" / EVALUATION).read_text())["step"] == 1
 
 
 def test_pretrain_exports_the_best_model_and_keeps_the_last(corpus_directory, tmp_path):

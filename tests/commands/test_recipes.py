@@ -8,6 +8,7 @@ from litebert.commands.recipes import ABOUT, load_recipe, recipe_names, resolved
 from litebert.errors import ConfigError
 from litebert.model.model_stats import memory, parameter_counts
 from litebert.model.presets import preset
+from litebert.settings import with_overrides
 from litebert.training.loop.run_schedule import DurationConverter, RunSchedule, TrainingProgress
 
 PAPER = {
@@ -55,7 +56,7 @@ def test_recipe_has_description_cost_and_expected_result(command, name):
 
 
 def pretraining(name, *overrides, vocab_size=30_000):
-    settings = load_recipe(name, command="pretrain").with_overrides(overrides)
+    settings = with_overrides(load_recipe(name, command="pretrain").settings, overrides)
     model = resolved_model(settings["model"], vocab_size=vocab_size)
     return PretrainRun.parse({**settings, "model": model, "corpus": "c"}, where=name)
 
@@ -114,7 +115,7 @@ def test_recipe_may_be_a_file_of_the_user(tmp_path):
     path.write_text("about: two\n  lines\nseed: 3\n")
     recipe = load_recipe(str(path), command="pretrain")
     assert (recipe.name, recipe.about, recipe.settings) == ("mine", {"about": "two lines"}, {"seed": 3})
-    assert recipe.with_overrides(["seed=4", "train.duration=2 steps"]) == {
+    assert with_overrides(recipe.settings, ["seed=4", "train.duration=2 steps"]) == {
         "seed": 4,
         "train": {"duration": "2 steps"},
     }

@@ -15,5 +15,5 @@ def serve_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
         client = functools.partial(openai.OpenAI, http_client=testclient.TestClient(app))
         monkeypatch.setattr(openai, "OpenAI", client)
 
-    monkeypatch.setattr(serve, "_listener", lambda settings: nullcontext())
+    monkeypatch.setattr(serve, "listen", lambda settings: nullcontext())
     monkeypatch.setattr(serve, "_run", run)

@@ -37,6 +37,7 @@ OTHERS = {
     "checkpoint_every",
     "keep_checkpoints",
     "log_every",
+    "milestones",  # commands/test_milestones.py
     "max_consecutive_skipped_steps",
     "trackers",  # test_trackers.py
     "allow_config_changes",  # test_trainer.py

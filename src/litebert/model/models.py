@@ -37,14 +37,13 @@ FORBIDDEN: Final = -1e30
 class ForPretraining(HubModel):
     """Masked language model and sentence-pair classifier (SOP or NSP), without dropout in the heads.
 
-    Source: `get_masked_lm_output` and `get_sentence_order_output` in run_pretraining.py of google-research/albert.
+    `pairing` says with which pairs the classifier was trained; None where that is not known. Source: `get_masked_lm_output` and `get_sentence_order_output` in run_pretraining.py of google-research/albert.
     """
 
     def __init__(self, config: ModelConfig, *, seed: int = 0, pairing: TrainedPairing | None = None) -> None:
         super().__init__()
         self.config = config
         self.pairing = pairing
-        """With which the sentence-pair head was trained; None: not known."""
         self.encoder = Encoder(config)
         self.mlm = MaskedLMHead(config)
         self.sentence_pair = nn.Linear(config.hidden_size, 2)

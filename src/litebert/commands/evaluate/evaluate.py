@@ -42,6 +42,9 @@ logger = logging.getLogger(__name__)
 
 def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
     """The scores, as JSON values and as text."""
+    files, columns = files_by_split(run.split_file), run.columns.to_columns()
+    if run.data is not None:
+        validate_columns_apply(asdict(columns), run.data)
     run = run.replace(model=existing_or_from_hub(run.model))
     model = resolve_model_directory(run.model)
     if run.suite is not None:
@@ -50,16 +53,14 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
     if run.corpus is not None:
         scores = evaluate_pretraining(run, model, run.corpus)
         return scores.to_dict(), scores.to_report()
-    columns = run.columns
     if run.data is not None and is_pattern(run.data):
         written = evaluate_files(EvaluateRun(**run.model_dump()))
         return written.to_dict(), "\n".join([written.to_text(), *map(_line, written.results.items())])
     if run.data is not None:
-        labelled = partial(evaluate_labelled, model, run.data, columns.to_columns(), metrics=run.metrics)
+        labelled = partial(evaluate_labelled, model, run.data, columns, metrics=run.metrics)
         return _beside_fp32(run, labelled)
     assert run.task is not None
     assert run.task_dir is not None
-    files = files_by_split(run.split_file)
     benchmark = partial(evaluate_benchmark, model, run.task, run.task_dir, files=files, metrics=run.metrics)
     return _beside_fp32(run, benchmark)
 

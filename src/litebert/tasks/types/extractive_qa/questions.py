@@ -9,11 +9,14 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from litebert.errors import DataError
 from litebert.tasks.labelled_data import InvalidAnswers, normalized_text
-from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.tables import Table
+
+if TYPE_CHECKING:  # `litebert.runtime` has `Question` without the packages that read tables and settings
+    from litebert.tasks.readers.columns import Columns
+    from litebert.tasks.readers.tables import Table
 
 logger = logging.getLogger(__name__)
 
@@ -152,13 +155,13 @@ class QuestionColumns:
     slice: str | None = None
 
 
-def has_questions(table: Table) -> bool:
+def has_questions(table: "Table") -> bool:
     """Whether the table has the default columns of questions."""
     usual = QuestionColumns()
     return {usual.question, usual.context, usual.answer} <= set(table.columns)
 
 
-def question_columns(table: Table, columns: Columns) -> QuestionColumns:
+def question_columns(table: "Table", columns: "Columns") -> QuestionColumns:
     """The columns that are named, else the default ones of questions, else those of texts, whichever the table has."""
     default, of_texts = QuestionColumns(), Columns()
 
@@ -179,7 +182,7 @@ def question_columns(table: Table, columns: Columns) -> QuestionColumns:
 
 
 def read_question_table(
-    table: Table, columns: QuestionColumns, *, invalid_answers: InvalidAnswers = "error"
+    table: "Table", columns: QuestionColumns, *, invalid_answers: InvalidAnswers = "error"
 ) -> list[Question]:
     """The questions of a table with their answers; DataError with file, line and field."""
     aligner, questions = AnswerAligner(table.path, invalid_answers), []
@@ -202,7 +205,7 @@ def read_question_table(
     return questions
 
 
-def read_question_inputs(table: Table, columns: QuestionColumns) -> list[Question]:
+def read_question_inputs(table: "Table", columns: QuestionColumns) -> list[Question]:
     """The questions of a table without their answers."""
     contexts = table.texts(columns.context)
     for row, context in zip(table.rows, contexts, strict=True):
@@ -223,11 +226,11 @@ def read_question_inputs(table: Table, columns: QuestionColumns) -> list[Questio
     ]
 
 
-def _optional(table: Table, column: str | None) -> Sequence[str | None]:
+def _optional(table: "Table", column: str | None) -> Sequence[str | None]:
     return [None] * len(table.rows) if column is None else table.texts(column)
 
 
-def _ids(table: Table, column: str | None) -> list[str]:
+def _ids(table: "Table", column: str | None) -> list[str]:
     names = [str(row.line) for row in table.rows] if column is None else table.texts(column)
     lines: dict[str, int] = {}
     for name, row in zip(names, table.rows, strict=True):
