@@ -25,6 +25,8 @@ NOT_RUN = {
     "litebert reproduce": "trains dozens of models; tests/commands/reproduce",
     "torchrun": "starts several processes; tests/distributed/test_torchrun.py",
     "--executor": "needs Slurm or Ray; tests/corpus/build/test_executors.py",
+    "milestones": "names steps that a short run does not reach; tests/commands/test_milestones.py",
+    "--page": "needs packages of npm; tests/export/test_browser_page.py",
     "litebert push": "needs the hub; tests/model/io/test_push.py",
 }
 """Part of a command → why it is only parsed."""

@@ -100,11 +100,18 @@ def test_attention_varlen_kernel_gets_the_concatenated_examples(monkeypatch):
     """On a machine without CUDA, with the kernel replaced by a record of its arguments."""
     varlen = pytest.importorskip("torch.nn.attention.varlen")
     given = []
-    monkeypatch.setattr(varlen, "varlen_attn", lambda *arguments: given.append(arguments) or arguments[2])
+
+    def recorded(*arguments, window_size):
+        given.append((*arguments, window_size))
+        return arguments[2]
+
+    monkeypatch.setattr(varlen, "varlen_attn", recorded)
     query, key, value = (torch.randn(1, 5, HEADS, SIZE) for _ in range(3))
     boundaries = torch.tensor([0, 2, 5])
     assert torch.equal(attend_varlen(query, key, value, boundaries, 3), value)
     (tensors,) = given
     assert all(torch.equal(one, other[0]) for one, other in zip(tensors[:3], (query, key, value), strict=True))
     assert tensors[3] is tensors[4] is boundaries
-    assert tensors[5:] == (3, 3)
+    assert tensors[5:] == (3, 3, (-1, -1))
+    attend_varlen(query, key, value, boundaries, 3, causal=True)
+    assert given[1][5:] == (3, 3, (-1, 0))

@@ -7,14 +7,14 @@ import pytest
 from litebert.errors import DataError
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import read_table
-from litebert.tasks.types.extractive_qa.questions import (
-    GoldAnswer,
+from litebert.tasks.types.extractive_qa.question_tables import (
     QuestionColumns,
     has_questions,
     question_columns,
     read_question_inputs,
     read_question_table,
 )
+from litebert.tasks.types.extractive_qa.questions import GoldAnswer
 
 CONTEXT = "The film was good, in 1999."
 

@@ -18,13 +18,13 @@ from litebert.tasks.metrics.squad_metrics import best_thresholds, exact_match, w
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table, read_text
 from litebert.tasks.types.extractive_qa.question_settings import THRESHOLD, QuestionSettings
-from litebert.tasks.types.extractive_qa.questions import (
-    Question,
+from litebert.tasks.types.extractive_qa.question_tables import (
     has_questions,
     question_columns,
     read_question_inputs,
     read_question_table,
 )
+from litebert.tasks.types.extractive_qa.questions import Question
 from litebert.tasks.types.extractive_qa.span_outputs import (
     span_and_answerability_losses,
     span_beams,
