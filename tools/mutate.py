@@ -60,7 +60,7 @@ EQUIVALENT: dict[str, str] = {
     "training/loop/step.py:184:69 True → False": "the lengths are equal by the slice before",
     "training/checkpointing/checkpoint.py:156:54 1 → 2": "`start` needs a `finish` before, so one write is in flight",
     "training/checkpointing/checkpoint.py:206:8 statement deleted": "FileLock makes the directory too",
-    "tasks/metrics/squad_metrics.py:38:7 Or → And": "with one side empty no word is shared, which scores 0 as well",
+    "tasks/metrics/squad_metrics.py:40:7 Or → And": "with one side empty no word is shared, which scores 0 as well",
     "tokenization/sentencepiece_model.py:24:64 128 → 129": "ASCII has no byte 128 to look up",
     "tokenization/sentencepiece_model.py:128:8 statement deleted": "a dict is empty without `dict.__init__` too",
     "model/kernels/attention_kernels.py:66:53 True → False": "the context has one row for each index",

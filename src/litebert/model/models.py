@@ -35,9 +35,9 @@ FORBIDDEN: Final = -1e30
 
 
 class ForPretraining(HubModel):
-    """Masked language model and sentence-pair classifier (SOP or NSP), without dropout in the heads.
+    """Masked language model and classifier of pairs, trained with `pairing` if that is known; no dropout in the heads.
 
-    `pairing` says with which pairs the classifier was trained; None where that is not known. Source: `get_masked_lm_output` and `get_sentence_order_output` in run_pretraining.py of google-research/albert.
+    Source: `get_masked_lm_output` and `get_sentence_order_output` in run_pretraining.py of google-research/albert.
     """
 
     def __init__(self, config: ModelConfig, *, seed: int = 0, pairing: TrainedPairing | None = None) -> None:

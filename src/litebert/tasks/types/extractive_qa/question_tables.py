@@ -1,6 +1,6 @@
 """Questions in the columns of a table: question, context, answer and optionally the start of the answer.
 
-An empty answer means that the context has none. Apart from `questions`, which `litebert.runtime` loads without settings.
+An empty answer means that the context has none. `questions` stands apart because `litebert.runtime` loads it.
 """
 
 import re
