@@ -85,3 +85,11 @@ def test_an_encoding_names_the_fields_that_it_has(tiny_tokenizer):
 
 def test_truncation_without_max_length_is_that_of_released_models(tiny_tokenizer):
     assert len(tiny_tokenizer("film " * 2000, truncation=True)["input_ids"]) == 512
+
+
+def test_tokenizer_pads_one_text_to_a_length_without_a_batch_dimension(tiny_tokenizer):
+    padded = tiny_tokenizer(TEXTS[0], padding="max_length", max_length=40)
+    plain = tiny_tokenizer(TEXTS[0])
+    length = len(plain["input_ids"])
+    assert padded["input_ids"] == [*plain["input_ids"], *[tiny_tokenizer.pad_id] * (40 - length)]
+    assert padded["attention_mask"] == [1] * length + [0] * (40 - length)

@@ -27,3 +27,9 @@ def test_calibration_bins_partition_the_examples(values, seed):
     result = calibration(probabilities, labels)
     assert sum(one.examples for one in result.bins) == len(values)
     assert 0 <= result.expected_error <= 1
+
+
+def test_calibration_puts_the_least_possible_confidence_into_the_first_bin():
+    """Of 20 classes none need have a probability above 0.05."""
+    result = calibration(np.full((4, 20), 0.05), np.arange(4))
+    assert [(bin.low, bin.high, bin.examples) for bin in result.bins] == [(0.0, 0.1, 4)]
