@@ -65,7 +65,6 @@ EQUIVALENT: dict[str, str] = {
     "training/checkpointing/checkpoint.py:206:8 statement deleted": "FileLock makes the directory too",
     "tasks/metrics/squad_metrics.py:40:7 Or → And": "with one side empty no word is shared, which scores 0 as well",
     "tasks/metrics/metrics.py:74:22 1 → 2": "of two labels both have the same area, so their mean is it too",
-    "model/layers/block.py:143:7 And → Or": "eager calls on a CPU take the same kernel; compiled ones differ in speed only",
     "tokenization/sentencepiece_model.py:24:64 128 → 129": "ASCII has no byte 128 to look up",
     "tokenization/sentencepiece_model.py:128:8 statement deleted": "a dict is empty without `dict.__init__` too",
     "model/kernels/attention_kernels.py:66:53 True → False": "the context has one row for each index",
