@@ -77,10 +77,24 @@ def test_limits_are_in_the_messages(small):
         small.ask("/predict", {"inputs": [["a"]] * 4}).json()["error"],
         small.ask("/predict", {"inputs": "good " * 100}).json()["error"],
         small.ask("/token-classification", {"inputs": "good " * 300}).json()["error"],
+        small.ask("/tokenize", {"inputs": "good " * 300}).json()["error"],
         small.ask("/predict", {"inputs": "a" * 3000}).json()["error"],
     ]
-    for message, limit in zip(messages, (3, 96, 200, 3000), strict=True):
+    for message, limit in zip(messages, (3, 96, 200, 200, 3000), strict=True):
         assert str(limit) in message
+
+
+def test_error_does_not_repeat_the_name_of_an_unknown_field(small):
+    response = small.ask("/predict", {"inputs": "a", "a private sentence": 1})
+    assert response.status_code == 422
+    assert response.json()["error"] == "body: Extra inputs are not permitted; see /docs"
+
+
+def test_fill_mask_limits_the_candidates_of_all_masks(saved):
+    with Application(saved["masked"]) as running:
+        response = running.ask("/fill-mask", {"inputs": "[MASK] " * 11, "top_k": 1000})
+    assert response.status_code == 413
+    assert "11000 candidates for all masks, the limit of one request is 10000" in response.json()["error"]
 
 
 def test_truncate_reads_the_beginning_of_a_long_text(small):

@@ -128,7 +128,9 @@ def _invalid(request: Request, error: Any) -> JSONResponse:
     """Which field of a body is wrong. The first problem only: those of a union of types repeat each other."""
     problems = error.errors()
     is_not_json = any(problem["type"] == "json_invalid" for problem in problems)
-    where = ".".join(str(part) for part in problems[0]["loc"])
+    # The name of a field that does not exist is text of the request.
+    known = problems[0]["loc"][:-1] if problems[0]["type"] == "extra_forbidden" else problems[0]["loc"]
+    where = ".".join(str(part) for part in known)
     return _response(400 if is_not_json else 422, f"{where}: {problems[0]['msg']}; see /docs", "Validation")
 
 

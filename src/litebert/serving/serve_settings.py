@@ -40,7 +40,8 @@ class ServeSettings(Settings):
     max_texts_per_request: int = Field(default=64, gt=0)
     """Most texts, pairs or questions of one request."""
     max_tokens_per_text: int = Field(default=16_384, gt=0)
-    """Longest text in tokens for question answering and token classification, which read it in windows."""
+    """Longest text in tokens for question answering and token classification, which read it in windows, and for
+    `/tokenize`."""
     timeout_seconds: float = Field(default=30.0, gt=0)
     """Time after which a request gets status 504."""
     receive_timeout_seconds: float = Field(default=10.0, gt=0)

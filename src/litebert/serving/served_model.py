@@ -112,7 +112,10 @@ class ServedModel:
         return totals
 
     def _tokens(self, texts: Sequence[str], add_special_tokens: bool) -> list[list[tuple[int, str, Any]]]:
-        tokenizer = self.loaded.tokenizer
+        tokenizer, limit = self.loaded.tokenizer, self._settings.max_tokens_per_text
+        longest = max(map(len, tokenizer.encode_batch(list(texts))))  # much faster than with positions
+        if longest > limit:
+            raise TooLargeError(f"inputs: {longest} tokens, the limit is {limit}; shorten the text")
         found = []
         for ids, spans in tokenizer.encode_batch_with_offsets(texts):
             tokens = [(index, span) for index, span in zip(ids, spans, strict=True)]

@@ -7,7 +7,7 @@ from typing import Any, Final
 from fastapi import APIRouter, Response
 
 from litebert.serving import schemas
-from litebert.serving.http_errors import ERROR_RESPONSES, RequestError
+from litebert.serving.http_errors import ERROR_RESPONSES, RequestError, TooLargeError
 from litebert.serving.loaded_model import PREDICT
 from litebert.serving.model_operations import Operation, OperationInput
 from litebert.serving.server_state import State
@@ -15,6 +15,8 @@ from litebert.serving.words_in_text import Word, words_in
 
 router = APIRouter(responses=ERROR_RESPONSES, tags=["predictions"])
 MASK = "[MASK]"
+MAX_CANDIDATES: Final = 10_000
+"""For all masks of a request: writing a response of this size takes some hundredths of a second."""
 SMALLEST: Final = 1e-30
 """Stands for a probability of 0, whose logarithm JSON cannot hold."""
 
@@ -83,6 +85,10 @@ async def fill_mask(
     texts = _texts(body.inputs)
     if not all(MASK in text for text in texts):
         raise RequestError(f"inputs: a text has no {MASK}; write {MASK} where the model should fill in a word")
+    if (candidates := body.top_k * sum(text.count(MASK) for text in texts)) > MAX_CANDIDATES:
+        raise TooLargeError(
+            f"top_k: {candidates} candidates for all masks, the limit of one request is {MAX_CANDIDATES}; reduce top_k"
+        )
     operation = Operation("fill_masks", (("top_k", body.top_k),))
     # A mask is one token, as is each of the two special tokens: the parts between masks are counted.
     inputs = [OperationInput(text, [tuple(text.split(MASK))]) for text in texts]
