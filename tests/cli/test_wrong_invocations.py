@@ -115,7 +115,7 @@ def test_wrong_invocation_exits_with_a_sentence_and_writes_nothing(command, made
     new = tmp_path_factory.mktemp("new")
     monkeypatch.chdir(new)
 
-    @settings(max_examples=INVOCATIONS // len(COMMANDS), database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=-(-INVOCATIONS // len(COMMANDS)), database=None, suppress_health_check=list(HealthCheck))
     @given(wrong_command_line(COMMANDS[command]))
     def check(words):
         name = command.partition(" (")[0].split()
