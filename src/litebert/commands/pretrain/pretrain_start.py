@@ -34,6 +34,7 @@ from litebert.model.initialization.head_patterns import num_duplicate_token_head
 from litebert.model.initialization.structured_init import EmbeddingSubspaces, structured_init_
 from litebert.model.io.model_directory import build, load_weights, read_directory
 from litebert.model.io.model_spec import CONFIG, ModelSpec
+from litebert.model.io.resolve import TRAINER_STATE
 from litebert.model.models import ForPretraining
 from litebert.model.remap_weights import remap_weights
 from litebert.settings import read_yaml
@@ -89,7 +90,7 @@ def _read(source: str) -> SourceWeights:
     path = Path(source)
     if (path / "settings.yaml").is_file():
         path = _newest_in_run(path)
-    if (path / "trainer_state.json").is_file():
+    if (path / TRAINER_STATE).is_file():
         return _read_checkpoint(path)
     if is_tf_checkpoint(path):
         checkpoint = read_tf_checkpoint(path)

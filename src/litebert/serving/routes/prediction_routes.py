@@ -85,9 +85,9 @@ async def fill_mask(
     texts = _texts(body.inputs)
     if not all(MASK in text for text in texts):
         raise RequestError(f"inputs: a text has no {MASK}; write {MASK} where the model should fill in a word")
-    if (candidates := body.top_k * sum(text.count(MASK) for text in texts)) > MAX_CANDIDATES:
+    if (total := body.top_k * sum(text.count(MASK) for text in texts)) > MAX_CANDIDATES:
         raise TooLargeError(
-            f"top_k: {candidates} candidates for all masks, the limit of one request is {MAX_CANDIDATES}; reduce top_k"
+            f"top_k: {total} candidates for all masks, the limit of one request is {MAX_CANDIDATES}; reduce top_k"
         )
     operation = Operation("fill_masks", (("top_k", body.top_k),))
     # A mask is one token, as is each of the two special tokens: the parts between masks are counted.
