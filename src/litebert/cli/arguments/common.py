@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 Files = Annotated[tuple[str, ...], Positional, arg(metavar="FILES", help_behavior_hint="(required)")]
-Model = Annotated[Path, Positional, arg(metavar="MODEL", help="model directory")]
 CorpusDirectory = Annotated[Path, Positional, arg(metavar="CORPUS", help="corpus directory")]
 Recipe = Annotated[str, Positional, arg(metavar="RECIPE")]
 Overrides = Annotated[tuple[str, ...], Positional, arg(metavar="[SETTING=VALUE …]", help_behavior_hint="")]

@@ -8,7 +8,7 @@ import numpy as np
 
 from litebert.commands.reproduce.paper_tables import Claim, Equivalence, Exact, Interval, Metric, Ordering, Table
 from litebert.commands.reproduce.scores import Scores
-from litebert.errors import MissingExtraError
+from litebert.errors import import_extra
 from litebert.model.model_stats import parameter_counts
 from litebert.model.presets import preset
 
@@ -93,11 +93,8 @@ def t_test(differences: np.ndarray, mean: float, alternative: Literal["greater",
     """
     if np.ptp(differences) == 0:
         return 1.0
-    try:
-        from scipy.stats import ttest_1samp
-    except ImportError:
-        raise MissingExtraError("scipy", extra="eval", needed_for="testing claims") from None
-    return float(ttest_1samp(differences, mean, alternative=alternative).pvalue)
+    stats = import_extra("scipy.stats", extra="eval", needed_for="testing claims")
+    return float(stats.ttest_1samp(differences, mean, alternative=alternative).pvalue)
 
 
 def _state(claimed: float, opposite: float) -> State:

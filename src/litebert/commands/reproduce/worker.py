@@ -27,7 +27,7 @@ from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.run_directory import RunDirectory
-from litebert.commands.sweep.run_trials import StopWithParent
+from litebert.commands.worker_processes import StopWithParent
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.errors import LitebertError, StoppedBySignalError
