@@ -94,7 +94,7 @@ def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) 
 
     def head(states: Tensor) -> Tensor:
         logits = model.mlm(states[0], encoder.embeddings.word.weight)
-        return classification_loss(logits, batch.mlm_labels)
+        return classification_loss(logits, batch.labels)
 
     def order(states: Tensor) -> Tensor:
         return classification_loss(model.sentence_pair(encoder.pool(states[0])), batch.sentence_pair_labels)

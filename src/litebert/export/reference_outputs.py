@@ -9,10 +9,10 @@ from torch import Tensor
 
 from litebert.errors import LitebertError
 from litebert.export.exported_graph import Comparison
+from litebert.model.model_inputs import ModelInputs
 from litebert.model.models import FORBIDDEN
 from litebert.randomness import rng_for
 from litebert.runtime.onnx_model import open_session, run_session
-from litebert.tasks.encoded import Inputs
 from litebert.tasks.types.extractive_qa.span_outputs import answer_mask
 from litebert.tasks.types.extractive_qa.span_scores import BEAM_SIZE
 
@@ -79,7 +79,7 @@ def _spans(model: Any, inputs: tuple[Tensor, ...]) -> dict[str, Tensor]:
 
 def _beams(model: Any, inputs: tuple[Tensor, Tensor, Tensor]) -> dict[str, Tensor]:
     """Without the positions, which are arbitrary among equal scores."""
-    beams = model.beams(*inputs, answer_mask(Inputs(*inputs)), num_starts=BEAM_SIZE, num_ends=BEAM_SIZE)
+    beams = model.beams(*inputs, answer_mask(ModelInputs(*inputs)), num_starts=BEAM_SIZE, num_ends=BEAM_SIZE)
     return {name: getattr(beams, name) for name in ("start_log_probs", "impossible_logits")}
 
 

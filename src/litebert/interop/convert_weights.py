@@ -12,7 +12,7 @@ from litebert.files import update_manifest, write_json
 from litebert.interop.tensor_bundle import index_file
 from litebert.interop.tf_checkpoint import TFCheckpoint, read_tf_checkpoint, write_tf_checkpoint
 from litebert.model.io.hf_weights import IDENTITY
-from litebert.model.io.hub import HubOptions, fetch
+from litebert.model.io.hub import HubOptions, fetch, resolve_model_directory
 from litebert.model.io.model_directory import build, in_module, load_weights, read_directory, save_model, updated_spec
 from litebert.model.io.model_spec import (
     CONFIG,
@@ -22,7 +22,6 @@ from litebert.model.io.model_spec import (
     transformers_incompatibility,
     validate_target,
 )
-from litebert.model.io.resolve import resolve_model_directory
 from litebert.model.io.tensor_names import Format, TargetFormat, tensor_names
 from litebert.model.remap_weights import remap_weights
 from litebert.tokenization.tokenizer import Tokenizer

@@ -17,8 +17,8 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.model.encoder import Encoder
+from litebert.model.io.hub import resolve_model_directory
 from litebert.model.io.model_directory import load_model
-from litebert.model.io.resolve import resolve_model_directory
 
 MAX_LENGTH = 128
 

@@ -28,9 +28,9 @@ from litebert.errors import ConfigError
 from litebert.files import write_json
 from litebert.inference.inference_model import inference_model, resolve_precision
 from litebert.inference.pipeline import Pipeline
+from litebert.model.io.hub import existing_or_from_hub, resolve_model_directory
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
-from litebert.model.io.resolve import existing_or_from_hub, resolve_model_directory
 from litebert.settings import read_yaml
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.read_labelled import validate_columns_apply

@@ -11,9 +11,8 @@ from litebert.commands.predict.benchmark_predictions import validate_benchmark_m
 from litebert.commands.result import Result
 from litebert.errors import DataError
 from litebert.files import write_text
-from litebert.inference.evaluation_set import EvaluationSet
-from litebert.inference.pipeline import Pipeline
-from litebert.model.io.resolve import resolve_model_directory
+from litebert.inference.pipeline import EvaluationSet, Pipeline
+from litebert.model.io.hub import resolve_model_directory
 from litebert.settings import InferencePrecision
 from litebert.tasks.benchmarks.benchmark_files import available_splits, read_benchmark
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task

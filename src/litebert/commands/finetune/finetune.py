@@ -28,10 +28,9 @@ from litebert.commands.finetune.setup import (
 from litebert.commands.run_directory import RunDirectory
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import read_json_object, update_manifest, write_text
-from litebert.inference.evaluation_set import EvaluationSet
-from litebert.inference.pipeline import Pipeline, Workers
+from litebert.inference.pipeline import EvaluationSet, Pipeline, Workers
+from litebert.model.io.hub import resolve_model_directory
 from litebert.model.io.model_directory import save_model, spec_of
-from litebert.model.io.resolve import resolve_model_directory
 from litebert.model.param_groups import count_parameters
 from litebert.tasks.labelled_batches import LabelledBatches
 from litebert.tasks.labelled_data import Task

@@ -17,10 +17,9 @@ from litebert.files import write_json, write_text
 from litebert.hub_datasets import is_dataset_name
 from litebert.inference.pipeline import Pipeline
 from litebert.model.config import ModelConfig
-from litebert.model.io.hub import fetch, is_released
+from litebert.model.io.hub import fetch, is_released, resolve_model_directory
 from litebert.model.io.model_directory import HUB, build, load_model
 from litebert.model.io.model_spec import LABELLED, ModelSpec, read_model_spec
-from litebert.model.io.resolve import resolve_model_directory
 from litebert.model.layers.lora import attach
 from litebert.model.param_groups import count_parameters, freeze, layer_depths
 from litebert.model.presets import PRESETS, preset
