@@ -30,7 +30,7 @@ from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_differences
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
-from litebert.tasks.readers.columns import Columns, resolve_columns
+from litebert.tasks.readers.columns import resolve_columns
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.types.task_type import FileFormat, ReadOptions, Scored
 
@@ -207,23 +207,19 @@ def _validate_unlabelled(run: EnsembleRun, path: Path) -> None:
         raise ConfigError(f"select: {path} has no labels; select members on a development file")
 
 
-def _resolved(source: InputFile) -> Columns:
-    return resolve_columns(source.columns, source.saved, next(iter_tables(source.path, rows_per_table=1)))
-
-
 def _has_labels(member: Member, source: InputFile) -> bool:
     if source.file_format is not None:
         return source.file_format.has_labels(source.path)
     table = next(iter_tables(source.path, rows_per_table=1))
-    return member.task_type.reader.label_column(table, _resolved(source)) in table.columns
+    columns = resolve_columns(source.columns, source.saved, table)
+    return member.task_type.reader.label_column(table, columns) in table.columns
 
 
 def _labelled_data(run: EnsembleRun, member: Member, source: InputFile) -> EnsembleData:
     labels = member.spec.labels if member.task_type.has_labels else None
     options = ReadOptions(task_type=member.task_type.name, labels=labels)
-    columns = source.columns if source.file_format is not None else _resolved(source)
-    data = read_labelled(source.path, columns, options=options)
-    return EnsembleData(data, task_for(data, columns, run.metrics), source)
+    data = read_labelled(source.path, source.columns, saved=source.saved, options=options)
+    return EnsembleData(data, task_for(data, source.columns, run.metrics), source)
 
 
 def _benchmark_data(run: EnsembleRun, member: Member, split: BenchmarkSplit, directory: Path) -> EnsembleData:

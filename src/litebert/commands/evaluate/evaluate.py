@@ -9,7 +9,6 @@ from typing import Any, get_args
 
 from litebert.commands.evaluate.evaluate_labelled import (
     evaluate_benchmark,
-    evaluate_file,
     evaluate_labelled,
     load_pipeline,
 )
@@ -178,9 +177,7 @@ def _evaluate_one(run: EvaluateRun, pipeline: Pipeline) -> Evaluation:
     assert run.data is not None
     assert run.output is not None
     columns = run.columns.to_columns()
-    validate_columns_apply(asdict(columns), run.data)
-    model = resolve_model_directory(run.model)
-    evaluation = evaluate_file(pipeline, model, run.data, columns, metrics=run.metrics)
+    evaluation = evaluate_labelled(run.model, run.data, columns, metrics=run.metrics, pipeline=pipeline)
     write_json(Path(run.output), evaluation.to_dict())
     return evaluation
 

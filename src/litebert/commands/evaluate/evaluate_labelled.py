@@ -45,26 +45,15 @@ def evaluate_labelled(
     metrics: Sequence[str] = (),
     report: Path | None = None,
     precision: InferencePrecision = "fp32",
+    pipeline: Pipeline | None = None,
 ) -> Evaluation:
     """The scores of a fine-tuned model on a labelled file, with the labels of the model.
 
-    `report` is an HTML file to write.
+    `report` is an HTML file to write; `pipeline` is the model, if it is loaded already.
     """
     columns = columns or Columns()
     validate_columns_apply(asdict(columns), file)
-    return evaluate_file(load_pipeline(model, precision), model, file, columns, metrics=metrics, report=report)
-
-
-def evaluate_file(
-    pipeline: Pipeline,
-    model: Path,
-    file: Path,
-    columns: Columns,
-    *,
-    metrics: Sequence[str] = (),
-    report: Path | None = None,
-) -> Evaluation:
-    """`evaluate_labelled` with the loaded pipeline of the model."""
+    pipeline = pipeline or load_pipeline(model, precision)
     data = labelled_data(pipeline, resolve_model_directory(model), file, columns)
     return _evaluate(pipeline, model, task_for(data, columns, metrics), data, report)
 
