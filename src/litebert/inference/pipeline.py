@@ -4,7 +4,7 @@ Evaluation, prediction, ensembles, submission files and `Predictor` all use it.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -85,10 +85,6 @@ class Pipeline:
             precision=resolve_precision(precision, model),
             dtype=dtype,
         )
-
-    def with_threshold(self, threshold: float) -> Self:
-        """This pipeline with another no-answer threshold."""
-        return replace(self, settings=self.settings.model_copy(update={"no_answer_threshold": threshold}))
 
     def encode(self, examples: Sequence[Any]) -> Encoded:
         """The sequences of some examples."""

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -103,7 +104,8 @@ class Predictor(PredictionMethods):
             _validate_threshold({"threshold": threshold}, pipeline.task_type.name)
             return cls(pipeline)
         used = _threshold(pipeline.settings, threshold, directory)
-        return cls(pipeline.with_threshold(used.value), threshold=used)
+        settings = pipeline.settings.model_copy(update={"no_answer_threshold": used.value})
+        return cls(replace(pipeline, settings=settings), threshold=used)
 
     def __call__(self, inputs: Sequence[Any]) -> Any:
         """What the method of the task returns for `inputs`: `classify(texts)`, `answer_batch(questions)`, …

@@ -107,7 +107,8 @@ def convert(
     known_tokenizer = _tokenizer(source, tokenizer)
     if to == "sentence-transformers":
         validate_target(to, as_model)
-        _validate_tokenizer(source, known_tokenizer)
+        if known_tokenizer is None:
+            raise ConfigError(f"{source}: has no tokenizer, which sentence-transformers needs; give --tokenizer")
         as_model = "SentenceEmbedder"
     if is_tf_checkpoint(Path(source)):
         loaded = read_tf_checkpoint(Path(source), as_model=as_model, labels=labels)
@@ -170,11 +171,6 @@ def _tokenizer(source: Path | str, given: Path | None) -> Tokenizer | None:
     is_local = path.exists() or index_file(path).is_file()
     found = given or vocabulary_directory(path if is_local else fetch(str(source), HubOptions()))
     return Tokenizer.load(found) if found else None
-
-
-def _validate_tokenizer(source: Path | str, tokenizer: Tokenizer | None) -> None:
-    if tokenizer is None:
-        raise ConfigError(f"{source}: has no tokenizer, which sentence-transformers needs; give --tokenizer")
 
 
 def _missing(spec: ModelSpec, tensors: Mapping[str, Tensor], allowed: Collection[str]) -> tuple[str, ...]:

@@ -196,11 +196,7 @@ def _mean(outputs: Sequence[np.ndarray], batch: PaddedArrays) -> Sequence[np.nda
     return list((outputs[0] * mask).sum(1) / mask.sum(1, dtype=np.float32))
 
 
-def _first(outputs: Sequence[np.ndarray], batch: PaddedArrays) -> Sequence[np.ndarray]:
-    return list(outputs[0][:, 0])
-
-
-POOLINGS: Final = {"mean": _mean, "cls": _first}
+POOLINGS: Final = {"mean": _mean, "cls": lambda outputs, batch: list(outputs[0][:, 0])}
 
 
 def _graph_file(directory: Path, precision: str | None) -> Path:

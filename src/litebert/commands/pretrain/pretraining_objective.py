@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch
 from litebert.corpus.sampling.sampling_settings import Pairing
+from litebert.loss_sums import LossSums
 from litebert.model.config import ModelConfig
 from litebert.model.losses import NO_LABEL, classification_loss, is_correct
 from litebert.model.model_stats import flops_per_token
 from litebert.model.outputs import PretrainingOutput
-from litebert.training.protocols import LossSums
 
 MAJORITY_TOKEN = "majority_token"
 SPAN_LENGTHS = {"mlm_span_1": (1, 1), "mlm_span_2": (2, 2), "mlm_span_3": (3, 3), "mlm_span_4_or_more": (4, 2**31)}

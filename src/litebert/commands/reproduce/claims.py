@@ -1,6 +1,5 @@
 """Claims of the paper as tests: exact numbers, orderings and equivalences over seeds, intervals around its values."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -55,7 +54,7 @@ def _exact(claim: Exact) -> Verdict:
 
 def _interval(claim: Interval, table: Table, scores: Scores) -> Verdict:
     paper = table.row(claim.of).paper.get(claim.metric)
-    values = _known(scores.of(claim.of, claim.metric))
+    values = [value for value in scores.of(claim.of, claim.metric) if value is not None]
     if paper is None or not values:
         return Verdict(claim.about, "undecided", "not measured at this scale")
     median = float(np.median(values))
@@ -101,7 +100,3 @@ def _state(claimed: float, opposite: float) -> State:
     if claimed < SIGNIFICANCE:
         return "held"
     return "not held" if opposite < SIGNIFICANCE else "undecided"
-
-
-def _known(values: Sequence[float | None]) -> list[float]:
-    return [value for value in values if value is not None]

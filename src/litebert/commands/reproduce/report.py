@@ -54,10 +54,11 @@ class TableReport:
 
     def to_markdown(self) -> str:
         """Tables of the results and of the claims."""
-        lines = [f"## {_heading(self.name)}: {self.title}", ""]
+        lines = [f"## {self.name.replace('-', ' ').capitalize()}: {self.title}", ""]
         lines += [self.note, ""] if self.note else []
         if self.metrics:
-            lines.append(markdown_table([["", *map(_column, self.metrics)], *map(self._row, self.rows)]))
+            header = ["", *(_COLUMNS.get(metric, metric) for metric in self.metrics)]
+            lines.append(markdown_table([header, *map(self._row, self.rows)]))
         lines += [f"\n![{self.title}]({figure})" for figure in self.figures]
         if self.claims:
             rows = [[claim["about"], claim["state"], claim["seen"], _p(claim["p_value"])] for claim in self.claims]
@@ -108,13 +109,5 @@ def _curve_panels(scores: Scores) -> list[Panel]:
     return [Panel("step", "MLM accuracy on validation text (%)", lines)]
 
 
-def _column(metric: Metric) -> str:
-    return _COLUMNS.get(metric, metric)
-
-
 def _p(value: float | None) -> str:
     return "" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _heading(name: str) -> str:
-    return name.replace("-", " ").capitalize()

@@ -102,13 +102,9 @@ def needed_cells(cells: Sequence[Cell], paths: CellPaths) -> list[Cell]:
     todo = [cell for cell in cells if not paths.result(cell).exists()]
     for cell in todo:
         for needed in cell.needs:
-            if needed not in todo and not _has_model(needed, paths):
+            if needed not in todo and not (paths.run(needed) / "result.json").exists():
                 todo.append(needed)
     return sorted(todo, key=cells.index)
-
-
-def _has_model(cell: Cell, paths: CellPaths) -> bool:
-    return (paths.run(cell) / "result.json").exists()
 
 
 def _job(cell: Cell, paths: CellPaths, inputs: Inputs) -> Job:

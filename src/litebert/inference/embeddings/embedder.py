@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 import numpy as np
-from torch import Tensor, nn
+from torch import nn
 
 from litebert.errors import ConfigError, DataError
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
@@ -89,8 +89,5 @@ class Embedder:
         return Encoded(features, [None] * len(features), self.tokenizer.pad_id)
 
     def _forward(self, model: Any, inputs: ModelInputs) -> Sequence[np.ndarray]:
-        return list(self._pooled(model, inputs).float().cpu().numpy())
-
-    def _pooled(self, model: Any, inputs: ModelInputs) -> Tensor:
-        output = model.encoder(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids)
-        return POOLERS[self.pooling](output.last_hidden_state, inputs.attention_mask)
+        pooled = POOLERS[self.pooling](model.encoder(*inputs).last_hidden_state, inputs.attention_mask)
+        return list(pooled.float().cpu().numpy())

@@ -129,13 +129,10 @@ class Attention(nn.Module):
         else:
             layers = {"query": self.query, "key": self.key, "value": self.value}
             projected = (apply_dense(layer, read, inputs.updates.get(name)) for name, layer in layers.items())
-        query, key, value = (self._split_heads(part) for part in projected)
+        query, key, value = (part.unflatten(-1, self.heads) for part in projected)
         if inputs.rotation is None:
             return query, key, value
         return rotate(query, inputs.rotation), rotate(key, inputs.rotation), value
-
-    def _split_heads(self, x: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A D"]:
-        return x.unflatten(-1, self.heads)
 
 
 def gelu_new(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:

@@ -35,10 +35,10 @@ class BenchmarkSplit:
     file: str | None = None
     """A file in the layout of the official one, to use instead."""
 
-    def read(self, directory: Path, *, labels: tuple[str, ...] | None = None) -> LabelledData:
+    def read(self, directory: Path) -> LabelledData:
         """Its examples, as `read_benchmark` reads them."""
         files = {self.split: self.file} if self.file else None
-        return read_benchmark(self.task, directory, self.split, files=files, labels=labels)
+        return read_benchmark(self.task, directory, self.split, files=files)
 
     def path(self, directory: Path) -> Path:
         """Its file; raises as `read_benchmark` does."""

@@ -52,7 +52,8 @@ class Table:
         for row, value in zip(self.rows, values, strict=True):
             if lines.setdefault(value, row.line) != row.line:
                 raise DataError(
-                    f"{self.path}:{row.line}: field {column!r}: {value!r} is also that of line {lines[value]}; {advice}"
+                    f"{self.path}:{row.line}: field {column!r}: the id {value!r} is also that of line {lines[value]}; "
+                    f"{advice}"
                 )
         return values
 

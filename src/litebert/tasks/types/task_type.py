@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
+from litebert.loss_sums import LossSums
 from litebert.model.io.model_spec import ModelName, ProblemType
 from litebert.model.model_inputs import ModelInputs
 from litebert.tasks.encoded import Encoded, LabelledBatch, encode_sequences
@@ -95,16 +96,6 @@ class ExampleReader:
     input_columns: tuple[str, ...] = ("text", "text_pair")
     """Fields of `Columns` that `read_inputs` uses."""
     file_format: FileFormat | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LossSums:
-    """What the task type's loss gives for one microbatch: sums, never means."""
-
-    losses: dict[str, Tensor]
-    """Summed loss by name."""
-    correct: dict[str, Tensor]
-    """Number of correct predictions by name; empty for regression."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
+from litebert.loss_sums import LossSums
 from litebert.precision import autocast
 from litebert.settings import TrainingPrecision
 from litebert.training.distributed.context import (
@@ -21,7 +22,7 @@ from litebert.training.distributed.context import (
     set_last_backward,
 )
 from litebert.training.optim.optimizers import set_learning_rate
-from litebert.training.protocols import Batch, LossSums, Number, Objective
+from litebert.training.protocols import Batch, Number, Objective
 from litebert.training.train_settings import TrainSettings
 
 _TOKENS, _EXAMPLES, _FLOPS = "batch/tokens", "batch/examples", "batch/flops"

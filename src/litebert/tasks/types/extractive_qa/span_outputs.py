@@ -8,6 +8,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor, nn
 
+from litebert.loss_sums import LossSums
 from litebert.model.losses import answerability_losses, span_loss
 from litebert.model.model_inputs import ModelInputs
 from litebert.model.models import FORBIDDEN
@@ -20,7 +21,6 @@ from litebert.tasks.types.extractive_qa.span_scores import (
     beams_by_window,
     logits_by_window,
 )
-from litebert.tasks.types.task_type import LossSums
 
 IMPOSSIBLE_WEIGHT: Final = 0.5
 """Weight of the no-answer loss relative to the span loss."""
