@@ -129,7 +129,7 @@ def convert(
     missing = _missing(spec, tensors, allow_missing)
     model = load_weights(spec, tensors, where=str(source), fresh=missing)
     on_disk = _write(target, model, spec, to=to, extra_files=known_tokenizer.files() if known_tokenizer else None)
-    rows = {row.litebert: row.in_format(on_disk) or row.litebert for row in tensor_names(spec.config)}
+    rows = {row.litebert: getattr(row, on_disk) or row.litebert for row in tensor_names(spec.config)}
     names = {name: rows[name] for name in model.state_dict()}
     # transformers' format has the identity projection, which was dropped on reading.
     adds_identity = on_disk == "transformers" and not spec.config.has_projection
