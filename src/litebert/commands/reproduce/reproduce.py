@@ -87,7 +87,7 @@ def run_tables(
 
 def sweep_pretraining(run: PretrainingSweep, out: Path, *, jobs: int = 1) -> ReproduceResult:
     """Train every model of the grid with every seed, and write one table of parameters, speed, scores and tasks."""
-    validate_jobs(jobs)
+    validate_processes(jobs, where="jobs")
     tables, rows, about = {"grid": run.table()}, {"grid": run.cells()}, run.scale().about
     return run_tables(tables, rows, run.inputs, out, jobs=jobs, scale=run.recipe, about=about)
 
