@@ -10,6 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+_ALLOCATORS = ("can't allocate memory", "not enough memory", "out of memory", "Storage size calculation overflowed")
+"""Parts of the messages of torch's allocators: of the CPU on Linux and Windows, of an accelerator, of any."""
 PACKAGES = ("litebert", "torch", "numpy", "sentencepiece", "safetensors")
 
 
@@ -23,6 +25,11 @@ def environment() -> dict[str, Any]:
         "packages": {name: package_version(name) for name in PACKAGES},
         "commit": source_commit(),
     }
+
+
+def is_failed_allocation(error: Exception) -> bool:
+    """Whether numpy or torch could not allocate an array."""
+    return isinstance(error, MemoryError) or any(words in str(error) for words in _ALLOCATORS)
 
 
 def package_version(name: str) -> str:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from litebert.settings import InferencePrecision, Settings
+from litebert.settings import MAX_PROCESSES, InferencePrecision, Settings
 
 
 class ServeSettings(Settings):
@@ -18,13 +18,13 @@ class ServeSettings(Settings):
     """Address to listen on; 0.0.0.0 for every network interface."""
     port: int = Field(default=8000, ge=0, le=65535)
     """TCP port; 0 for any free one."""
-    workers: int = Field(default=1, ge=1)
+    workers: int = Field(default=1, ge=1, le=MAX_PROCESSES)
     """Processes, each with its own copy of the models."""
     runtime: Literal["torch", "onnx"] = "torch"
     """What runs the models: torch, or onnxruntime for directories of `litebert export`."""
     precision: InferencePrecision = "fp32"
     """Arithmetic of the models; `auto` measures the fastest one of torch, or takes what an export directory has."""
-    threads: int | None = Field(default=None, gt=0)
+    threads: int | None = Field(default=None, gt=0, le=MAX_PROCESSES)
     """Threads of the runtime in each worker (default: its own choice)."""
     api_key_file: Path | None = None
     """File with the key that requests must have as `Authorization: Bearer KEY` (default: the environment variable

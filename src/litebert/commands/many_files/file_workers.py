@@ -20,7 +20,7 @@ from litebert.corpus.build.parallel_map import run_in_order
 from litebert.datatrove_stages import Stage, run_stages
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.files import read_json_object, write_json
-from litebert.settings import Settings, with_overrides
+from litebert.settings import MAX_PROCESSES, Settings, with_overrides
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ THREADS_OF_A_WORKER = 1
 class FileWorkers(Settings):
     """With a pattern of files, such as 'texts/*.csv': who works on them."""
 
-    workers: int = Field(default=1, gt=0)
+    workers: int = Field(default=1, gt=0, le=MAX_PROCESSES)
     """Processes, or tasks of the executor, that share the files of a pattern; the outputs do not depend on it."""
     executor: Literal["processes", "local", "slurm", "ray"] = "processes"
     """Processes of this machine, or an executor of datatrove: local tasks, a Slurm cluster, a Ray cluster."""

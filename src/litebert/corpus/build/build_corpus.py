@@ -37,6 +37,7 @@ from litebert.corpus.readers.documents import Document, find_files, read_documen
 from litebert.errors import ConfigError, DataError
 from litebert.files import MANIFEST, fsync, translate_os_errors, write_manifest
 from litebert.logs import readable_seconds
+from litebert.settings import MAX_PROCESSES
 from litebert.tokenization.tokenizer import Tokenizer
 
 LOCK = "build.lock"
@@ -110,8 +111,8 @@ class CorpusBuild:
 
     def validate(self, *, workers: int) -> None:
         """Raise a ConfigError for invalid arguments, before anything is read."""
-        if workers < 1:
-            raise ConfigError(f"workers: must be at least 1, found {workers}")
+        if not 1 <= workers <= MAX_PROCESSES:
+            raise ConfigError(f"workers: must be at least 1 and at most {MAX_PROCESSES}, found {workers}")
         if self.out.exists():
             raise ConfigError(f"{self.out}: exists already; delete it or choose another directory")
 
@@ -206,7 +207,7 @@ def build_corpus(
     `progress` is called after each shard; without it, progress is logged.
 
     Raises:
-        ConfigError: `out` exists, another process builds it, or `workers` is less than 1.
+        ConfigError: `out` exists, another process builds it, or `workers` is out of range.
         DataError: Text cannot be read, there is no text, or a validation document is also a training document.
     """
     build = CorpusBuild(files, tokenizer, settings, out, validation)
