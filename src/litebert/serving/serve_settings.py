@@ -1,11 +1,12 @@
 """Settings of the server."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from litebert.settings import MAX_PROCESSES, InferencePrecision, Settings
+from litebert.machine import validate_processes
+from litebert.settings import MAX_THREADS, InferencePrecision, Settings
 
 
 class ServeSettings(Settings):
@@ -18,13 +19,13 @@ class ServeSettings(Settings):
     """Address to listen on; 0.0.0.0 for every network interface."""
     port: int = Field(default=8000, ge=0, le=65535)
     """TCP port; 0 for any free one."""
-    workers: int = Field(default=1, ge=1, le=MAX_PROCESSES)
-    """Processes, each with its own copy of the models."""
+    workers: int = Field(default=1, ge=1)
+    """Processes, each with its own copy of the models; at most 32 for each core."""
     runtime: Literal["torch", "onnx"] = "torch"
     """What runs the models: torch, or onnxruntime for directories of `litebert export`."""
     precision: InferencePrecision = "fp32"
     """Arithmetic of the models; `auto` measures the fastest one of torch, or takes what an export directory has."""
-    threads: int | None = Field(default=None, gt=0, le=MAX_PROCESSES)
+    threads: int | None = Field(default=None, gt=0, le=MAX_THREADS)
     """Threads of the runtime in each worker (default: its own choice)."""
     api_key_file: Path | None = None
     """File with the key that requests must have as `Authorization: Bearer KEY` (default: the environment variable
@@ -50,3 +51,9 @@ class ServeSettings(Settings):
     """How long the server accepts requests after SIGTERM, while /ready has status 503."""
     otlp_endpoint: str | None = None
     """URL that receives OpenTelemetry traces, such as http://localhost:4318/v1/traces (extra `otel`)."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """The machine can hold the workers."""
+        validate_processes(self.workers, where="workers")
+        return self

@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from litebert.commands.result import Result
 from litebert.corpus.build.parallel_map import run_in_order
 from litebert.datatrove_stages import Stage, run_stages
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.files import read_json_object, write_json
-from litebert.settings import MAX_PROCESSES, Settings, with_overrides
+from litebert.machine import validate_processes
+from litebert.settings import Settings, with_overrides
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ THREADS_OF_A_WORKER = 1
 class FileWorkers(Settings):
     """With a pattern of files, such as 'texts/*.csv': who works on them."""
 
-    workers: int = Field(default=1, gt=0, le=MAX_PROCESSES)
+    workers: int = Field(default=1, gt=0)
     """Processes, or tasks of the executor, that share the files of a pattern; the outputs do not depend on it."""
     executor: Literal["processes", "local", "slurm", "ray"] = "processes"
     """Processes of this machine, or an executor of datatrove: local tasks, a Slurm cluster, a Ray cluster."""
@@ -39,6 +40,13 @@ class FileWorkers(Settings):
     """Arguments of the datatrove executor, such as partition=cpu time=04:00:00 for Slurm."""
     output_suffix: str | None = None
     """Ending of the outputs for a pattern, such as .jsonl."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """The processes of this machine are not too many."""
+        if self.executor in ("processes", "local"):
+            validate_processes(self.workers, where="workers")
+        return self
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from pydantic import Field, field_validator
 
 from litebert.commands.finetune.finetune_settings import DevSplit, FinetuneRun, LabelledFiles, load_finetune_config
 from litebert.errors import ConfigError
-from litebert.settings import MAX_PROCESSES, MAX_SEEDS, Settings, with_overrides
+from litebert.settings import MAX_SEEDS, Settings, with_overrides
 
 SEED: Final = "seed"
 """The axis of repetitions; trials that differ along any other axis are different configurations."""
@@ -94,12 +94,6 @@ def load_sweep_config(
         run = SweepRun.parse({"base": base.to_dict(), "grid": axes, "retry_collapsed": retry_collapsed}, where="sweep")
         trials_of(run)
     return run
-
-
-def validate_jobs(jobs: int) -> None:
-    """Raise ConfigError for less than one run at a time, or more than a machine can have."""
-    if not 1 <= jobs <= MAX_PROCESSES:
-        raise ConfigError(f"jobs: {jobs}, expected at least 1 and at most {MAX_PROCESSES}")
 
 
 def parse_grid(words: Iterable[str]) -> dict[str, list[Value]]:
