@@ -1,4 +1,6 @@
-"""Fixtures that every test may use. One thread a process, so that two workers share two cores."""
+"""Fixtures that every test may use. One thread a process, so that two workers share two cores, unless
+OMP_NUM_THREADS says otherwise.
+"""
 
 import logging
 import os
@@ -16,10 +18,10 @@ os.environ["PYTHONPATH"] = PYTHONPATH
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _one_thread() -> None:
+def _threads() -> None:
     import torch
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,8 @@ from typing import Any
 
 from litebert.errors import ConfigError
 
+_ALLOCATORS = ("can't allocate memory", "not enough memory", "out of memory", "Storage size calculation overflowed")
+"""Parts of the messages of torch's allocators: of the CPU on Linux and Windows, of an accelerator, of any."""
 PACKAGES = ("litebert", "torch", "numpy", "sentencepiece", "safetensors")
 MOST_PROCESSES_PER_CORE = 32
 """Of one command; each loads torch, which takes 0.1 GB or more."""
@@ -27,6 +29,11 @@ def environment() -> dict[str, Any]:
         "packages": {name: package_version(name) for name in PACKAGES},
         "commit": source_commit(),
     }
+
+
+def is_failed_allocation(error: Exception) -> bool:
+    """Whether numpy or torch could not allocate an array."""
+    return isinstance(error, MemoryError) or any(words in str(error) for words in _ALLOCATORS)
 
 
 def package_version(name: str) -> str:

@@ -19,6 +19,10 @@ Leaf = str | int | float | bool | None
 TrainingPrecision = Literal["auto", "fp32", "bf16", "fp16"]
 """`auto`: the fastest of fp32 and bf16, measured on the processor; bf16 on GPUs that compute it, otherwise fp32.
 The other two are mixed precision with weights in fp32."""
+MAX_THREADS: Final = 1024
+"""Most threads that can be asked for: more would only exhaust the machine."""
+MAX_SEEDS: Final = 10_000
+"""Most runs with other seeds that can be asked for by their number."""
 InferencePrecision = Literal["auto", "fp32", "bf16", "fp16", "int8"]
 """`auto`: the fastest of fp32, bf16 and fp16, measured on the processor, as for training on GPUs; `int8`: on CPUs,
 8-bit weights and activations."""

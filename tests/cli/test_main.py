@@ -59,6 +59,18 @@ def test_error_of_the_operating_system_is_one_sentence(monkeypatch, capsys, erro
     assert capsys.readouterr().err.startswith(message)
 
 
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried …")]
+)
+def test_failed_allocation_is_one_sentence(monkeypatch, capsys, error):
+    def fail(command, rest):
+        raise error
+
+    monkeypatch.setattr(main_module, "_call", fail)
+    assert main(["doctor"]) == 4
+    assert capsys.readouterr().err.startswith("litebert: out of memory; use a smaller model")
+
+
 def test_unexpected_error_is_a_traceback(monkeypatch):
     def broken(command, rest):
         raise ZeroDivisionError

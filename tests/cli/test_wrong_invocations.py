@@ -16,7 +16,7 @@ COMMANDS = {
     "tokenizer encode": ["tokenizer:{made}/tokenizer", "text"],
     "corpus build": [
         *("text:{made}/text.txt", "--tokenizer tokenizer:{made}/tokenizer", "--out out:{new}/out"),
-        *("--workers integer:1", "--validation-fraction number:0.2"),
+        *("--workers count:1", "--validation-fraction number:0.2"),
     ],
     "corpus verify": ["corpus:{made}/corpus"],
     "corpus show": ["corpus:{made}/corpus", "--number integer:1", "--max-length integer:32"],
@@ -34,9 +34,9 @@ COMMANDS = {
     ],
     "sweep": [
         *("recipe:default", "setting:train.duration=1 steps", "--model text:{made}/run", "--out out:{new}/out"),
-        *("--train text:{made}/labelled.csv", "--seeds integer:x"),
+        *("--train text:{made}/labelled.csv", "--seeds count:x"),
     ],
-    "predict": ["classifier:{made}/tuned", "labelled:{made}/labelled.csv", "{new}/out.csv", "--threads integer:1"],
+    "predict": ["classifier:{made}/tuned", "labelled:{made}/labelled.csv", "{new}/out.csv", "--threads count:1"],
     "predict (output)": ["classifier:{made}/tuned", "{made}/labelled.csv", "out:{new}/out.csv"],
     "ensemble": ["classifier:{made}/tuned", "--data labelled:{made}/labelled.csv"],
     "glue-submission": ["task:cola", "--task-dir labelled:{bad}/directory", "--out out:{new}/out.zip"],
@@ -58,7 +58,7 @@ COMMANDS = {
     ],
     "sweep-pretrain": [
         *("recipe:quickstart", "setting:train.duration=1 steps", "seed=0,1", "--corpus corpus:{made}/corpus"),
-        *("--out out:{new}/out", "--seeds integer:1", "--jobs integer:1"),
+        *("--out out:{new}/out", "--seeds count:1", "--jobs count:1"),
     ],
     "sweep-pretrain (tasks)": [
         *("recipe:quickstart", "seed=0,1", "--corpus corpus:{made}/corpus", "--out out:{new}/out"),
@@ -66,9 +66,9 @@ COMMANDS = {
     ],
     "reproduce": [
         *("table:table-1", "--corpus corpus:{made}/corpus", "--out out:{new}/out", "--scale scale:tiny"),
-        *("--seeds integer:1", "--jobs integer:1"),
+        *("--seeds count:1", "--jobs count:1"),
     ],
-    "embed": ["model:{made}/run", "labelled:{made}/labelled.csv", "{new}/out.npy", "--threads integer:1"],
+    "embed": ["model:{made}/run", "labelled:{made}/labelled.csv", "{new}/out.npy", "--threads count:1"],
     "embed (output)": ["model:{made}/run", "{made}/labelled.csv", "out:{new}/out.npy", "--dimensions integer:4"],
     "search": ["model:{made}/run", "labelled:{made}/labelled.csv", "--query film", "--top-k integer:1"],
     "search (queries)": [
@@ -78,7 +78,7 @@ COMMANDS = {
         "--vectors out:{new}/no.npy",
     ],
     "export": ["model:{made}/run", "out:{new}/out", "--precision precision:fp32"],
-    "serve": ["model:{made}/run", "--port integer:0", "--workers integer:1", "--timeout-seconds number:1"],
+    "serve": ["model:{made}/run", "--port integer:0", "--workers count:1", "--timeout-seconds number:1"],
     "push": ["model:{made}/run", "name:someone/model"],
     "convert (sentence-transformers)": [
         *("model:{made}/run", "out:{new}/out", "--to sentence-transformers", "--tokenizer tokenizer:{made}/tokenizer"),

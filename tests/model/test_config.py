@@ -42,6 +42,8 @@ def test_model_config_round_trip_through_plain_values(config):
         ({"num_hidden_groups": 5}, "num_hidden_groups 5 exceeds num_hidden_layers 4"),
         ({"sharing": "none", "num_hidden_groups": 2}, "contradicts"),
         ({"hidden_size": 0}, "hidden_size"),
+        ({"num_hidden_layers": 10**14}, "num_hidden_layers: must be less than or equal to 1000"),
+        ({"inner_group_num": 10**14}, "inner_group_num: must be less than or equal to 1000"),
         ({"hidden_dropout_prob": 1.0}, "hidden_dropout_prob"),
         ({"hidden_act": "gelu_fast"}, "hidden_act"),
         ({"hidden_sise": 8}, "did you mean 'hidden_size'?"),

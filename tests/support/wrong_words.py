@@ -49,6 +49,8 @@ WORDS = {
     "scale": ["", "tinny", "{bad}/absent.yaml", "{bad}/list.yaml", "{bad}/binary.yaml"],
     "precision": ["", "fp8", "auto", "FP32"],
     "name": ["", "two words", "a/b/c", "-", "some..one/model", "x" * 200],
+    # Above each limit, so that nothing starts that many processes, threads or runs.
+    "count": ["", "0", "-1", "1.5", "9" * 20, HUGE],
     "integer": ["", "one", "1.5", "nan", "-1", HUGE, "0x10"],
     "number": ["", "some", "nan", "inf", "-1", "1e999"],
     "setting": [

@@ -14,6 +14,7 @@ from litebert import __version__
 from litebert.cli.arguments.common import is_first_process
 from litebert.errors import DataError, LitebertError
 from litebert.logs import log_to_stderr
+from litebert.machine import is_failed_allocation
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "quickstart": ("quickstart:quickstart", "every step in minutes, on text already on this machine or yours"),
@@ -155,6 +156,11 @@ def _exit_code(call: Callable[[], int]) -> int:
         print(f"litebert: {place}{error.strerror.lower()}; correct this and run the command again", file=sys.stderr)
         is_wrong_path = isinstance(error, FileNotFoundError | IsADirectoryError | NotADirectoryError)
         return DataError.exit_code if is_wrong_path else EXIT_AFTER_OS_ERROR
+    except (MemoryError, RuntimeError) as error:
+        if not is_failed_allocation(error):
+            raise
+        print("litebert: out of memory; use a smaller model, batch or maximum length, or free memory", file=sys.stderr)
+        return EXIT_AFTER_OS_ERROR
     except KeyboardInterrupt:
         print("litebert: interrupted; the same command can be run again", file=sys.stderr)
         return EXIT_AFTER_INTERRUPT

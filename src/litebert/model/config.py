@@ -10,6 +10,8 @@ Sharing = Literal["all", "attention", "feed_forward", "none"]
 Activation = Literal["gelu", "gelu_new", "relu", "silu"]
 Projection = Literal["if_needed", "always"]
 PositionEmbedding = Literal["absolute", "rotary"]
+MAX_LAYERS: Final = 1000
+"""Many times the depth of any encoder: every layer is an object, so that more of them exhaust the memory."""
 BLOCK_FIELDS: Final = ("position_embedding", "norm_first", "gated_feed_forward", "use_bias", "recursion_lora_rank")
 """Fields that make another block than ALBERT's."""
 
@@ -19,7 +21,7 @@ class ModelConfig(Settings):
 
     hidden_size: int = Field(gt=0)
     """Width of the encoder, H."""
-    num_hidden_layers: int = Field(gt=0)
+    num_hidden_layers: int = Field(gt=0, le=MAX_LAYERS)
     """Depth, L."""
     num_attention_heads: int = Field(gt=0)
     """Heads, A; must divide hidden_size."""
@@ -34,7 +36,7 @@ class ModelConfig(Settings):
     """What the layers of a group share. Source: ALBERT, table 4."""
     num_hidden_groups: int = Field(default=1, gt=0)
     """Groups of consecutive layers; layers share parameters only inside their group."""
-    inner_group_num: int = Field(default=1, gt=0)
+    inner_group_num: int = Field(default=1, gt=0, le=MAX_LAYERS)
     """Blocks applied one after another in each layer: num_hidden_layers · inner_group_num blocks run in all."""
     hidden_act: Activation = "gelu_new"
     """Activation: `gelu` is the exact (erf) form, `gelu_new` the tanh form, which google-research/albert calls gelu."""

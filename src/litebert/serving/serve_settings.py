@@ -6,7 +6,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from litebert.machine import validate_processes
-from litebert.settings import InferencePrecision, Settings
+from litebert.settings import MAX_THREADS, InferencePrecision, Settings
 
 
 class ServeSettings(Settings):
@@ -25,7 +25,7 @@ class ServeSettings(Settings):
     """What runs the models: torch, or onnxruntime for directories of `litebert export`."""
     precision: InferencePrecision = "fp32"
     """Arithmetic of the models; `auto` measures the fastest one of torch, or takes what an export directory has."""
-    threads: int | None = Field(default=None, gt=0)
+    threads: int | None = Field(default=None, gt=0, le=MAX_THREADS)
     """Threads of the runtime in each worker (default: its own choice)."""
     api_key_file: Path | None = None
     """File with the key that requests must have as `Authorization: Bearer KEY` (default: the environment variable

@@ -28,6 +28,11 @@ def test_data_arguments_need_a_file_or_a_benchmark(recipe, given):
         DataArguments(**given).to_setting(recipe)
 
 
+def test_data_arguments_suggest_the_benchmark_for_a_misspelt_one():
+    with pytest.raises(ConfigError, match=r"^task: missing, and 'mrcp' is not the recipe .* did you mean 'mrpc'\?"):
+        DataArguments(task_dir="d").to_setting("mrcp")
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

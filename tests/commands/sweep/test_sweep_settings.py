@@ -48,7 +48,7 @@ def test_seeds_are_short_for_a_grid():
     [
         ({}, "nothing to compare; give --seeds 5"),
         ({"seeds": 0}, "give a number from 1"),
-        ({"seeds": 2, "grid": ["seed=0..4"]}, "or the seeds themselves"),
+        ({"seeds": 2, "grid": ["seed=0..4"]}, "or the seeds as --grid"),
         ({"grid": ["seed="]}, "seed: needs at least one value"),
         ({"seeds": 2, "retry_collapsed": -1}, "retry_collapsed: .*greater than or equal to 0"),
     ],

@@ -119,9 +119,10 @@ def test_build_corpus_refuses_an_existing_directory(tokenizer, documents, corpus
         build_corpus(documents, tokenizer, SETTINGS, corpus_directory)
 
 
-def test_build_corpus_refuses_zero_workers(tmp_path, tokenizer, documents):
-    with pytest.raises(ConfigError, match=r"workers: expected 1 to \d+, 32 for each core, found 0"):
-        build_corpus(documents, tokenizer, SETTINGS, tmp_path / "corpus", workers=0)
+@pytest.mark.parametrize("workers", [0, 10**10])
+def test_build_corpus_refuses_a_number_of_workers_out_of_range(tmp_path, tokenizer, documents, workers):
+    with pytest.raises(ConfigError, match=rf"workers: expected 1 to \d+, 32 for each core, found {workers}"):
+        build_corpus(documents, tokenizer, SETTINGS, tmp_path / "corpus", workers=workers)
 
 
 def test_build_corpus_reports_a_full_disk(tmp_path, tokenizer, documents, monkeypatch):

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
-from litebert.settings import InferencePrecision, Settings
+from litebert.settings import MAX_THREADS, InferencePrecision, Settings
 from litebert.tasks.output_formats import SUFFIXES as TABLE_SUFFIXES
 from litebert.tasks.output_formats import validate_suffix
 
@@ -29,7 +29,7 @@ class EmbedRun(Settings):
     embedding: EmbeddingSettings = DEFAULT_EMBEDDING
     precision: InferencePrecision = "fp32"
     """Arithmetic of the model."""
-    threads: int | None = Field(default=None, gt=0)
+    threads: int | None = Field(default=None, gt=0, le=MAX_THREADS)
     """Threads of torch (default: torch's choice; 1 for a pattern)."""
     files: FileWorkers = FileWorkers()
 
@@ -68,7 +68,7 @@ class SearchRun(Settings):
     embedding: EmbeddingSettings = DEFAULT_EMBEDDING
     precision: InferencePrecision = "fp32"
     """Arithmetic of the model."""
-    threads: int | None = Field(default=None, gt=0)
+    threads: int | None = Field(default=None, gt=0, le=MAX_THREADS)
     """Threads of torch (default: torch's choice)."""
 
     @model_validator(mode="after")

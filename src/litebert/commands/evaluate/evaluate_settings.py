@@ -11,7 +11,7 @@ from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, v
 from litebert.commands.pretrain.pretrain_settings import PairObjective
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.inference.word_masking import Masking, Scoring
-from litebert.settings import InferencePrecision, Settings, validate_not_given, with_overrides
+from litebert.settings import MAX_THREADS, InferencePrecision, Settings, validate_not_given, with_overrides
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 
 
@@ -57,7 +57,7 @@ class EvaluateRun(Settings):
     file or a benchmark any other than fp32 is reported beside the scores of fp32."""
     output: Path | None = None
     """With a pattern as --data: directory for the scores of each file."""
-    threads: int | None = Field(default=None, gt=0)
+    threads: int | None = Field(default=None, gt=0, le=MAX_THREADS)
     """With a pattern as --data: threads of torch in each worker (default: 1)."""
     files: FileWorkers = FileWorkers()
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, suggestion
 from litebert.settings import Settings, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
@@ -55,6 +55,9 @@ class DataArguments(Settings):
     def to_setting(self, recipe: str) -> dict[str, Any]:
         """The setting `data` of a run; a benchmark's recipe implies its task."""
         task = recipe if self.task is None and self.train is None and recipe in BENCHMARKS else self.task
+        if task is None and self.train is None and self.task_dir is not None and recipe != "default":
+            known = suggestion(recipe, BENCHMARKS)
+            raise ConfigError(f"task: missing, and {recipe!r} is not the recipe of a benchmark; {known}")
         if (task is None) == (self.train is None) or (task is None) != (self.task_dir is None):
             raise ConfigError(
                 "give either --train (a labelled file), or --task and --task-dir (a benchmark, whose recipe implies it)"

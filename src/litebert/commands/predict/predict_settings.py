@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from litebert.commands.finetune.data_arguments import NO_COLUMNS, PredictedSplit, predicted_split
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
-from litebert.settings import InferencePrecision, Settings, validate_not_given
+from litebert.settings import MAX_THREADS, InferencePrecision, Settings, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.readers.columns import Columns
 
@@ -41,7 +41,7 @@ class PredictRun(Settings):
     """Candidates for each [MASK] (default: 5)."""
     precision: InferencePrecision = "auto"
     """Arithmetic of the model: `auto` is the fastest of `fp32`, `bf16` and `fp16`, measured; `int8` is for CPUs."""
-    threads: int | None = Field(default=None, gt=0)
+    threads: int | None = Field(default=None, gt=0, le=MAX_THREADS)
     """Threads of torch (default: torch's choice; 1 for a pattern)."""
     files: FileWorkers = FileWorkers()
 

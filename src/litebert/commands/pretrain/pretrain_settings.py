@@ -40,7 +40,7 @@ class PretrainRun(Settings):
     """How examples are drawn from the corpus."""
     train: TrainSettings
     """Optimizer, schedule, length of the run, precision."""
-    batch_size: int = Field(default=64, gt=0)
+    batch_size: int = Field(default=64, gt=0, le=1_000_000)
     """Examples per step, over all processes."""
     microbatch_size: int = Field(default=64, gt=0)
     """Examples (or rows of packed examples) per forward and backward pass; a smaller number needs less memory and gives

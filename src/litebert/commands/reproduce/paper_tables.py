@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from litebert.errors import ConfigError, suggestion
-from litebert.settings import Leaf, Settings, read_yaml
+from litebert.settings import MAX_SEEDS, Leaf, Settings, read_yaml
 
 Value = Leaf | list[Any]
 Metric = str
@@ -131,7 +131,7 @@ class Scale(Settings):
     """Settings of all fine-tuning runs."""
     runs: bool = True
     """Whether the scale can be run; false: it is for --plan only."""
-    seeds: int = Field(default=1, ge=1)
+    seeds: int = Field(default=1, ge=1, le=MAX_SEEDS)
     seeds_of: dict[str, int] = Field(default={})
     """Number of seeds of tables that have another one."""
 

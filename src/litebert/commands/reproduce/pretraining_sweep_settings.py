@@ -14,7 +14,7 @@ from litebert.commands.reproduce.cells import Inputs, RowCells, cells_of
 from litebert.commands.reproduce.paper_tables import Row, Scale, Table
 from litebert.commands.sweep.sweep_settings import parse_grid
 from litebert.errors import ConfigError
-from litebert.settings import Settings
+from litebert.settings import MAX_SEEDS, Settings
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 
 MODEL = "recipe"
@@ -38,7 +38,7 @@ class PretrainingSweep(Settings):
     """Directories with the folders of the benchmarks."""
     finetune: dict[str, Any] = Field(default={})
     """Settings of all fine-tuning runs."""
-    seeds: int = Field(default=1, ge=1)
+    seeds: int = Field(default=1, ge=1, le=MAX_SEEDS)
     """Number of seeds, from 0."""
 
     @property

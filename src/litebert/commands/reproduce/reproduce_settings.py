@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from litebert.commands.reproduce.cells import Inputs
 from litebert.commands.reproduce.paper_tables import load_scale, load_table, table_names
-from litebert.settings import Settings
+from litebert.settings import MAX_SEEDS, Settings
 
 
 class ReproduceRun(Settings):
@@ -23,7 +23,7 @@ class ReproduceRun(Settings):
     """Corpora of the rows with additional data."""
     data: tuple[Path, ...] = ()
     """Directories with the folders of GLUE, SQuAD and RACE; tasks without files are left out."""
-    seeds: int | None = Field(default=None, ge=1)
+    seeds: int | None = Field(default=None, ge=1, le=MAX_SEEDS)
     """Number of seeds, from 0, of every table; null: as the scale says."""
 
     @property

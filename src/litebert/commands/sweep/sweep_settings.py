@@ -20,7 +20,7 @@ from pydantic import Field, field_validator
 
 from litebert.commands.finetune.finetune_settings import DevSplit, FinetuneRun, LabelledFiles, load_finetune_config
 from litebert.errors import ConfigError
-from litebert.settings import Settings, with_overrides
+from litebert.settings import MAX_SEEDS, Settings, with_overrides
 
 SEED: Final = "seed"
 """The axis of repetitions; trials that differ along any other axis are different configurations."""
@@ -82,8 +82,8 @@ def load_sweep_config(
     """The settings of a sweep: a recipe with overrides, and a grid of `setting=value,value` texts or some seeds."""
     axes = parse_grid(grid)
     if seeds is not None:
-        if SEED in axes or seeds < 1:
-            raise ConfigError("seeds: give a number from 1, or the seeds themselves as --grid seed=0..4")
+        if SEED in axes or not 1 <= seeds <= MAX_SEEDS:
+            raise ConfigError(f"seeds: give a number from 1 to {MAX_SEEDS}, or the seeds as --grid seed=0..4")
         axes[SEED] = list(range(seeds))
     if not axes:
         raise ConfigError("grid: nothing to compare; give --seeds 5, or settings with their values (--grid)")

@@ -206,7 +206,7 @@ def build_corpus(
     `progress` is called after each shard; without it, progress is logged.
 
     Raises:
-        ConfigError: `out` exists, another process builds it, or `workers` is less than 1.
+        ConfigError: `out` exists, another process builds it, or `workers` is out of range.
         DataError: Text cannot be read, there is no text, or a validation document is also a training document.
     """
     build = CorpusBuild(files, tokenizer, settings, out, validation)

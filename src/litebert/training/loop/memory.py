@@ -6,11 +6,14 @@ from contextlib import contextmanager
 import torch
 
 from litebert.errors import LitebertError
-from litebert.machine import available_memory, peak_process_memory, process_memory, reset_peak_process_memory
+from litebert.machine import (
+    available_memory,
+    is_failed_allocation,
+    peak_process_memory,
+    process_memory,
+    reset_peak_process_memory,
+)
 from litebert.training.protocols import Batch
-
-_ALLOCATORS = ("can't allocate memory", "not enough memory", "out of memory")
-"""Parts of the messages of torch's allocators: of the CPU on Linux and Windows, of an accelerator."""
 
 
 class OutOfMemoryError(LitebertError):
@@ -27,7 +30,7 @@ def translate_memory_errors(microbatches: Sequence[Batch], device: torch.device)
     try:
         yield
     except (RuntimeError, MemoryError) as error:
-        if not (isinstance(error, MemoryError) or any(words in str(error) for words in _ALLOCATORS)):
+        if not is_failed_allocation(error):
             raise
         examples = max(batch.num_examples for batch in microbatches)
         raise OutOfMemoryError(
