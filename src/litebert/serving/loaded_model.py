@@ -1,13 +1,17 @@
 """Loads what the server needs of a model directory, with the runtime of the settings."""
 
+import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from litebert.errors import CheckpointError
+from litebert.files import MANIFEST, read_manifest, sha256
+from litebert.runtime.export_metadata import GRAPH_FILES
 from litebert.serving.model_operations import Operation
 from litebert.serving.serve_settings import ServeSettings
 
@@ -41,6 +45,8 @@ class LoadedModel:
     """Dimensions of its vectors; 0 for a model without."""
     pooling: str
     """How its vectors are made of its tokens by default: `mean` or `cls`."""
+    digest: str
+    """Of the files; models with equal files have equal ones."""
 
     @property
     def task(self) -> str:
@@ -82,33 +88,80 @@ class LoadedModel:
             raise CheckpointError("the model computes numbers that are not finite; its weights are damaged")
 
 
-def load(directory: str, settings: ServeSettings) -> LoadedModel:
-    """The model of a directory, after a trial run."""
-    model = _RUNTIMES[settings.runtime](directory, settings)
-    model.try_out()
-    return model
+def load(model: str, settings: ServeSettings) -> LoadedModel:
+    """A model, after a trial run; CheckpointError if it cannot be loaded."""
+    directory = find_directory(model, settings)
+    digest = digest_of(directory)  # before the weights are read: a directory that changes meanwhile has another one
+    try:
+        loaded = _RUNTIMES[settings.runtime](directory, settings, digest=digest)
+    except CheckpointError as error:
+        raise CheckpointError(f"{error}{_other_runtime(directory, settings.runtime)}") from None
+    loaded.try_out()
+    return loaded
 
 
-def _load_torch(directory: str, settings: ServeSettings) -> LoadedModel:
+def find_directory(model: str, settings: ServeSettings) -> Path:
+    """The directory of a model, downloaded where it is a name on the hub; CheckpointError if there is none."""
+    if settings.runtime == "onnx":
+        directory = Path(model)
+    else:
+        from litebert.model.io.hub import HubOptions
+        from litebert.model.io.resolve import local_model_directory
+
+        directory = local_model_directory(model, hub=HubOptions())
+    if not (directory / "config.json").is_file():
+        raise CheckpointError(f"{directory}: no model directory, as it has no config.json; give a model or a run")
+    return directory
+
+
+def digest_of(directory: Path) -> str:
+    """The first digits of the SHA-256 of the checksums of every file, from the manifest if there is one."""
+    if (directory / MANIFEST).is_file():
+        sums = read_manifest(directory)
+    else:
+        sums = {str(path.relative_to(directory)): sha256(path) for path in directory.rglob("*") if path.is_file()}
+    return hashlib.sha256(repr(sorted(sums.items())).encode()).hexdigest()[:12]
+
+
+def _other_runtime(directory: Path, runtime: str) -> str:
+    """Advice if the directory is for the other runtime."""
+    is_exported = any((directory / name).is_file() for name in GRAPH_FILES.values())
+    if runtime == "torch":
+        return "; it is a directory of `litebert export`: serve it with --runtime onnx" if is_exported else ""
+    return "" if is_exported else "; serve a model directory without --runtime onnx"
+
+
+def _load_torch(directory: Path, settings: ServeSettings, *, digest: str) -> LoadedModel:
     from litebert.inference.predictor import Predictor
 
     for name, capacity in ONEDNN_CACHES.items():
         os.environ.setdefault(name, capacity)  # both are read at the first product
     predictor = Predictor.load(directory, precision=settings.precision, threads=settings.threads)
     backend: Any = predictor.backend
-    length = backend.settings.max_length if hasattr(backend, "settings") else backend.max_length
-    pooling = getattr(backend.model, "pooling", "mean")
-    return LoadedModel(predictor, backend.tokenizer, length, backend.model.config.hidden_size, pooling)
+    return LoadedModel(
+        predictor,
+        backend.tokenizer,
+        max_length=backend.settings.max_length if hasattr(backend, "settings") else backend.max_length,
+        embedding_size=backend.model.config.hidden_size,
+        pooling=getattr(backend.model, "pooling", "mean"),
+        digest=digest,
+    )
 
 
-def _load_onnx(directory: str, settings: ServeSettings) -> LoadedModel:
+def _load_onnx(directory: Path, settings: ServeSettings, *, digest: str) -> LoadedModel:
     from litebert.runtime import Predictor
 
     precision = None if settings.precision == "auto" else settings.precision
     predictor = Predictor.load(directory, precision=precision, threads=settings.threads)
     reads_options = predictor.task == "multiple_choice"
-    size = 0 if reads_options else predictor.embed(["a"]).shape[1]
-    return LoadedModel(predictor, predictor.tokenizer, predictor.metadata.max_length, size, predictor.metadata.pooling)
+    return LoadedModel(
+        predictor,
+        predictor.tokenizer,
+        max_length=predictor.metadata.max_length,
+        embedding_size=0 if reads_options else predictor.embed(["a"]).shape[1],
+        pooling=predictor.metadata.pooling,
+        digest=digest,
+    )
 
 
-_RUNTIMES: Final[dict[str, Callable[[str, ServeSettings], LoadedModel]]] = {"torch": _load_torch, "onnx": _load_onnx}
+_RUNTIMES: Final[dict[str, Callable[..., LoadedModel]]] = {"torch": _load_torch, "onnx": _load_onnx}
