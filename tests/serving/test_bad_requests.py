@@ -68,10 +68,6 @@ def test_unknown_routes_and_routes_of_other_tasks_say_what_there_is(small, metho
     assert "/docs" in response.json()["error"] or "use /predict" in response.json()["error"]
 
 
-def test_body_that_is_not_declared_as_json_is_not_read(small):
-    assert small.ask("/predict", content=b'{"inputs": "a"}', headers={"content-type": "text/plain"}).status_code == 422
-
-
 def test_limits_are_in_the_messages(small):
     messages = [
         small.ask("/predict", {"inputs": [["a"]] * 4}).json()["error"],
@@ -258,7 +254,10 @@ def with_key(saved, tmp_path_factory):
         yield running
 
 
-@pytest.mark.parametrize("header", [None, "", "correct horse", "Bearer", "Bearer wrong", "Bearer correct horse 2", "é"])
+@pytest.mark.parametrize(
+    "header",
+    [None, "", "correct horse", "Bearer", "Bearer wrong", "Bearer correct horse 2", "Basic correct horse", "é"],
+)
 def test_requests_without_the_key_have_status_401(with_key, header):
     headers = {} if header is None else {"authorization": header.encode()}
     for route in ("/", "/predict", "/info", "/nothing", "/reload"):
@@ -266,18 +265,15 @@ def test_requests_without_the_key_have_status_401(with_key, header):
         assert (response.status_code, response.headers["www-authenticate"]) == (401, "Bearer")
 
 
-def test_requests_with_the_key_and_public_routes_are_answered(with_key):
-    key = {"authorization": "Bearer correct horse"}
-    assert with_key.ask("/predict", {"inputs": "a"}, headers=key).status_code == 200
+@pytest.mark.parametrize("header", ["Bearer correct horse", "bearer correct horse", "BEARER  correct horse"])
+def test_requests_with_the_key_are_answered_in_any_case_of_the_scheme(with_key, header):
+    """RFC 9110, section 11.1: the name of the scheme is case-insensitive."""
+    assert with_key.ask("/predict", {"inputs": "a"}, headers={"authorization": header}).status_code == 200
+
+
+def test_public_routes_need_no_key(with_key):
     for route in ("/", "/docs", "/openapi.json", "/health", "/ready", "/metrics", "/page/page.js"):
         assert with_key.request("GET", route).status_code == 200, route
-
-
-def test_reload_needs_a_server_with_a_key(with_key, small):
-    assert small.ask("/reload", {}).status_code == 403
-    assert with_key.ask("/reload", {}, headers={"authorization": "Bearer correct horse"}).json() == {
-        "models": ["regressor"]
-    }
 
 
 def test_api_key_is_read_from_the_file_or_the_environment(monkeypatch, tmp_path):
