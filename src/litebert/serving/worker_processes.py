@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from typing import Final
 
 from fastapi import FastAPI
@@ -23,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 SETTINGS: Final = "LITEBERT_SERVE_SETTINGS"
 """Environment variable that hands the settings to workers, as JSON."""
+RESTART_SECONDS: Final = 10.0
+"""Time between two attempts to start a worker whose models cannot be loaded."""
 
 
 def create_worker_app() -> FastAPI:
@@ -41,6 +44,9 @@ def create_worker_app() -> FastAPI:
 class WorkerProcesses(Multiprocess):
     """Starts the workers, replaces those that die, and passes signals on."""
 
+    _next_start = 0.0
+    """When a worker that could not start may be tried again."""
+
     def handle_hup(self) -> None:
         """SIGHUP: let one worker load the models again. It sends SIGUSR1 when it answers with them."""
         for process in self.processes:
@@ -56,17 +62,31 @@ class WorkerProcesses(Multiprocess):
                 _send(signal.SIGUSR1, process)
 
     def keep_subprocess_alive(self) -> None:
-        """Replace workers that died. While others answer, one that cannot start is tried again."""
-        before = {process.pid for process in self.processes}
-        super().keep_subprocess_alive()
-        failed = [index for index, process in enumerate(self.processes) if process.exitcode == STARTUP_FAILURE]
-        if failed and any(process.is_ready() for process in self.processes):
-            self.should_exit.clear()
-            for index in failed:
-                self.processes[index] = Process(self.config, self.sockets)
-                self.processes[index].start()
-        for pid in before - {process.pid for process in self.processes}:
-            mark_process_dead(pid)
+        """Replace workers that died. One that cannot start ends the server, or is tried again while others answer."""
+        for index, process in enumerate(self.processes):
+            if self._is_alive(process):
+                continue
+            if process.exitcode == STARTUP_FAILURE:
+                if not any(other.is_ready() for other in self.processes):
+                    self.should_exit.set()
+                    return
+                if time.monotonic() < self._next_start:
+                    continue
+                self._next_start = time.monotonic() + RESTART_SECONDS
+            process.kill()  # if it hangs
+            process.join()
+            mark_process_dead(process.pid)
+            logger.warning("worker %s ended; starting another one", process.pid)
+            self.processes[index] = Process(self.config, self.sockets)
+            self.processes[index].start()
+
+    def _is_alive(self, process: Process) -> bool:
+        """Whether a worker answers in time. One that dies meanwhile is not waited for."""
+        end = time.monotonic() + self.config.timeout_worker_healthcheck
+        while process.process.is_alive() and time.monotonic() < end:
+            if process.ping(timeout=1):
+                return True
+        return False
 
 
 def _send(number: signal.Signals, process: Process) -> None:
