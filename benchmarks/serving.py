@@ -152,7 +152,8 @@ def memory(arguments: argparse.Namespace) -> dict[str, Any]:
             answers = asyncio.run(closed_loop(chosen, port=arguments.port, clients=arguments.clients))
             requests += sum(answer.status == 200 for answer in answers)
             resident[round(now)] = resident_mib(process)
-    minutes = {minute: next(mib for now, mib in resident.items() if now >= 60 * minute - 30) for minute in (1, 5, 10)}
+    reached = [minute for minute in (1, 5, 10) if 60 * minute <= arguments.seconds]
+    minutes = {minute: next(mib for now, mib in resident.items() if now >= 60 * minute - 30) for minute in reached}
     return {"requests": requests, "rss_mib_at_minutes": minutes, "rss_mib": list(resident.values())}
 
 

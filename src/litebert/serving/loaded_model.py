@@ -23,6 +23,8 @@ ONEDNN_CACHES: Final = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPA
 By default each keeps 1024, of up to 1 MB. Nearly every batch of a server has another number of tokens, so it would keep
 that many, and find few of them again; the layers of one batch need eight.
 """
+WEIGHTS: Final = ("*.safetensors*", "pytorch_model*.bin")
+"""Files of a model directory for torch."""
 _TRIALS: Final[dict[str, tuple[Operation, Any]]] = {
     **{task: (Operation(method), "a") for task, method in PREDICT.items()},
     "fill_mask": (Operation("fill_masks"), "a [MASK]"),
@@ -92,25 +94,29 @@ def load(model: str, settings: ServeSettings) -> LoadedModel:
     """A model, after a trial run; CheckpointError if it cannot be loaded."""
     directory = find_directory(model, settings)
     digest = digest_of(directory)  # before the weights are read: a directory that changes meanwhile has another one
-    try:
-        loaded = _RUNTIMES[settings.runtime](directory, settings, digest=digest)
-    except CheckpointError as error:
-        raise CheckpointError(f"{error}{_other_runtime(directory, settings.runtime)}") from None
+    loaded = _RUNTIMES[settings.runtime](directory, settings, digest=digest)
     loaded.try_out()
     return loaded
 
 
 def find_directory(model: str, settings: ServeSettings) -> Path:
-    """The directory of a model, downloaded where it is a name on the hub; CheckpointError if there is none."""
+    """The directory of a model, from the hub if it is a name there; CheckpointError if the runtime cannot load it."""
     if settings.runtime == "onnx":
         directory = Path(model)
-    else:
-        from litebert.model.io.hub import HubOptions
-        from litebert.model.io.resolve import local_model_directory
+        if not _has_graph(directory):
+            raise CheckpointError(
+                f"{directory}: no {' or '.join(GRAPH_FILES.values())}; give a directory of `litebert export`, or serve "
+                "a model or run directory without --runtime onnx"
+            )
+        return directory
+    from litebert.model.io.hub import HubOptions
+    from litebert.model.io.resolve import local_model_directory
 
-        directory = local_model_directory(model, hub=HubOptions())
+    directory = local_model_directory(model, hub=HubOptions())
     if not (directory / "config.json").is_file():
         raise CheckpointError(f"{directory}: no model directory, as it has no config.json; give a model or a run")
+    if _has_graph(directory) and not any(path for pattern in WEIGHTS for path in directory.glob(pattern)):
+        raise CheckpointError(f"{directory}: a directory of `litebert export`; serve it with --runtime onnx")
     return directory
 
 
@@ -123,12 +129,8 @@ def digest_of(directory: Path) -> str:
     return hashlib.sha256(repr(sorted(sums.items())).encode()).hexdigest()[:12]
 
 
-def _other_runtime(directory: Path, runtime: str) -> str:
-    """Advice if the directory is for the other runtime."""
-    is_exported = any((directory / name).is_file() for name in GRAPH_FILES.values())
-    if runtime == "torch":
-        return "; it is a directory of `litebert export`: serve it with --runtime onnx" if is_exported else ""
-    return "" if is_exported else "; serve a model directory without --runtime onnx"
+def _has_graph(directory: Path) -> bool:
+    return any((directory / name).is_file() for name in GRAPH_FILES.values())
 
 
 def _load_torch(directory: Path, settings: ServeSettings, *, digest: str) -> LoadedModel:
