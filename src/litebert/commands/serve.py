@@ -8,7 +8,6 @@ import tempfile
 from typing import Any, Final
 
 from litebert.errors import ConfigError, LitebertError, MissingExtraError
-from litebert.machine import num_cores
 from litebert.serving.serve_settings import ServeSettings
 
 logger = logging.getLogger(__name__)
@@ -17,8 +16,6 @@ KEEP_ALIVE_SECONDS: Final = 75
 """Longer than load balancers keep idle connections, so that they close them and not the server."""
 WORKER_SECONDS: Final = 60
 """Time for a worker to answer that it is alive, and for its successor to load the models."""
-WORKERS_PER_CORE: Final = 4
-"""More would only need memory."""
 BACKLOG: Final = 2048
 """Connections that wait to be accepted."""
 
@@ -29,8 +26,6 @@ def serve(settings: ServeSettings) -> None:
         from litebert.serving.app import create_app
     except ImportError as error:
         raise MissingExtraError(str(error.name), extra="serve", needed_for="litebert serve") from None
-    if settings.workers > (limit := WORKERS_PER_CORE * num_cores()):
-        raise ConfigError(f"workers: {settings.workers}, on this machine at most {limit}; one for each core is enough")
     with listen(settings) as listener:
         if settings.workers == 1:
             _run(create_app(settings), settings, listener)
