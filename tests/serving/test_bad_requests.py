@@ -1,6 +1,7 @@
 """Requests that are wrong, too large, too slow or not allowed: documented outcomes, and never a status from 500."""
 
 import asyncio
+import logging
 import threading
 
 import pytest
@@ -244,6 +245,20 @@ def test_model_that_fails_has_status_500_and_hides_the_error(saved, monkeypatch)
     assert (response.status_code, response.json()["error_type"]) == (500, "Backend")
     assert "secret" not in response.text
     assert "division" not in response.text
+
+
+def test_logs_have_no_text_of_a_request(saved, caplog, monkeypatch):
+    caplog.set_level(logging.DEBUG)
+    with Application(saved["regressor"]) as application:
+        (model,) = application.state.models
+        statuses = [application.ask("/predict", {"inputs": each}).status_code for each in ("secret", "secret " * 99)]
+        statuses.append(application.ask("/predict", {"secret": 1}).status_code)
+        statuses.append(application.ask("/predict", content=b"secret", headers=JSON).status_code)
+        monkeypatch.setattr(model._batcher, "_answers", lambda operation, batch: 1 / 0)
+        statuses.append(application.ask("/predict", {"inputs": "secret"}).status_code)
+    assert statuses == [200, 413, 422, 400, 500]
+    assert "ZeroDivisionError" in caplog.text
+    assert "secret" not in caplog.text
 
 
 @pytest.fixture(scope="module")

@@ -5,16 +5,13 @@ import os
 import shutil
 import signal
 import time
-from types import SimpleNamespace
 
 import httpx
 import pytest
 
 pytest.importorskip("uvicorn")
 
-from litebert.serving import worker_processes
 from litebert.serving.loaded_model import digest_of
-from litebert.serving.worker_processes import SETTINGS, WorkerProcesses, create_worker_app
 from support.serving import Application, ServerProcess
 
 KEY = {"authorization": "Bearer key"}
@@ -140,45 +137,6 @@ def test_worker_that_follows_loads_only_what_has_changed(server, directory):
     server.run(follow())
     assert digests(server)["current"] == digest
     assert [each is old for each, old in zip(server.state.models, before)] == [False, True]
-
-
-@pytest.fixture
-def workers(monkeypatch):
-    """A parent of three workers, of which the first is still starting, and the signals that it sends."""
-    signals = []
-    monkeypatch.setattr(os, "kill", lambda *sent: signals.append(sent))
-    parent = object.__new__(WorkerProcesses)
-    parent.config, parent.should_exit = SimpleNamespace(timeout_worker_healthcheck=1), None
-    parent.processes = [
-        SimpleNamespace(pid=pid, is_ready=lambda pid=pid: pid > 1, wait_until_ready=lambda *_: True)
-        for pid in (1, 2, 3)
-    ]
-    return parent, signals
-
-
-def test_sighup_reaches_one_worker_that_is_ready(workers, caplog):
-    parent, signals = workers
-    parent.handle_hup()
-    assert signals == [(2, signal.SIGHUP)]
-    del parent.processes[1:]
-    parent.handle_hup()
-    assert len(signals) == 1
-    assert "no worker is ready" in caplog.text
-
-
-def test_sigusr1_reaches_every_worker(workers):
-    parent, signals = workers
-    parent.handle_usr1()
-    assert signals == [(pid, signal.SIGUSR1) for pid in (1, 2, 3)]
-
-
-def test_worker_that_cannot_start_ends_with_a_message(tmp_path, monkeypatch, caplog):
-    monkeypatch.setenv(SETTINGS, f'{{"models": ["{tmp_path}"]}}')
-    monkeypatch.setattr(worker_processes, "log_to_stderr", lambda level: None)
-    with pytest.raises(SystemExit) as ended:
-        create_worker_app()
-    assert ended.value.code == 3
-    assert "has no config.json; give a model or a run" in caplog.text
 
 
 def wait_for(server: ServerProcess, digest: str, *, workers: int) -> None:
