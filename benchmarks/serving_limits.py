@@ -56,32 +56,32 @@ def server(model: str, port: int, *options: str) -> Iterator[subprocess.Popen[by
         process.wait()
 
 
-def refusals(url: str) -> dict[str, float]:
+def refusals(client: httpx.Client) -> dict[str, float]:
     """Seconds until the status 413 or 422 of 100,000 texts, the longest of each route."""
     found = {}
     for route, bodies in BODIES.items():
-        seconds = [timed_post(url + route, json.dumps(body).encode(), statuses=(413, 422)) for body in bodies]
+        seconds = [timed_post(client, route, json.dumps(body).encode(), statuses=(413, 422)) for body in bodies]
         found[route] = round(max(seconds), 3)
     return found
 
 
-def timed_post(url: str, content: bytes, *, statuses: tuple[int, ...]) -> float:
+def timed_post(client: httpx.Client, route: str, content: bytes, *, statuses: tuple[int, ...]) -> float:
     begin = time.monotonic()
-    response = httpx.post(url, content=content, headers={"content-type": "application/json"}, timeout=60)
+    response = client.post(route, content=content, headers={"content-type": "application/json"})
     assert response.status_code in statuses, response.status_code
     return time.monotonic() - begin
 
 
-def late_answers(url: str) -> float:
+def late_answers(client: httpx.Client) -> float:
     """Longest time after the limit until the status 504 of requests that are more work than fits into it."""
     pair = ["the film was good " * 100, "a long story " * 60]
     content = json.dumps({"inputs": [pair] * 64, "truncate": True}).encode()
 
     def seconds(_: int) -> float:
-        return timed_post(f"{url}/predict", content, statuses=(200, 504))
+        return timed_post(client, "/predict", content, statuses=(200, 504))
 
-    with ThreadPoolExecutor(CLIENTS) as clients:
-        longest = max(clients.map(seconds, range(CLIENTS)))
+    with ThreadPoolExecutor(CLIENTS) as threads:
+        longest = max(threads.map(seconds, range(CLIENTS)))
     assert longest > TIMEOUT_SECONDS, "every request was answered in time"
     return longest - TIMEOUT_SECONDS
 
@@ -115,12 +115,12 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("--port", type=int, default=8766)
     arguments = parser.parse_args()
-    url = f"http://127.0.0.1:{arguments.port}"
+    client = httpx.Client(base_url=f"http://127.0.0.1:{arguments.port}", timeout=60)
     with server(str(arguments.model), arguments.port) as process:
-        result: dict[str, Any] = {"refusal_seconds": refusals(url), "end_seconds": ending(process, arguments.port)}
+        result: dict[str, Any] = {"refusal_seconds": refusals(client), "end_seconds": ending(process, arguments.port)}
     limits = ("--timeout-seconds", str(TIMEOUT_SECONDS), "--receive-timeout-seconds", str(TIMEOUT_SECONDS))
     with server(str(arguments.model), arguments.port, *limits, "--max-queue-tokens", "1000000"):
-        result["late_answers_seconds_after_limit"] = [round(late_answers(url), 3) for _ in range(3)]
+        result["late_answers_seconds_after_limit"] = [round(late_answers(client), 3) for _ in range(3)]
         result["slow_body_seconds_after_limit"] = [round(slow_body(arguments.port), 3) for _ in range(3)]
     print(json.dumps(result, indent=2))
 

@@ -1,10 +1,12 @@
 """New weights for a running server: POST /reload and signals, in one process and in several."""
 
 import asyncio
+import gc
 import os
 import shutil
 import signal
 import time
+import weakref
 
 import httpx
 import pytest
@@ -137,6 +139,21 @@ def test_worker_that_follows_loads_only_what_has_changed(server, directory):
     server.run(follow())
     assert digests(server)["current"] == digest
     assert [each is old for each, old in zip(server.state.models, before)] == [False, True]
+
+
+def test_garbage_collections_leave_out_what_was_loaded(server):
+    """Also after a reload; the models before it are collected."""
+    testclient = pytest.importorskip("fastapi.testclient")
+    old = weakref.ref(next(iter(server.state.models)).loaded.predictor)
+    assert gc.get_freeze_count() == 0
+    try:
+        with testclient.TestClient(server.app) as client:
+            assert gc.get_freeze_count() > 10_000
+            assert client.post("/reload", headers=KEY).status_code == 200
+            assert gc.get_freeze_count() > 10_000
+            assert old() is None
+    finally:
+        gc.unfreeze()
 
 
 def wait_for(server: ServerProcess, digest: str, *, workers: int) -> None:

@@ -15,7 +15,7 @@ from litebert.serving.http_errors import add_error_handlers
 from litebert.serving.request_guard import RequestGuard
 from litebert.serving.routes import embedding_routes, page_routes, prediction_routes, server_routes
 from litebert.serving.serve_settings import ServeSettings
-from litebert.serving.server_state import ServerState
+from litebert.serving.server_state import ServerState, freeze_heap
 from litebert.serving.tracing import trace_requests
 
 logger = logging.getLogger(__name__)
@@ -44,10 +44,11 @@ def create_app(settings: ServeSettings, *, state: ServerState | None = None) -> 
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Signals of the process that serves; at its end every request that waits is answered."""
+    """Signals and memory of the process that serves; at its end every request that waits is answered."""
     state: ServerState = app.state.server
     if threading.current_thread() is threading.main_thread():
         _add_signal_handlers(state)
+    freeze_heap()
     yield
     await state.models.close()
 
