@@ -122,7 +122,7 @@ ERROR_RESPONSES: Final = documented(*_ERRORS)
 """What any route that asks a model may return."""
 
 
-_SENTENCES: Final = {"model_attributes_type": "expected an object with the fields of the route"}
+_SENTENCES: Final = {"model_attributes_type": "expected an object"}
 """Instead of messages of pydantic that speak of Python."""
 
 
