@@ -109,8 +109,7 @@ def find_directory(model: str, settings: ServeSettings) -> Path:
                 "a model or run directory without --runtime onnx"
             )
         return directory
-    from litebert.model.io.hub import HubOptions
-    from litebert.model.io.resolve import local_model_directory
+    from litebert.model.io.hub import HubOptions, local_model_directory
 
     directory = local_model_directory(model, hub=HubOptions())
     if not (directory / "config.json").is_file():
