@@ -3,6 +3,7 @@
     python benchmarks/serving.py model DIR TOKENIZER           an ALBERT-base with random weights, and its ONNX
     python benchmarks/serving.py throughput DIR --texts FILE   64 clients: requests a second of three servers
     python benchmarks/serving.py overload DIR --texts FILE     goodput and rejections at three times the peak
+    python benchmarks/serving.py half-load DIR --texts FILE    latencies at half of the peak
     python benchmarks/serving.py memory DIR --texts FILE       memory of the server over some minutes of load
 
 Texts are lines of FILE. All servers have the same threads; their scores are compared before anything is timed. Times
@@ -151,6 +152,24 @@ def overload(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def half_load(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Latencies of requests that arrive at random at half the rate that the server answers at most."""
+    texts = lines(arguments)[: arguments.requests]
+    with server("litebert", arguments) as process:
+        peak = measured_peak(texts, process, arguments)
+        per_second = peak["per_second"] / 2
+        answers = asyncio.run(open_loop(texts, port=arguments.port, per_second=per_second, seconds=arguments.seconds))
+    latencies = percentiles([answer.latency for answer in answers])
+    return {
+        "peak": peak,
+        "offered_per_second": round(per_second, 2),
+        "requests": len(answers),
+        "lost": sum(answer.status != 200 for answer in answers),
+        **latencies,
+        "p99_by_p50": round(latencies["p99_ms"] / latencies["p50_ms"], 2),
+    }
+
+
 def measured_peak(texts: Sequence[str], process: int, arguments: argparse.Namespace) -> dict[str, float]:
     before = processor_seconds(process)
     answers = load(texts, arguments)
@@ -171,7 +190,8 @@ def memory(arguments: argparse.Namespace) -> dict[str, Any]:
             answers = asyncio.run(closed_loop(chosen, port=arguments.port, clients=arguments.clients))
             requests += sum(answer.status == 200 for answer in answers)
             resident[round(now)] = resident_mib(process)
-    minutes = {minute: next(mib for now, mib in resident.items() if now >= 60 * minute - 30) for minute in (1, 5, 10)}
+    reached = [minute for minute in (1, 5, 10) if 60 * minute <= arguments.seconds]
+    minutes = {minute: next(mib for now, mib in resident.items() if now >= 60 * minute - 30) for minute in reached}
     return {"requests": requests, "rss_mib_at_minutes": minutes, "rss_mib": list(resident.values())}
 
 
@@ -205,7 +225,7 @@ def lines(arguments: argparse.Namespace) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["model", "throughput", "overload", "memory"])
+    parser.add_argument("command", choices=["model", "throughput", "overload", "half-load", "memory"])
     parser.add_argument("model", type=Path)
     parser.add_argument("tokenizer", type=Path, nargs="?")
     parser.add_argument("--texts", type=Path)
@@ -221,7 +241,7 @@ def main() -> None:
     if arguments.command == "model":
         build(arguments)
         return
-    commands = {"throughput": throughput, "overload": overload, "memory": memory}
+    commands = {"throughput": throughput, "overload": overload, "half-load": half_load, "memory": memory}
     result = {"command": arguments.command, "threads": arguments.threads, "clients": arguments.clients}
     print(json.dumps(result | commands[arguments.command](arguments), indent=2))
 

@@ -6,7 +6,10 @@ import sys
 import numpy as np
 import pytest
 
+from litebert.errors import CheckpointError
 from litebert.inference.predictor import Predictor
+from litebert.serving.loaded_model import find_directory
+from litebert.serving.serve_settings import ServeSettings
 from support.serving import Application
 from support.tolerances import close_to
 
@@ -42,6 +45,15 @@ def test_served_answers_of_exported_models_equal_those_of_predictor(exported, sa
     offline = masked.fill_mask("the [MASK] was good")[0]
     assert [each["probability"] for each in filled[0][0]] == close_to([each.probability for each in offline])
     assert np.array(vectors) == close_to(masked.embed(texts))
+
+
+def test_directory_of_the_other_runtime_is_refused_with_the_option_to_use(exported, saved):
+    for directory, runtime, advice in (
+        (exported / "classifier", "torch", "a directory of `litebert export`; serve it with --runtime onnx"),
+        (saved["classifier"], "onnx", "serve a model or run directory without --runtime onnx"),
+    ):
+        with pytest.raises(CheckpointError, match=advice):
+            find_directory(str(directory), ServeSettings(models=("a",), runtime=runtime))
 
 
 def test_server_of_exported_models_imports_no_torch(exported):

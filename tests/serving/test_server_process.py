@@ -8,7 +8,6 @@ import socket
 import time
 from collections import Counter
 from contextlib import ExitStack
-from pathlib import Path
 
 import httpx
 import pytest
@@ -87,22 +86,16 @@ def test_sigterm_under_load_answers_every_accepted_request(saved, expected):
 @pytest.mark.slow
 def test_killed_worker_is_replaced_and_the_others_continue(saved, expected):
     with ServerProcess(saved["regressor"], "--workers", "2") as server:
-        workers = worker_ids(server.process.pid)
+        workers = server.worker_ids()
         os.kill(workers[0], signal.SIGKILL)
         # Connections of the killed worker are gone; new ones go to the other.
         check_answers(asyncio.run(ask_all(server.url, TEXTS, clients=4)), expected)
         deadline = time.monotonic() + 60
-        while len(new := set(worker_ids(server.process.pid)) - {workers[0]}) < 2 and time.monotonic() < deadline:
+        while len(new := set(server.worker_ids()) - {workers[0]}) < 2 and time.monotonic() < deadline:
             time.sleep(0.2)
         assert len(new) == 2
         metrics = httpx.get(f"{server.url}/metrics").text
     assert 'litebert_requests_total{route="/predict",status="200"}' in metrics
-
-
-def worker_ids(parent: int) -> list[int]:
-    """Process ids of the workers: uvicorn starts them, and a process that tracks shared resources."""
-    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    return [int(each) for each in children if "spawn_main" in Path(f"/proc/{each}/cmdline").read_text()]
 
 
 def test_sighup_replaces_the_model_without_losing_a_request(saved, tmp_path, tiny_tokenizer, expected):

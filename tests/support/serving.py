@@ -100,6 +100,12 @@ class ServerProcess:
                 time.sleep(0.05)
         raise AssertionError("not ready within 60 seconds")
 
+    def worker_ids(self) -> list[int]:
+        """Process ids of the workers: uvicorn starts them, and a process that tracks shared resources."""
+        parent = self.process.pid
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        return [int(each) for each in children if "spawn_main" in Path(f"/proc/{each}/cmdline").read_text()]
+
     def stop(self) -> str:
         """What is left on stderr, after the end."""
         if self.process.stderr is None or self.process.stderr.closed:

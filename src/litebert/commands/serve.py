@@ -5,10 +5,9 @@ import logging
 import os
 import socket
 import tempfile
-from pathlib import Path
 from typing import Any, Final
 
-from litebert.errors import CheckpointError, ConfigError, LitebertError, MissingExtraError
+from litebert.errors import ConfigError, LitebertError, MissingExtraError
 from litebert.serving.serve_settings import ServeSettings
 
 logger = logging.getLogger(__name__)
@@ -19,8 +18,6 @@ WORKER_SECONDS: Final = 60
 """Time for a worker to answer that it is alive, and for its successor to load the models."""
 BACKLOG: Final = 2048
 """Connections that wait to be accepted."""
-CONFIGS: Final = ("config.json", "model/config.json")
-"""The file of a model directory, and of a run directory."""
 
 
 def serve(settings: ServeSettings) -> None:
@@ -37,17 +34,17 @@ def serve(settings: ServeSettings) -> None:
 
 
 def _run_workers(settings: ServeSettings, listener: socket.socket) -> None:
-    from litebert.serving.app import SETTINGS
+    from litebert.serving.loaded_model import find_directory
     from litebert.serving.model_registry import directories_by_name
+    from litebert.serving.worker_processes import SETTINGS
 
-    for directory in directories_by_name(settings.models).values():
-        if not any((Path(directory) / name).exists() for name in CONFIGS):  # an error here, not one in each worker
-            raise CheckpointError(f"{directory}: no model directory, as it has no config.json; give a model or a run")
+    for model in directories_by_name(settings.models).values():
+        find_directory(model, settings)  # an error or a download here, not one in each worker
     # Workers are new processes; they read the settings, and find each other's metrics, through the environment.
     os.environ[SETTINGS] = json.dumps(settings.to_dict())
     with tempfile.TemporaryDirectory(prefix="litebert-metrics-") as directory:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = directory
-        _run("litebert.serving.app:create_worker_app", settings, listener)
+        _run("litebert.serving.worker_processes:create_worker_app", settings, listener)
 
 
 def listen(settings: ServeSettings) -> socket.socket:
@@ -65,7 +62,6 @@ def listen(settings: ServeSettings) -> socket.socket:
 
 def _run(app: Any, settings: ServeSettings, listener: socket.socket) -> None:
     import uvicorn
-    from uvicorn.supervisors import Multiprocess
 
     config = uvicorn.Config(
         app,
@@ -88,9 +84,11 @@ def _run(app: Any, settings: ServeSettings, listener: socket.socket) -> None:
         "listening on http://%s:%d; the page and /docs are there too", f"[{host}]" if ":" in host else host, port
     )
     if settings.workers > 1:
-        supervisor = Multiprocess(config, sockets=[listener])
+        from litebert.serving.worker_processes import WorkerProcesses
+
+        supervisor = WorkerProcesses(config, sockets=[listener])
         supervisor.run()
-        if all(process.exitcode == uvicorn.config.STARTUP_FAILURE for process in supervisor.processes):
-            raise LitebertError("no worker could start; its message is above")
+        if any(process.exitcode == uvicorn.config.STARTUP_FAILURE for process in supervisor.processes):
+            raise LitebertError("the workers could not start; their message is above")
         return
     uvicorn.Server(config).run(sockets=[listener])

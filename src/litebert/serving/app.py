@@ -1,31 +1,24 @@
 """`create_app`: the ASGI application, for uvicorn, Ray Serve or any other server."""
 
 import asyncio
-import json
 import logging
-import os
 import signal
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Final
+from functools import partial
 
 from fastapi import FastAPI
 
 from litebert import __version__
-from litebert.errors import LitebertError
-from litebert.logs import log_to_stderr
 from litebert.serving.http_errors import add_error_handlers
 from litebert.serving.request_guard import RequestGuard
 from litebert.serving.routes import embedding_routes, page_routes, prediction_routes, server_routes
 from litebert.serving.serve_settings import ServeSettings
-from litebert.serving.server_state import ServerState
+from litebert.serving.server_state import ServerState, freeze_heap
 from litebert.serving.tracing import trace_requests
 
 logger = logging.getLogger(__name__)
-
-SETTINGS: Final = "LITEBERT_SERVE_SETTINGS"
-"""Environment variable that hands the settings to workers, as JSON."""
 
 
 def create_app(settings: ServeSettings, *, state: ServerState | None = None) -> FastAPI:
@@ -49,24 +42,22 @@ def create_app(settings: ServeSettings, *, state: ServerState | None = None) -> 
     return app
 
 
-def create_worker_app() -> FastAPI:
-    """The application of one of several worker processes."""
-    log_to_stderr(os.environ.get("LITEBERT_LOG", "info"))
-    return create_app(ServeSettings.parse(json.loads(os.environ[SETTINGS]), where=SETTINGS))
-
-
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Signals of the process that serves; at its end every request that waits is answered."""
+    """Signals and memory of the process that serves; at its end every request that waits is answered."""
     state: ServerState = app.state.server
     if threading.current_thread() is threading.main_thread():
         _add_signal_handlers(state)
+    freeze_heap()
     yield
     await state.models.close()
 
 
 def _add_signal_handlers(state: ServerState) -> None:
-    """SIGTERM: not ready at once, and the end a little later. SIGHUP: load the models again."""
+    """SIGTERM: not ready at once, and the end a little later. SIGHUP: load the models again.
+
+    SIGUSR1, from the parent of several workers: load the models whose files have changed.
+    """
     loop = asyncio.get_running_loop()
     end = signal.getsignal(signal.SIGTERM)  # of uvicorn: no new connections, answer the others, end
 
@@ -76,19 +67,6 @@ def _add_signal_handlers(state: ServerState) -> None:
         if callable(end):
             loop.call_later(state.settings.drain_seconds, end, signal.SIGTERM, None)
 
-    reloads = set[asyncio.Task[None]]()
-
-    def reload() -> None:
-        task = loop.create_task(_reload(state))
-        reloads.add(task)
-        task.add_done_callback(reloads.discard)
-
     loop.add_signal_handler(signal.SIGTERM, drain)
-    loop.add_signal_handler(signal.SIGHUP, reload)
-
-
-async def _reload(state: ServerState) -> None:
-    try:
-        await state.models.reload()
-    except LitebertError as error:
-        logger.error("SIGHUP: %s", error)
+    loop.add_signal_handler(signal.SIGHUP, state.start_reload)
+    loop.add_signal_handler(signal.SIGUSR1, partial(state.start_reload, only_changed=True))

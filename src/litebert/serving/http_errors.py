@@ -41,6 +41,12 @@ class RequestError(LitebertError):
         return _response(self.status, str(self), self.error_type, self.headers)
 
 
+class NotJsonError(RequestError):
+    """A body that is not JSON in UTF-8."""
+
+    status = 400
+
+
 class UnauthorizedError(RequestError):
     """No key, or a wrong one."""
 
@@ -102,14 +108,22 @@ class AnswerTimeoutError(RequestError):
 
 
 _ERRORS = (
-    *(UnauthorizedError, UnknownModelError, SlowBodyError, TooLargeError, RequestError, OverloadedError),
-    *(ModelFailedError, UnavailableError, AnswerTimeoutError),
+    *(NotJsonError, UnauthorizedError, UnknownModelError, SlowBodyError, TooLargeError, RequestError),
+    *(OverloadedError, ModelFailedError, UnavailableError, AnswerTimeoutError),
 )
-ERROR_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
-    400: {"model": ErrorBody, "description": "The body is not JSON."},
-    **{error.status: {"model": ErrorBody, "description": error.__doc__} for error in _ERRORS},
-}
-"""For the OpenAPI document: what any route that asks a model may return."""
+
+
+def documented(*errors: type[RequestError]) -> dict[int | str, dict[str, Any]]:
+    """The responses of errors for the OpenAPI document."""
+    return {error.status: {"model": ErrorBody, "description": error.__doc__} for error in errors}
+
+
+ERROR_RESPONSES: Final = documented(*_ERRORS)
+"""What any route that asks a model may return."""
+
+
+_SENTENCES: Final = {"model_attributes_type": "expected an object"}
+"""Instead of messages of pydantic that speak of Python."""
 
 
 def add_error_handlers(app: FastAPI) -> None:
@@ -125,13 +139,13 @@ def _request_error(request: Request, error: Any) -> JSONResponse:
 
 
 def _invalid(request: Request, error: Any) -> JSONResponse:
-    """Which field of a body is wrong. The first problem only: those of a union of types repeat each other."""
-    problems = error.errors()
-    is_not_json = any(problem["type"] == "json_invalid" for problem in problems)
+    """Which field of a body is wrong, and how; of several problems the first one."""
+    problem = error.errors()[0]
     # The name of a field that does not exist is text of the request.
-    known = problems[0]["loc"][:-1] if problems[0]["type"] == "extra_forbidden" else problems[0]["loc"]
-    where = ".".join(str(part) for part in known)
-    return _response(400 if is_not_json else 422, f"{where}: {problems[0]['msg']}; see /docs", "Validation")
+    known = problem["loc"][:-1] if problem["type"] == "extra_forbidden" else problem["loc"]
+    where = ".".join(map(str, known[1:] or known))
+    sentence = _SENTENCES.get(problem["type"], problem["msg"])
+    return RequestError(f"{where}: {sentence}; see /docs").response()
 
 
 def _http_exception(request: Request, error: Any) -> JSONResponse:

@@ -1,13 +1,17 @@
 """Loads what the server needs of a model directory, with the runtime of the settings."""
 
+import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from litebert.errors import CheckpointError
+from litebert.files import MANIFEST, read_manifest, sha256
+from litebert.runtime.export_metadata import GRAPH_FILES
 from litebert.serving.model_operations import Operation
 from litebert.serving.serve_settings import ServeSettings
 
@@ -19,6 +23,8 @@ ONEDNN_CACHES: Final = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPA
 By default each keeps 1024, of up to 1 MB. Nearly every batch of a server has another number of tokens, so it would keep
 that many, and find few of them again; the layers of one batch need eight.
 """
+WEIGHTS: Final = ("*.safetensors*", "pytorch_model*.bin")
+"""Files of a model directory for torch."""
 _TRIALS: Final[dict[str, tuple[Operation, Any]]] = {
     **{task: (Operation(method), "a") for task, method in PREDICT.items()},
     "fill_mask": (Operation("fill_masks"), "a [MASK]"),
@@ -41,6 +47,8 @@ class LoadedModel:
     """Dimensions of its vectors; 0 for a model without."""
     pooling: str
     """How its vectors are made of its tokens by default: `mean` or `cls`."""
+    digest: str
+    """Of the files; models with equal files have equal ones."""
 
     @property
     def task(self) -> str:
@@ -82,33 +90,79 @@ class LoadedModel:
             raise CheckpointError("the model computes numbers that are not finite; its weights are damaged")
 
 
-def load(directory: str, settings: ServeSettings) -> LoadedModel:
-    """The model of a directory, after a trial run."""
-    model = _RUNTIMES[settings.runtime](directory, settings)
-    model.try_out()
-    return model
+def load(model: str, settings: ServeSettings) -> LoadedModel:
+    """A model, after a trial run; CheckpointError if it cannot be loaded."""
+    directory = find_directory(model, settings)
+    digest = digest_of(directory)  # before the weights are read: a directory that changes meanwhile has another one
+    loaded = _RUNTIMES[settings.runtime](directory, settings, digest=digest)
+    loaded.try_out()
+    return loaded
 
 
-def _load_torch(directory: str, settings: ServeSettings) -> LoadedModel:
+def find_directory(model: str, settings: ServeSettings) -> Path:
+    """The directory of a model, from the hub if it is a name there; CheckpointError if the runtime cannot load it."""
+    if settings.runtime == "onnx":
+        directory = Path(model)
+        if not _has_graph(directory):
+            raise CheckpointError(
+                f"{directory}: no {' or '.join(GRAPH_FILES.values())}; give a directory of `litebert export`, or serve "
+                "a model or run directory without --runtime onnx"
+            )
+        return directory
+    from litebert.model.io.hub import HubOptions, local_model_directory
+
+    directory = local_model_directory(model, hub=HubOptions())
+    if not (directory / "config.json").is_file():
+        raise CheckpointError(f"{directory}: no model directory, as it has no config.json; give a model or a run")
+    if _has_graph(directory) and not any(path for pattern in WEIGHTS for path in directory.glob(pattern)):
+        raise CheckpointError(f"{directory}: a directory of `litebert export`; serve it with --runtime onnx")
+    return directory
+
+
+def digest_of(directory: Path) -> str:
+    """The first digits of the SHA-256 of the checksums of every file, from the manifest if there is one."""
+    if (directory / MANIFEST).is_file():
+        sums = read_manifest(directory)
+    else:
+        sums = {str(path.relative_to(directory)): sha256(path) for path in directory.rglob("*") if path.is_file()}
+    return hashlib.sha256(repr(sorted(sums.items())).encode()).hexdigest()[:12]
+
+
+def _has_graph(directory: Path) -> bool:
+    return any((directory / name).is_file() for name in GRAPH_FILES.values())
+
+
+def _load_torch(directory: Path, settings: ServeSettings, *, digest: str) -> LoadedModel:
     from litebert.inference.predictor import Predictor
 
     for name, capacity in ONEDNN_CACHES.items():
         os.environ.setdefault(name, capacity)  # both are read at the first product
     predictor = Predictor.load(directory, precision=settings.precision, threads=settings.threads)
     backend: Any = predictor.backend
-    length = backend.settings.max_length if hasattr(backend, "settings") else backend.max_length
-    pooling = getattr(backend.model, "pooling", "mean")
-    return LoadedModel(predictor, backend.tokenizer, length, backend.model.config.hidden_size, pooling)
+    return LoadedModel(
+        predictor,
+        backend.tokenizer,
+        max_length=backend.settings.max_length if hasattr(backend, "settings") else backend.max_length,
+        embedding_size=backend.model.config.hidden_size,
+        pooling=getattr(backend.model, "pooling", "mean"),
+        digest=digest,
+    )
 
 
-def _load_onnx(directory: str, settings: ServeSettings) -> LoadedModel:
+def _load_onnx(directory: Path, settings: ServeSettings, *, digest: str) -> LoadedModel:
     from litebert.runtime import Predictor
 
     precision = None if settings.precision == "auto" else settings.precision
     predictor = Predictor.load(directory, precision=precision, threads=settings.threads)
     reads_options = predictor.task == "multiple_choice"
-    size = 0 if reads_options else predictor.embed(["a"]).shape[1]
-    return LoadedModel(predictor, predictor.tokenizer, predictor.metadata.max_length, size, predictor.metadata.pooling)
+    return LoadedModel(
+        predictor,
+        predictor.tokenizer,
+        max_length=predictor.metadata.max_length,
+        embedding_size=0 if reads_options else predictor.embed(["a"]).shape[1],
+        pooling=predictor.metadata.pooling,
+        digest=digest,
+    )
 
 
-_RUNTIMES: Final[dict[str, Callable[[str, ServeSettings], LoadedModel]]] = {"torch": _load_torch, "onnx": _load_onnx}
+_RUNTIMES: Final[dict[str, Callable[..., LoadedModel]]] = {"torch": _load_torch, "onnx": _load_onnx}

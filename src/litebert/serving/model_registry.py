@@ -7,7 +7,7 @@ from pathlib import Path
 
 from litebert.errors import ConfigError, LitebertError
 from litebert.serving.http_errors import ReloadError, RequestError, UnknownModelError
-from litebert.serving.loaded_model import LoadedModel, load
+from litebert.serving.loaded_model import LoadedModel, digest_of, find_directory, load
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.served_model import ServedModel
 from litebert.serving.server_metrics import ServerMetrics
@@ -48,39 +48,47 @@ class ModelRegistry:
         if models and all(model.is_full for model in models):
             models[0].check_capacity()
 
-    async def reload(self, name: str | None = None) -> list[str]:
-        """Load models again from their directories, beside those in use, and replace them.
+    async def reload(self, name: str | None = None, *, only_changed: bool = False) -> list[ServedModel]:
+        """Load models again from their directories, beside those in use, and replace them; the new models.
 
         Requests that wait for the old model get its answers. Raises ReloadError, and keeps every model, if one of the
-        directories cannot be loaded or has another task.
+        directories cannot be loaded or has another task. With `only_changed`, models whose files are those in use stay.
         """
         if name is not None:
             self._check_name(name)
         names = [name] if name is not None else list(self._models)
         async with self._reloading:
-            loaded = {each: await asyncio.to_thread(self._load_successor, each) for each in names}
-            old = [self._models[each] for each in names]
-            self._models |= {each: self._served(each, model) for each, model in loaded.items()}
+            loaded = {each: await asyncio.to_thread(self._load_successor, each, only_changed) for each in names}
+            new = {name: self._served(name, model) for name, model in loaded.items() if model is not None}
+            old = [self._models[each] for each in new]
+            self._models |= new
         for model in old:
             await model.close()
-        logger.info("reloaded: %s", ", ".join(names))
-        return names
+        for name, model in new.items():
+            logger.info("reloaded %s: its files have the digest %s", name, model.loaded.digest)
+        return list(new.values())
 
     async def close(self) -> None:
         """Answer what waits in every queue."""
         await asyncio.gather(*(model.close() for model in self))
 
     def _served(self, name: str, loaded: LoadedModel) -> ServedModel:
+        self._metrics.set_digest(name, loaded.digest)
         return ServedModel(name, loaded, self._settings, self._metrics.of_model(name))
 
-    def _load_successor(self, name: str) -> LoadedModel:
+    def _load_successor(self, name: str, only_changed: bool) -> LoadedModel | None:
+        """The new model; None if `only_changed` and its files are those of the one in use."""
+        directory, before = self._directories[name], self._models[name].loaded
         try:
-            loaded = load(self._directories[name], self._settings)
-        except LitebertError as error:
+            if only_changed and digest_of(find_directory(directory, self._settings)) == before.digest:
+                return None
+            loaded = load(directory, self._settings)
+        except (LitebertError, OSError) as error:
             raise ReloadError(f"{error}; the model in use stays") from None
-        before = self._models[name].loaded.task
-        if loaded.task != before:
-            raise ReloadError(f"{name}: the new model is for {loaded.task}, the one in use for {before}, which stays")
+        if loaded.task != before.task:
+            raise ReloadError(
+                f"{name}: the new model is for {loaded.task}, the one in use for {before.task}, which stays"
+            )
         return loaded
 
     def _check_name(self, name: str) -> None:

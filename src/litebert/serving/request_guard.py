@@ -15,6 +15,7 @@ from litebert.serving.http_errors import (
     TooLargeError,
     UnauthorizedError,
 )
+from litebert.serving.json_body import check_json_body
 from litebert.serving.server_state import ServerState
 
 PUBLIC: Final = ("/", "/docs", "/openapi.json", "/health", "/ready", "/metrics")
@@ -43,7 +44,14 @@ class RequestGuard:
         try:
             check_key(self._state.api_key, scope)
             self._state.models.check_capacity(scope["path"])
-            body = await self._read_body(receive)
+            headers = Headers(scope=scope)
+            body = await self._read_body(headers, receive)
+            if body and scope["method"] == "POST":
+                check_json_body(
+                    body,
+                    content_type=headers.get("content-type", ""),
+                    max_texts=self._state.settings.max_texts_per_request,
+                )
             await self._answer(scope, body, receive, response)
         except RequestError as error:
             await error.response()(scope, receive, response.send)
@@ -51,23 +59,30 @@ class RequestGuard:
             self._state.requests -= 1
             response.count()
 
-    async def _read_body(self, receive: Receive) -> bytes:
-        """The whole body, of which no more than the limit is ever in memory."""
-        seconds, limit = self._state.settings.receive_timeout_seconds, self._state.settings.max_body_bytes
+    async def _read_body(self, headers: Headers, receive: Receive) -> bytes:
+        """The whole body, of which no more than the limit is ever in memory.
+
+        A body whose length is declared as more than the limit is not waited for.
+        """
+        seconds = self._state.settings.receive_timeout_seconds
+        declared = headers.get("content-length", "")
+        self._check_length(int(declared) if declared.isdigit() else 0)
         body = bytearray()
         try:
             async with asyncio.timeout(seconds):
                 while True:
                     message = await receive()
                     body += message.get("body", b"")
-                    if len(body) > limit:
-                        raise TooLargeError(
-                            f"body: more than the limit of {limit} bytes; send several requests", **_CLOSE
-                        )
+                    self._check_length(len(body))
                     if not message.get("more_body", False):
                         return bytes(body)
         except TimeoutError:
             raise SlowBodyError(f"body: not received within {seconds:g} seconds; send it again", **_CLOSE) from None
+
+    def _check_length(self, size: int) -> None:
+        limit = self._state.settings.max_body_bytes
+        if size > limit:
+            raise TooLargeError(f"body: more than the limit of {limit} bytes; send several requests", **_CLOSE)
 
     async def _answer(self, scope: Scope, body: bytes, receive: Receive, response: "_Response") -> None:
         """Run the application until it has answered, the client has gone, or the time is up."""
@@ -120,8 +135,9 @@ def check_key(api_key: str | None, scope: Scope) -> None:
     path = scope["path"]
     if api_key is None or path in PUBLIC or path.startswith(PAGE_FILES):
         return
-    given = Headers(scope=scope).get("authorization", "").encode("latin-1")
-    if not hmac.compare_digest(given, f"Bearer {api_key}".encode()):
+    scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
+    is_equal = hmac.compare_digest(given.strip().encode("latin-1"), api_key.encode())
+    if scheme.lower() != "bearer" or not is_equal:
         raise UnauthorizedError(
             "the key is missing or wrong; send the header `Authorization: Bearer KEY`",
             headers={"WWW-Authenticate": "Bearer", **_CLOSE["headers"]},

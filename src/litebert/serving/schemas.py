@@ -4,25 +4,58 @@
 `/v1/embeddings` and `/v1/models` those of the OpenAI client.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+from pydantic_core import PydanticCustomError
+
+NOT_UNICODE: Final = "not_unicode"
 
 
 def _is_unicode(text: str) -> str:
-    """The text itself; ValueError for half of a surrogate pair, which JSON can escape but no response can hold."""
+    """The text itself; an error for half of a surrogate pair, which JSON can escape but no response can hold."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError("a text has a lone surrogate, which is not a character") from None
+        raise _not_unicode() from None
     return text
 
 
+def _not_unicode() -> PydanticCustomError:
+    return PydanticCustomError(NOT_UNICODE, "a text has a lone surrogate, which is not a character")
+
+
+def one_of(accepted: str) -> WrapValidator:
+    """Names what a union of types accepts, in place of the errors of each of its types."""
+
+    def validate(value: Any, union: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return union(value)
+        except ValidationError as error:
+            if any(problem["type"] == NOT_UNICODE for problem in error.errors()):
+                raise _not_unicode() from None
+            raise PydanticCustomError("one_of", "expected {accepted}", {"accepted": accepted}) from None
+
+    return WrapValidator(validate)
+
+
 Text = Annotated[str, AfterValidator(_is_unicode)]
-Several = Field(min_length=1)
-TokenIds = Annotated[list[Annotated[int, Field(ge=0)]], Several]
-TextsOrIds = Text | TokenIds | Annotated[list[Text | TokenIds], Several]
-"""A text, its token ids, or a list of them."""
+Texts = Annotated[list[Text], Field(min_length=1, fail_fast=True)]
+TextOrTexts = Annotated[Text | Texts, one_of("a text, or a list of one or more texts")]
+TextAndPair = Annotated[list[Text], Field(min_length=1, max_length=2, fail_fast=True)]
+TokenIds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1, fail_fast=True)]
+TextsOrIds = Annotated[
+    Text | TokenIds | Annotated[list[Text | TokenIds], Field(min_length=1, fail_fast=True)],
+    one_of("a text, its token ids (a list of integers from 0), or a list of one or more of these"),
+]
 
 
 class Body(BaseModel):
@@ -123,7 +156,7 @@ class SimilarityInputs(Body):
     """One sentence and those to compare it with."""
 
     source_sentence: Text
-    sentences: Annotated[list[Text], Several]
+    sentences: Texts
 
 
 class SimilarityParameters(Body):
@@ -144,7 +177,10 @@ class SimilarityRequest(TruncatedBody):
 class PredictRequest(TruncatedBody):
     """A text, a pair `[text, pair]`, or a list of `[text]` and `[text, pair]`."""
 
-    inputs: Text | Annotated[list[Text], Field(min_length=1, max_length=2)] | Annotated[list[list[Text]], Several]
+    inputs: Annotated[
+        Text | TextAndPair | Annotated[list[TextAndPair], Field(min_length=1, fail_fast=True)],
+        one_of("a text, a pair [text, pair], or a list of one or more [text] and [text, pair]"),
+    ]
     raw_scores: bool = False
     """Logarithms of the probabilities; log odds if several labels can hold."""
 
@@ -160,7 +196,7 @@ class RerankRequest(TruncatedBody):
     """A query and the texts to order by relevance."""
 
     query: Text
-    texts: Annotated[list[Text], Several]
+    texts: Texts
     return_text: bool = False
     raw_scores: bool = False
     """Log odds instead of probabilities."""
@@ -180,7 +216,7 @@ class MultipleChoiceRequest(TruncatedBody):
 
     text: Text
     question: Text | None = None
-    options: Annotated[list[Text], Field(min_length=2, max_length=26)]
+    options: Annotated[list[Text], Field(min_length=2, max_length=26, fail_fast=True)]
 
 
 class ChoiceResponse(Reply):
@@ -195,7 +231,7 @@ class ChoiceResponse(Reply):
 class FillMaskRequest(ModelBody):
     """Texts with `[MASK]` in place of words."""
 
-    inputs: Text | Annotated[list[Text], Several]
+    inputs: TextOrTexts
     top_k: Annotated[int, Field(ge=1, le=1000)] = 5
     """Candidates for each mask."""
 
@@ -212,7 +248,10 @@ class MaskCandidate(Reply):
 class TokenClassificationRequest(ModelBody):
     """A text, a list of texts, or a list of lists of words."""
 
-    inputs: Text | Annotated[list[Text], Several] | Annotated[list[Annotated[list[Text], Several]], Several]
+    inputs: Annotated[
+        Text | Texts | Annotated[list[Texts], Field(min_length=1, fail_fast=True)],
+        one_of("a text, or a list of one or more texts, or of one or more lists of one or more words"),
+    ]
 
 
 class LabelledWord(Reply):
@@ -250,7 +289,10 @@ class QuestionInputs(Body):
 class QuestionAnsweringRequest(ModelBody):
     """One question or several."""
 
-    inputs: QuestionInputs | Annotated[list[QuestionInputs], Several]
+    inputs: Annotated[
+        QuestionInputs | Annotated[list[QuestionInputs], Field(min_length=1, fail_fast=True)],
+        one_of('an object with the texts "question" and "context", or a list of one or more of these'),
+    ]
 
 
 class AnswerResponse(Reply):
@@ -269,7 +311,7 @@ class AnswerResponse(Reply):
 class TokenizeRequest(ModelBody):
     """Texts to tokenize."""
 
-    inputs: Text | Annotated[list[Text], Several]
+    inputs: TextOrTexts
     add_special_tokens: bool = True
 
 

@@ -50,9 +50,8 @@ class ServedModel:
     ) -> list[Any]:
         """The result for each input; writes tokens and times in milliseconds into `headers`.
 
-        Raises TooLargeError for too many or too long inputs, OverloadedError for a full queue.
+        Raises TooLargeError for an input with too many tokens, OverloadedError for a full queue.
         """
-        self.check_number(len(inputs))
         self.check_capacity()
         self._requests += 1
         try:
@@ -73,15 +72,8 @@ class ServedModel:
         headers |= _entry_times(entries)
         return [entry.answer.result() for entry in entries]
 
-    def check_number(self, count: int) -> None:
-        """Raise TooLargeError for more texts than a request may have."""
-        limit = self._settings.max_texts_per_request
-        if count > limit:
-            raise TooLargeError(f"inputs: {count} texts, the limit of one request is {limit}; send several requests")
-
     async def tokenize(self, texts: Sequence[str], *, add_special_tokens: bool) -> list[list[tuple[int, str, Any]]]:
         """(id, piece, span or None for special tokens) of each token of each text."""
-        self.check_number(len(texts))
         inputs = [OperationInput(text, [(text,)]) for text in texts]
         return await self._in_thread_if_long(inputs, lambda: self._tokens(texts, add_special_tokens))
 

@@ -28,6 +28,14 @@ class ServerMetrics:
         self.waiting_tokens = Gauge(
             "litebert_waiting_tokens", "Tokens in the queue.", ["model"], multiprocess_mode="livesum", **own
         )
+        self._model_workers = Gauge(
+            "litebert_model_workers",
+            "Workers that answer with these files of a model.",
+            ["model", "digest"],
+            multiprocess_mode="livesum",
+            **own,
+        )
+        self._digests: dict[str, str] = {}
         self.batch_examples = Histogram(
             "litebert_batch_examples", "Examples of a batch.", ["model"], buckets=EXAMPLES, **own
         )
@@ -37,6 +45,12 @@ class ServerMetrics:
     def of_model(self, name: str) -> "ModelMetrics":
         """The metrics with the label `model`."""
         return ModelMetrics(self, name)
+
+    def set_digest(self, name: str, digest: str) -> None:
+        """Note which files of a model this process answers with."""
+        self._model_workers.labels(name, self._digests.get(name, digest)).set(0)
+        self._model_workers.labels(name, digest).set(1)
+        self._digests[name] = digest
 
     def exposition(self) -> bytes:
         """The metrics of all workers as text."""

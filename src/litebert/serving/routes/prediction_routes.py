@@ -140,11 +140,9 @@ def _texts(inputs: str | list[str]) -> list[str]:
 
 
 def _text_or_pair(inputs: Any) -> str | tuple[str, str]:
-    """A text, or a pair from a list of two; RequestError for other lists."""
+    """A text, or a pair from a list of two."""
     if isinstance(inputs, str):
         return inputs
-    if len(inputs) not in (1, 2):
-        raise RequestError(f"inputs: a list of {len(inputs)} texts, expected [text] or [text, pair]")
     return inputs[0] if len(inputs) == 1 else (inputs[0], inputs[1])
 
 

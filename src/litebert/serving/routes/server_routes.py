@@ -1,14 +1,20 @@
 """Routes about the server itself."""
 
-import os
-import signal
+import asyncio
 from typing import Any
 
 from fastapi import APIRouter, Response
 
 from litebert import __version__
 from litebert.serving import schemas
-from litebert.serving.http_errors import ERROR_RESPONSES, ErrorBody, ForbiddenError, ReloadError, UnavailableError
+from litebert.serving.http_errors import (
+    ERROR_RESPONSES,
+    ForbiddenError,
+    ReloadError,
+    RequestError,
+    UnavailableError,
+    documented,
+)
 from litebert.serving.loaded_model import PREDICT, LoadedModel
 from litebert.serving.routes import server_schemas
 from litebert.serving.server_state import State
@@ -40,6 +46,7 @@ async def info(state: State) -> server_schemas.ServerInformation:
             labels=list(model.loaded.labels),
             routes=list(model.loaded.routes),
             max_length=model.loaded.max_length,
+            digest=model.loaded.digest,
             loaded_at=model.loaded_at,
         )
         for model in state.models
@@ -84,14 +91,25 @@ async def metrics(state: State) -> Response:
     "/reload",
     responses={
         **ERROR_RESPONSES,
-        **{each.status: {"model": ErrorBody, "description": each.__doc__} for each in (ForbiddenError, ReloadError)},
+        **documented(ForbiddenError, ReloadError),
+        202: {"model": server_schemas.Reloaded, "description": "One worker has the new models, the others follow."},
     },
 )
-async def reload(body: server_schemas.ReloadRequest, state: State) -> server_schemas.Reloaded:
-    """Load models again from their directories and replace those in use. Needs a server with a key."""
+async def reload(
+    state: State, response: Response, body: server_schemas.ReloadRequest | None = None
+) -> server_schemas.Reloaded:
+    """Load models again from where they were loaded, and replace those in use. Needs a server with a key.
+
+    With several workers, one of them has loaded and checked the new models when the status is 202; the others follow.
+    """
     if state.api_key is None:
         raise ForbiddenError("reload: the server has no key; start it with one, or send it SIGHUP")
-    names = await state.models.reload(body.model)
-    if state.settings.workers > 1:
-        os.kill(os.getppid(), signal.SIGHUP)  # the parent replaces every worker
-    return server_schemas.Reloaded(models=names)
+    name = None if body is None else body.model
+    if name is not None and state.supervisor is not None:
+        raise RequestError("model: several workers reload all models together; leave the field out")
+    # Also if the client leaves or the time is up, all models are replaced or none.
+    models = await asyncio.shield(state.start_reload(name))
+    response.status_code = 200 if state.supervisor is None else 202
+    return server_schemas.Reloaded(
+        models=[server_schemas.ModelVersion(name=each.name, digest=each.loaded.digest) for each in models]
+    )

@@ -5,10 +5,17 @@ from typing import Literal
 from litebert.serving.schemas import Body, Reply
 
 
-class ModelInformation(Reply):
-    """One served model."""
+class ModelVersion(Reply):
+    """A model and which files it is."""
 
     name: str
+    digest: str
+    """Of the files: another one after the files have changed."""
+
+
+class ModelInformation(ModelVersion):
+    """One served model."""
+
     task: str
     labels: list[str]
     routes: list[str]
@@ -72,4 +79,4 @@ class ReloadRequest(Body):
 class Reloaded(Reply):
     """The models that were replaced."""
 
-    models: list[str]
+    models: list[ModelVersion]
