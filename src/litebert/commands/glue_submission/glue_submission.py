@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -12,9 +12,9 @@ from litebert.commands.predict.benchmark_predictions import submission_text, val
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_bytes
-from litebert.settings import InferencePrecision
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit, checked_glue_file, glue_archive
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
+from litebert.tasks.benchmarks.candidate_ranking import other_candidates, rank_candidates
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ def glue_submission(run: GlueSubmissionRun) -> GlueSubmission:
             )
     contents = _read_given(given, splits, run.task_dir, predicted)
     for file, name in predicted.items():
-        contents[file] = _predict(file, models[name], splits[file], run.task_dir, precision=run.precision)
+        contents[file] = _predict(run, file, models[name], splits[file])
     write_bytes(run.out, glue_archive(contents))
     return GlueSubmission(
         run.out,
@@ -129,14 +129,18 @@ def _read_given(
     return contents
 
 
-def _predict(
-    file: str, paths: Sequence[Path], split: BenchmarkSplit, directory: Path, *, precision: InferencePrecision
-) -> str:
+def _predict(run: GlueSubmissionRun, file: str, paths: Sequence[Path], split: BenchmarkSplit) -> str:
     members = members_at(paths)
     first = members[0]
     validate_benchmark_model(split.task, first.task_type.name, first.spec.labels, model=first.path)
-    data = split.read(directory)
+    data = split.read(run.task_dir)
     labels = data.labels or ()
-    whole = averaged(predict_members(members, data.examples, labels=labels, precision=precision))
+    ranked = benchmark_task(split.task).ranked_label if run.decision == "rank" else None
+    others = other_candidates(split, run.task_dir, data.examples) if ranked else []
+    candidates = [*data.examples, *others]
+    whole = averaged(predict_members(members, candidates, labels=labels, precision=run.precision))
+    if ranked:
+        predictions = rank_candidates(whole.predictions, candidates, positive=labels.index(ranked))
+        whole = replace(whole, predictions=predictions[: len(data.examples)])
     logger.info("%s: %d predictions", file, len(data.examples))
     return submission_text(split.task, data, whole.results(data.examples))
