@@ -183,11 +183,11 @@ class FinetuneRun(Settings):
         return self
 
 
-_RECIPE_OF: Final = {"race-middle": "race", "race-high": "race"}
+_RECIPE_OF: Final = {"race-middle": "race", "race-high": "race", "wnli-pronouns": "wnli"}
 
 
 def recipe_of_task(name: str) -> str:
-    """The recipe of a published task: that of its name, except for the levels of RACE."""
+    """The recipe of a published task: that of its name, except for the levels of RACE and the pronouns of WNLI."""
     return _RECIPE_OF.get(name, name)
 
 

@@ -1,7 +1,7 @@
 """The zip file with the predictions for the test files of GLUE, for its leaderboard."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -24,7 +24,7 @@ SUBMISSION_FILES: Final[Mapping[str, BenchmarkSplit]] = {
     file.submitted_as: BenchmarkSplit(task=name, split=split)
     for name, row in BENCHMARKS.items()
     for split, file in row.splits.items()
-    if file.submitted_as is not None
+    if file.submitted_as is not None and row.format == "tsv"
 }
 """Official name of each submission file → the split it predicts."""
 _SPLIT_FILES: Final = "give TASK.SPLIT=FILE, such as cola.test=mine.tsv or mnli.test-mismatched=mine.tsv"
@@ -59,7 +59,7 @@ def glue_submission(run: GlueSubmissionRun) -> GlueSubmission:
     given = [Path(value) for value in run.predictions if value.endswith(".tsv")]
     models = models_by_task([value for value in run.predictions if not value.endswith(".tsv")])
     own = run.own_splits()
-    splits = _with_own(own)
+    splits = _with_own(own) | _pronoun_splits(models)
     predicted = {file: name for name in models for file in _files_of(name, splits, run.task_dir)}
     read = {splits[file] for file in (*predicted, *(path.name for path in given)) if file in splits}
     for split in own:
@@ -100,6 +100,14 @@ def _with_own(own_splits: Sequence[BenchmarkSplit]) -> dict[str, BenchmarkSplit]
     for task, split in own.keys() - {(each.task, each.split) for each in SUBMISSION_FILES.values()}:
         raise ConfigError(f"split_file: {task}.{split} is no test file of GLUE; {_SPLIT_FILES}")
     return {file: own.get((each.task, each.split), each) for file, each in SUBMISSION_FILES.items()}
+
+
+def _pronoun_splits(tasks: Collection[str]) -> dict[str, BenchmarkSplit]:
+    """The split of WNLI's submission file where models of `wnli-pronouns` predict it."""
+    rows = {name: BENCHMARKS[name] for name in tasks if name in BENCHMARKS and BENCHMARKS[name].format == "pronouns"}
+    if "wnli" in tasks and rows:
+        raise ConfigError("glue-submission: wnli and wnli-pronouns predict the same file; give one of them")
+    return {str(row.splits["test"].submitted_as): BenchmarkSplit(task=name, split="test") for name, row in rows.items()}
 
 
 def _files_of(name: str, splits: Mapping[str, BenchmarkSplit], directory: Path) -> list[str]:

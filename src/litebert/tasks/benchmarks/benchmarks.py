@@ -12,7 +12,8 @@ from typing import Any, Final, Literal
 from litebert.errors import ConfigError
 from litebert.tasks.readers.tables import did_you_mean
 
-Format = Literal["tsv", "race", "squad"]
+Format = Literal["tsv", "pronouns", "race", "squad"]
+"""`pronouns`: pairs in a .tsv file, read as a pronoun with a phrase for it."""
 Decision = Literal["classify", "rank"]
 """`rank`: of the candidates of a question a single one is positive."""
 Split = Literal["train", "dev", "dev-mismatched", "test", "test-mismatched", "diagnostic"]
@@ -157,6 +158,9 @@ BENCHMARKS: Final[Mapping[str, BenchmarkTask]] = MappingProxyType(
         ),
         "rte": _glue("RTE", (2490, 277, 3000), labels=_ENTAILMENT),
         "wnli": _glue("WNLI", (635, 71, 146), labels=_BINARY),
+        "wnli-pronouns": _glue(
+            *("WNLI", (635, 71, 146)), labels=_BINARY, task_type="pronoun_resolution", format="pronouns"
+        ),
         "ax": _glue(
             "GLUE diagnostics",
             folders=("diagnostic", "AX"),
