@@ -92,11 +92,13 @@ def test_predictor_resolves_pronouns(tuned, tmp_path):
     _, result = tuned
     predictor = Predictor.load(result.model)
     assert predictor.task == "pronoun_resolution"
-    text = "the film and the music : it was good"
-    first, second = predictor.resolve_pronouns([(text, "the film was good"), (text, "the music was good")])
-    assert (first.label, second.label) == ("1", "0")
-    assert first.probabilities["1"] > 0.5 > second.probabilities["1"]
-    (tmp_path / "new.csv").write_text(f"sentence1,sentence2\n{text},the film was good\n{text},the music was good\n")
+    found = predictor.resolve_pronouns([(text, hypothesis) for text, hypothesis, _ in pairs()])
+    right = [each.label == str(int(is_right)) for each, (*_, is_right) in zip(found, pairs(), strict=True)]
+    assert sum(right) / len(right) == pytest.approx(result.best["metrics"]["accuracy"], abs=0.05)
+    assert all((each.probabilities["1"] > 0.5) == (each.label == "1") for each in found)
+    rows = [f"{text},{hypothesis}" for text, hypothesis, _ in pairs()]
+    (tmp_path / "new.csv").write_text("\n".join(["sentence1,sentence2", *rows]) + "\n")
     run_predict(result.model, tmp_path / "new.csv", tmp_path / "out.csv")
-    lines = (tmp_path / "out.csv").read_text().splitlines()
-    assert [line.split(",")[2] for line in lines] == ["prediction", "1", "0"]
+    header, *lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert header.split(",")[2] == "prediction"
+    assert [line.split(",")[2] for line in lines] == [each.label for each in found]

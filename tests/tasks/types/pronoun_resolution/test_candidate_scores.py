@@ -42,7 +42,8 @@ def plain_scores(model, tokenizer, example):
     for phrase in (example.candidate, *example.others):
         before, pieces = tokenizer.encode(example.text[:start].rstrip()), tokenizer.encode(phrase)
         after = tokenizer.encode(example.text[end:])
-        after = after[1:] if tokenizer.id_to_piece(after[0]) == "▁" else after
+        if not example.text[end:].startswith(" ") and tokenizer.id_to_piece(after[0]) == "▁":
+            after = after[1:]  # the tokenizer adds it
         masked = [tokenizer.mask_id] * len(pieces)
         ids = [tokenizer.cls_id, *before, *masked, *after, tokenizer.sep_id]
         log_probs = model(torch.tensor([ids])).mlm_logits[0].log_softmax(-1)

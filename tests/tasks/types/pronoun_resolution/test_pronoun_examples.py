@@ -49,7 +49,7 @@ def test_others_are_candidates_of_the_same_pronoun_and_then_noun_phrases():
     first, second, third = pronoun_examples(pairs)
     assert first.others == ("The big shelf", "the brown case")
     assert second.others == ("The trophy", "the brown case")
-    assert third.others == ("Steve's",)
+    assert third.others == ("Steve's", "the work's")
     assert (first.target, second.target, first.text_pair) == (1, 0, "The trophy")
     assert first.to_text() == TROPHY.replace("because it", "because [it]") + "\nThe trophy"
     assert first.split_key == second.split_key == TROPHY
