@@ -2,9 +2,9 @@
 
 python benchmarks/preset_speed.py OUT.json [--length 512] [--examples 1] [--presets bert-large albert-base-v1 …]
 
-Every model trains on the same number of random tokens in full rows, AdamW, forward, backward and update; the median of
-the rounds counts. The paper's ratios are those of 64 to 512 TPUs at equal numbers of TPUs. Results are added to OUT.json,
-so that each preset can be measured in a call of its own; the table of all of them is printed as Markdown.
+Every model trains on the same number of random tokens in full rows, AdamW, forward, backward and update; the median
+of the rounds counts. The ratios of the paper are those of 64 to 512 TPUs at equal numbers of TPUs. Results are added to
+OUT.json, so that each preset can be measured in a call of its own; the table of all of them is printed as Markdown.
 """
 
 import argparse
