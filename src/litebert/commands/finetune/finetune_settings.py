@@ -78,7 +78,7 @@ class BenchmarkFiles(Settings):
     """A published task and its files."""
 
     task: str
-    """Name of a task: cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, race, race-middle, race-high, …"""
+    """Name of a task: cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, wnli-pronouns, race, race-middle, …"""
     directory: Path
     """Directory with the folder of the task, such as `CoLA`; or that folder."""
     dev: Split = "dev"
