@@ -5,7 +5,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.arguments.common import Flag, Json, Recipe, Several, emit
+from litebert.cli.arguments.common import Flag, Json, Recipe, Several, print_result
 
 Tables = Annotated[tuple[str, ...], Positional, arg(metavar="TABLE…", help_behavior_hint="(required)")]
 
@@ -55,11 +55,10 @@ def reproduce(
     from litebert.commands.reproduce.reproduce import reproduce as run_tables
 
     if plan:
-        priced = plan_tables(run, out)
-        emit(priced.to_dict(), priced.to_text(), as_json=json)
+        print_result(plan_tables(run, out), as_json=json)
         return 0
     result = run_tables(run, out, jobs=jobs)
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(result, as_json=json)
     return int(bool(result.failed) or (check and result.claims["not held"] > 0))
 
 
@@ -98,7 +97,6 @@ def sweep_pretrain(
     given = {"recipe": recipe, "corpus": corpus, "tasks": tasks, "data": data, "seeds": seeds}
     run = load_pretraining_sweep(settings, finetune=finetune, given=given)
     # Imports torch, which takes seconds: only once the settings are known to be valid.
-    from litebert.commands.reproduce.pretraining_sweep import sweep_pretraining
+    from litebert.commands.reproduce.reproduce import sweep_pretraining
 
-    result = sweep_pretraining(run, out, jobs=jobs)
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(sweep_pretraining(run, out, jobs=jobs), as_json=json)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Final
 
-from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, emit, section
+from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, print_result, section
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.finetune.data_arguments import DataArguments
 from litebert.commands.finetune.finetune_tasks_settings import FinetuneTasksRun
@@ -92,8 +92,7 @@ def finetune(
     from litebert.commands.finetune.finetune import finetune as run
     from litebert.training.callbacks.progress_display import progress_display
 
-    result = run(config, out, callbacks=[progress_display()])
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(run(config, out, callbacks=[progress_display()]), as_json=json)
 
 
 def finetune_tasks(
@@ -108,5 +107,4 @@ def finetune_tasks(
     from litebert.commands.finetune.finetune_tasks import finetune_tasks as command
     from litebert.training.callbacks.progress_display import progress_display
 
-    result = command(run, callbacks=[progress_display()])
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(command(run, callbacks=[progress_display()]), as_json=json)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, emit
+from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, print_result
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.finetune.data_arguments import DataArguments
 
@@ -64,5 +64,4 @@ def sweep(
     from litebert.commands.sweep.sweep import sweep as run
     from litebert.training.callbacks.progress_display import progress_display
 
-    result = run(plan, out, jobs=jobs, callbacks=[progress_display()])
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(run(plan, out, jobs=jobs, callbacks=[progress_display()]), as_json=json)

@@ -12,7 +12,7 @@ from litebert.commands.finetune.finetune_tasks_settings import FinetuneTasksRun
 from litebert.commands.predict.predict_stream import fingerprint_of
 from litebert.commands.result import Result
 from litebert.commands.sweep.trial_results import SeedStatistics, statistics_of
-from litebert.model.io.resolve import existing_or_from_hub, resolve_model_directory
+from litebert.model.io.hub import existing_or_from_hub, resolve_model_directory
 from litebert.training.callbacks.callback import Callback
 from litebert.training.train_settings import NON_NUMERIC_SETTINGS
 

@@ -11,6 +11,7 @@ from litebert.commands.reproduce.claims import verdict
 from litebert.commands.reproduce.paper_tables import Scale, Table, load_scale, load_table
 from litebert.commands.reproduce.pinned_precision import with_one_precision
 from litebert.commands.reproduce.plan import Plan, plan
+from litebert.commands.reproduce.pretraining_sweep_settings import PretrainingSweep
 from litebert.commands.reproduce.report import TableReport, write_figures
 from litebert.commands.reproduce.reproduce_settings import ReproduceRun
 from litebert.commands.reproduce.scheduler import CellPaths, run_cells
@@ -84,6 +85,13 @@ def run_tables(
         reports = [_report(name, table, rows[name], paths, scale) for name, table in tables.items()]
         write_reports(reports, out, about=about)
     return _result(reports, failed, out)
+
+
+def sweep_pretraining(run: PretrainingSweep, out: Path, *, jobs: int = 1) -> ReproduceResult:
+    """Train every model of the grid with every seed, and write one table of parameters, speed, scores and tasks."""
+    validate_processes(jobs, where="jobs")
+    tables, rows, about = {"grid": run.table()}, {"grid": run.cells()}, run.scale().about
+    return run_tables(tables, rows, run.inputs, out, jobs=jobs, scale=run.recipe, about=about)
 
 
 def write_reports(reports: Sequence[TableReport], out: Path, *, about: str) -> None:

@@ -13,12 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from litebert.loss_sums import LossSums
 from litebert.model.losses import NO_LABEL
 from litebert.tasks.encoded import Encoded, Feature, LabelledBatch, pad
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.masked_text import without_added_space
 from litebert.tasks.types.pronoun_resolution.pronoun_examples import PronounExample, Span
-from litebert.tasks.types.task_type import LossSums
 from litebert.tokenization.tokenizer import Tokenizer
 
 MARGIN_WEIGHT: Final = 5.0
