@@ -2,8 +2,9 @@
 
 python benchmarks/preset_speed.py OUT.json [--length 512] [--examples 1] [--presets bert-large albert-base-v1 …]
 
-Every model trains on the same number of random tokens in full rows, AdamW, forward, backward and update; presets are
-visited in rounds, and the median counts. The paper's ratios are those of 64 to 512 TPUs at equal numbers of TPUs.
+Every model trains on the same number of random tokens in full rows, AdamW, forward, backward and update; the median
+of the rounds counts. The ratios of the paper are those of 64 to 512 TPUs at equal numbers of TPUs. Results are added to
+OUT.json, so that each preset can be measured in a call of its own; the table of all of them is printed as Markdown.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import statistics
 import time
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.nn.functional import cross_entropy
@@ -85,23 +87,43 @@ def main() -> None:
     arguments = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     sizes = {"examples": arguments.examples, "length": arguments.length, "rounds": arguments.rounds}
-    found = {name: measure(name, device=device, **sizes) for name in arguments.presets}
-    reference = found.get("bert-large", next(iter(found.values())))["tokens_per_second"]
-    print(f"{'preset':<16} {'tokens/s':>9} {'GFLOP/s':>8} {'relative':>9} {'paper':>6}")
-    for name, result in found.items():
-        result["relative"], result["paper"] = result["tokens_per_second"] / reference, PAPER.get(name)
-        print(
-            f"{name:<16} {result['tokens_per_second']:>9,.0f} {result['gflops_per_second']:>8,.0f} "
-            f"{result['relative']:>9.2f} {result['paper'] or '':>6}"
-        )
     about = {
-        "date": date.today().isoformat(),
-        "commit": source_commit(),
         "processor": processor_name(),
         "device": device,
+        "threads": torch.get_num_threads(),
+        "python": platform.python_version(),
+        **sizes,
     }
-    about |= {"device": device, "threads": torch.get_num_threads(), "python": platform.python_version(), **sizes}
-    arguments.out.write_text(json.dumps({**about, "presets": found}, indent=2) + "\n")
+    content = json.loads(arguments.out.read_text()) if arguments.out.exists() else {**about, "presets": {}}
+    if differing := [name for name, value in about.items() if content[name] != value]:
+        parser.error(f"{arguments.out}: was measured with another {', '.join(differing)}; give another file")
+    for name in arguments.presets:
+        found = measure(name, device=device, **sizes)
+        stamp = {"date": date.today().isoformat(), "commit": source_commit()}
+        content["presets"][name] = {**found, "paper": PAPER.get(name), **stamp}
+        arguments.out.write_text(json.dumps(with_ratios(content), indent=2) + "\n")
+    print(markdown(content))
+
+
+def with_ratios(content: dict[str, Any]) -> dict[str, Any]:
+    """The results with the speed of each preset relative to that of BERT-large, where that was measured."""
+    presets = content["presets"]
+    reference = presets.get("bert-large", {}).get("tokens_per_second")
+    for result in presets.values():
+        result["relative"] = reference and result["tokens_per_second"] / reference
+    return content
+
+
+def markdown(content: dict[str, Any]) -> str:
+    """The table of docs/results/performance.md."""
+    lines = ["| preset | tokens/s | GFLOP/s | relative to `bert-large` | paper |", "| --- | --- | --- | --- | --- |"]
+    known = [name for name in PAPER if name in content["presets"]]
+    for name in [*known, *(name for name in content["presets"] if name not in PAPER)]:
+        each = content["presets"][name]
+        relative, paper = each["relative"] and f"{each['relative']:.2f}", each["paper"]
+        figures = f"{each['tokens_per_second']:,.1f} | {each['gflops_per_second']:,.0f}"
+        lines.append(f"| `{name}` | {figures} | {relative or '–'} | {paper or '–'} |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

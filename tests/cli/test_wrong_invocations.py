@@ -36,6 +36,10 @@ COMMANDS = {
         *("recipe:default", "setting:train.duration=1 steps", "--model text:{made}/run", "--out out:{new}/out"),
         *("--train text:{made}/labelled.csv", "--seeds count:x"),
     ],
+    "finetune-tasks": [
+        *("task:cola", "--model model:{made}/run", "--task-dir labelled:{bad}/directory", "--out out:{new}/out"),
+        "--seeds count:1",
+    ],
     "predict": ["classifier:{made}/tuned", "labelled:{made}/labelled.csv", "{new}/out.csv", "--threads count:1"],
     "predict (output)": ["classifier:{made}/tuned", "{made}/labelled.csv", "out:{new}/out.csv"],
     "ensemble": ["classifier:{made}/tuned", "--data labelled:{made}/labelled.csv"],

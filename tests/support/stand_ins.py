@@ -34,7 +34,8 @@ NAMES = {
     "tagger": "runs/conll TAGS",
     "binary": "RUN2 cola/runs/seed=0 cola/runs/seed=1 five/a five/b five/c",
     "entailment": "mnli/runs/seed=0 MNLI_RUN",
-    "two_way": "rte rte1 rte2",
+    "two_way": "rte rte1 rte2 QNLI_RUN",
+    "pronouns": "wsc.jsonl",
     "tf_encoder": "albert_base",
     "tf_entailment": "MNLI_CHECKPOINT",
     "tf_regressor": "STSB_CHECKPOINT",
@@ -127,6 +128,13 @@ class StandIns:
             problem_type="single_label_classification",
             extra_files=self.source.files(),
         )
+
+    def make_pronouns(self, path: Path) -> None:
+        rows = []
+        for each in SUBJECTS:
+            spans = {"span1_text": "the film", "span2_text": "it", "span2_index": len(each.split()) + 2}
+            rows.append({"text": f"{each} fell ; it was bad", "target": spans, "label": each == "the film"})
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     def make_tf_encoder(self, path: Path) -> None:
         shutil.copytree(checkpoint_prefix("all_shared").parent, path)

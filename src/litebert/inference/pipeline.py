@@ -141,11 +141,9 @@ class EvaluationSet:
         lengths = self.encoded.example_lengths
         return pipeline.task_type.evaluate(self.task, predictions, self.data, lengths, pipeline.settings)
 
-    def score_with_errors(self, pipeline: Pipeline) -> tuple[Scored, list[ErrorExample]]:
-        """The scores, and every example with its prediction."""
-        predictions = pipeline.predict_encoded(self.encoded)
-        scored = self.score_predictions(pipeline, predictions)
-        return scored, pipeline.task_type.error_examples(self.task, predictions, self.data, scored)
+    def errors(self, pipeline: Pipeline, predictions: list[Prediction], scored: Scored) -> list[ErrorExample]:
+        """Every example with its prediction."""
+        return pipeline.task_type.error_examples(self.task, predictions, self.data, scored)
 
 
 def average_predictions(members: Sequence[Sequence[Prediction]], task_type: TaskType) -> list[Prediction]:

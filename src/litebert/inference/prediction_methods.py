@@ -13,6 +13,7 @@ from litebert.tasks.results import Candidate, Choice, Classification, FilledMask
 from litebert.tasks.types.extractive_qa.questions import Question
 from litebert.tasks.types.extractive_qa.span_scores import Answer
 from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
+from litebert.tasks.types.pronoun_resolution.pronoun_examples import pronoun_examples
 from litebert.tasks.types.token_classification.token_examples import TokenExample
 
 Text = str | tuple[str, str]
@@ -73,6 +74,10 @@ class PredictionMethods(ABC):
         if not all(sentences):
             raise ConfigError("sentences: one of them has no words; remove it")
         return self.results("classify_tokens", [TokenExample(words=tuple(words)) for words in sentences])
+
+    def resolve_pronouns(self, pairs: Sequence[tuple[str, str]]) -> list[Classification]:
+        """For each text and its repetition with a phrase instead of the pronoun: 1 if the pronoun means the phrase."""
+        return self.results("resolve_pronouns", pronoun_examples(_examples(pairs)))
 
     def answer(self, question: str, context: str) -> Answer:
         """The span of `context` that answers `question`; empty if the model predicts that there is none."""

@@ -25,6 +25,7 @@ from litebert.model.models import ForPretraining
 from litebert.settings import InferencePrecision, validate_not_given
 from litebert.tasks.encoded import Encoded, build_feature
 from litebert.tasks.masked_text import DEFAULT_TOP_K
+from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.results import (
     Candidate,
     Choice,
@@ -85,7 +86,7 @@ class Predictor(PredictionMethods):
         spec = read_model_spec(directory)
         if threads is not None:
             torch.set_num_threads(threads)
-        if spec.model in MASKED_LANGUAGE_MODELS:
+        if spec.model in MASKED_LANGUAGE_MODELS and SavedTask.stored(directory) is None:
             _validate_threshold({"threshold": threshold}, FILL_MASK)
             model = load_model(directory).to(device)
             backend = FillMask(

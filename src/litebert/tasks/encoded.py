@@ -89,6 +89,12 @@ class Encoded:
         return np.array([len(feature.input_ids) for feature in self.features], dtype=np.int64)
 
     @property
+    def sequence_lengths(self) -> np.ndarray:
+        """Int64 [N]: tokens of the longest sequence of each feature, to which `max_length` applies."""
+        groups = [feature if isinstance(feature, tuple) else (feature,) for feature in self.features]
+        return np.array([max(len(each.input_ids) for each in group) for group in groups], dtype=np.int64)
+
+    @property
     def example_lengths(self) -> np.ndarray:
         """Int64: length of each example, for scores by length."""
         return self.lengths

@@ -22,7 +22,7 @@ def masked_feature(text: str, tokenizer: Tokenizer, *, max_length: int) -> Featu
     first, *others = tokenizer.encode_batch(parts)
     ids = [tokenizer.cls_id, *first]
     for part, part_ids in zip(parts[1:], others, strict=True):
-        ids += [tokenizer.mask_id, *_without_added_space(part, part_ids, tokenizer)]
+        ids += [tokenizer.mask_id, *without_added_space(part, part_ids, tokenizer)]
     ids.append(tokenizer.sep_id)
     if not others:
         raise DataError(f"{text[:60]!r}: has no {MASK}; write {MASK} where the model should fill in a word")
@@ -42,7 +42,7 @@ def filled_masks(probabilities: np.ndarray, tokenizer: Tokenizer, *, top_k: int)
     )
 
 
-def _without_added_space(text: str, ids: list[int], tokenizer: Tokenizer) -> list[int]:
+def without_added_space(text: str, ids: list[int], tokenizer: Tokenizer) -> list[int]:
     """Ids of a text directly after a mask, as in "[MASK].", without the space that the tokenizer adds."""
     follows_directly = bool(text) and not text[0].isspace()
     return ids[1:] if follows_directly and ids and tokenizer.id_to_piece(ids[0]) == "▁" else ids

@@ -50,6 +50,7 @@ CASES = {
         r"at chance level \(Matthews correlation 0.020, chance reaches 0.200",
         classes((40, 10, 5), (5, 40, 5), (9, 1, 30)),
     ),
+    "pronoun_resolution": (classes((40, 0), (31, 0)), "predicts 'bad' for every example", classes((35, 5), (9, 22))),
     "regression": (scores(0.0), r"at chance level \(pearson 0.000, chance reaches 0.100\)", scores(0.5)),
     "multi_label": (labels(0.0, 0.0), "predicts no label correctly", labels(0.0, 0.1)),
     "token_classification": (labels(0.0), "predicts no label correctly", labels(0.3)),

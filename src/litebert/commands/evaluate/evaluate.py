@@ -60,7 +60,8 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
         return _beside_fp32(run, labelled)
     assert run.task is not None
     assert run.task_dir is not None
-    benchmark = partial(evaluate_benchmark, model, run.task, run.task_dir, files=files, metrics=run.metrics)
+    options = {"files": files, "metrics": run.metrics, "decision": run.decision}
+    benchmark = partial(evaluate_benchmark, model, run.task, run.task_dir, **options)
     return _beside_fp32(run, benchmark)
 
 

@@ -14,13 +14,14 @@ from litebert.files import write_text
 from litebert.inference.pipeline import EvaluationSet, Pipeline
 from litebert.model.io.hub import resolve_model_directory
 from litebert.settings import InferencePrecision
-from litebert.tasks.benchmarks.benchmark_files import available_splits, read_benchmark
-from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
+from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit, available_splits, read_benchmark
+from litebert.tasks.benchmarks.benchmarks import Decision, Split, benchmark_task
+from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
 from litebert.tasks.readers.columns import Columns, SavedTask
-from litebert.tasks.types.task_type import ReadOptions
+from litebert.tasks.types.task_type import Prediction, ReadOptions
 from litebert.training.distributed.context import DistributedContext
 
 logger = logging.getLogger(__name__)
@@ -75,10 +76,12 @@ def evaluate_benchmark(
     metrics: Sequence[str] = (),
     report: Path | None = None,
     precision: InferencePrecision = "fp32",
+    decision: Decision = "classify",
 ) -> BenchmarkEvaluation:
     """The scores of a fine-tuned model on the development splits of a benchmark that are in `directory`.
 
     `files` are files of your own in the layout of the official ones, by split; then only their splits are scored.
+    With `decision` "rank" the candidates of a question in all files of the benchmark are ranked.
     """
     benchmark, pipeline = benchmark_task(name), load_pipeline(model, precision)
     # F1 is that of the second label, so its position matters.
@@ -97,7 +100,13 @@ def evaluate_benchmark(
             raise DataError(f"{data.path}: has no labels; give a split with labels, or use `predict`")
         page = report and report.with_stem(f"{report.stem}-{split}" if len(splits) > 1 else report.stem)
         task = task_of_benchmark(benchmark, data, tuple(metrics))
-        scores[split] = _evaluate(pipeline, model, task, data, page)
+        examples = EvaluationSet.prepare(data, task, pipeline)
+        if decision == "rank":
+            options = {"labels": pipeline.labels, "predict": pipeline.predict}
+            predictions = predict_ranked(BenchmarkSplit(task=name, split=split), directory, data.examples, **options)
+        else:
+            predictions = pipeline.predict_encoded(examples.encoded)
+        scores[split] = _score(pipeline, model, examples, predictions, page)
     return BenchmarkEvaluation(scores)
 
 
@@ -109,9 +118,15 @@ def load_pipeline(model: Path, precision: InferencePrecision = "fp32") -> Pipeli
 
 def _evaluate(pipeline: Pipeline, model: Path, task: Task, data: LabelledData, report: Path | None) -> Evaluation:
     examples = EvaluationSet.prepare(data, task, pipeline)
-    if report is None:
-        return examples.score(pipeline).evaluation
-    scored, errors = examples.score_with_errors(pipeline)
-    write_text(report, report_page(f"{model} on {data.path}", scored.evaluation, errors))
-    logger.info("%s: written", report)
+    return _score(pipeline, model, examples, pipeline.predict_encoded(examples.encoded), report)
+
+
+def _score(
+    pipeline: Pipeline, model: Path, examples: EvaluationSet, predictions: list[Prediction], report: Path | None
+) -> Evaluation:
+    scored = examples.score_predictions(pipeline, predictions)
+    if report is not None:
+        errors = examples.errors(pipeline, predictions, scored)
+        write_text(report, report_page(f"{model} on {examples.data.path}", scored.evaluation, errors))
+        logger.info("%s: written", report)
     return scored.evaluation

@@ -12,7 +12,8 @@ from litebert.commands.pretrain.pretrain_settings import PairObjective
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.inference.word_masking import Masking, Scoring
 from litebert.settings import MAX_THREADS, InferencePrecision, Settings, validate_not_given, with_overrides
-from litebert.tasks.benchmarks.benchmarks import benchmark_task
+from litebert.tasks.benchmarks.benchmarks import Decision, benchmark_task
+from litebert.tasks.benchmarks.candidate_ranking import validate_ranked
 
 
 class EvaluateRun(Settings):
@@ -31,6 +32,9 @@ class EvaluateRun(Settings):
     columns: ColumnArguments = ColumnArguments()
     metrics: tuple[str, ...] = ()
     """Metrics (default: those of the benchmark or of the task type)."""
+    decision: Decision = "classify"
+    """With --task qnli: `rank`, of the candidate sentences of a question in all files of the benchmark a single one is
+    positive, as in the submission of the paper, whose development results are those of classification."""
     report: Path | None = None
     """HTML file to write, with all scores and the worst errors."""
     corpus: Path | None = None
@@ -80,6 +84,10 @@ class EvaluateRun(Settings):
         if self.task is not None:
             benchmark_task(self.task)
             validate_not_given(self.columns.model_dump(), NO_COLUMNS.format(instead="--data"))
+        if self.decision == "rank":
+            if self.task is None:
+                raise ValueError(f"decision: {ONLY_BENCHMARKS} --data")
+            validate_ranked(self.task)
         if self.scoring == "causal" and self.masking != "token":
             raise ValueError("masking: with --scoring causal nothing is masked; leave it out")
         self.drawn_as({})

@@ -48,8 +48,8 @@ class DataArguments(Settings):
     split_file: tuple[str, ...] = ()
     """SPLIT=FILE …: files of your own in the layout of the benchmark's, such as train=mine.tsv dev=held.tsv."""
     task_type: str | None = None
-    """Task type: classification, regression, multi_label, multiple_choice, token_classification, extractive_qa or
-    extractive_qa_no_answer (default: guessed from the file)."""
+    """Task type: classification, regression, multi_label, multiple_choice, pronoun_resolution, token_classification,
+    extractive_qa or extractive_qa_no_answer (default: guessed from the file)."""
     columns: ColumnArguments = ColumnArguments()
 
     def to_setting(self, recipe: str) -> dict[str, Any]:

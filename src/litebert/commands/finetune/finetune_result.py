@@ -65,7 +65,8 @@ class FinetuneResult(Result):
 
 def provenance(run: FinetuneRun, data: RunData) -> dict[str, str]:
     """What the run trains and how, in words: for the model card and `environment.json`."""
-    head = "its own head" if run.keep_head else "a new head"
+    is_new = bool(get_task_type(data.task.task_type).head) and not run.keep_head
+    head = "a new head" if is_new else "its own head"
     return {
         "objective": data.task.task_type.replace("_", " "),
         "initialization": "random" if run.from_scratch else f"weights of {run.model}, {head}",

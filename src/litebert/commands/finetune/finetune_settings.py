@@ -78,7 +78,7 @@ class BenchmarkFiles(Settings):
     """A published task and its files."""
 
     task: str
-    """Name of a task: cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, race, race-middle, race-high, …"""
+    """Name of a task: cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, wnli-pronouns, race, race-middle, …"""
     directory: Path
     """Directory with the folder of the task, such as `CoLA`; or that folder."""
     dev: Split = "dev"
@@ -183,11 +183,11 @@ class FinetuneRun(Settings):
         return self
 
 
-_RECIPE_OF: Final = {"race-middle": "race", "race-high": "race"}
+_RECIPE_OF: Final = {"race-middle": "race", "race-high": "race", "wnli-pronouns": "wnli"}
 
 
 def recipe_of_task(name: str) -> str:
-    """The recipe of a published task: that of its name, except for the levels of RACE."""
+    """The recipe of a published task: that of its name, except for the levels of RACE and the pronouns of WNLI."""
     return _RECIPE_OF.get(name, name)
 
 

@@ -148,7 +148,8 @@ def _pretrained(run: FinetuneRun, source: Path, task: Task, tokenizer: Tokenizer
     task_type = get_task_type(task.task_type)
     if run.keep_head:
         _validate_head(source, spec, task)
-    logger.info("%s: pretrained weights; the head is %s", source, "kept" if run.keep_head else "initialized randomly")
+    head = "initialized randomly" if task_type.head and not run.keep_head else "kept"
+    logger.info("%s: pretrained weights; the head is %s", source, head)
     return load_model(
         source,
         as_model=task_type.model,
@@ -234,7 +235,7 @@ def _lengths(examples: Sequence[Any], pipeline: Pipeline) -> np.ndarray:
         drawn = rng_for("lengths of inputs").permutation(len(examples))[:MAX_EXAMPLES]
         examples = [examples[index] for index in np.sort(drawn)]
     task_type = pipeline.task_type
-    return task_type.encode(examples, pipeline.tokenizer, task_type.settings(max_length=_UNBOUNDED)).lengths
+    return task_type.encode(examples, pipeline.tokenizer, task_type.settings(max_length=_UNBOUNDED)).sequence_lengths
 
 
 def write_dev_rows(directory: Path, train: LabelledData, dev: LabelledData) -> None:

@@ -1,8 +1,8 @@
 """The zip file with the predictions for the test files of GLUE, for its leaderboard."""
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -12,9 +12,9 @@ from litebert.commands.predict.benchmark_predictions import submission_text, val
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_bytes
-from litebert.settings import InferencePrecision
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit, checked_glue_file, glue_archive
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
+from litebert.tasks.benchmarks.candidate_ranking import other_candidates, rank_candidates
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ SUBMISSION_FILES: Final[Mapping[str, BenchmarkSplit]] = {
     file.submitted_as: BenchmarkSplit(task=name, split=split)
     for name, row in BENCHMARKS.items()
     for split, file in row.splits.items()
-    if file.submitted_as is not None
+    if file.submitted_as is not None and row.format == "tsv"
 }
 """Official name of each submission file → the split it predicts."""
 _SPLIT_FILES: Final = "give TASK.SPLIT=FILE, such as cola.test=mine.tsv or mnli.test-mismatched=mine.tsv"
@@ -59,7 +59,7 @@ def glue_submission(run: GlueSubmissionRun) -> GlueSubmission:
     given = [Path(value) for value in run.predictions if value.endswith(".tsv")]
     models = models_by_task([value for value in run.predictions if not value.endswith(".tsv")])
     own = run.own_splits()
-    splits = _with_own(own)
+    splits = _with_own(own) | _pronoun_splits(models)
     predicted = {file: name for name in models for file in _files_of(name, splits, run.task_dir)}
     read = {splits[file] for file in (*predicted, *(path.name for path in given)) if file in splits}
     for split in own:
@@ -69,7 +69,7 @@ def glue_submission(run: GlueSubmissionRun) -> GlueSubmission:
             )
     contents = _read_given(given, splits, run.task_dir, predicted)
     for file, name in predicted.items():
-        contents[file] = _predict(file, models[name], splits[file], run.task_dir, precision=run.precision)
+        contents[file] = _predict(run, file, models[name], splits[file])
     write_bytes(run.out, glue_archive(contents))
     return GlueSubmission(
         run.out,
@@ -102,6 +102,14 @@ def _with_own(own_splits: Sequence[BenchmarkSplit]) -> dict[str, BenchmarkSplit]
     return {file: own.get((each.task, each.split), each) for file, each in SUBMISSION_FILES.items()}
 
 
+def _pronoun_splits(tasks: Collection[str]) -> dict[str, BenchmarkSplit]:
+    """The split of WNLI's submission file where models of `wnli-pronouns` predict it."""
+    rows = {name: BENCHMARKS[name] for name in tasks if name in BENCHMARKS and BENCHMARKS[name].format == "pronouns"}
+    if "wnli" in tasks and rows:
+        raise ConfigError("glue-submission: wnli and wnli-pronouns predict the same file; give one of them")
+    return {str(row.splits["test"].submitted_as): BenchmarkSplit(task=name, split="test") for name, row in rows.items()}
+
+
 def _files_of(name: str, splits: Mapping[str, BenchmarkSplit], directory: Path) -> list[str]:
     """The submission files that the models of a task predict."""
     if name not in {each.task for each in splits.values()}:
@@ -129,14 +137,18 @@ def _read_given(
     return contents
 
 
-def _predict(
-    file: str, paths: Sequence[Path], split: BenchmarkSplit, directory: Path, *, precision: InferencePrecision
-) -> str:
+def _predict(run: GlueSubmissionRun, file: str, paths: Sequence[Path], split: BenchmarkSplit) -> str:
     members = members_at(paths)
     first = members[0]
     validate_benchmark_model(split.task, first.task_type.name, first.spec.labels, model=first.path)
-    data = split.read(directory)
+    data = split.read(run.task_dir)
     labels = data.labels or ()
-    whole = averaged(predict_members(members, data.examples, labels=labels, precision=precision))
+    ranked = benchmark_task(split.task).ranked_label if run.decision == "rank" else None
+    others = other_candidates(split, run.task_dir, data.examples) if ranked else []
+    candidates = [*data.examples, *others]
+    whole = averaged(predict_members(members, candidates, labels=labels, precision=run.precision))
+    if ranked:
+        predictions = rank_candidates(whole.predictions, candidates, positive=labels.index(ranked))
+        whole = replace(whole, predictions=predictions[: len(data.examples)])
     logger.info("%s: %d predictions", file, len(data.examples))
     return submission_text(split.task, data, whole.results(data.examples))

@@ -8,6 +8,8 @@ from pydantic import model_validator
 from litebert.commands.finetune.data_arguments import files_by_split
 from litebert.settings import InferencePrecision, Settings
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
+from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, Decision
+from litebert.tasks.benchmarks.candidate_ranking import validate_ranked
 
 
 class GlueSubmissionRun(Settings):
@@ -22,6 +24,9 @@ class GlueSubmissionRun(Settings):
     """The .zip file to write."""
     split_file: tuple[str, ...] = ()
     """TASK.SPLIT=FILE …: test files of your own in the layout of GLUE's, such as cola.test=mine.tsv."""
+    decision: Decision = "classify"
+    """`rank`: for qnli, of the candidate sentences of a question in all of its files a single one is positive, as in
+    the submission of the paper."""
     precision: InferencePrecision = "fp32"
     """Arithmetic of the models."""
 
@@ -40,5 +45,7 @@ class GlueSubmissionRun(Settings):
             raise ValueError(
                 "give TASK=MODEL for one task or more, such as cola=runs/cola, or submission files (CoLA.tsv)"
             )
+        if self.decision == "rank":
+            validate_ranked(*(task for task, _, _ in named if task in BENCHMARKS))
         self.own_splits()
         return self

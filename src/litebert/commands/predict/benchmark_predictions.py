@@ -18,7 +18,8 @@ def validate_benchmark_model(
     """Raise ConfigError unless a model has the task type and the labels of a benchmark, `ordered` or in any order."""
     benchmark = benchmark_task(name)
     expected = benchmark.labels or ()
-    same = tuple(labels) == expected or (set(labels) == set(expected) and not ordered)
+    # A model without a head for labels has no names for them.
+    same = not labels or tuple(labels) == expected or (set(labels) == set(expected) and not ordered)
     if task_type != benchmark.task_type or (expected and not same):
         raise ConfigError(
             f"{model}: its task is {task_type}{_labels(labels)}, that of {benchmark.title} is {benchmark.task_type}"

@@ -24,6 +24,8 @@ from litebert.model.io.hub import existing_or_from_hub, resolve_model_directory
 from litebert.settings import validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
+from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
+from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.masked_text import DEFAULT_TOP_K
 from litebert.tasks.read_labelled import types_with_format
 from litebert.tasks.readers.columns import Columns
@@ -163,10 +165,17 @@ def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:
     predictor = _load(run)
     assert isinstance(predictor.backend, Pipeline)
     validate_benchmark_model(split.task, predictor.task, predictor.labels, model=run.model)
-    results = predictor.predict(data.examples)
+    results = (
+        _ranked(run, split, predictor.backend, data) if run.decision == "rank" else predictor.predict(data.examples)
+    )
     write_text(run.output, submission_text(split.task, data, results))
     accuracy = correct_share(data, results)
     return PredictResult(run.output, predictor.task, len(results), accuracy=accuracy)
+
+
+def _ranked(run: PredictRun, split: BenchmarkSplit, pipeline: Pipeline, data: LabelledData) -> list[Any]:
+    ranked = predict_ranked(split, run.input, data.examples, labels=pipeline.labels, predict=pipeline.predict)
+    return pipeline.decode(ranked, data.examples)
 
 
 def _results(predictor: Predictor, examples: Sequence[Any], path: Path, top_k: int) -> Sequence[Any]:

@@ -5,10 +5,12 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from litebert.commands.finetune.data_arguments import NO_COLUMNS, PredictedSplit, predicted_split
+from litebert.commands.finetune.data_arguments import NO_COLUMNS, ONLY_BENCHMARKS, PredictedSplit, predicted_split
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
 from litebert.settings import MAX_THREADS, InferencePrecision, Settings, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
+from litebert.tasks.benchmarks.benchmarks import Decision
+from litebert.tasks.benchmarks.candidate_ranking import validate_ranked
 from litebert.tasks.readers.columns import Columns
 
 
@@ -35,6 +37,9 @@ class PredictRun(Settings):
     """Its split (default: test)."""
     split_file: str | None = None
     """SPLIT=FILE: a file of your own in the layout of the benchmark's, such as test=mine.tsv."""
+    decision: Decision = "classify"
+    """With --task qnli: `rank`, of the candidate sentences of a question in all files of the benchmark a single one is
+    positive, as in the submission of the paper."""
     threshold: float | None = None
     """Null score above which a question has no answer (default: the one chosen in fine-tuning)."""
     top_k: int | None = Field(default=None, gt=0)
@@ -60,6 +65,10 @@ class PredictRun(Settings):
         if self.benchmark_split is not None:
             given = {name: getattr(self, name) for name in ("text", "text_pair", "options", "top_k")}
             validate_not_given(given, NO_COLUMNS.format(instead="INPUT"))
+        if self.decision == "rank":
+            if self.task is None:
+                raise ValueError(f"decision: {ONLY_BENCHMARKS} INPUT")
+            validate_ranked(self.task)
         if not is_pattern(self.input):
             validate_one_file(self.files)
         elif self.task is not None:

@@ -9,6 +9,7 @@ from typing import Any
 from litebert.commands.reproduce.cells import Cell, Inputs, RowCells, cells_of, unique
 from litebert.commands.reproduce.claims import verdict
 from litebert.commands.reproduce.paper_tables import Scale, Table, load_scale, load_table
+from litebert.commands.reproduce.pinned_precision import with_one_precision
 from litebert.commands.reproduce.plan import Plan, plan
 from litebert.commands.reproduce.pretraining_sweep_settings import PretrainingSweep
 from litebert.commands.reproduce.report import TableReport, write_figures
@@ -79,6 +80,7 @@ def run_tables(
     paths.validate()
     with locked(out):
         cells = unique(cell for of_table in rows.values() for cell in all_cells(of_table))
+        cells = with_one_precision(cells, paths)
         failed = run_cells(cells, paths, inputs, jobs=jobs)
         reports = [_report(name, table, rows[name], paths, scale) for name, table in tables.items()]
         write_reports(reports, out, about=about)

@@ -70,9 +70,10 @@ def read_benchmark(
     own_name = (files or {}).get(split)
     path = _find(task, directory, own_name or official.file, is_own=own_name is not None)
     lines = None
-    # Both import torch: settings name a split without reading it.
+    # They import torch: settings name a split without reading it.
     from litebert.tasks.benchmarks.race import read_race
     from litebert.tasks.types.extractive_qa.squad_json import read_squad
+    from litebert.tasks.types.pronoun_resolution.pronoun_examples import pronoun_examples
 
     if task.format == "race":
         examples = read_race(path, task.levels)
@@ -80,6 +81,7 @@ def read_benchmark(
         examples = read_squad(path)
     else:
         examples, lines = _read_table(task, official, path)
+        examples = pronoun_examples(examples) if task.format == "pronouns" else examples
     warn_duplicates(path, examples, lines)
     _compare_size(path, len(examples), official, is_official=own_name is None)
     return LabelledData(path, task.task_type, tuple(examples), task.labels, f"the task {task.title}")

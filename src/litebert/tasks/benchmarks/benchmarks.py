@@ -12,7 +12,10 @@ from typing import Any, Final, Literal
 from litebert.errors import ConfigError
 from litebert.tasks.readers.tables import did_you_mean
 
-Format = Literal["tsv", "race", "squad"]
+Format = Literal["tsv", "pronouns", "race", "squad"]
+"""`pronouns`: pairs in a .tsv file, read as a pronoun with a phrase for it."""
+Decision = Literal["classify", "rank"]
+"""`rank`: of the candidates of a question a single one is positive."""
 Split = Literal["train", "dev", "dev-mismatched", "test", "test-mismatched", "diagnostic"]
 
 
@@ -49,6 +52,8 @@ class BenchmarkTask:
     """Column of a genre."""
     labels: tuple[str, ...] | None = None
     """In the order of google-research/albert."""
+    ranked_label: str | None = None
+    """Label of the one positive candidate where the pairs with the same first text can be ranked."""
     metrics: tuple[str, ...] = ("accuracy",)
     """Those of the leaderboard; the first selects the best model, as in the paper."""
     format: Format = "tsv"
@@ -148,9 +153,14 @@ BENCHMARKS: Final[Mapping[str, BenchmarkTask]] = MappingProxyType(
             skip_misfits=True,
         ),
         "mnli": _glue("MNLI", splits=_MNLI_FILES, label="gold_label", slice="genre", labels=_THREE_WAY),
-        "qnli": _glue("QNLI", (104_743, 5463, 5463), "question", "sentence", labels=_ENTAILMENT),
+        "qnli": _glue(
+            *("QNLI", (104_743, 5463, 5463), "question", "sentence"), labels=_ENTAILMENT, ranked_label="entailment"
+        ),
         "rte": _glue("RTE", (2490, 277, 3000), labels=_ENTAILMENT),
         "wnli": _glue("WNLI", (635, 71, 146), labels=_BINARY),
+        "wnli-pronouns": _glue(
+            *("WNLI", (635, 71, 146)), labels=_BINARY, task_type="pronoun_resolution", format="pronouns"
+        ),
         "ax": _glue(
             "GLUE diagnostics",
             folders=("diagnostic", "AX"),

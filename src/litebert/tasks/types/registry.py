@@ -10,6 +10,7 @@ from litebert.tasks.types.classification.classification import CLASSIFICATION
 from litebert.tasks.types.extractive_qa.extractive_qa import EXTRACTIVE_QA, EXTRACTIVE_QA_NO_ANSWER
 from litebert.tasks.types.multi_label.multi_label import MULTI_LABEL
 from litebert.tasks.types.multiple_choice.multiple_choice import MULTIPLE_CHOICE
+from litebert.tasks.types.pronoun_resolution.pronoun_resolution import PRONOUN_RESOLUTION
 from litebert.tasks.types.regression.regression import REGRESSION
 from litebert.tasks.types.task_type import TaskType
 from litebert.tasks.types.token_classification.token_classification import TOKEN_CLASSIFICATION
@@ -20,6 +21,7 @@ _TASK_TYPES: dict[str, TaskType] = {
         EXTRACTIVE_QA,
         EXTRACTIVE_QA_NO_ANSWER,
         MULTIPLE_CHOICE,
+        PRONOUN_RESOLUTION,
         TOKEN_CLASSIFICATION,
         MULTI_LABEL,
         REGRESSION,
@@ -61,7 +63,7 @@ def task_type_of(directory: Path, spec: ModelSpec) -> TaskType:
     saved = SavedTask.stored(directory)
     if saved is not None:
         return get_task_type(saved.task_type)
-    fitting = [each for each in _TASK_TYPES.values() if each.model == spec.model]
+    fitting = [each for each in _TASK_TYPES.values() if each.model == spec.model and each.head]
     if not fitting:
         raise ConfigError(f"{directory}: a {spec.model} has no fine-tuned head; give a model directory from `finetune`")
     if REGRESSION in fitting and spec.problem_type is None and len(spec.labels) == 1:

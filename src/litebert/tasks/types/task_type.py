@@ -194,8 +194,8 @@ class TaskType:
     encode: Callable[[Sequence[Any], Tokenizer, Any], Encoded] = encode_sequences
     """(examples, tokenizer, settings) → sequences."""
     loss: Loss
-    forward: Callable[[nn.Module, ModelInputs], Sequence[Any]] = lambda model, inputs: sequence_logits(model, inputs)
-    """Run the model on a batch; the output for each sequence, on the CPU."""
+    forward: Callable[[nn.Module, Any], Sequence[Any]] = lambda model, inputs: sequence_logits(model, inputs)
+    """Run the model on the inputs that `encode` makes of a batch; the output for each sequence, on the CPU."""
     predict: Callable[[Any, Any, type[np.floating]], Prediction]
     """(output of one example, settings, dtype) → prediction; `dtype` is float64 for ensembles, else float32."""
     average: Callable[[Sequence[Prediction]], Prediction] = mean

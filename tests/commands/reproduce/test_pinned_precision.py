@@ -1,0 +1,64 @@
+"""All runs of a table that leave the precision open have the same one, also after it is resumed."""
+
+import json
+
+import pytest
+
+from litebert.commands import compute
+from litebert.commands.reproduce.cells import Cell, Inputs, cells_of, unique
+from litebert.commands.reproduce.paper_tables import load_scale, load_table
+from litebert.commands.reproduce.pinned_precision import with_one_precision
+from litebert.commands.reproduce.scheduler import CellPaths
+from litebert.commands.reproduce.scores import all_cells
+from support.benchmark_files import write_cola
+
+
+@pytest.fixture
+def cells(corpus_directory, tmp_path):
+    """Three pretraining runs without a precision, and fine-tuning runs with one."""
+    scale = load_scale("tiny").replace(tasks={"cola": {}})
+    inputs = Inputs(corpus_directory, (), (write_cola(tmp_path / "glue"),))
+    return unique(all_cells(cells_of(load_table("table-5"), scale, inputs, seeds=(0,))))
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """What the machine finds to be the fastest, changed by the test; and how often it was measured."""
+    found = ["fp32"]
+    monkeypatch.setattr(compute, "_fastest_precision", lambda config, device: found[-1])
+    return found
+
+
+def precisions(cells: list[Cell], kind: str) -> set[str]:
+    return {cell.settings["train"]["precision"] for cell in cells if cell.kind == kind}
+
+
+def test_precision_is_measured_once_and_recorded(cells, measured, tmp_path):
+    paths = CellPaths(tmp_path / "out")
+    assert precisions(cells, "pretrain") == {"auto"}
+    first = with_one_precision(cells, paths)
+    measured.append("bf16")
+    again = with_one_precision(cells, paths)
+    assert precisions(first, "pretrain") == precisions(again, "pretrain") == {"fp32"}
+    assert json.loads((tmp_path / "out" / "precision.json").read_text()) == {"precision": "fp32"}
+    assert [cell.key for cell in first] == [cell.key for cell in cells]
+    paths.validate()
+
+
+def test_precision_that_a_run_names_is_kept(cells, measured, tmp_path):
+    found = with_one_precision(cells, CellPaths(tmp_path / "out"))
+    assert precisions(found, "finetune") == {"bf16"}
+
+
+def test_precision_of_runs_that_began_before_the_record_is_taken(cells, measured, tmp_path):
+    paths = CellPaths(tmp_path / "out")
+    started = next(cell for cell in cells if cell.kind == "pretrain")
+    paths.run(started).mkdir(parents=True)
+    (paths.run(started) / "settings.yaml").write_text("train: {precision: bf16}\n")
+    assert precisions(with_one_precision(cells, paths), "pretrain") == {"bf16"}
+
+
+def test_precision_is_not_recorded_where_every_run_names_one(cells, tmp_path):
+    named = [cell for cell in with_one_precision(cells, CellPaths(tmp_path / "first")) if cell.kind == "finetune"]
+    assert with_one_precision(named, CellPaths(tmp_path / "out")) == named
+    assert not (tmp_path / "out").exists()
