@@ -45,9 +45,9 @@ def reproduce(
         check: exit with 1 if a claim of the paper does not hold
     """
     from litebert.commands.reproduce.reproduce_settings import ReproduceRun
-    from litebert.commands.sweep.sweep_settings import validate_jobs
+    from litebert.machine import validate_processes
 
-    validate_jobs(jobs)
+    validate_processes(jobs, where="jobs")
     settings = {"tables": tables, "scale": scale, "corpus": corpus, "additional_corpus": additional_corpus}
     run = ReproduceRun.parse({**settings, "data": data, "seeds": seeds}, where="reproduce")
     # Imports torch, which takes seconds: only once the settings are known to be valid.
@@ -91,9 +91,9 @@ def sweep_pretrain(
         jobs: runs at the same time
     """
     from litebert.commands.reproduce.pretraining_sweep_settings import load_pretraining_sweep
-    from litebert.commands.sweep.sweep_settings import validate_jobs
+    from litebert.machine import validate_processes
 
-    validate_jobs(jobs)
+    validate_processes(jobs, where="jobs")
     given = {"recipe": recipe, "corpus": corpus, "tasks": tasks, "data": data, "seeds": seeds}
     run = load_pretraining_sweep(settings, finetune=finetune, given=given)
     # Imports torch, which takes seconds: only once the settings are known to be valid.

@@ -54,9 +54,10 @@ def sweep(
         jobs: trials at the same time, each in a process with its share of the threads and GPUs
         from_scratch: start from random weights; `model` is then a preset or the directory of a model
     """
-    from litebert.commands.sweep.sweep_settings import load_sweep_config, validate_jobs
+    from litebert.commands.sweep.sweep_settings import load_sweep_config
+    from litebert.machine import validate_processes
 
-    validate_jobs(jobs)
+    validate_processes(jobs, where="jobs")
     given = {"model": model, "from_scratch": from_scratch, "data": data.to_setting(recipe)}
     plan = load_sweep_config(recipe, settings, given=given, grid=grid, seeds=seeds, retry_collapsed=retry_collapsed)
     # Imports torch, which takes seconds: only once the settings are known to be valid.

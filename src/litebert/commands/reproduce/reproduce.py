@@ -16,9 +16,9 @@ from litebert.commands.reproduce.reproduce_settings import ReproduceRun
 from litebert.commands.reproduce.scheduler import CellPaths, run_cells
 from litebert.commands.reproduce.scores import all_cells, scores_of
 from litebert.commands.result import Result
-from litebert.commands.sweep.sweep_settings import validate_jobs
 from litebert.errors import ConfigError
 from litebert.files import write_json, write_text
+from litebert.machine import validate_processes
 from litebert.training.checkpointing.checkpoint import locked
 
 logger = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ def reproduce(run: ReproduceRun, out: Path, *, jobs: int = 1) -> ReproduceResult
 
     `out` holds `report.md`, `results.json`, pictures, and the results of all cells; the same call resumes.
     """
-    validate_jobs(jobs)
+    validate_processes(jobs, where="jobs")
     scale = load_scale(run.scale)
     if not scale.runs:
         raise ConfigError(f"scale {run.scale}: is for --plan only; choose another scale")
@@ -87,7 +87,7 @@ def run_tables(
 
 def sweep_pretraining(run: PretrainingSweep, out: Path, *, jobs: int = 1) -> ReproduceResult:
     """Train every model of the grid with every seed, and write one table of parameters, speed, scores and tasks."""
-    validate_jobs(jobs)
+    validate_processes(jobs, where="jobs")
     tables, rows, about = {"grid": run.table()}, {"grid": run.cells()}, run.scale().about
     return run_tables(tables, rows, run.inputs, out, jobs=jobs, scale=run.recipe, about=about)
 
