@@ -117,7 +117,7 @@ class UnpaddedLayout:
         with_zeros = torch.cat([packed[0], packed.new_zeros(1, packed.shape[-1])])
         return with_zeros.index_select(0, packed_index[at])[None]
 
-    @torch.compiler.disable  # the lengths are Python numbers, so every batch would be compiled anew
+    @torch._disable_dynamo  # the lengths are Python numbers, so every batch would be compiled anew
     def attend(
         self,
         query: Float[Tensor, "1 N A D"],

@@ -1,0 +1,11 @@
+"""Workers that start at once."""
+
+import pytest
+
+from support.forked_workers import forked_workers
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forked_workers():
+    with forked_workers():
+        yield
