@@ -31,4 +31,5 @@ def test_profile_step_runs_only_a_few_microbatches():
         settings=settings(),
         world=DistributedContext.current("cpu"),
     )
-    assert (cost.microbatches, len(calls)) == (8, 4)
+    assert cost.microbatches == 8
+    assert len(calls) in range(2 * 2, 10 * 2 + 1, 2)  # two microbatches of two to ten steps

@@ -37,7 +37,7 @@ class DryRun(Result):
     optimizer: int
     activations: int
     peak: int
-    """Measured during two steps, beyond the memory held before; 0 if the system does not report it."""
+    """Measured during some steps, beyond the memory held before; 0 if the system does not report it."""
     memory_left: int | None
     """Memory of the device that was available before them."""
     processes: int

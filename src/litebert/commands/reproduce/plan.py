@@ -15,7 +15,7 @@ from litebert.logs import readable_seconds
 from litebert.model.model_stats import flops_per_token, parameter_counts
 from litebert.training.loop.duration import Duration
 
-PROBE_EXAMPLES = 8
+PROBE_EXAMPLES = 16
 WEIGHT_BYTES = 4
 ASSUMED_LENGTH = 128
 """Tokens of an example where `max_length` is chosen from the data."""
@@ -31,7 +31,7 @@ class Plan(Result):
     flops: float
     """Of the cells that are not finished; padding is counted up to max_length."""
     flops_per_second: float | None
-    """Measured in one training step of the first model; None if there is nothing to train."""
+    """Measured in some training steps of the first model; None if there is nothing to train."""
     memory: int
     """Bytes, by formula, of the largest run."""
     disk: int
@@ -61,7 +61,7 @@ class Plan(Result):
 
 
 def plan(cells: Sequence[Cell], finished: Sequence[Cell]) -> Plan:
-    """The price of the cells on this machine; trains a throw-away model for one step to measure its speed."""
+    """The price of the cells on this machine; trains a throw-away model for some steps to measure its speed."""
     todo = [cell for cell in cells if cell not in finished]
     runs = {cell.key: PretrainRun.parse(cell.settings, where=cell.key) for cell in cells if cell.kind == "pretrain"}
     costs = [_cost(cell, runs) for cell in todo]
@@ -78,8 +78,9 @@ def plan(cells: Sequence[Cell], finished: Sequence[Cell]) -> Plan:
 
 
 def measured_speed(run: PretrainRun) -> float:
-    """FLOPs per second of a training step of this model with a small batch."""
-    small = run.replace(batch_size=PROBE_EXAMPLES, microbatch_size=PROBE_EXAMPLES, init="random", init_checkpoint=None)
+    """FLOPs per second of a training step of this model with a batch of at most `PROBE_EXAMPLES`."""
+    examples = min(run.microbatch_size, PROBE_EXAMPLES)
+    small = run.replace(batch_size=examples, microbatch_size=examples, init="random", init_checkpoint=None)
     probe = dry_run(small.replace(freeze_duplicate_token_heads=False), Path("probe"))
     return probe.tokens_per_step * _training_flops(run) / probe.step_seconds
 

@@ -1,5 +1,6 @@
 """Profiling: the cost of one training step, measured on a few microbatches."""
 
+import statistics
 import time
 from dataclasses import dataclass
 
@@ -15,6 +16,10 @@ from litebert.training.train_settings import TrainSettings
 
 _MICROBATCHES = 2
 """The second one runs with the gradients of the first in memory, which is the peak of a step of any length."""
+
+_SECONDS, _STEPS = 1.0, 10
+"""One process repeats steps for this time or number, several take two, since all must take as many; the first step,
+which allocates, is not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ class StepProfile:
 def profile_step(
     model: nn.Module, *, objective: Objective, batches: BatchSource, settings: TrainSettings, world: DistributedContext
 ) -> StepProfile:
-    """Do two steps on a few microbatches, which changes `model`; the second one is measured."""
+    """Do some steps on a few microbatches, which changes `model`; the median of all but the first is their time."""
     distribute_model(model, world, fsdp=settings.fsdp)
     scaler, optimizer = gradient_scaler(settings.precision, world.device), build_optimizer(model, settings)
     train_step = TrainStep(model, objective, optimizer, scaler, settings, world)
@@ -45,11 +50,12 @@ def profile_step(
     microbatches = batches.microbatches(0)
     batch_seconds = time.perf_counter() - began
     few = microbatches[:_MICROBATCHES]
-    labels, losses = StepCounts.of(few, objective, world).labels, []
-    for _ in range(2):
+    labels, losses, times = StepCounts.of(few, objective, world).labels, [], []
+    while len(times) < 2 or (world.size == 1 and len(times) < _STEPS and sum(times) < _SECONDS):
         began = time.perf_counter()
         with translate_memory_errors(few, world.device):
             losses.append(train_step.update(few, labels, learning_rate=learning_rate, seed=0).loss)
-        seconds = time.perf_counter() - began
+        times.append(time.perf_counter() - began)
+    seconds = statistics.median(times[1:])
     tokens = StepCounts.of(microbatches, objective, world).tokens
     return StepProfile(len(microbatches), tokens, batch_seconds, seconds * len(microbatches) / len(few), losses[0])
