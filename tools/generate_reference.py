@@ -156,8 +156,9 @@ def api_page() -> str:
     from litebert import _PUBLIC
 
     about = "Everything here is imported as `litebert.NAME`, and loaded when it is first used."
+    names = sorted(_PUBLIC.items(), key=lambda item: not item[1].startswith("litebert.api"))  # functions come first
     options = "    options:\n      heading_level: 2\n      show_root_heading: true"
-    directives = [f"::: {module}.{name}\n{options}" for name, module in _PUBLIC.items()]
+    directives = [f"::: {module}.{name}\n{options}" for name, module in names]
     return "\n\n".join(["# Python API", NOTE.strip(), about, *directives]) + "\n"
 
 

@@ -1,7 +1,7 @@
 """Writes a notebook for each tutorial into examples/notebooks, from the same Markdown.
 
 Usage: python tools/make_notebooks.py [--check]
-Python blocks become code cells, `bash` blocks become cells of shell commands, everything else is text.
+Python blocks become code cells, `bash` blocks become cells of shell commands, everything else is text. Links lead to docs/.
 """
 
 import json
@@ -12,6 +12,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 TUTORIALS, OUT = ROOT / "docs" / "tutorials", ROOT / "examples" / "notebooks"
 BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+PAGE_LINK = re.compile(r"\]\((?![a-z]+:|#)")
+COMMANDS = """# The commands are those of the environment of this kernel, which may not be the activated one.
+import os
+import sys
+
+os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
+"""
 
 
 def main() -> int:
@@ -37,6 +44,7 @@ def notebook(text: str) -> str:
         cells.append(code(shell if match[1] == "bash" else lines))
         position = match.end()
     cells += markdown(text[position:])
+    cells.insert(1, code(COMMANDS))
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -45,7 +53,7 @@ def notebook(text: str) -> str:
 
 
 def markdown(text: str) -> list[dict]:
-    lines = text.strip().splitlines(keepends=True)
+    lines = PAGE_LINK.sub("](../../docs/tutorials/", text.strip()).splitlines(keepends=True)
     return [{"cell_type": "markdown", "metadata": {}, "source": lines}] if lines else []
 
 

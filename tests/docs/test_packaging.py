@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -16,6 +17,17 @@ ROOT = Path(__file__).parents[2]
 
 def call(*command, **options):
     return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
+
+
+def test_every_extra_is_tried_by_the_tool_and_listed_on_the_page(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    from try_extras import USES
+
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = settings["project"]["optional-dependencies"]
+    page = (ROOT / "docs" / "guides" / "installation.md").read_text(encoding="utf-8")
+    assert set(USES) == set(extras)
+    assert not [extra for extra in extras if f"| `{extra}` |" not in page]
 
 
 @pytest.fixture(scope="module")

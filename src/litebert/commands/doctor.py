@@ -21,11 +21,21 @@ from litebert.settings import InferencePrecision
 
 CORE = ("litebert", "torch", "numpy", "sentencepiece", "safetensors", "huggingface-hub", "pydantic", "tyro")
 EXTRAS = {
+    "data": ("pyarrow",),
+    "datasets": ("datasets",),
+    "datatrove": ("datatrove",),
     "eval": ("sklearn", "scipy"),
+    "search": ("usearch",),
     "plot": ("matplotlib",),
+    "serve": ("fastapi", "uvicorn", "prometheus_client"),
+    "otel": ("opentelemetry",),
+    "pandas": ("pandas",),
+    "notebook": ("ipywidgets",),
+    "export": ("onnx", "onnxruntime"),
     "hf": ("transformers", "tokenizers"),
     "tensorboard": ("tensorboard",),
     "wandb": ("wandb",),
+    "trackio": ("trackio",),
 }
 COLUMNS: tuple[InferencePrecision, ...] = ("fp32", "bf16", "fp16", "int8")
 LOW_DISK_BYTES = 2 * 1024**3
@@ -79,11 +89,14 @@ class Diagnosis(Result):
             f"disk       {readable_bytes(self.disk_free_bytes)} free here",
             f"devices    {', '.join(self.devices)}",
             "versions   " + ", ".join(f"{name} {number}" for name, number in self.versions.items()),
-            "extras     " + ", ".join(f"{name} {'yes' if found else 'no'}" for name, found in self.extras.items()),
+            f"extras     {self._names(found=True)}; not installed: {self._names(found=False)}",
             f"GFLOP/s    {'':17}{''.join(f'{name:>10}' for name in COLUMNS)}  precision: auto",
             *(f"           {each.to_text()}" for each in self.matmul),
         ]
         return "\n".join([*lines, *(f"note       {line}" for line in self.advice)])
+
+    def _names(self, *, found: bool) -> str:
+        return ", ".join(name for name, is_found in self.extras.items() if is_found is found) or "none"
 
 
 def doctor(directory: Path = Path()) -> Diagnosis:
