@@ -226,20 +226,26 @@ def read_description(directory: Path) -> dict[str, Any]:
         raise DataError(f"{path}: damaged: expected the JSON description of a corpus; build the corpus again") from None
     if version != FORMAT_VERSION:
         raise DataError(f"{path}: found format version {version}, expected {FORMAT_VERSION}; build the corpus again")
-    _check_index(directory, [entry["path"] for split in SPLITS for entry in description["splits"][split]])
+    _check_index(directory, description)
     return description
 
 
-def _check_index(directory: Path, shards: Sequence[str]) -> None:
-    """Check that the manifest lists every file of the shards, and check the other files that it lists."""
+def _check_index(directory: Path, description: dict[str, Any]) -> None:
+    """Check all files outside the shards, and that the manifest lists the files of the shards."""
     checksums = _read_checksums(directory)
-    arrays = {f"{path}/{name}.npy" for path in shards for name in Shard.__dataclass_fields__}
-    records = {f"{path}/{SHARD_RECORD}" for path in shards}
-    for name in sorted(checksums.keys() - arrays - records):
+    _require_listed(directory, [DESCRIPTION, WORD_STARTS], checksums)
+    _check_file(directory / DESCRIPTION, checksums[DESCRIPTION])
+    shards = [entry["path"] for split in SPLITS for entry in description["splits"][split]]
+    arrays = [f"{path}/{name}.npy" for path in shards for name in Shard.__dataclass_fields__]
+    _require_listed(directory, arrays, checksums)
+    for name in sorted(checksums.keys() - {*arrays, *(f"{path}/{SHARD_RECORD}" for path in shards)}):
         _check_file(directory / name, checksums[name])
-    if missing := {DESCRIPTION, WORD_STARTS, *arrays} - checksums.keys():
+
+
+def _require_listed(directory: Path, names: Sequence[str], checksums: dict[str, str]) -> None:
+    if missing := sorted({*names} - checksums.keys()):
         raise DataError(
-            f"{directory / MANIFEST}: damaged: does not list {min(missing)}; build the corpus again or copy it again"
+            f"{directory / MANIFEST}: damaged: does not list {missing[0]}; build the corpus again or copy it again"
         )
 
 
