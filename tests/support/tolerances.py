@@ -26,9 +26,9 @@ TOLERANCES: dict[Depth, dict[torch.dtype, float]] = {
     # Single entries of a model of the tests: 2 to 6 blocks, each of which adds the errors of about 10 operations, and
     # layer norm may divide by a small deviation. 84 units in float32, 5 in bfloat16. No test has 12 to 24 layers.
     "model": {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 2e-2},
-    # Computations of several models: entries of gradients, steps of an optimizer, which divides by the root of small
-    # second moments, losses of a whole text, int8 operands that are rounded to another neighbour. Ten times a model;
-    # float64 is compared after divisions by differences of the order of 1e-3.
+    # Computations of several models: entries of gradients, steps of an optimizer, which divides by the square root of
+    # small second moments, losses of a whole text, int8 operands that are rounded to another neighbour. Ten times a
+    # model in float32, five times in bfloat16; in float64, what is left after a division by 1e-3.
     "compound": {torch.float64: 1e-9, torch.float32: 1e-4, torch.bfloat16: 1e-1},
 }
 
