@@ -58,8 +58,7 @@ async def openai_embeddings(
 async def tokenize(body: schemas.TokenizeRequest, state: State) -> list[list[schemas.TokenInText]]:
     """The tokens of each text with their positions."""
     model = state.models.find(body.model, "/tokenize")
-    texts = [body.inputs] if isinstance(body.inputs, str) else body.inputs
-    found = await model.tokenize(texts, add_special_tokens=body.add_special_tokens)
+    found = await model.tokenize(schemas.as_list(body.inputs), add_special_tokens=body.add_special_tokens)
     return [[_token(*each) for each in tokens] for tokens in found]
 
 
