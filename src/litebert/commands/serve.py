@@ -67,7 +67,7 @@ def _run(app: Any, settings: ServeSettings, listener: socket.socket) -> None:
         app,
         factory=isinstance(app, str),
         workers=settings.workers,
-        http="litebert.serving.http_protocol:TimedHttpProtocol",
+        http="litebert.serving.http.http_protocol:TimedHttpProtocol",
         ws="none",
         lifespan="on",
         log_config=None,

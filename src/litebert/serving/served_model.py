@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from litebert.serving.http_errors import RequestError, TooLargeError
+from litebert.serving.http.http_errors import RequestError, TooLargeError
 from litebert.serving.loaded_model import LoadedModel
 from litebert.serving.micro_batcher import Entry, MicroBatcher
 from litebert.serving.model_operations import Operation, OperationInput

@@ -7,7 +7,7 @@ import numpy as np
 from fastapi import APIRouter, Response
 
 from litebert.serving import schemas
-from litebert.serving.http_errors import ERROR_RESPONSES, RequestError
+from litebert.serving.http.http_errors import ERROR_RESPONSES, RequestError
 from litebert.serving.model_operations import Operation, OperationInput
 from litebert.serving.served_model import ServedModel
 from litebert.serving.server_state import State

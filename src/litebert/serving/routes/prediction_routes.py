@@ -7,7 +7,7 @@ from typing import Any, Final
 from fastapi import APIRouter, Response
 
 from litebert.serving import schemas
-from litebert.serving.http_errors import ERROR_RESPONSES, RequestError, TooLargeError
+from litebert.serving.http.http_errors import ERROR_RESPONSES, RequestError, TooLargeError
 from litebert.serving.loaded_model import PREDICT
 from litebert.serving.model_operations import Operation, OperationInput
 from litebert.serving.server_state import State
