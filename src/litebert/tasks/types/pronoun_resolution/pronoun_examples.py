@@ -16,7 +16,7 @@ Span = tuple[int, int]
 
 LABELS: Final = ("0", "1")
 """1: the candidate is what the pronoun refers to. Those of WNLI."""
-PRONOUNS: Final = frozenset(("he", "him", "his", "she", "her", "hers", "it", "its", "they", "them", "their", "theirs"))
+PRONOUNS: Final = frozenset(("he", "him", "his", "she", "her", "hers", "it", "its", "they", "them", "their"))
 DETERMINERS: Final = frozenset(
     ("the", "a", "an", "this", "that", "these", "those", "my", "your", "his", "her", "its", "our", "their", "some")
 )
@@ -102,8 +102,8 @@ def align(text: str, hypothesis: str) -> tuple[Span, str]:
     It is the pronoun whose neighbours repeat most words at both ends of the hypothesis, the last of equals. Without a
     pronoun it is the last word.
     """
-    words, theirs = list(_WORD.finditer(text)), list(_WORD.finditer(hypothesis))
-    lower, other = [each[0].lower() for each in words], [each[0].lower() for each in theirs]
+    words, repeated = list(_WORD.finditer(text)), list(_WORD.finditer(hypothesis))
+    lower, other = [each[0].lower() for each in words], [each[0].lower() for each in repeated]
     positions = [index for index, word in enumerate(lower) if re.split("['’]", word)[0] in PRONOUNS]
     best, kept = (-1, 0, 0), max(len(words) - 1, 0)
     for index in positions:
@@ -111,11 +111,11 @@ def align(text: str, hypothesis: str) -> tuple[Span, str]:
         after = _longest(lower[index + 1 :], other[before + 1 :], prefix=False)
         if before + after >= sum(best[1:]):
             best, kept = (index, before, after), index
-    if not words or not theirs:
+    if not words or not repeated:
         return (len(text), len(text)), hypothesis.strip()
     _, before, after = best
-    phrase = hypothesis[theirs[before].start() : theirs[len(theirs) - after - 1].end()]
-    # "it's" is a pronoun and a verb: only the pronoun is replaced.
+    phrase = hypothesis[repeated[before].start() : repeated[len(repeated) - after - 1].end()]
+    # "it's" is a pronoun and "is": only the pronoun is replaced.
     length = len(re.split("['’]", words[kept][0])[0])
     return (words[kept].start(), words[kept].start() + length), _with_apostrophe(phrase, hypothesis)
 
