@@ -173,6 +173,7 @@ class LitebertForPreTraining(LitebertPreTrainedModel):
 class LitebertHead(LitebertPreTrainedModel):
     """Base of the models with one head: logits, and their loss if there are labels."""
 
+    encoder: LitebertModel
     output_class: type[ModelOutput]
 
     def forward(
