@@ -34,7 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "finetune": ("finetune:finetune", "train a model on a labelled file"),
     "finetune-tasks": (
         "experiments:finetune_tasks",
-        "fine-tune on several benchmarks, also after an intermediate task",
+        "fine-tune on several benchmarks, after another task or directly",
     ),
     "sweep": ("sweep:sweep", "fine-tune with several seeds, or over a grid of settings, and compare the runs"),
     "sweep-pretrain": (
