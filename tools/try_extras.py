@@ -57,7 +57,7 @@ import warnings
 from rich.console import Console
 from rich.live import Live
 warnings.simplefilter("error")
-with Live("step 1", console=Console(force_jupyter=True)):
+with Live("step 1", console=Console(force_jupyter=True), redirect_stdout=False):
     pass
 """
 WITHOUT_TORCH = """
@@ -95,7 +95,7 @@ USES = {
     ),
     "eval": Use(
         "`finetune` with the tf-idf baseline",
-        ((*FINETUNE, "--out", "tuned"), "assert 'linear' in open('tuned/result.json').read()"),
+        ((*FINETUNE, "--out", "tuned"), "assert 'tf-idf' in open('tuned/result.json').read()"),
     ),
     "search": Use("`search --index`", (("search", "run", "lines.txt", "--query", "film", "--index", "lines.usearch"),)),
     "plot": Use("`analyze curves`", (("analyze", "curves", "run", "--out", "curves.html"),)),
