@@ -53,7 +53,7 @@ def check(corpus: Corpus, max_length: int) -> None:
     predicted = tokens = 0
     for batch in every_size[0].one_epoch():
         spelt += torch.bincount(unmasked(batch)[batch.attention_mask], minlength=len(spelt))
-        predicted, tokens = predicted + len(batch.mlm_labels), tokens + batch.num_tokens
+        predicted, tokens = predicted + len(batch.labels), tokens + batch.num_tokens
     spelt[[corpus.vocabulary.cls_id, corpus.vocabulary.sep_id]] = 0
     assert (spelt <= occurrences(corpus)).all(), "an example holds what the corpus does not"
     share = f"{int(spelt.sum()) / corpus.num_tokens:.1%} of the corpus"
@@ -71,7 +71,7 @@ def digests(batches: Sequence[PretrainBatch]) -> Iterator[str]:
 
 def unmasked(batch: PretrainBatch) -> torch.Tensor:
     ids = batch.input_ids.clone()
-    ids.view(-1)[batch.masked_positions] = batch.mlm_labels
+    ids.view(-1)[batch.masked_positions] = batch.labels
     return ids
 
 

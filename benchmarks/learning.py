@@ -201,9 +201,9 @@ def validation_loss(side: Side, validation_batches: Sequence[PretrainBatch]) -> 
     """Mean MLM loss in fp32 over the masked tokens of the validation batches."""
     side.model.eval()
     total = sum(
-        cross_entropy(side.mlm_logits(batch), batch.mlm_labels, reduction="sum").item() for batch in validation_batches
+        cross_entropy(side.mlm_logits(batch), batch.labels, reduction="sum").item() for batch in validation_batches
     )
-    return total / sum(len(batch.mlm_labels) for batch in validation_batches)
+    return total / sum(len(batch.labels) for batch in validation_batches)
 
 
 def table(points: Sequence[dict[str, Any]]) -> str:

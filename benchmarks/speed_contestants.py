@@ -90,7 +90,7 @@ def random_batch(config: ModelConfig, lengths: Sequence[int]) -> PretrainBatch:
         attention_mask=real,
         token_type_ids=((torch.arange(longest) >= rows // 2) & real).long(),
         masked_positions=predicted.flatten().nonzero()[:, 0],
-        mlm_labels=ids[predicted],
+        labels=ids[predicted],
         sentence_pair_labels=torch.randint(0, 2, (len(lengths),), generator=generator),
         num_tokens=int(real.sum()),
         sequence_starts=None,
@@ -140,7 +140,7 @@ def load_theirs(directory: Path, attention: str) -> nn.Module:
 def our_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
     """Mean MLM loss plus mean SOP loss of litebert."""
     output = model(*_inputs(batch), batch.masked_positions)
-    mlm = classification_loss(output.mlm_logits, batch.mlm_labels) / len(batch.mlm_labels)
+    mlm = classification_loss(output.mlm_logits, batch.labels) / len(batch.labels)
     return mlm + classification_loss(output.sentence_pair_logits, batch.sentence_pair_labels) / len(
         batch.sentence_pair_labels
     )
@@ -148,7 +148,7 @@ def our_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
 
 def their_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
     labels = torch.full_like(batch.input_ids, NO_LABEL).flatten()
-    labels[batch.masked_positions] = batch.mlm_labels
+    labels[batch.masked_positions] = batch.labels
     labels = labels.view_as(batch.input_ids)
     return model(*_inputs(batch), labels=labels, sentence_order_label=batch.sentence_pair_labels).loss
 

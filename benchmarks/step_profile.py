@@ -26,6 +26,7 @@ from litebert.commands.pretrain.pretraining_objective import PretrainingObjectiv
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.loss_sums import LossSums
 from litebert.model.kernels.layout import LAYOUTS
 from litebert.model.layers.block import BlockInputs, FusedQKV
 from litebert.model.losses import classification_loss
@@ -33,7 +34,6 @@ from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 from litebert.training.optim.lamb import Lamb
-from litebert.training.protocols import LossSums
 from litebert.training.train_settings import TrainSettings
 from litebert.training.trainer import RunInfo, Trainer
 
@@ -94,7 +94,7 @@ def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) 
 
     def head(states: Tensor) -> Tensor:
         logits = model.mlm(states[0], encoder.embeddings.word.weight)
-        return classification_loss(logits, batch.mlm_labels)
+        return classification_loss(logits, batch.labels)
 
     def order(states: Tensor) -> Tensor:
         return classification_loss(model.sentence_pair(encoder.pool(states[0])), batch.sentence_pair_labels)

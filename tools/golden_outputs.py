@@ -89,7 +89,7 @@ ON_TEXT = {
         "evaluate pretrained/model --corpus corpus --max-eval-examples 32 --eval-pair-objectives sop nsp"
     ),
     "structured-scores": (
-        "evaluate structured/model --corpus corpus --max-eval-examples 32 --max-length 48 --max-ngram 1"
+        "evaluate structured/model --corpus corpus --max-eval-examples 32 --sampling max_length=48 max_ngram=1"
     ),
     "transformers": "convert pretrained/model transformers --to transformers",
     "tensorflow": "convert structured/model tensorflow --to tensorflow",

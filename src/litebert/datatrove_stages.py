@@ -5,11 +5,10 @@ All machines need the same file system; stages communicate by files only.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from litebert.errors import ConfigError, MissingExtraError
+from litebert.errors import ConfigError, import_extra
 
 DatatroveExecutor = Literal["local", "slurm", "ray"]
 
@@ -52,12 +51,7 @@ def run_stages(stages: Sequence[Stage], executor: DatatroveExecutor, *, logs: Pa
 def _executor_class(executor: DatatroveExecutor) -> Callable[..., Any]:
     """The executor class of datatrove."""
     names = {"local": "LocalPipelineExecutor", "slurm": "SlurmPipelineExecutor", "ray": "RayPipelineExecutor"}
-    try:
-        if executor == "ray":
-            import_module("ray")  # datatrove would report a missing ray only later
-        return getattr(import_module(f"datatrove.executor.{executor}"), names[executor])
-    except ImportError as error:
-        package = (error.name or "datatrove").partition(".")[0]
-        raise MissingExtraError(
-            package, extra=executor if executor == "ray" else "datatrove", needed_for=f"executor {executor}"
-        ) from None
+    needed = {"extra": "ray" if executor == "ray" else "datatrove", "needed_for": f"executor {executor}"}
+    if executor == "ray":
+        import_extra("ray", **needed)  # datatrove would report a missing ray only later
+    return getattr(import_extra(f"datatrove.executor.{executor}", **needed), names[executor])

@@ -10,7 +10,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from litebert.errors import ConfigError
+
 PACKAGES = ("litebert", "torch", "numpy", "sentencepiece", "safetensors")
+MOST_PROCESSES_PER_CORE = 32
+"""Of one command; each loads torch, which takes 0.1 GB or more."""
 
 
 def environment() -> dict[str, Any]:
@@ -41,6 +45,13 @@ def processor_name() -> str:
 def num_cores() -> int:
     """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def validate_processes(count: int, *, where: str) -> None:
+    """Raise ConfigError for fewer than one process, or for so many that the machine would only swap."""
+    most = MOST_PROCESSES_PER_CORE * num_cores()
+    if not 1 <= count <= most:
+        raise ConfigError(f"{where}: expected 1 to {most}, {MOST_PROCESSES_PER_CORE} for each core, found {count}")
 
 
 def has_bf16_instructions() -> bool | None:

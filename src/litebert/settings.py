@@ -16,14 +16,12 @@ from litebert.files import read_json_object
 
 Leaf = str | int | float | bool | None
 """A value that is not a mapping."""
-Precision = Literal["fp32", "bf16", "fp16"]
-"""Arithmetic of matrix products; `bf16` and `fp16` are mixed precision with weights in fp32."""
 TrainingPrecision = Literal["auto", "fp32", "bf16", "fp16"]
-"""`auto`: the fastest of fp32 and bf16, measured on the processor; bf16 on GPUs that compute it, otherwise fp32."""
+"""`auto`: the fastest of fp32 and bf16, measured on the processor; bf16 on GPUs that compute it, otherwise fp32.
+The other two are mixed precision with weights in fp32."""
 InferencePrecision = Literal["auto", "fp32", "bf16", "fp16", "int8"]
 """`auto`: the fastest of fp32, bf16 and fp16, measured on the processor, as for training on GPUs; `int8`: on CPUs,
 8-bit weights and activations."""
-"""Those that the commands without training take."""
 
 
 class Settings(BaseModel):

@@ -27,8 +27,8 @@ def test_items_are_the_examples_of_pretraining(corpus):
         (batch,) = batches.microbatches(index)
         item = dataset[index]
         assert torch.equal(item["input_ids"], batch.input_ids[0])
-        assert item["labels"][batch.masked_positions].tolist() == batch.mlm_labels.tolist()
-        assert (item["labels"] != -100).sum() == len(batch.mlm_labels)
+        assert item["labels"][batch.masked_positions].tolist() == batch.labels.tolist()
+        assert (item["labels"] != -100).sum() == len(batch.labels)
 
 
 def test_epoch_has_as_many_items_as_examples(corpus):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from litebert.api.settings_by_name import merged, placed
+from litebert.api.training_runs import merged, placed
 from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.corpus.sampling.sampling_settings import SamplingSettings

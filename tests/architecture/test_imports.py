@@ -33,7 +33,7 @@ ALLOWED: dict[str, set[str]] = {
 ONLY_IN = {
     "torch.distributed": ("training/",),
     "matplotlib": ("analysis/plots.py",),
-    "pandas": ("api/frames.py",),
+    "pandas": ("api/api_results.py",),
     "transformers": ("model/io/remote_code/",),
     "tyro": ("cli/",),
     "datasets": ("hub_datasets.py",),

@@ -65,7 +65,7 @@ def corpus_of(directory: Path, texts: list[list[str]], tokenizer: Tokenizer) -> 
 def restore_labels(batch: PretrainBatch) -> list[int]:
     """The ids of all rows, as they were before masking."""
     restored = batch.input_ids.flatten().clone()
-    restored[batch.masked_positions] = batch.mlm_labels
+    restored[batch.masked_positions] = batch.labels
     return restored.tolist()
 
 
@@ -80,13 +80,13 @@ def test_batches_obey_their_laws_in_every_script(tokenizer, texts, chosen, seed)
         assert sum(batch.num_examples for batch in drawn) == batches.epoch_size()
         for batch in drawn:
             restored = restore_labels(batch)
-            assert not SPECIAL & set(batch.mlm_labels.tolist())
+            assert not SPECIAL & set(batch.labels.tolist())
             assert restored.count(CLS) == batch.num_examples
             assert MASK not in restored
             assert batch.input_ids.shape[1] <= chosen.max_length
             # The budget of an example is rounded, and is at least one token; a single long word may not fit into it.
             most = batch.num_tokens * chosen.mlm_probability + batch.num_examples
-            assert len(batch.mlm_labels) <= most
+            assert len(batch.labels) <= most
 
 
 @pytest.mark.parametrize("pairing", Pairing.__args__)
@@ -97,7 +97,7 @@ def test_batches_of_text_that_fits_contain_all_of_it(tokenizer, tmp_path, pairin
     found = []
     for batch in batches.one_epoch():
         restored = batch.input_ids.flatten().clone()
-        restored[batch.masked_positions] = batch.mlm_labels
+        restored[batch.masked_positions] = batch.labels
         found += [
             token for token in restored.tolist() if token not in (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id)
         ]

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from litebert.inference.evaluation_set import EvaluationSet
-from litebert.inference.pipeline import Pipeline, Workers, model_outputs
+from litebert.inference.pipeline import EvaluationSet, Pipeline, Workers, model_outputs
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.read_labelled import task_for
 from litebert.tasks.readers.columns import Columns

@@ -37,7 +37,7 @@ def batches(rows: Sequence[int], *, packed: list[list[int]] | None = None) -> Pr
     return PretrainBatch(
         *tokens.arguments,
         masked_positions=places[predicted],
-        mlm_labels=(tokens.input_ids.flatten()[places[predicted]] + 1) % CONFIG.vocab_size,
+        labels=(tokens.input_ids.flatten()[places[predicted]] + 1) % CONFIG.vocab_size,
         sentence_pair_labels=torch.tensor([row % 2 for row in rows]),
         num_tokens=len(places),
         sequence_starts=starts,

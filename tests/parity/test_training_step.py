@@ -28,7 +28,7 @@ def batch(golden: Golden) -> PretrainBatch:
         attention_mask=mask,
         token_type_ids=types,
         masked_positions=golden.flat_positions,
-        mlm_labels=golden.expected["masked_lm_ids"].flatten().masked_fill(weights == 0, -100),
+        labels=golden.expected["masked_lm_ids"].flatten().masked_fill(weights == 0, -100),
         sentence_pair_labels=golden.expected["sentence_order_labels"][:, 0],
         sequence_starts=None,
         num_tokens=int(mask.sum()),

@@ -7,6 +7,7 @@ import torch
 
 from litebert.export.model_graph import build_graph
 from litebert.export.reference_outputs import reference_outputs
+from litebert.model.model_inputs import ModelInputs
 from litebert.runtime.onnx_model import open_session, run_session
 
 
@@ -29,7 +30,7 @@ def random_inputs(model: Any, rows: int, length: int) -> dict[str, np.ndarray]:
 
 def largest_difference(model: Any, session: Any, inputs: dict[str, np.ndarray], *, layers: int | None = None) -> float:
     """Of any output at the real tokens, relative to the largest value of that output or to 1."""
-    expected = reference_outputs(model, tuple(map(torch.from_numpy, inputs.values())))
+    expected = reference_outputs(model, ModelInputs(*map(torch.from_numpy, inputs.values())))
     found = run_session(session, inputs, list(expected), layers=layers)
     mask, largest = inputs["attention_mask"], 0.0
     for value, (name, wanted) in zip(found, expected.items(), strict=True):

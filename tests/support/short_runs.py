@@ -39,7 +39,7 @@ RECIPES = {
 """Function that reads a recipe → settings to change."""
 API = "litebert.api.training_runs.pretrain_config"
 SWEEP = "litebert.commands.sweep.sweep_settings.load_sweep_config"
-SWEEP_PRETRAIN = "litebert.commands.reproduce.pretraining_sweep.sweep_pretraining"
+SWEEP_PRETRAIN = "litebert.commands.reproduce.reproduce.sweep_pretraining"
 
 
 def shorten_runs(monkeypatch: pytest.MonkeyPatch) -> None:

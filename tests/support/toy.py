@@ -9,9 +9,9 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from litebert.loss_sums import LossSums
 from litebert.randomness import rng_for
 from litebert.training.loop.evaluation_loop import evaluate
-from litebert.training.protocols import LossSums
 from litebert.training.train_settings import TrainSettings
 from litebert.training.trainer import RunInfo, Trainer, TrainResult
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from litebert.analysis.curves import Curve, read_curves
-from litebert.api.frames import data_frame
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
+from litebert.errors import import_extra
 from litebert.inference.predictor import Predictor
 from litebert.model.io.push import PushResult, push_to_hub
 from litebert.tasks.metrics.evaluation import Evaluation
@@ -115,3 +115,8 @@ class EvaluationResult:
 
     def __str__(self) -> str:
         return self.evaluation.to_text()
+
+
+def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """A `pandas.DataFrame`; MissingExtraError without pandas."""
+    return import_extra("pandas", extra="pandas", needed_for="to_pandas()").DataFrame(list(rows))

@@ -12,11 +12,10 @@ from litebert.api.data_sources import Data, DataSource
 from litebert.commands.evaluate.evaluate_labelled import labelled_data
 from litebert.errors import ConfigError
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
-from litebert.inference.evaluation_set import EvaluationSet
-from litebert.inference.pipeline import Pipeline
+from litebert.inference.pipeline import EvaluationSet, Pipeline
 from litebert.inference.predictor import Predictor
+from litebert.model.io.hub import local_model_directory
 from litebert.model.io.model_directory import HUB
-from litebert.model.io.resolve import local_model_directory
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.read_labelled import task_for, types_with_format
 from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns

@@ -44,7 +44,7 @@ class PretrainDataset(Dataset[dict[str, Tensor]]):
             raise IndexError(f"example {index}: the epoch has {self._size}")
         (batch,) = self._batches.microbatches(index)
         labels = torch.full_like(batch.input_ids[0], NO_LABEL)
-        labels[batch.masked_positions] = batch.mlm_labels
+        labels[batch.masked_positions] = batch.labels
         return {
             "input_ids": batch.input_ids[0],
             "attention_mask": batch.attention_mask[0].long(),

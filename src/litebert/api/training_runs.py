@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from litebert.api.api_results import TrainedModel
 from litebert.api.data_sources import Data, DataSource
-from litebert.api.settings_by_name import merged, placed
 from litebert.commands import tokenizer as tokenizer_command
 from litebert.commands.corpus import build as corpus_command
 from litebert.commands.finetune.finetune import finetune as run_finetuning
@@ -25,7 +24,8 @@ from litebert.commands.recipes import load_recipe
 from litebert.corpus.build.build_corpus import CorpusReport
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, suggestion
+from litebert.settings import Settings
 from litebert.tasks.metrics.metrics import register_metric
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
@@ -156,3 +156,31 @@ def _run_directory(command: str, identity: Any) -> Path:
 
 def _listed(files: Files) -> list[str | Path]:
     return [files] if isinstance(files, str | Path) else list(files)
+
+
+def placed(settings: Mapping[str, Any], owner: type[Settings], groups: Mapping[str, type[Settings]]) -> dict[str, Any]:
+    """Nested values of `owner` from flat ones: `learning_rate` becomes `{"train": {"learning_rate": …}}`.
+
+    A name is that of a field of `owner`, or else of the first of its `groups` that has it. A mapping for a whole group,
+    such as `train={…}`, is kept. ConfigError for an unknown name.
+    """
+    result: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name in owner.model_fields:
+            result[name] = {**result.get(name, {}), **value} if isinstance(value, Mapping) else value
+            continue
+        group = next((group for group, fields in groups.items() if name in fields.model_fields), None)
+        if group is None:
+            known = [*owner.model_fields, *(field for fields in groups.values() for field in fields.model_fields)]
+            raise ConfigError(f"{name}: no such setting; {suggestion(name, known)}")
+        result[group] = {**result.get(group, {}), name: value}
+    return result
+
+
+def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with `changes`, mapping by mapping."""
+    result = dict(base)
+    for name, value in changes.items():
+        inner = result.get(name)
+        result[name] = merged(inner, value) if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
+    return result

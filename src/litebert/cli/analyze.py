@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.arguments.common import Json, OptionalPath, emit
+from litebert.cli.arguments.common import Json, OptionalPath, print_result
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.analyze.layers_settings import LayersRun
 
@@ -33,13 +33,11 @@ def curves(
 
     if not runs:
         raise ConfigError("analyze curves: no run directory; give one or more")
-    result = run(runs, out, over=over)
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(run(runs, out, over=over), as_json=json)
 
 
 def layers(run: Annotated[LayersRun, arguments_of(LayersRun, positional=("models",))], json: Json = False) -> None:
     """Measure distance and angle between the input and the output of each layer, as in figure 1 of the paper."""
     from litebert.commands.analyze.layer_analysis import layers as measure
 
-    result = measure(run)
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(measure(run), as_json=json)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.arguments.common import Flag, Json, OptionalName, OptionalPath, Several, emit
+from litebert.cli.arguments.common import Flag, Json, OptionalName, OptionalPath, Several, emit, print_result
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.export import ExportRun
 from litebert.model.io.model_spec import ModelName, TargetFormat, validate_target
@@ -79,8 +79,7 @@ def push(
     """
     from litebert.model.io.push import push_to_hub
 
-    result = push_to_hub(model, name, token=token, private=private or None, revision=revision)
-    emit(asdict(result), result.to_text(), as_json=json)
+    print_result(push_to_hub(model, name, token=token, private=private or None, revision=revision), as_json=json)
 
 
 def export(run: Annotated[ExportRun, arguments_of(ExportRun, positional=("model", "out"))], json: Json = False) -> None:
@@ -90,5 +89,4 @@ def export(run: Annotated[ExportRun, arguments_of(ExportRun, positional=("model"
     """
     from litebert.commands.export import export as export_model
 
-    result = export_model(run)
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(export_model(run), as_json=json)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.arguments.common import Flag, Json, Recipe, Several, emit
+from litebert.cli.arguments.common import Flag, Json, Recipe, Several, print_result
 
 Tables = Annotated[tuple[str, ...], Positional, arg(metavar="TABLE…", help_behavior_hint="(required)")]
 
@@ -45,9 +45,9 @@ def reproduce(
         check: exit with 1 if a claim of the paper does not hold
     """
     from litebert.commands.reproduce.reproduce_settings import ReproduceRun
-    from litebert.commands.sweep.sweep_settings import validate_jobs
+    from litebert.machine import validate_processes
 
-    validate_jobs(jobs)
+    validate_processes(jobs, where="jobs")
     settings = {"tables": tables, "scale": scale, "corpus": corpus, "additional_corpus": additional_corpus}
     run = ReproduceRun.parse({**settings, "data": data, "seeds": seeds}, where="reproduce")
     # Imports torch, which takes seconds: only once the settings are known to be valid.
@@ -55,11 +55,10 @@ def reproduce(
     from litebert.commands.reproduce.reproduce import reproduce as run_tables
 
     if plan:
-        priced = plan_tables(run, out)
-        emit(priced.to_dict(), priced.to_text(), as_json=json)
+        print_result(plan_tables(run, out), as_json=json)
         return 0
     result = run_tables(run, out, jobs=jobs)
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(result, as_json=json)
     return int(bool(result.failed) or (check and result.claims["not held"] > 0))
 
 
@@ -92,13 +91,12 @@ def sweep_pretrain(
         jobs: runs at the same time
     """
     from litebert.commands.reproduce.pretraining_sweep_settings import load_pretraining_sweep
-    from litebert.commands.sweep.sweep_settings import validate_jobs
+    from litebert.machine import validate_processes
 
-    validate_jobs(jobs)
+    validate_processes(jobs, where="jobs")
     given = {"recipe": recipe, "corpus": corpus, "tasks": tasks, "data": data, "seeds": seeds}
     run = load_pretraining_sweep(settings, finetune=finetune, given=given)
     # Imports torch, which takes seconds: only once the settings are known to be valid.
-    from litebert.commands.reproduce.pretraining_sweep import sweep_pretraining
+    from litebert.commands.reproduce.reproduce import sweep_pretraining
 
-    result = sweep_pretraining(run, out, jobs=jobs)
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(sweep_pretraining(run, out, jobs=jobs), as_json=json)

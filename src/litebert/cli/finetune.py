@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Final
 
-from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, emit, section
+from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, print_result, section
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.finetune.data_arguments import DataArguments
 
@@ -90,5 +90,4 @@ def finetune(
     from litebert.commands.finetune.finetune import finetune as run
     from litebert.training.callbacks.progress_display import progress_display
 
-    result = run(config, out, callbacks=[progress_display()])
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(run(config, out, callbacks=[progress_display()]), as_json=json)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.arguments.common import Json, Overrides, emit
+from litebert.cli.arguments.common import Json, Overrides, print_result
 
 
 def description() -> str:
@@ -34,5 +34,4 @@ def info(
     """
     from litebert.commands.info import info as run
 
-    found = run(name, overrides, length=length, batch_size=batch_size)
-    emit(found.to_dict(), found.to_text(), as_json=json)
+    print_result(run(name, overrides, length=length, batch_size=batch_size), as_json=json)

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from litebert.cli.arguments.common import Json, emit
+from litebert.cli.arguments.common import Json, emit, print_result
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.embed.embed_settings import EmbedRun, SearchRun
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
@@ -32,8 +32,7 @@ def predict(
     """
     from litebert.commands.predict.predict import predict as command
 
-    result = command(run)
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(command(run), as_json=json)
 
 
 def ensemble(
@@ -46,8 +45,7 @@ def ensemble(
     """
     from litebert.commands.ensemble.ensemble import ensemble as command
 
-    result = command(run)
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(command(run), as_json=json)
 
 
 def glue_submission(
@@ -59,8 +57,7 @@ def glue_submission(
     """
     from litebert.commands.glue_submission.glue_submission import glue_submission as command
 
-    result = command(run)
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(command(run), as_json=json)
 
 
 def embed(
@@ -73,8 +70,7 @@ def embed(
     """
     from litebert.commands.embed.embed import embed as embed_file
 
-    result = embed_file(run)
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(embed_file(run), as_json=json)
 
 
 def search(
@@ -86,5 +82,4 @@ def search(
     """
     from litebert.commands.embed.search import search as search_file
 
-    result = search_file(run)
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(search_file(run), as_json=json)

@@ -1,15 +1,13 @@
 """`litebert prepare wikipedia`, `books` and `reading-comprehension`."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.arguments.common import Files, Json, Several, emit
+from litebert.cli.arguments.common import Files, Json, Several, print_result
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.corpus.sources.books import BookSettings
-from litebert.corpus.sources.writing import SourceReport
 
 Dumps = Annotated[tuple[Path, ...], Positional, arg(metavar="DUMPS", help_behavior_hint="(required)")]
 
@@ -25,7 +23,7 @@ def wikipedia(dumps: Dumps, *, out: Path, json: Json = False) -> None:
     """
     from litebert.corpus.sources.wikipedia import write_wikipedia
 
-    _emit(write_wikipedia(dumps, out), as_json=json)
+    print_result(write_wikipedia(dumps, out), as_json=json)
 
 
 def books(
@@ -39,7 +37,7 @@ def books(
     """
     from litebert.corpus.sources.books import write_books
 
-    _emit(write_books(files, settings, out), as_json=json)
+    print_result(write_books(files, settings, out), as_json=json)
 
 
 def reading_comprehension(*, out: Path, squad: Several = (), race: Several = (), json: Json = False) -> None:
@@ -54,8 +52,4 @@ def reading_comprehension(*, out: Path, squad: Several = (), race: Several = (),
     """
     from litebert.corpus.sources.reading_comprehension import write_passages
 
-    _emit(write_passages([Path(path) for path in squad], [Path(path) for path in race], out), as_json=json)
-
-
-def _emit(report: SourceReport, *, as_json: bool) -> None:
-    emit(asdict(report), report.to_text(), as_json=as_json)
+    print_result(write_passages([Path(path) for path in squad], [Path(path) for path in race], out), as_json=json)

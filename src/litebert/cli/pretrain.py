@@ -4,7 +4,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Final
 
-from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, emit, section
+from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, print_result, section
 
 SETTINGS: Final = {
     "train.duration='12 hours'": "length of the run: steps, examples, tokens, epochs, or wall-clock time",
@@ -82,4 +82,4 @@ def pretrain(
     from litebert.training.callbacks.progress_display import progress_display
 
     result = dry_runs.dry_run(run, out) if dry_run else pretraining.pretrain(run, out, callbacks=[progress_display()])
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(result, as_json=json)

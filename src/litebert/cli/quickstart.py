@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from litebert.cli.arguments.common import Json, emit
+from litebert.cli.arguments.common import Json, print_result
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.quickstart.quickstart_settings import QuickstartRun
 
@@ -22,5 +22,4 @@ def quickstart(
     from litebert.commands.quickstart.quickstart import quickstart as command
     from litebert.training.callbacks.progress_display import progress_display
 
-    result = command(run, out, callbacks=[progress_display()])
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(command(run, out, callbacks=[progress_display()]), as_json=json)

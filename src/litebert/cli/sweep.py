@@ -5,7 +5,7 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, emit
+from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, print_result
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.finetune.data_arguments import DataArguments
 
@@ -54,14 +54,14 @@ def sweep(
         jobs: trials at the same time, each in a process with its share of the threads and GPUs
         from_scratch: start from random weights; `model` is then a preset or the directory of a model
     """
-    from litebert.commands.sweep.sweep_settings import load_sweep_config, validate_jobs
+    from litebert.commands.sweep.sweep_settings import load_sweep_config
+    from litebert.machine import validate_processes
 
-    validate_jobs(jobs)
+    validate_processes(jobs, where="jobs")
     given = {"model": model, "from_scratch": from_scratch, "data": data.to_setting(recipe)}
     plan = load_sweep_config(recipe, settings, given=given, grid=grid, seeds=seeds, retry_collapsed=retry_collapsed)
     # Imports torch, which takes seconds: only once the settings are known to be valid.
     from litebert.commands.sweep.sweep import sweep as run
     from litebert.training.callbacks.progress_display import progress_display
 
-    result = run(plan, out, jobs=jobs, callbacks=[progress_display()])
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(run(plan, out, jobs=jobs, callbacks=[progress_display()]), as_json=json)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from litebert.cli.arguments.common import Files, Json, emit
+from litebert.cli.arguments.common import Files, Json, emit, print_result
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.tokenization.vocabulary_training import TokenizerSettings
 
@@ -30,8 +30,7 @@ def train(
     """
     from litebert.commands.tokenizer import train as run
 
-    result = run(files, settings, out, validation_fraction=validation_fraction)
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(run(files, settings, out, validation_fraction=validation_fraction), as_json=json)
 
 
 def encode(

@@ -59,8 +59,8 @@ def export(run: ExportRun) -> ExportResult:
     """Write `run.out` or `run.page`; nothing is left there if it fails."""
     from litebert.export.browser_page import MODELS, add_to_page, check_node_modules
     from litebert.export.export_model import export_model
+    from litebert.model.io.hub import local_model_directory
     from litebert.model.io.model_directory import HUB
-    from litebert.model.io.resolve import local_model_directory
 
     source = local_model_directory(run.model, hub=HUB)
     if run.page is None:

@@ -8,8 +8,8 @@ from typing import Any
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
+from litebert.model.io.hub import resolve_model_directory
 from litebert.model.io.model_spec import config_file, read_model_spec
-from litebert.model.io.resolve import resolve_model_directory
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.model_stats import Flops, Memory, ParameterCounts, flops_per_token, memory, parameter_counts
 from litebert.model.presets import PRESETS, preset

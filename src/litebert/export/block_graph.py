@@ -8,8 +8,7 @@ import numpy as np
 
 from litebert.export.graph_builder import GraphBuilder
 from litebert.export.layer_runs import Block, without_adapter
-from litebert.export.operations import activation, norm
-from litebert.export.weight_formats import Dense, WeightFormat
+from litebert.export.weight_formats import Dense, WeightFormat, activation, norm
 from litebert.model.config import ModelConfig
 
 

@@ -11,8 +11,7 @@ import numpy as np
 from litebert.export.block_graph import BlockContext, BlockGraph
 from litebert.export.graph_builder import GraphBuilder
 from litebert.export.layer_runs import LayerRun, layer_runs
-from litebert.export.operations import norm
-from litebert.export.weight_formats import Dense, WeightFormat, to_numpy
+from litebert.export.weight_formats import Dense, WeightFormat, norm, to_numpy
 from litebert.model.encoder import Encoder
 
 MASKED: Final = -1e9

@@ -8,8 +8,7 @@ import numpy as np
 
 from litebert.export.encoder_graph import Sequences
 from litebert.export.graph_builder import GraphBuilder
-from litebert.export.operations import activation, norm
-from litebert.export.weight_formats import Dense, Float32, WeightFormat
+from litebert.export.weight_formats import Dense, Float32, WeightFormat, activation, norm
 from litebert.model.models import FORBIDDEN
 from litebert.tasks.types.extractive_qa.span_scores import BEAM_SIZE
 
@@ -103,11 +102,6 @@ def pretraining_logits(inputs: HeadInputs) -> Outputs:
     return {**mlm_logits(inputs), "sentence_pair_logits": Output(pair, ("batch", 2))}
 
 
-def no_outputs(inputs: HeadInputs) -> Outputs:
-    """Nothing besides the encoder's outputs."""
-    return {}
-
-
 def answer_beams(inputs: HeadInputs) -> Outputs:
     """The best starts, the best ends of each, and the no-answer logit; see `ForQuestionAnsweringWithNoAnswer`."""
     graph, model = inputs.graph, inputs.model
@@ -184,5 +178,5 @@ HEADS: Final[dict[str, Callable[[HeadInputs], Outputs]]] = {
     "ForTokenClassification": token_logits,
     "ForQuestionAnswering": span_logits,
     "ForQuestionAnsweringWithNoAnswer": answer_beams,
-    "SentenceEmbedder": no_outputs,
+    "SentenceEmbedder": lambda inputs: {},  # nothing besides the outputs of the encoder
 }

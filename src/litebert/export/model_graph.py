@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from litebert.errors import MissingExtraError
+from litebert.errors import import_extra
 from litebert.export.encoder_graph import EncoderGraph, Sequences
 from litebert.export.graph_builder import IR_VERSION, OPSET, GraphBuilder
 from litebert.export.head_graphs import HEADS, HeadInputs, Output, Outputs
@@ -18,10 +18,7 @@ LAYERS: Final = "num_hidden_layers"
 
 def build_graph(model: Any, precision: str) -> Any:
     """The `onnx.ModelProto` of any class of `litebert.model.models`, with the weights in `precision`."""
-    try:
-        from onnx import helper
-    except ImportError:
-        raise MissingExtraError("onnx", extra="export", needed_for="the ONNX export") from None
+    helper = import_extra("onnx.helper", extra="export", needed_for="the ONNX export")
     graph, rank = GraphBuilder(), 3 if type(model).__name__ == "ForMultipleChoice" else 2
     layers = graph.weight(LAYERS, np.array(model.config.num_hidden_layers))
     outputs = _outputs(graph, model, precision, layers)

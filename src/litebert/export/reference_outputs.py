@@ -9,10 +9,10 @@ from torch import Tensor
 
 from litebert.errors import LitebertError
 from litebert.export.exported_graph import Comparison
+from litebert.model.model_inputs import ModelInputs
 from litebert.model.models import FORBIDDEN
 from litebert.randomness import rng_for
 from litebert.runtime.onnx_model import open_session, run_session
-from litebert.tasks.encoded import Inputs
 from litebert.tasks.types.extractive_qa.span_outputs import answer_mask
 from litebert.tasks.types.extractive_qa.span_scores import BEAM_SIZE
 
@@ -30,7 +30,7 @@ def compare(content: bytes, model: Any, precision: str) -> Comparison:
     largest, squared, total = 0.0, 0.0, 0.0
     for inputs in _batches(model):
         expected = reference_outputs(model, inputs)
-        feed = dict(zip(("input_ids", "attention_mask", "token_type_ids"), map(np.asarray, inputs), strict=True))
+        feed = {name: np.asarray(value) for name, value in inputs._asdict().items()}
         found = dict(zip(expected, run_session(session, feed, list(expected)), strict=True))
         for name, value in expected.items():
             at = _compared(name, value, feed["attention_mask"])
@@ -50,7 +50,7 @@ def compare(content: bytes, model: Any, precision: str) -> Comparison:
 
 
 @torch.inference_mode()
-def reference_outputs(model: Any, inputs: tuple[Tensor, Tensor, Tensor]) -> dict[str, np.ndarray]:
+def reference_outputs(model: Any, inputs: ModelInputs) -> dict[str, np.ndarray]:
     """Name of an output → its value; Float32."""
     rows = tuple(each.flatten(0, -2) for each in inputs)
     states = model.encoder(*rows).last_hidden_state
@@ -58,48 +58,34 @@ def reference_outputs(model: Any, inputs: tuple[Tensor, Tensor, Tensor]) -> dict
     return {name: value.float().numpy() for name, value in outputs.items()}
 
 
-def _pretraining(model: Any, inputs: tuple[Tensor, ...]) -> dict[str, Tensor]:
-    output = model(*inputs, torch.arange(inputs[0].numel()))
-    logits = output.mlm_logits.unflatten(0, inputs[0].shape)
+def _named(*names: str) -> Callable[[Any, ModelInputs], dict[str, Tensor]]:
+    """Outputs of the model that have the names of the graph."""
+    return lambda model, inputs: {name: getattr(model(*inputs), name) for name in names}
+
+
+def _pretraining(model: Any, inputs: ModelInputs) -> dict[str, Tensor]:
+    output = model(*inputs)
+    logits = output.mlm_logits.unflatten(0, inputs.input_ids.shape)
     return {"logits": logits, "sentence_pair_logits": output.sentence_pair_logits}
 
 
-def _masked_lm(model: Any, inputs: tuple[Tensor, ...]) -> dict[str, Tensor]:
-    return {"logits": model(*inputs, torch.arange(inputs[0].numel())).mlm_logits.unflatten(0, inputs[0].shape)}
-
-
-def _logits(model: Any, inputs: tuple[Tensor, ...]) -> dict[str, Tensor]:
-    return {"logits": model(*inputs).logits}
-
-
-def _spans(model: Any, inputs: tuple[Tensor, ...]) -> dict[str, Tensor]:
-    output = model(*inputs)
-    return {"start_logits": output.start_logits, "end_logits": output.end_logits}
-
-
-def _beams(model: Any, inputs: tuple[Tensor, Tensor, Tensor]) -> dict[str, Tensor]:
+def _beams(model: Any, inputs: ModelInputs) -> dict[str, Tensor]:
     """Without the positions, which are arbitrary among equal scores."""
-    beams = model.beams(*inputs, answer_mask(Inputs(*inputs)), num_starts=BEAM_SIZE, num_ends=BEAM_SIZE)
+    beams = model.beams(*inputs, answer_mask(inputs), num_starts=BEAM_SIZE, num_ends=BEAM_SIZE)
     return {name: getattr(beams, name) for name in ("start_log_probs", "impossible_logits")}
 
 
-def _embedding(model: Any, inputs: tuple[Tensor, ...]) -> dict[str, Tensor]:
-    return {"sentence_embedding": model(*inputs)}
-
-
-OUTPUTS: Final[dict[str, Callable[[Any, Any], dict[str, Tensor]]]] = {
+OUTPUTS: Final[dict[str, Callable[[Any, ModelInputs], dict[str, Tensor]]]] = {
     "ForPretraining": _pretraining,
-    "ForMaskedLM": _masked_lm,
-    "ForSequenceClassification": _logits,
-    "ForMultipleChoice": _logits,
-    "ForTokenClassification": _logits,
-    "ForQuestionAnswering": _spans,
+    **dict.fromkeys(("ForMaskedLM", "ForSequenceClassification"), _named("logits")),
+    **dict.fromkeys(("ForMultipleChoice", "ForTokenClassification"), _named("logits")),
+    "ForQuestionAnswering": _named("start_logits", "end_logits"),
     "ForQuestionAnsweringWithNoAnswer": _beams,
-    "SentenceEmbedder": _embedding,
+    "SentenceEmbedder": lambda model, inputs: {"sentence_embedding": model(*inputs)},
 }
 
 
-def _batches(model: Any) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+def _batches(model: Any) -> Iterator[ModelInputs]:
     """Random tokens, padded at the end."""
     config, rng = model.config, rng_for(0, "export")
     choices = (CHOICES,) if type(model).__name__ == "ForMultipleChoice" else ()
@@ -110,7 +96,7 @@ def _batches(model: Any) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         lengths.flat[0] = length
         ids = torch.from_numpy(rng.integers(0, config.vocab_size, shape))
         segments = torch.from_numpy(rng.integers(0, config.type_vocab_size, shape))
-        yield ids, torch.from_numpy(np.arange(length) < lengths[..., None]), segments
+        yield ModelInputs(ids, torch.from_numpy(np.arange(length) < lengths[..., None]), segments)
 
 
 def _compared(name: str, value: np.ndarray, mask: np.ndarray) -> Any:

@@ -3,8 +3,9 @@
 Both forms use standard ONNX operators only, so that every runtime runs them, browsers included.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from torch import Tensor, nn
@@ -41,37 +42,21 @@ class Dense:
         return Dense(self.name, self.weight * factors[:, None], bias)
 
 
-class WeightFormat(Protocol):
-    """How weights are stored and multiplied."""
-
-    def dense(self, graph: GraphBuilder, x: str, layer: Dense) -> str:
-        """The outputs of a dense layer, [N, outputs], for `x` [N, inputs]."""
-        ...
-
-    def rows(self, graph: GraphBuilder, name: str, table: nn.Embedding, ids: str) -> str:
-        """Rows of an embedding table."""
-        ...
-
-    def tied(self, graph: GraphBuilder, x: str, name: str, table: nn.Embedding, bias: Tensor) -> str:
-        """Products of `x` [N, E] with every row of an embedding table, plus a bias for each row."""
-        ...
-
-
 class Float32:
     """Weights and arithmetic in 32 bits."""
 
     def dense(self, graph: GraphBuilder, x: str, layer: Dense) -> str:
-        """One product with the weight as torch stores it."""
+        """The outputs of a dense layer, [N, outputs], for `x` [N, inputs]; the weight is as torch stores it."""
         weight = graph.weight(f"{layer.name}.weight", layer.weight)
         bias = () if layer.bias is None else (graph.weight(f"{layer.name}.bias", layer.bias),)
         return graph.op("Gemm", x, weight, *bias, transB=1)
 
     def rows(self, graph: GraphBuilder, name: str, table: nn.Embedding, ids: str) -> str:
-        """Rows of the table."""
+        """Rows of an embedding table."""
         return graph.op("Gather", graph.weight(f"{name}.weight", to_numpy(table.weight)), ids)
 
     def tied(self, graph: GraphBuilder, x: str, name: str, table: nn.Embedding, bias: Tensor) -> str:
-        """One product with the table, which is stored once."""
+        """Products of `x` [N, E] with every row of an embedding table, stored once, plus a bias for each row."""
         weight = graph.weight(f"{name}.weight", to_numpy(table.weight))
         return graph.op("Gemm", x, weight, graph.weight(f"{name}.output_bias", to_numpy(bias)), transB=1)
 
@@ -121,6 +106,7 @@ class Int8:
         return graph.op("Mul", y, graph.op("Unsqueeze", scale, graph.constant([1])))
 
 
+WeightFormat = Float32 | Int8
 FORMATS: Final[dict[str, WeightFormat]] = {"fp32": Float32(), "int8": Int8()}
 
 
@@ -139,3 +125,25 @@ def to_numpy(parameter: Any) -> np.ndarray:
 def _from_half(graph: GraphBuilder, name: str, value: np.ndarray) -> str:
     """A vector stored in 16 bits; used in 32."""
     return graph.op("Cast", graph.weight(name, value.astype(np.float16)), to=1)
+
+
+_ACTIVATIONS: Final[Mapping[str, tuple[str, dict[str, str]]]] = {
+    "gelu": ("Gelu", {"approximate": "none"}),
+    "gelu_new": ("Gelu", {"approximate": "tanh"}),
+    "relu": ("Relu", {}),
+}
+
+
+def norm(graph: GraphBuilder, x: str, name: str, layer: Any) -> str:
+    """LayerNorm over the last axis."""
+    scale = graph.weight(f"{name}.weight", to_numpy(layer.weight))
+    bias = graph.weight(f"{name}.bias", to_numpy(layer.bias))
+    return graph.op("LayerNormalization", x, scale, bias, axis=-1, epsilon=layer.eps)
+
+
+def activation(graph: GraphBuilder, x: str, name: str) -> str:
+    """An activation function by its name in a config."""
+    if name == "silu":
+        return graph.op("Mul", x, graph.op("Sigmoid", x))
+    kind, attributes = _ACTIVATIONS[name]
+    return graph.op(kind, x, **attributes)

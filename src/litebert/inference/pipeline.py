@@ -4,7 +4,7 @@ Evaluation, prediction, ensembles, submission files and `Predictor` all use it.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -16,12 +16,14 @@ from litebert.errors import ConfigError
 from litebert.inference.inference_model import inference_model, resolve_precision
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
+from litebert.model.model_inputs import ModelInputs
 from litebert.settings import InferencePrecision
-from litebert.tasks.encoded import Encoded, Inputs, batches_by_length
+from litebert.tasks.encoded import Encoded, batches_by_length
 from litebert.tasks.input_settings import InputSettings
+from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.results import Result, reorder_labels
 from litebert.tasks.types.registry import task_type_of
-from litebert.tasks.types.task_type import Prediction, TaskType
+from litebert.tasks.types.task_type import ErrorExample, Prediction, Scored, TaskType
 from litebert.tokenization.tokenizer import Tokenizer
 
 TOKENS_PER_BATCH: Final = 4096
@@ -84,10 +86,6 @@ class Pipeline:
             dtype=dtype,
         )
 
-    def with_threshold(self, threshold: float) -> Self:
-        """This pipeline with another no-answer threshold."""
-        return replace(self, settings=self.settings.model_copy(update={"no_answer_threshold": threshold}))
-
     def encode(self, examples: Sequence[Any]) -> Encoded:
         """The sequences of some examples."""
         return self.task_type.encode(examples, self.tokenizer, self.settings)
@@ -121,6 +119,35 @@ class Pipeline:
         return [self.task_type.decode(each, example, self.labels, self.settings) for each, example in pairs]
 
 
+@dataclass(frozen=True)
+class EvaluationSet:
+    """Labelled examples, encoded once for any number of evaluations."""
+
+    task: Task
+    data: LabelledData
+    encoded: Encoded
+
+    @classmethod
+    def prepare(cls, data: LabelledData, task: Task, pipeline: Pipeline) -> Self:
+        """The examples of `data`, encoded as the pipeline reads them."""
+        return cls(task, data, pipeline.encode(data.examples))
+
+    def score(self, pipeline: Pipeline, *, workers: Workers = ALONE) -> Scored:
+        """Every metric of the task."""
+        return self.score_predictions(pipeline, pipeline.predict_encoded(self.encoded, workers=workers))
+
+    def score_predictions(self, pipeline: Pipeline, predictions: list[Prediction]) -> Scored:
+        """Every metric of the task, for predictions that may be those of an ensemble."""
+        lengths = self.encoded.example_lengths
+        return pipeline.task_type.evaluate(self.task, predictions, self.data, lengths, pipeline.settings)
+
+    def score_with_errors(self, pipeline: Pipeline) -> tuple[Scored, list[ErrorExample]]:
+        """The scores, and every example with its prediction."""
+        predictions = pipeline.predict_encoded(self.encoded)
+        scored = self.score_predictions(pipeline, predictions)
+        return scored, pipeline.task_type.error_examples(self.task, predictions, self.data, scored)
+
+
 def average_predictions(members: Sequence[Sequence[Prediction]], task_type: TaskType) -> list[Prediction]:
     """The predictions of an ensemble; `members` have predictions for the same examples."""
     if not members or len({len(member) for member in members}) > 1:
@@ -139,7 +166,7 @@ def with_labels(predictions: Sequence[Prediction], pipeline: Pipeline, labels: S
 def model_outputs(
     model: nn.Module,
     encoded: Encoded,
-    forward: Callable[[nn.Module, Inputs], Sequence[Any]],
+    forward: Callable[[nn.Module, ModelInputs], Sequence[Any]],
     *,
     precision: InferencePrecision = "fp32",
     rank: int = 0,

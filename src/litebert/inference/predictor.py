@@ -2,27 +2,28 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Self
 
 import numpy as np
 import torch
 
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, DataError
 from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.embeddings.exact_search import Hit, exact_search
 from litebert.inference.fill_mask import MASKED_LANGUAGE_MODELS, FillMask
 from litebert.inference.inference_model import resolve_precision
-from litebert.inference.pipeline import Pipeline
+from litebert.inference.pipeline import Pipeline, model_outputs
 from litebert.inference.prediction_methods import PredictionMethods, validate_order_head, validate_texts
-from litebert.inference.sentence_order import order_probabilities
-from litebert.model.io.hub import HubOptions
+from litebert.model.io.hub import HubOptions, local_model_directory
 from litebert.model.io.model_directory import HUB, load_model
 from litebert.model.io.model_spec import Pooling, read_model_spec
-from litebert.model.io.resolve import local_model_directory
+from litebert.model.model_inputs import ModelInputs
 from litebert.model.models import ForPretraining
 from litebert.settings import InferencePrecision, validate_not_given
+from litebert.tasks.encoded import Encoded, build_feature
 from litebert.tasks.masked_text import DEFAULT_TOP_K
 from litebert.tasks.results import (
     Candidate,
@@ -103,7 +104,8 @@ class Predictor(PredictionMethods):
             _validate_threshold({"threshold": threshold}, pipeline.task_type.name)
             return cls(pipeline)
         used = _threshold(pipeline.settings, threshold, directory)
-        return cls(pipeline.with_threshold(used.value), threshold=used)
+        settings = pipeline.settings.model_copy(update={"no_answer_threshold": used.value})
+        return cls(replace(pipeline, settings=settings), threshold=used)
 
     def __call__(self, inputs: Sequence[Any]) -> Any:
         """What the method of the task returns for `inputs`: `classify(texts)`, `answer_batch(questions)`, …
@@ -225,3 +227,36 @@ def _task(backend: Pipeline | FillMask | Embedder) -> str:
     if isinstance(backend, Pipeline):
         return backend.task_type.name
     return EMBEDDING if isinstance(backend, Embedder) else FILL_MASK
+
+
+def order_probabilities(
+    model: ForPretraining,
+    tokenizer: Tokenizer,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    precision: InferencePrecision = "fp32",
+) -> np.ndarray:
+    """Float32 [N]: for each pair of segments, the probability that the first one comes before the second one.
+
+    Raises DataError for a segment without a token.
+
+    Source: class 0 of `get_sentence_order_output` in run_pretraining.py of google-research/albert.
+    """
+    encoded = _encode(model, tokenizer, pairs)
+    return np.array(model_outputs(model, encoded, _probabilities, precision=precision), np.float32)
+
+
+def _encode(model: ForPretraining, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Encoded:
+    features = []
+    for number, pair in enumerate(pairs, start=1):
+        first, second = tokenizer.encode_batch(pair)
+        if not first or not second:
+            raise DataError(f"pair {number}: a segment has no tokens; give two texts")
+        features.append(build_feature(first, second, tokenizer, max_length=model.config.max_position_embeddings))
+    return Encoded(features, [None] * len(features), tokenizer.pad_id)
+
+
+def _probabilities(model: torch.nn.Module, inputs: ModelInputs) -> Sequence[float]:
+    assert isinstance(model, ForPretraining)
+    pooled = model.encoder.pooled(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids)
+    return model.sentence_pair(pooled).float().softmax(-1)[:, 0].tolist()

@@ -12,7 +12,7 @@ from litebert.files import update_manifest, write_json
 from litebert.interop.tensor_bundle import index_file
 from litebert.interop.tf_checkpoint import TFCheckpoint, read_tf_checkpoint, write_tf_checkpoint
 from litebert.model.io.hf_weights import IDENTITY
-from litebert.model.io.hub import HubOptions, fetch
+from litebert.model.io.hub import HubOptions, fetch, resolve_model_directory
 from litebert.model.io.model_directory import build, in_module, load_weights, read_directory, save_model, updated_spec
 from litebert.model.io.model_spec import (
     CONFIG,
@@ -22,7 +22,6 @@ from litebert.model.io.model_spec import (
     transformers_incompatibility,
     validate_target,
 )
-from litebert.model.io.resolve import resolve_model_directory
 from litebert.model.io.tensor_names import Format, TargetFormat, tensor_names
 from litebert.model.remap_weights import remap_weights
 from litebert.tokenization.tokenizer import Tokenizer
@@ -108,7 +107,8 @@ def convert(
     known_tokenizer = _tokenizer(source, tokenizer)
     if to == "sentence-transformers":
         validate_target(to, as_model)
-        _validate_tokenizer(source, known_tokenizer)
+        if known_tokenizer is None:
+            raise ConfigError(f"{source}: has no tokenizer, which sentence-transformers needs; give --tokenizer")
         as_model = "SentenceEmbedder"
     if is_tf_checkpoint(Path(source)):
         loaded = read_tf_checkpoint(Path(source), as_model=as_model, labels=labels)
@@ -129,7 +129,7 @@ def convert(
     missing = _missing(spec, tensors, allow_missing)
     model = load_weights(spec, tensors, where=str(source), fresh=missing)
     on_disk = _write(target, model, spec, to=to, extra_files=known_tokenizer.files() if known_tokenizer else None)
-    rows = {row.litebert: row.in_format(on_disk) or row.litebert for row in tensor_names(spec.config)}
+    rows = {row.litebert: getattr(row, on_disk) or row.litebert for row in tensor_names(spec.config)}
     names = {name: rows[name] for name in model.state_dict()}
     # transformers' format has the identity projection, which was dropped on reading.
     adds_identity = on_disk == "transformers" and not spec.config.has_projection
@@ -171,11 +171,6 @@ def _tokenizer(source: Path | str, given: Path | None) -> Tokenizer | None:
     is_local = path.exists() or index_file(path).is_file()
     found = given or vocabulary_directory(path if is_local else fetch(str(source), HubOptions()))
     return Tokenizer.load(found) if found else None
-
-
-def _validate_tokenizer(source: Path | str, tokenizer: Tokenizer | None) -> None:
-    if tokenizer is None:
-        raise ConfigError(f"{source}: has no tokenizer, which sentence-transformers needs; give --tokenizer")
 
 
 def _missing(spec: ModelSpec, tensors: Mapping[str, Tensor], allowed: Collection[str]) -> tuple[str, ...]:

@@ -137,11 +137,9 @@ class Encoder(nn.Module):
         read = zip(blocks, output.hidden_states[:-1], inputs, strict=True)
         return tuple(block.probabilities(x, attention_mask, block_inputs) for block, x, block_inputs in read)
 
-    def compile_blocks(
-        self, *, backend: str = "inductor", mode: str | None = None, dynamic: bool | None = None
-    ) -> None:
+    def compile_blocks(self, *, backend: str = "inductor") -> None:
         """Compile one block with `torch.compile` and run it in the loop: compile time does not grow with depth."""
-        self._run_block = torch.compile(run_block, backend=backend, mode=mode, dynamic=dynamic)
+        self._run_block = torch.compile(run_block, backend=backend)
 
     def _layout(self, attention_mask: Tensor, sequence_starts: Tensor | None, *, causal: bool) -> Layout:
         length, longest = attention_mask.shape[1], self.config.max_position_embeddings

@@ -14,11 +14,18 @@ from litebert.model.kernels.cross_entropy import NO_LABEL
 
 
 class ModelInputs(NamedTuple):
-    """What the encoder reads, B S or B C S each."""
+    """What the encoder reads, [B, S] or [B, C, S] each; sequences are padded to the longest of them."""
 
     input_ids: Tensor
+    """Int64."""
     attention_mask: Tensor
+    """Bool, True on real tokens."""
     token_type_ids: Tensor
+    """Int64."""
+
+    def to(self, device: torch.device | str) -> "ModelInputs":
+        """The same inputs on another device."""
+        return ModelInputs(*(tensor.to(device, non_blocking=True) for tensor in self))
 
 
 def complete_inputs(input_ids: Tensor, attention_mask: Tensor | None, token_type_ids: Tensor | None) -> ModelInputs:

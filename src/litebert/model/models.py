@@ -14,7 +14,7 @@ from litebert.model.initialization.random_init import initialize
 from litebert.model.io.hub_model import HubModel
 from litebert.model.io.model_spec import Pooling, TrainedPairing
 from litebert.model.kernels.cross_entropy import at_least_32_bits
-from litebert.model.layers.masked_lm_head import MaskedLMHead
+from litebert.model.layers.block import MaskedLMHead
 from litebert.model.model_inputs import ModelInputs, complete_inputs, label_loss, labelled_positions, span_label_loss
 from litebert.model.outputs import (
     AnswerBeams,
@@ -113,8 +113,8 @@ class ForMaskedLM(HubModel):
         return MaskedLMOutput(logits, output, label_loss(logits, labels), attentions)
 
 
-class _Classifier(HubModel):
-    """An encoder, dropout and a dense layer."""
+class ForSequenceClassification(HubModel):
+    """Classes of a sequence, or a number if `num_labels` is 1. Source: `create_model` in run_classifier.py."""
 
     has_pooler = True
 
@@ -126,24 +126,11 @@ class _Classifier(HubModel):
         self.classifier = nn.Linear(config.hidden_size, num_labels)
         initialize(self, scale=config.initializer_range, seed=seed)
 
-    def _pooled(
-        self, inputs: ModelInputs, hidden_states: bool, attentions: bool
-    ) -> tuple[Float[Tensor, "B H"], Tensors, Tensors]:
-        """Pooled vectors, hidden states and attentions; without the latter the last block computes one position."""
-        if not (hidden_states or attentions):
-            return self.encoder.pooled(*inputs), (), ()
-        output, probabilities = _encoded(self.encoder, inputs, hidden_states, attentions)
-        return output.pooled, output.hidden_states, probabilities
-
-
-class ForSequenceClassification(_Classifier):
-    """Classes of a sequence, or a number if `num_labels` is 1. Source: `create_model` in run_classifier.py."""
-
     def forward(
         self,
-        input_ids: Ids,
-        attention_mask: AnyMask | None = None,
-        token_type_ids: Ids | None = None,
+        input_ids: Int[Tensor, "*B S"],
+        attention_mask: Bool[Tensor, "*B S"] | Int[Tensor, "*B S"] | None = None,
+        token_type_ids: Int[Tensor, "*B S"] | None = None,
         *,
         labels: Tensor | None = None,
         output_hidden_states: bool = False,
@@ -151,56 +138,43 @@ class ForSequenceClassification(_Classifier):
     ) -> ClassifierOutput:
         """Logits B C; `labels` are classes, floats for each class, or with one class numbers."""
         inputs = complete_inputs(input_ids, attention_mask, token_type_ids)
-        pooled, states, attentions = self._pooled(inputs, output_hidden_states, output_attentions)
-        logits = self.classifier(self.dropout(pooled))
-        return ClassifierOutput(logits, label_loss(logits, labels), states, attentions)
+        rows = ModelInputs(*(tensor.flatten(0, -2) for tensor in inputs))
+        states, hidden_states, attentions = self._states(rows, output_hidden_states, output_attentions)
+        logits = self._logits(states, input_ids.shape)
+        return ClassifierOutput(logits, label_loss(logits, labels), hidden_states, attentions)
+
+    def _states(self, inputs: ModelInputs, hidden_states: bool, attentions: bool) -> tuple[Tensor, Tensors, Tensors]:
+        """What is classified, hidden states and attentions; without these the last block computes one position."""
+        if not (hidden_states or attentions):
+            return self.encoder.pooled(*inputs), (), ()
+        output, probabilities = _encoded(self.encoder, inputs, hidden_states, attentions)
+        return output.pooled, output.hidden_states, probabilities
+
+    def _logits(self, states: Tensor, shape: torch.Size) -> Tensor:
+        return self.classifier(self.dropout(states))
 
 
-class ForMultipleChoice(_Classifier):
-    """One logit for each of C candidate sequences. Source: `create_model` in race_utils.py."""
+class ForMultipleChoice(ForSequenceClassification):
+    """One logit for each of C candidate sequences. Source: `create_model` in race_utils.py.
+
+    Inputs are B C S, logits B C; hidden states and attentions have B·C rows.
+    """
 
     def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
         super().__init__(config, num_labels=1, seed=seed)
 
-    def forward(
-        self,
-        input_ids: Int[Tensor, "B C S"],
-        attention_mask: Bool[Tensor, "B C S"] | Int[Tensor, "B C S"] | None = None,
-        token_type_ids: Int[Tensor, "B C S"] | None = None,
-        *,
-        labels: Int[Tensor, " B"] | None = None,
-        output_hidden_states: bool = False,
-        output_attentions: bool = False,
-    ) -> ClassifierOutput:
-        """Logits B C; hidden states and attentions have B·C rows."""
-        inputs = complete_inputs(input_ids, attention_mask, token_type_ids)
-        rows = ModelInputs(*(tensor.flatten(0, 1) for tensor in inputs))
-        pooled, states, attentions = self._pooled(rows, output_hidden_states, output_attentions)
-        logits = self.classifier(self.dropout(pooled)).view(input_ids.shape[:2])
-        loss = None if labels is None else F.cross_entropy(logits, labels)
-        return ClassifierOutput(logits, loss, states, attentions)
+    def _logits(self, states: Tensor, shape: torch.Size) -> Tensor:
+        return super()._logits(states, shape).view(shape[:2])
 
 
-class ForTokenClassification(_Classifier):
-    """Classes of every token."""
+class ForTokenClassification(ForSequenceClassification):
+    """Classes of every token: logits B S C."""
 
     has_pooler = False
 
-    def forward(
-        self,
-        input_ids: Ids,
-        attention_mask: AnyMask | None = None,
-        token_type_ids: Ids | None = None,
-        *,
-        labels: Tensor | None = None,
-        output_hidden_states: bool = False,
-        output_attentions: bool = False,
-    ) -> ClassifierOutput:
-        """Logits B S C."""
-        inputs = complete_inputs(input_ids, attention_mask, token_type_ids)
-        output, attentions = _encoded(self.encoder, inputs, output_hidden_states, output_attentions)
-        logits = self.classifier(self.dropout(output.last_hidden_state))
-        return ClassifierOutput(logits, label_loss(logits, labels), output.hidden_states, attentions)
+    def _states(self, inputs: ModelInputs, hidden_states: bool, attentions: bool) -> tuple[Tensor, Tensors, Tensors]:
+        output, probabilities = _encoded(self.encoder, inputs, hidden_states, attentions)
+        return output.last_hidden_state, output.hidden_states, probabilities
 
 
 class ForQuestionAnswering(HubModel):

@@ -39,7 +39,8 @@ def remap_weights(parameters: Mapping[str, Tensor], *, source: ModelConfig, targ
     same_blocks = sharing_schedule(source) == sharing_schedule(target)
     if same_blocks and source.embedding_size == target.embedding_size:
         return dict(parameters)
-    result = {name: tensor for name, tensor in parameters.items() if not _in_block(name)}
+    in_blocks = ("encoder.attentions.", "encoder.feed_forwards.", _RECURSION)
+    result = {name: tensor for name, tensor in parameters.items() if not name.startswith(in_blocks)}
     result |= _recursion_lora(parameters, source, target)
     for part, name in enumerate(("encoder.attentions", "encoder.feed_forwards")):
         for block, sources in _source_blocks(source, target, part).items():
@@ -66,10 +67,6 @@ def _validate_same_architecture(source: ModelConfig, target: ModelConfig) -> Non
         )
     if old == new and source.has_projection != target.has_projection:
         raise ConfigError("embedding_projection: only one of the two models has the projection; keep the setting")
-
-
-def _in_block(name: str) -> bool:
-    return name.startswith(("encoder.attentions.", "encoder.feed_forwards.", _RECURSION))
 
 
 def _source_blocks(source: ModelConfig, target: ModelConfig, part: int) -> dict[int, Counter[int]]:

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from litebert.errors import CheckpointError, MissingExtraError
+from litebert.errors import CheckpointError, import_extra
 from litebert.runtime.export_metadata import KEY, ExportMetadata
 
 ERRORS_ONLY = 3
@@ -39,10 +39,7 @@ class OnnxModel:
 
 def open_session(source: Path | bytes, *, threads: int | None = None, where: str) -> Any:
     """An onnxruntime session on the CPU."""
-    try:
-        import onnxruntime
-    except ImportError:
-        raise MissingExtraError("onnxruntime", extra="runtime", needed_for="an exported model") from None
+    onnxruntime = import_extra("onnxruntime", extra="runtime", needed_for="an exported model")
     options = onnxruntime.SessionOptions()
     options.log_severity_level = ERRORS_ONLY
     options.intra_op_num_threads = threads or 0

@@ -1,10 +1,11 @@
 """Settings of the server."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from litebert.machine import validate_processes
 from litebert.settings import InferencePrecision, Settings
 
 
@@ -19,7 +20,7 @@ class ServeSettings(Settings):
     port: int = Field(default=8000, ge=0, le=65535)
     """TCP port; 0 for any free one."""
     workers: int = Field(default=1, ge=1)
-    """Processes, each with its own copy of the models."""
+    """Processes, each with its own copy of the models; at most 32 for each core."""
     runtime: Literal["torch", "onnx"] = "torch"
     """What runs the models: torch, or onnxruntime for directories of `litebert export`."""
     precision: InferencePrecision = "fp32"
@@ -50,3 +51,9 @@ class ServeSettings(Settings):
     """How long the server accepts requests after SIGTERM, while /ready has status 503."""
     otlp_endpoint: str | None = None
     """URL that receives OpenTelemetry traces, such as http://localhost:4318/v1/traces (extra `otel`)."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """The machine can hold the workers."""
+        validate_processes(self.workers, where="workers")
+        return self

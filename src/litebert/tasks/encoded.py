@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
+    from litebert.model.model_inputs import ModelInputs
     from litebert.tasks.input_settings import InputSettings
 
 
@@ -40,33 +41,20 @@ class PaddedArrays(NamedTuple):
     token_type_ids: np.ndarray
     """Int64."""
 
-    def to_tensors(self) -> Inputs:
+    def to_tensors(self) -> ModelInputs:
         """The same batch for torch, on the CPU."""
         import torch
 
-        return Inputs(*map(torch.from_numpy, self))
+        from litebert.model.model_inputs import ModelInputs
 
-
-class Inputs(NamedTuple):
-    """Sequences padded to the longest of them: the arguments of every model."""
-
-    input_ids: Tensor
-    """Int64 [B, S]."""
-    attention_mask: Tensor
-    """Bool [B, S], True on real tokens."""
-    token_type_ids: Tensor
-    """Int64 [B, S]."""
-
-    def to(self, device: torch.device | str) -> Self:
-        """The same batch on another device."""
-        return type(self)(*(tensor.to(device, non_blocking=True) for tensor in self))
+        return ModelInputs(*map(torch.from_numpy, self))
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledBatch:
     """Inputs and labels."""
 
-    inputs: Inputs
+    inputs: ModelInputs
     labels: Tensor
     """One row for each sequence; the task type defines its content."""
     num_tokens: int
@@ -130,11 +118,11 @@ class Encoded:
         """The sequences at `indices`, padded to [B, S]."""
         return pad([self.features[index] for index in indices], pad_id=self.pad_id)
 
-    def inputs(self, indices: np.ndarray) -> Inputs:
+    def inputs(self, indices: np.ndarray) -> ModelInputs:
         """`arrays` as tensors."""
         return self.arrays(indices).to_tensors()
 
-    def labels(self, indices: np.ndarray, inputs: Inputs) -> Tensor:
+    def labels(self, indices: np.ndarray, inputs: ModelInputs) -> Tensor:
         """Int64 [B] classes, Float32 [B] scores or Float32 [B, C] zeros and ones."""
         import torch
 

@@ -36,8 +36,8 @@ class TableFormat:
     CSV and TSV have the scalar fields of the first record as columns; `.jsonl` keeps lists and objects too.
     """
 
-    def __init__(self, output: Path, *, suffixes: Sequence[str] = SUFFIXES) -> None:
-        validate_suffix(output, suffixes)
+    def __init__(self, output: Path) -> None:
+        validate_suffix(output, SUFFIXES)
         self.state: dict[str, Any] = {"columns": None, "lines": 0}
         self._output = output
 

@@ -1,11 +1,12 @@
 """The interfaces between the trainer and data, objectives and trackers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import torch
-from torch import Tensor, nn
+from torch import nn
+
+from litebert.loss_sums import LossSums
 
 Number = int | float
 
@@ -44,18 +45,6 @@ class BatchSource(Protocol):
 
     def microbatches(self, step: int) -> Sequence[Batch]:
         """This rank's part of global batch `step`, at least one microbatch; called in a thread, one step ahead."""
-
-
-@dataclass(frozen=True)
-class LossSums:
-    """Sums (not means) over one microbatch, under the names of the counts of the objective."""
-
-    losses: dict[str, Tensor]
-    """Sum of each loss, a scalar."""
-    correct: dict[str, Tensor]
-    """Number of correct predictions, a scalar; absent for a loss without them, such as regression.
-
-    There may be more names than losses, for correct predictions over a part of the labels."""
 
 
 @runtime_checkable

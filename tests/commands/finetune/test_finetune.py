@@ -118,7 +118,7 @@ def test_finetune_keeps_the_best_evaluation_not_the_last(settings, tmp_path, mon
         found = {"labels": ("bad", "good"), "confusion_matrix": [[18, 0], [0, 18]]}
         return Scored(Evaluation(metrics={"accuracy": next(scores)}, examples=36, **found), None, None)
 
-    monkeypatch.setattr("litebert.inference.evaluation_set.EvaluationSet.score", score)
+    monkeypatch.setattr("litebert.inference.pipeline.EvaluationSet.score", score)
     settings["train"]["evaluate_every"] = "10 steps"
     result = finetune(parsed(settings), tmp_path / "run")
     assert (result.best["step"], result.best["metrics"]) == (20, {"accuracy": 0.9})

@@ -18,7 +18,7 @@ from litebert.training.protocols import Objective
 class PretrainingExamples:
     """A batch as the objective sees it."""
 
-    mlm_labels: Tensor
+    labels: Tensor
     sentence_pair_labels: Tensor
     input_ids: Tensor = field(default_factory=lambda: torch.zeros(0))
     attention_mask: Tensor = field(default_factory=lambda: torch.zeros(0))
@@ -65,7 +65,7 @@ def test_pretraining_objective_sums_both_losses_and_counts_only_labels():
     torch.testing.assert_close(sums.losses["sop"], -sentence_pair_logits.log_softmax(-1)[[0, 1], [0, 0]].sum())
     assert objective.counts(batch) == {"mlm": 3, "sop": 2}
     assert sums.correct["sop"] == 1
-    assert sums.correct["mlm"] == (mlm_logits.argmax(-1) == batch.mlm_labels).sum()
+    assert sums.correct["mlm"] == (mlm_logits.argmax(-1) == batch.labels).sum()
 
 
 def test_pretraining_objective_of_a_causal_batch_is_the_next_token_loss_alone():

@@ -18,7 +18,7 @@ class Lengths:
     """The fields of a PretrainBatch that its FLOPs depend on."""
 
     attention_mask: Tensor
-    mlm_labels: Tensor
+    labels: Tensor
     sequence_starts: Tensor | None = None
 
     @property

@@ -38,7 +38,7 @@ def test_validation_examples_are_the_same_in_every_evaluation(validation_set):
     assert len(first) == len(second) >= 1
     for one, other in zip(first, second, strict=True):
         assert torch.equal(one.input_ids, other.input_ids)
-        assert torch.equal(one.mlm_labels, other.mlm_labels)
+        assert torch.equal(one.labels, other.labels)
 
 
 def test_max_eval_examples_limits_the_number_of_batches(validation_set):

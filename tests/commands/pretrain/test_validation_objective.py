@@ -21,7 +21,7 @@ STARTS = torch.tensor([True, False])
 @dataclass
 class Predicted:
     masked_positions: Tensor
-    mlm_labels: Tensor
+    labels: Tensor
     attention_mask: Tensor
 
 
@@ -44,7 +44,7 @@ def batch(positions, labels, lengths=(8,)):
 )
 def test_masked_span_length_counts_the_words_of_a_span(positions, labels, words):
     made = batch(positions, labels)
-    made.masked_positions, made.mlm_labels = made.masked_positions.long(), made.mlm_labels.long()
+    made.masked_positions, made.labels = made.masked_positions.long(), made.labels.long()
     assert masked_span_lengths(made, STARTS).tolist() == words
 
 

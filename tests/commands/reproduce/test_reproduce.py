@@ -178,7 +178,7 @@ def test_table_without_models_costs_nothing(inputs, tmp_path, capsys):
 def test_paper_scale_is_for_planning_only(inputs, tmp_path):
     with pytest.raises(ConfigError, match="scale paper: is for --plan only"):
         reproduce(inputs.replace(scale="paper"), tmp_path / "out")
-    with pytest.raises(ConfigError, match="jobs: 0, expected at least 1"):
+    with pytest.raises(ConfigError, match=r"jobs: expected 1 to \d+, 32 for each core, found 0"):
         reproduce(inputs, tmp_path / "out", jobs=0)
 
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from litebert.commands.sweep.run_trials import StopWithParent, main, train_all, worker_env
+from litebert.commands.sweep.run_trials import main, train_all
 from litebert.commands.sweep.sweep import sweep
 from litebert.commands.sweep.sweep_settings import trials_of
 from litebert.commands.sweep.trial_results import SweepPaths, result_of
@@ -28,7 +28,7 @@ def test_parallel_trials_give_the_same_table_as_sequential_ones(planned, tmp_pat
 
 def test_crashed_worker_does_not_stop_other_trials(planned, tmp_path, monkeypatch):
     run = planned({"seed": [0, 1]})
-    monkeypatch.setattr("litebert.commands.sweep.run_trials.sys.executable", "false")
+    monkeypatch.setattr("litebert.commands.worker_processes.sys.executable", "false")
     train_all(trials_of(run), SweepPaths(tmp_path), jobs=2)
     results = [result_of(trial, SweepPaths(tmp_path)) for trial in trials_of(run)]
     assert all("its process ended with code 1; see " in result.reason for result in results)
@@ -49,24 +49,6 @@ def test_signal_saves_the_state_of_every_parallel_trial(planned, tmp_path):
         train_all(trials, paths, jobs=2)
     assert [result_of(trial, paths).state for trial in trials] == ["unfinished", "unfinished"]
     assert all(list((paths.run(trial.name) / "checkpoints").glob("step-*")) for trial in trials)
-
-
-def test_worker_env_divides_threads_and_devices():
-    assert worker_env(0, 4, {}, devices=0) == {"OMP_NUM_THREADS": "4"}
-    found = [worker_env(slot, 1, {}, devices=2)["CUDA_VISIBLE_DEVICES"] for slot in range(3)]
-    assert found == ["0", "1", "0"]
-    assert worker_env(1, 1, {"CUDA_VISIBLE_DEVICES": "5,7"}, devices=2)["CUDA_VISIBLE_DEVICES"] == "7"
-
-
-def test_worker_stops_with_the_process_that_started_it(monkeypatch):
-    received = []
-    monkeypatch.setattr("litebert.commands.sweep.run_trials.os.kill", lambda process, number: received.append(number))
-    callback = StopWithParent()
-    callback.on_step(None, None)
-    assert received == []
-    monkeypatch.setattr("litebert.commands.sweep.run_trials.os.getppid", lambda: 1)
-    callback.on_step(None, None)
-    assert received == [signal.SIGTERM]
 
 
 def test_worker_takes_its_settings_as_an_argument(planned, tmp_path, monkeypatch):

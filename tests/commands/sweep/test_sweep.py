@@ -158,7 +158,7 @@ def test_sweep_reports_a_tie_of_equal_medians(planned, tmp_path):
 
 def test_sweep_rejects_wrong_jobs_torchrun_and_a_locked_directory(planned, tmp_path, monkeypatch):
     run = planned({"seed": [0]})
-    with pytest.raises(ConfigError, match="jobs: 0, expected at least 1"):
+    with pytest.raises(ConfigError, match=r"jobs: expected 1 to \d+, 32 for each core, found 0"):
         sweep(run, tmp_path / "out", jobs=0)
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(ConfigError, match="run it without torchrun"):

@@ -120,7 +120,7 @@ def test_build_corpus_refuses_an_existing_directory(tokenizer, documents, corpus
 
 
 def test_build_corpus_refuses_zero_workers(tmp_path, tokenizer, documents):
-    with pytest.raises(ConfigError, match="workers: must be at least 1, found 0"):
+    with pytest.raises(ConfigError, match=r"workers: expected 1 to \d+, 32 for each core, found 0"):
         build_corpus(documents, tokenizer, SETTINGS, tmp_path / "corpus", workers=0)
 
 

@@ -43,7 +43,7 @@ def test_causal_batch_predicts_the_next_token_of_every_example(packing, corpus):
         real = batch.attention_mask.flatten().nonzero()[:, 0].tolist()
         follows = [at for at in real if at + 1 in real and at + 1 not in starts.tolist()]
         assert batch.masked_positions.tolist() == follows
-        assert torch.equal(batch.mlm_labels, ids[batch.masked_positions + 1])
+        assert torch.equal(batch.labels, ids[batch.masked_positions + 1])
         assert set(batch.sentence_pair_labels.tolist()) == {-100}
 
 
@@ -52,7 +52,7 @@ def test_masked_steps_of_a_run_with_causal_ones_are_those_of_a_run_without(corpu
     assert [mixed.microbatches(step)[0].causal for step in range(4)] == [False, True, False, True]
     for ours, theirs in zip(mixed.microbatches(2), masked.microbatches(2), strict=True):
         assert torch.equal(ours.input_ids, theirs.input_ids)
-        assert torch.equal(ours.mlm_labels, theirs.mlm_labels)
+        assert torch.equal(ours.labels, theirs.labels)
 
 
 def test_validation_epoch_is_masked_unless_it_is_asked_to_be_causal(corpus):

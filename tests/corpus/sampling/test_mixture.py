@@ -125,7 +125,7 @@ def tokens(parts):
     found = Counter()
     for batch in parts:
         ids = batch.input_ids.flatten().clone()
-        ids[batch.masked_positions] = batch.mlm_labels
+        ids[batch.masked_positions] = batch.labels
         found.update(tuple(row) for row in ids.reshape(batch.input_ids.shape).tolist())
     return found
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.corpus.sampling.packing import RowLayout, pack_examples
+from litebert.corpus.sampling.pretrain_batches import RowLayout, pack_examples
 
 lengths_of = st.lists(st.integers(2, 40), min_size=1, max_size=60)
 

@@ -31,7 +31,7 @@ def rows(batches):
         size, width = batch.input_ids.shape
         starts = range(0, size * width, width) if batch.sequence_starts is None else batch.sequence_starts.tolist()
         real, ids, types = (t.flatten() for t in (batch.attention_mask, batch.input_ids, batch.token_type_ids))
-        answers = dict(zip(batch.masked_positions.tolist(), batch.mlm_labels.tolist(), strict=True))
+        answers = dict(zip(batch.masked_positions.tolist(), batch.labels.tolist(), strict=True))
         for start, label in zip(starts, batch.sentence_pair_labels.tolist(), strict=True):
             end = next((s for s in starts if s > start), size * width)
             end = start + int(real[start : min(end, start - start % width + width)].sum())
@@ -47,12 +47,12 @@ def test_batch_has_the_shapes_and_dtypes_of_model_inputs(corpus):
         shape = batch.input_ids.shape
         assert shape[1] % 8 == 0
         assert batch.attention_mask.shape == batch.token_type_ids.shape == shape
-        assert batch.input_ids.dtype == batch.token_type_ids.dtype == batch.mlm_labels.dtype == torch.int64
+        assert batch.input_ids.dtype == batch.token_type_ids.dtype == batch.labels.dtype == torch.int64
         assert batch.sentence_pair_labels.dtype == batch.masked_positions.dtype == torch.int64
         assert batch.attention_mask.dtype == torch.bool
         assert batch.num_tokens == int(batch.attention_mask.sum())
         assert len(batch.sentence_pair_labels) == batch.num_examples
-        assert len(batch.mlm_labels) == len(batch.masked_positions) > 0
+        assert len(batch.labels) == len(batch.masked_positions) > 0
         assert bool(batch.attention_mask.flatten()[batch.masked_positions].all())
 
 
@@ -71,7 +71,7 @@ def test_batch_has_special_tokens_around_segments(corpus):
 def test_batch_with_labels_restored_is_the_text(corpus):
     for batch in source(corpus).microbatches(5):
         ids = batch.input_ids.flatten().clone()
-        ids[batch.masked_positions] = batch.mlm_labels
+        ids[batch.masked_positions] = batch.labels
         text = ids.reshape(batch.input_ids.shape)[batch.attention_mask]
         assert not bool((text == 4).any())
         assert bool((text != 1).all())
@@ -145,7 +145,7 @@ def test_mlm_probability_schedule_changes_the_masked_share(corpus):
     falling = source(corpus, SETTINGS.replace(mlm_probability="0.5 to 0.15 in 10 steps"), batch_size=60)
 
     def share(batches):
-        return sum(len(batch.mlm_labels) for batch in batches) / sum(batch.num_tokens for batch in batches)
+        return sum(len(batch.labels) for batch in batches) / sum(batch.num_tokens for batch in batches)
 
     shares = [share(falling.microbatches(step)) for step in (0, 5, 10)]
     assert shares == pytest.approx([0.5, 0.325, 0.15], abs=0.03)

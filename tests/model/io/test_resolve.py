@@ -3,9 +3,7 @@
 import pytest
 
 from litebert.errors import CheckpointError
-from litebert.model.io import resolve
-from litebert.model.io.hub import HubOptions
-from litebert.model.io.resolve import local_model_directory, resolve_model_directory
+from litebert.model.io.hub import HubOptions, local_model_directory, resolve_model_directory
 
 
 def test_resolve_model_directory_accepts_models_and_runs(tmp_path):
@@ -30,7 +28,7 @@ def test_resolve_model_directory_of_a_sweep_names_its_trials(tmp_path):
 
 
 def test_local_model_directory_downloads_a_name_only_if_there_is_no_such_path(tmp_path, monkeypatch):
-    monkeypatch.setattr(resolve, "fetch", lambda name, options: tmp_path / name / options.revision)
+    monkeypatch.setattr("litebert.model.io.hub.fetch", lambda name, options: tmp_path / name / options.revision)
     hub = HubOptions(revision="v1")
     assert local_model_directory("someone/albert", hub=hub) == tmp_path / "someone" / "albert" / "v1"
     (tmp_path / "model").mkdir()

@@ -68,9 +68,6 @@ def test_tensor_names_are_unique(layers, inner, data):
 )
 def test_tensor_names_equal_the_references(row):
     assert row in tensor_names(TINY.replace(num_hidden_groups=2, inner_group_num=2))
-    assert row.in_format("litebert") == row.litebert
-    assert row.in_format("transformers") == row.transformers
-    assert row.in_format("tensorflow") == row.tensorflow
 
 
 @pytest.mark.parametrize("name", ["transformers", "tensorflow"])

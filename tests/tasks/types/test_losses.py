@@ -5,8 +5,9 @@ import torch
 from torch import nn
 
 from litebert.commands.finetune.setup import TaskObjective
+from litebert.model.model_inputs import ModelInputs
 from litebert.model.outputs import ClassifierOutput
-from litebert.tasks.encoded import Inputs, LabelledBatch
+from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.types.registry import get_task_type, task_types
 from litebert.training.protocols import Objective
 
@@ -24,7 +25,7 @@ class ConstantModel(nn.Module):
 
 def labelled_batch(labels):
     rows = torch.zeros(len(labels), 3, dtype=torch.int64)
-    return LabelledBatch(Inputs(rows, rows.bool(), rows), labels, num_tokens=0)
+    return LabelledBatch(ModelInputs(rows, rows.bool(), rows), labels, num_tokens=0)
 
 
 def classifier(logits):

@@ -5,7 +5,7 @@ import threading
 import pytest
 import torch
 
-from litebert.training.loop.prefetch import Prefetcher
+from litebert.training.trainer import Prefetcher
 from support.toy import ToyBatches
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from textwrap import fill
 from typing import Annotated, Any
@@ -10,7 +11,6 @@ from typing import Annotated, Any
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 Files = Annotated[tuple[str, ...], Positional, arg(metavar="FILES", help_behavior_hint="(required)")]
-Model = Annotated[Path, Positional, arg(metavar="MODEL", help="model directory")]
 CorpusDirectory = Annotated[Path, Positional, arg(metavar="CORPUS", help="corpus directory")]
 Recipe = Annotated[str, Positional, arg(metavar="RECIPE")]
 Overrides = Annotated[tuple[str, ...], Positional, arg(metavar="[SETTING=VALUE …]", help_behavior_hint="")]
@@ -30,6 +30,11 @@ def emit(result: Mapping[str, Any], text: str, *, as_json: bool) -> None:
     """Print a result: `text`, or `result` as one JSON object a line."""
     if is_first_process():
         print(json.dumps(dict(result), ensure_ascii=False, default=str) if as_json else text)
+
+
+def print_result(result: Any, *, as_json: bool) -> None:
+    """Print what a command returns: its `to_text()`, or its fields as one JSON object."""
+    emit(result.to_dict() if hasattr(result, "to_dict") else asdict(result), result.to_text(), as_json=as_json)
 
 
 def section(title: str, lines: Mapping[str, str]) -> str:

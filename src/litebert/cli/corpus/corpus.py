@@ -1,6 +1,5 @@
 """`litebert corpus build`, `verify`, `show` and `stats`."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,7 +10,7 @@ from litebert.cli.arguments.common import (
     OptionalName,
     OptionalPath,
     Several,
-    emit,
+    print_result,
 )
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.corpus.build.corpus_settings import CorpusSettings
@@ -61,15 +60,14 @@ def build(
             executor_options=executor_options,
             progress=progress,
         )
-    emit(asdict(result), result.to_text(), as_json=json)
+    print_result(result, as_json=json)
 
 
 def verify(corpus: CorpusDirectory, json: Json = False) -> None:
     """Read every byte of a corpus directory and check checksums, values and counts."""
     from litebert.corpus.format.verification import verify_corpus
 
-    result = verify_corpus(corpus)
-    emit(asdict(result), result.to_text(), as_json=json)
+    print_result(verify_corpus(corpus), as_json=json)
 
 
 def show(
@@ -121,5 +119,4 @@ def stats(
     """
     from litebert.commands.corpus.stats import stats as run
 
-    result = run(corpus, settings, split=split, examples=examples, seed=seed, plots=plots)
-    emit(result.to_dict(), result.to_text(), as_json=json)
+    print_result(run(corpus, settings, split=split, examples=examples, seed=seed, plots=plots), as_json=json)

@@ -1,13 +1,13 @@
 """`analyze layers`: distance and angle between the input and the output of each layer, as in figure 1 of the paper."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
 import torch
-from jaxtyping import Bool, Int
-from torch import Tensor
+from torch import nn
 from torch.nn.functional import cosine_similarity
 
 from litebert.analysis.plots import Panel, line_panels
@@ -17,8 +17,8 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.model.encoder import Encoder
+from litebert.model.io.hub import resolve_model_directory
 from litebert.model.io.model_directory import load_model
-from litebert.model.io.resolve import resolve_model_directory
 
 MAX_LENGTH = 128
 
@@ -34,16 +34,12 @@ class LayerTransitions:
 
 
 @torch.inference_mode()
-def layer_transitions(
-    encoder: Encoder,
-    input_ids: Int[Tensor, "B S"],
-    attention_mask: Bool[Tensor, "B S"],
-    token_type_ids: Int[Tensor, "B S"],
-) -> LayerTransitions:
-    """L2 distance and angle between the input and the output of every layer, over the tokens of a batch."""
-    encoder.eval()
-    output = encoder(input_ids, attention_mask, token_type_ids, output_hidden_states=True)
-    states = [state[attention_mask].double() for state in output.hidden_states]
+def layer_transitions(model: nn.Module, batches: PretrainBatches) -> LayerTransitions:
+    """L2 distance and angle between the input and the output of every layer, over the tokens of the first batch."""
+    (batch,) = batches.microbatches(0)
+    inputs = (batch.input_ids, batch.attention_mask, batch.token_type_ids)
+    output = cast(Encoder, model.encoder).eval()(*inputs, output_hidden_states=True)
+    states = [state[batch.attention_mask].double() for state in output.hidden_states]
     distances, angles = [], []
     for before, after in pairwise(states):
         cosine = cosine_similarity(before, after, dim=-1).clamp(-1, 1)
@@ -78,16 +74,16 @@ def layers(run: LayersRun) -> LayersResult:
         microbatch_size=run.examples,
         seed=0,
     )
-    (batch,) = batches.microbatches(0)
-    inputs = (batch.input_ids, batch.attention_mask, batch.token_type_ids)
-    found = {}
-    for path in run.models:
-        encoder = cast(Encoder, load_model(resolve_model_directory(path)).encoder)
-        found[str(path)] = layer_transitions(encoder, *inputs)
-    number = {name: list(range(1, len(each.distances) + 1)) for name, each in found.items()}
-    panels = [
-        Panel("layer", "L2 distance", {name: (number[name], each.distances) for name, each in found.items()}),
-        Panel("layer", "angle (degrees)", {name: (number[name], each.angles) for name, each in found.items()}),
-    ]
-    line_panels(panels, run.out, title="Input and output of each layer")
+    models = {str(path): load_model(resolve_model_directory(path)) for path in run.models}
+    found = {name: layer_transitions(model, batches) for name, model in models.items()}
+    line_panels(layer_panels(found), run.out, title="Input and output of each layer")
     return LayersResult(run.out, found)
+
+
+def layer_panels(transitions: Mapping[str, LayerTransitions]) -> list[Panel]:
+    """Charts of the distances and of the angles of some models, by their names."""
+    layers = {name: list(range(1, len(each.distances) + 1)) for name, each in transitions.items()}
+    return [
+        Panel("layer", "L2 distance", {name: (layers[name], each.distances) for name, each in transitions.items()}),
+        Panel("layer", "angle (degrees)", {name: (layers[name], each.angles) for name, each in transitions.items()}),
+    ]

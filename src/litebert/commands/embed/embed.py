@@ -20,8 +20,8 @@ from litebert.commands.result import Result
 from litebert.files import sha256
 from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.predictor import Predictor
+from litebert.model.io.hub import local_model_directory
 from litebert.model.io.model_directory import HUB
-from litebert.model.io.resolve import local_model_directory
 from litebert.tasks.output_formats import OutputFormat, RowFormat, validate_suffix
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table

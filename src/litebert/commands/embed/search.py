@@ -18,8 +18,8 @@ from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.embeddings.exact_search import Hit, exact_search
 from litebert.inference.predictor import Predictor
+from litebert.model.io.hub import local_model_directory
 from litebert.model.io.model_directory import HUB
-from litebert.model.io.resolve import local_model_directory
 from litebert.tasks.output_formats import TableFormat
 
 SHOWN_CHARACTERS = 100

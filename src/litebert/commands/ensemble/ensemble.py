@@ -4,11 +4,16 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from litebert.commands.ensemble.ensemble_result import EnsembleResult, EnsembleScore, MemberScore
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
-from litebert.commands.ensemble.members import Member, Predicted, averaged, members_at, predict_members
+from litebert.commands.ensemble.members import (
+    Member,
+    Predicted,
+    averaged,
+    ensemble_results,
+    members_at,
+    predict_members,
+)
 from litebert.commands.finetune.setup import task_of_benchmark
 from litebert.commands.predict.benchmark_predictions import (
     submission_text,
@@ -16,20 +21,85 @@ from litebert.commands.predict.benchmark_predictions import (
     validate_submission_name,
 )
 from litebert.commands.predict.predict_stream import InputFile, validate_output_directory
+from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.files import write_text
-from litebert.inference.pipeline import Pipeline
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.metrics.bootstrap_difference import bootstrap_differences
+from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_differences
+from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
-from litebert.tasks.readers.columns import Columns, resolve_columns
+from litebert.tasks.readers.columns import resolve_columns
 from litebert.tasks.readers.tables import iter_tables
-from litebert.tasks.results import Result
 from litebert.tasks.types.task_type import FileFormat, ReadOptions, Scored
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberScore:
+    """The score of one model."""
+
+    path: Path
+    chosen: bool
+    """Whether it is in the ensemble."""
+    metrics: dict[str, float]
+    gain: BootstrapDifference
+    """Difference of the ensemble to it, in `EnsembleScore.metric`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnsembleScore:
+    """The scores on labelled examples."""
+
+    metric: str
+    """The metric that selects members and that gains are measured in."""
+    evaluation: Evaluation
+    members: tuple[MemberScore, ...]
+    """In the order of their paths."""
+    median_member: Path
+    """The model with the median score; the better one of two."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnsembleResult(Result):
+    """What an ensemble scored and wrote."""
+
+    members: tuple[Path, ...]
+    """The models whose predictions are averaged."""
+    given: int
+    """Number of models to select from."""
+    examples: int
+    score: EnsembleScore | None
+    """None without labels."""
+    output: Path | None
+    """Where the predictions are."""
+
+    def to_text(self) -> str:
+        """The result as text."""
+        lines = [] if self.score is None else _score_lines(self.score, len(self.members))
+        if self.given > len(self.members) and self.score is not None:
+            lines += [
+                f"members selected by {self.score.metric} on this data: {' '.join(map(str, self.members))}",
+                "The score therefore overestimates: evaluate the same members on other data.",
+            ]
+        if self.output is not None:
+            lines.append(f"{self.output}: {self.examples:,} predictions written")
+        return "\n".join(lines)
+
+
+def _score_lines(score: EnsembleScore, count: int) -> list[str]:
+    name = f"ensemble of {count}"
+    width = max(len(name), *(len(str(member.path)) for member in score.members))
+    lines = [f"{''.ljust(width)}  {score.metric}  gain of the ensemble"]
+    for member in score.members:
+        note = "" if member.chosen else ", not selected"
+        note += ", median" if len(score.members) > 2 and member.path == score.median_member else ""
+        value = f"{member.metrics[score.metric]:.4f}".rjust(len(score.metric))
+        lines.append(f"{str(member.path).ljust(width)}  {value}  {member.gain.to_text()}{note}")
+    value = f"{score.evaluation.metrics[score.metric]:.4f}".rjust(len(score.metric))
+    return [*lines, f"{name.ljust(width)}  {value}", score.evaluation.to_text()]
 
 
 @dataclass(frozen=True)
@@ -130,12 +200,6 @@ def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) ->
     return EnsembleResult(members=paths, given=len(members), examples=written.rows, score=None, output=run.out)
 
 
-def ensemble_results(pipelines: Sequence[Pipeline], examples: Sequence[Any]) -> list[Result]:
-    """The averaged predictions of several pipelines."""
-    members = [Predicted.by(each, examples, pipelines[0].labels) for each in pipelines]
-    return averaged(members).results(examples)
-
-
 def _validate_unlabelled(run: EnsembleRun, path: Path) -> None:
     if run.out is None:
         raise ConfigError(f"{path}: has no labels, so there is nothing to score; give --out for the predictions")
@@ -143,23 +207,19 @@ def _validate_unlabelled(run: EnsembleRun, path: Path) -> None:
         raise ConfigError(f"select: {path} has no labels; select members on a development file")
 
 
-def _resolved(source: InputFile) -> Columns:
-    return resolve_columns(source.columns, source.saved, next(iter_tables(source.path, rows_per_table=1)))
-
-
 def _has_labels(member: Member, source: InputFile) -> bool:
     if source.file_format is not None:
         return source.file_format.has_labels(source.path)
     table = next(iter_tables(source.path, rows_per_table=1))
-    return member.task_type.reader.label_column(table, _resolved(source)) in table.columns
+    columns = resolve_columns(source.columns, source.saved, table)
+    return member.task_type.reader.label_column(table, columns) in table.columns
 
 
 def _labelled_data(run: EnsembleRun, member: Member, source: InputFile) -> EnsembleData:
     labels = member.spec.labels if member.task_type.has_labels else None
     options = ReadOptions(task_type=member.task_type.name, labels=labels)
-    columns = source.columns if source.file_format is not None else _resolved(source)
-    data = read_labelled(source.path, columns, options=options)
-    return EnsembleData(data, task_for(data, columns, run.metrics), source)
+    data = read_labelled(source.path, source.columns, saved=source.saved, options=options)
+    return EnsembleData(data, task_for(data, source.columns, run.metrics), source)
 
 
 def _benchmark_data(run: EnsembleRun, member: Member, split: BenchmarkSplit, directory: Path) -> EnsembleData:

@@ -10,9 +10,9 @@ import numpy as np
 
 from litebert.errors import ConfigError
 from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
+from litebert.model.io.hub import resolve_model_directory
 from litebert.model.io.model_directory import load_weights
 from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
-from litebert.model.io.resolve import resolve_model_directory
 from litebert.settings import InferencePrecision
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
@@ -130,3 +130,9 @@ def averaged(members: Sequence[Predicted]) -> Predicted:
     predictions = average_predictions([each.predictions for each in members], first.task_type)
     settings = first.task_type.settings.of_ensemble([each.settings for each in members])
     return replace(first, predictions=predictions, settings=settings)
+
+
+def ensemble_results(pipelines: Sequence[Pipeline], examples: Sequence[Any]) -> list[Result]:
+    """The averaged predictions of several pipelines."""
+    members = [Predicted.by(each, examples, pipelines[0].labels) for each in pipelines]
+    return averaged(members).results(examples)

@@ -9,7 +9,6 @@ from typing import Any, get_args
 
 from litebert.commands.evaluate.evaluate_labelled import (
     evaluate_benchmark,
-    evaluate_file,
     evaluate_labelled,
     load_pipeline,
 )
@@ -28,9 +27,9 @@ from litebert.errors import ConfigError
 from litebert.files import write_json
 from litebert.inference.inference_model import inference_model, resolve_precision
 from litebert.inference.pipeline import Pipeline
+from litebert.model.io.hub import existing_or_from_hub, resolve_model_directory
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
-from litebert.model.io.resolve import existing_or_from_hub, resolve_model_directory
 from litebert.settings import read_yaml
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.read_labelled import validate_columns_apply
@@ -178,9 +177,7 @@ def _evaluate_one(run: EvaluateRun, pipeline: Pipeline) -> Evaluation:
     assert run.data is not None
     assert run.output is not None
     columns = run.columns.to_columns()
-    validate_columns_apply(asdict(columns), run.data)
-    model = resolve_model_directory(run.model)
-    evaluation = evaluate_file(pipeline, model, run.data, columns, metrics=run.metrics)
+    evaluation = evaluate_labelled(run.model, run.data, columns, metrics=run.metrics, pipeline=pipeline)
     write_json(Path(run.output), evaluation.to_dict())
     return evaluation
 

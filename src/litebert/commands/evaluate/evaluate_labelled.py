@@ -11,9 +11,8 @@ from litebert.commands.predict.benchmark_predictions import validate_benchmark_m
 from litebert.commands.result import Result
 from litebert.errors import DataError
 from litebert.files import write_text
-from litebert.inference.evaluation_set import EvaluationSet
-from litebert.inference.pipeline import Pipeline
-from litebert.model.io.resolve import resolve_model_directory
+from litebert.inference.pipeline import EvaluationSet, Pipeline
+from litebert.model.io.hub import resolve_model_directory
 from litebert.settings import InferencePrecision
 from litebert.tasks.benchmarks.benchmark_files import available_splits, read_benchmark
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
@@ -46,26 +45,15 @@ def evaluate_labelled(
     metrics: Sequence[str] = (),
     report: Path | None = None,
     precision: InferencePrecision = "fp32",
+    pipeline: Pipeline | None = None,
 ) -> Evaluation:
     """The scores of a fine-tuned model on a labelled file, with the labels of the model.
 
-    `report` is an HTML file to write.
+    `report` is an HTML file to write; `pipeline` is the model, if it is loaded already.
     """
     columns = columns or Columns()
     validate_columns_apply(asdict(columns), file)
-    return evaluate_file(load_pipeline(model, precision), model, file, columns, metrics=metrics, report=report)
-
-
-def evaluate_file(
-    pipeline: Pipeline,
-    model: Path,
-    file: Path,
-    columns: Columns,
-    *,
-    metrics: Sequence[str] = (),
-    report: Path | None = None,
-) -> Evaluation:
-    """`evaluate_labelled` with the loaded pipeline of the model."""
+    pipeline = pipeline or load_pipeline(model, precision)
     data = labelled_data(pipeline, resolve_model_directory(model), file, columns)
     return _evaluate(pipeline, model, task_for(data, columns, metrics), data, report)
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
-from litebert.inference.causal_log_likelihood import causal_log_likelihoods
 from litebert.inference.inference_model import resolve_precision
-from litebert.inference.pseudo_log_likelihood import pseudo_log_likelihoods
+from litebert.inference.sentence_likelihood import log_likelihoods
 from litebert.inference.word_masking import Masking, Scoring
 from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForMaskedLM, ForPretraining
@@ -102,13 +101,11 @@ def evaluate_minimal_pairs(
     pairs = read_minimal_pairs(directory, most=FAST_PAIRS if fast else None)
     sentences = [sentence for pair in pairs for sentence in (pair.good, pair.bad)]
     precision = resolve_precision(precision, loaded)
-    if scoring == "causal":
-        scores = causal_log_likelihoods(loaded, tokenizer, sentences, precision=precision)
-    else:
-        scores = pseudo_log_likelihoods(loaded, tokenizer, sentences, masking=masking, precision=precision)
+    used = None if scoring == "causal" else masking
+    scores = log_likelihoods(loaded, tokenizer, sentences, masking=used, precision=precision)
     correct = _preferences(scores)
     unigram = None if counts is None else _preferences(_unigram_scores(tokenizer, sentences, counts))
-    return summarize(pairs, correct, unigram, scoring=scoring, masking=None if scoring == "causal" else masking)
+    return summarize(pairs, correct, unigram, scoring=scoring, masking=used)
 
 
 def summarize(

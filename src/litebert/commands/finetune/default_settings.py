@@ -68,10 +68,12 @@ def hidden_size_of(model: str) -> int:
     """
     if model in PRESETS:
         return preset(model).hidden_size
-    from litebert.model.io.hub import fetch  # these import torch
+    from litebert.model.io.hub import (
+        fetch,  # these import torch
+        resolve_model_directory,
+    )
     from litebert.model.io.model_directory import HUB
     from litebert.model.io.model_spec import read_model_spec
-    from litebert.model.io.resolve import resolve_model_directory
 
     try:
         directory = resolve_model_directory(model)

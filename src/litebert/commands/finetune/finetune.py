@@ -28,10 +28,9 @@ from litebert.commands.finetune.setup import (
 from litebert.commands.run_directory import RunDirectory
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import read_json_object, update_manifest, write_text
-from litebert.inference.evaluation_set import EvaluationSet
-from litebert.inference.pipeline import Pipeline, Workers
+from litebert.inference.pipeline import EvaluationSet, Pipeline, Workers
+from litebert.model.io.hub import resolve_model_directory
 from litebert.model.io.model_directory import save_model, spec_of
-from litebert.model.io.resolve import resolve_model_directory
 from litebert.model.param_groups import count_parameters
 from litebert.tasks.labelled_batches import LabelledBatches
 from litebert.tasks.labelled_data import Task
@@ -79,6 +78,9 @@ def _train(
     dev = EvaluationSet.prepare(data.dev, data.task, pipeline)
     world.on_rank_zero(lambda: _validate_same_examples(directory, dev))
     best = _best_model(run, data, dev, pipeline, directory=directory, world=world)
+    milestones = Milestones(
+        directory.milestones, save=lambda model, path: _save(data.task, None, replace(pipeline, model=model), path)
+    )
     patience = run.early_stopping_patience
     early_stopping = [EarlyStopping(patience, metric=data.task.metric_for_best_model)] if patience else []
     trainer = Trainer(
@@ -103,7 +105,7 @@ def _train(
             },
         ),
         evaluate=best.evaluate,
-        callbacks=[best, _milestones(data.task, pipeline, directory), *early_stopping, *callbacks],
+        callbacks=[best, milestones, *early_stopping, *callbacks],
         lr_multipliers=lr_multipliers,
     )
     # Everything is read and validated now; nothing was written so far.
@@ -211,12 +213,6 @@ def _best_model(
         directory=directory.model,
         world=world,
         save=lambda model, record: _save(data.task, record, replace(pipeline, model=model), directory.model),
-    )
-
-
-def _milestones(task: Task, pipeline: Pipeline, directory: RunDirectory) -> Milestones:
-    return Milestones(
-        directory.milestones, save=lambda model, path: _save(task, None, replace(pipeline, model=model), path)
     )
 
 

@@ -16,11 +16,11 @@ from litebert.errors import ConfigError
 from litebert.files import write_json, write_text
 from litebert.hub_datasets import is_dataset_name
 from litebert.inference.pipeline import Pipeline
+from litebert.loss_sums import LossSums
 from litebert.model.config import ModelConfig
-from litebert.model.io.hub import fetch, is_released
+from litebert.model.io.hub import fetch, is_released, resolve_model_directory
 from litebert.model.io.model_directory import HUB, build, load_model
 from litebert.model.io.model_spec import LABELLED, ModelSpec, read_model_spec
-from litebert.model.io.resolve import resolve_model_directory
 from litebert.model.layers.lora import attach
 from litebert.model.param_groups import count_parameters, freeze, layer_depths
 from litebert.model.presets import PRESETS, preset
@@ -36,7 +36,6 @@ from litebert.tasks.readers.splits import train_dev_split, warn_small_dataset, w
 from litebert.tasks.types.registry import get_task_type
 from litebert.tasks.types.task_type import Loss, ReadOptions
 from litebert.tokenization.tokenizer import Tokenizer
-from litebert.training.protocols import LossSums
 
 logger = logging.getLogger(__name__)
 
@@ -278,5 +277,4 @@ class TaskObjective:
 
     def __call__(self, model: nn.Module, batch: LabelledBatch) -> LossSums:
         """Summed losses and numbers of correct predictions of one microbatch."""
-        sums = self._loss.sums(model, batch, self._weights)
-        return LossSums(sums.losses, sums.correct)
+        return self._loss.sums(model, batch, self._weights)

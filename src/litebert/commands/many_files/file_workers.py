@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from litebert.commands.result import Result
 from litebert.corpus.build.parallel_map import run_in_order
 from litebert.datatrove_stages import Stage, run_stages
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.files import read_json_object, write_json
+from litebert.machine import validate_processes
 from litebert.settings import Settings, with_overrides
 
 logger = logging.getLogger(__name__)
@@ -39,6 +40,13 @@ class FileWorkers(Settings):
     """Arguments of the datatrove executor, such as partition=cpu time=04:00:00 for Slurm."""
     output_suffix: str | None = None
     """Ending of the outputs for a pattern, such as .jsonl."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """The processes of this machine are not too many."""
+        if self.executor in ("processes", "local"):
+            validate_processes(self.workers, where="workers")
+        return self
 
 
 @dataclass(frozen=True, kw_only=True)

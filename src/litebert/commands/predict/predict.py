@@ -20,7 +20,7 @@ from litebert.files import write_text
 from litebert.inference.fill_mask import FillMask
 from litebert.inference.pipeline import Pipeline
 from litebert.inference.predictor import Predictor
-from litebert.model.io.resolve import existing_or_from_hub, resolve_model_directory
+from litebert.model.io.hub import existing_or_from_hub, resolve_model_directory
 from litebert.settings import validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task

@@ -29,12 +29,11 @@ from litebert.errors import ConfigError, DataError, LitebertError
 from litebert.interop.convert_weights import is_tf_checkpoint, vocabulary_directory
 from litebert.interop.tf_checkpoint import read_tf_checkpoint
 from litebert.model.config import ModelConfig
-from litebert.model.initialization.frozen_heads import freeze_heads
 from litebert.model.initialization.head_patterns import num_duplicate_token_heads
-from litebert.model.initialization.structured_init import EmbeddingSubspaces, structured_init_
+from litebert.model.initialization.structured_init import EmbeddingSubspaces, freeze_heads, structured_init_
+from litebert.model.io.hub import TRAINER_STATE
 from litebert.model.io.model_directory import build, load_weights, read_directory
 from litebert.model.io.model_spec import CONFIG, ModelSpec
-from litebert.model.io.resolve import TRAINER_STATE
 from litebert.model.models import ForPretraining
 from litebert.model.remap_weights import remap_weights
 from litebert.settings import read_yaml

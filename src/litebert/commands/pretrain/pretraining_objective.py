@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch
 from litebert.corpus.sampling.sampling_settings import Pairing
+from litebert.loss_sums import LossSums
 from litebert.model.config import ModelConfig
 from litebert.model.losses import NO_LABEL, classification_loss, is_correct
 from litebert.model.model_stats import flops_per_token
 from litebert.model.outputs import PretrainingOutput
-from litebert.training.protocols import LossSums
 
 MAJORITY_TOKEN = "majority_token"
 SPAN_LENGTHS = {"mlm_span_1": (1, 1), "mlm_span_2": (2, 2), "mlm_span_3": (3, 3), "mlm_span_4_or_more": (4, 2**31)}
@@ -38,8 +38,8 @@ class PretrainingObjective:
     def counts(self, batch: PretrainBatch) -> dict[str, int]:
         """Number of labels of each loss."""
         if batch.causal:
-            return {"clm": _num_labels(batch.mlm_labels)}
-        counts = {"mlm": _num_labels(batch.mlm_labels)}
+            return {"clm": _num_labels(batch.labels)}
+        counts = {"mlm": _num_labels(batch.labels)}
         return counts | ({self._pair_name: _num_labels(batch.sentence_pair_labels)} if self._pair_name else {})
 
     def __call__(self, model: nn.Module, batch: PretrainBatch) -> LossSums:
@@ -49,8 +49,8 @@ class PretrainingObjective:
     def sums(self, output: PretrainingOutput, batch: PretrainBatch) -> LossSums:
         """As `__call__`, for an output already computed."""
         name = "clm" if batch.causal else "mlm"
-        token_loss = classification_loss(output.mlm_logits, batch.mlm_labels)
-        correct = {name: is_correct(output.mlm_logits, batch.mlm_labels).sum()}
+        token_loss = classification_loss(output.mlm_logits, batch.labels)
+        correct = {name: is_correct(output.mlm_logits, batch.labels).sum()}
         pair_logits, pair_labels = output.sentence_pair_logits, batch.sentence_pair_labels
         pair_loss = classification_loss(pair_logits, pair_labels)
         if self._pair_name is None or batch.causal:
@@ -75,7 +75,7 @@ def _num_labels(labels: Tensor) -> int:
 def training_flops(config: ModelConfig, batch: PretrainBatch) -> int:
     """FLOPs of forward and backward; attention is counted by the length of each example, padding not at all."""
     lengths, counts = sequence_lengths(batch).unique(return_counts=True)
-    predicted = len(batch.mlm_labels) / batch.num_tokens
+    predicted = len(batch.labels) / batch.num_tokens
     return sum(
         count * length * flops_per_token(config, length=length, predicted=predicted).training
         for length, count in zip(lengths.tolist(), counts.tolist(), strict=True)
@@ -110,9 +110,9 @@ class ValidationObjective:
         """Summed losses, and numbers of correct predictions of each loss and group."""
         output = pretraining_output(model, batch)
         sums = self._objective.sums(output, batch)
-        correct = is_correct(output.mlm_logits, batch.mlm_labels)
+        correct = is_correct(output.mlm_logits, batch.labels)
         groups = {name: (correct & group).sum() for name, group in self._groups(batch).items()}
-        baseline = (batch.mlm_labels == self._most_frequent).sum()
+        baseline = (batch.labels == self._most_frequent).sum()
         return LossSums(sums.losses, sums.correct | groups | {MAJORITY_TOKEN: baseline})
 
     def _groups(self, batch: PretrainBatch) -> dict[str, Tensor]:
@@ -138,7 +138,7 @@ def masked_span_lengths(batch: PretrainBatch, word_starts: Tensor) -> Tensor:
     span_starts = torch.ones_like(positions, dtype=torch.bool)
     span_starts[1:] = positions.diff() != 1
     spans = span_starts.cumsum(0) - 1
-    words = (word_starts.to(positions.device)[batch.mlm_labels] | span_starts).long()
+    words = (word_starts.to(positions.device)[batch.labels] | span_starts).long()
     return torch.zeros_like(positions).scatter_add_(0, spans, words)[spans]
 
 

@@ -137,7 +137,7 @@ class ValidationSet:
 
 def without_masked_tokens(batch: PretrainBatch) -> PretrainBatch:
     """The same examples with nothing to predict, which saves the computation of the MLM head."""
-    return replace(batch, masked_positions=batch.masked_positions[:0], mlm_labels=batch.mlm_labels[:0])
+    return replace(batch, masked_positions=batch.masked_positions[:0], labels=batch.labels[:0])
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """Claims of the paper as tests: exact numbers, orderings and equivalences over seeds, intervals around its values."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from litebert.commands.reproduce.paper_tables import Claim, Equivalence, Exact, Interval, Metric, Ordering, Table
 from litebert.commands.reproduce.scores import Scores
-from litebert.errors import MissingExtraError
+from litebert.errors import import_extra
 from litebert.model.model_stats import parameter_counts
 from litebert.model.presets import preset
 
@@ -55,7 +54,7 @@ def _exact(claim: Exact) -> Verdict:
 
 def _interval(claim: Interval, table: Table, scores: Scores) -> Verdict:
     paper = table.row(claim.of).paper.get(claim.metric)
-    values = _known(scores.of(claim.of, claim.metric))
+    values = [value for value in scores.of(claim.of, claim.metric) if value is not None]
     if paper is None or not values:
         return Verdict(claim.about, "undecided", "not measured at this scale")
     median = float(np.median(values))
@@ -93,18 +92,11 @@ def t_test(differences: np.ndarray, mean: float, alternative: Literal["greater",
     """
     if np.ptp(differences) == 0:
         return 1.0
-    try:
-        from scipy.stats import ttest_1samp
-    except ImportError:
-        raise MissingExtraError("scipy", extra="eval", needed_for="testing claims") from None
-    return float(ttest_1samp(differences, mean, alternative=alternative).pvalue)
+    stats = import_extra("scipy.stats", extra="eval", needed_for="testing claims")
+    return float(stats.ttest_1samp(differences, mean, alternative=alternative).pvalue)
 
 
 def _state(claimed: float, opposite: float) -> State:
     if claimed < SIGNIFICANCE:
         return "held"
     return "not held" if opposite < SIGNIFICANCE else "undecided"
-
-
-def _known(values: Sequence[float | None]) -> list[float]:
-    return [value for value in values if value is not None]

@@ -152,11 +152,6 @@ def table_names() -> list[str]:
     return sorted(_names("tables"), key=lambda name: (name.split("-")[0] != "table", int(name.split("-")[1])))
 
 
-def scale_names() -> list[str]:
-    """Names of the scales."""
-    return sorted(_names("scales"))
-
-
 def load_table(name: str) -> Table:
     """A table of the paper by its name, or a .yaml file of the user."""
     return Table.parse(read_yaml(_file("tables", name)), where=name)

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from litebert.analysis.plots import Panel, line_panels
+from litebert.commands.analyze.layer_analysis import LayerTransitions, layer_panels
 from litebert.commands.reproduce.claims import Verdict
 from litebert.commands.reproduce.paper_tables import Metric, Table
 from litebert.commands.reproduce.scores import Scores
 from litebert.commands.sweep.trial_results import statistics_of
+from litebert.tasks.metrics.text_table import markdown_table
 
 PARAMETERS = "parameters"
 _COLUMNS = {"mlm_accuracy": "MLM", "mlm_loss": "MLM loss", "sop_accuracy": "SOP", "nsp_accuracy": "NSP"}
@@ -52,14 +54,15 @@ class TableReport:
 
     def to_markdown(self) -> str:
         """Tables of the results and of the claims."""
-        lines = [f"## {_heading(self.name)}: {self.title}", ""]
+        lines = [f"## {self.name.replace('-', ' ').capitalize()}: {self.title}", ""]
         lines += [self.note, ""] if self.note else []
         if self.metrics:
-            lines += _markdown(["", *map(_column, self.metrics)], [self._row(row) for row in self.rows])
+            header = ["", *(_COLUMNS.get(metric, metric) for metric in self.metrics)]
+            lines.append(markdown_table([header, *map(self._row, self.rows)]))
         lines += [f"\n![{self.title}]({figure})" for figure in self.figures]
         if self.claims:
             rows = [[claim["about"], claim["state"], claim["seen"], _p(claim["p_value"])] for claim in self.claims]
-            lines += ["", *_markdown(["claim", "verdict", "seen", "p"], rows)]
+            lines += ["", markdown_table([["claim", "verdict", "seen", "p"], *rows])]
         return "\n".join(lines)
 
     def _row(self, row: Mapping[str, Any]) -> list[str]:
@@ -94,12 +97,7 @@ def write_figures(name: str, table: Table, scores: Scores, directory: Path) -> l
 
 def _layer_panels(scores: Scores) -> list[Panel]:
     records = {row: each for row, found in scores.records.items() for each in found[:2] if "distances" in each}
-    layers = {row: list(range(1, len(record["distances"]) + 1)) for row, record in records.items()}
-    panels = (("distances", "L2 distance"), ("angles", "angle (degrees)"))
-    return [
-        Panel("layer", label, {row: (layers[row], record[key]) for row, record in records.items()})
-        for key, label in panels
-    ]
+    return layer_panels({row: LayerTransitions(each["distances"], each["angles"]) for row, each in records.items()})
 
 
 def _curve_panels(scores: Scores) -> list[Panel]:
@@ -111,21 +109,5 @@ def _curve_panels(scores: Scores) -> list[Panel]:
     return [Panel("step", "MLM accuracy on validation text (%)", lines)]
 
 
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return [_line(header), _line(["---"] * len(header)), *map(_line, rows)]
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _column(metric: Metric) -> str:
-    return _COLUMNS.get(metric, metric)
-
-
 def _p(value: float | None) -> str:
     return "" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _heading(name: str) -> str:
-    return name.replace("-", " ").capitalize()

@@ -10,14 +10,15 @@ from litebert.commands.reproduce.cells import Cell, Inputs, RowCells, cells_of, 
 from litebert.commands.reproduce.claims import verdict
 from litebert.commands.reproduce.paper_tables import Scale, Table, load_scale, load_table
 from litebert.commands.reproduce.plan import Plan, plan
+from litebert.commands.reproduce.pretraining_sweep_settings import PretrainingSweep
 from litebert.commands.reproduce.report import TableReport, write_figures
 from litebert.commands.reproduce.reproduce_settings import ReproduceRun
 from litebert.commands.reproduce.scheduler import CellPaths, run_cells
 from litebert.commands.reproduce.scores import all_cells, scores_of
 from litebert.commands.result import Result
-from litebert.commands.sweep.sweep_settings import validate_jobs
 from litebert.errors import ConfigError
 from litebert.files import write_json, write_text
+from litebert.machine import validate_processes
 from litebert.training.checkpointing.checkpoint import locked
 
 logger = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ def reproduce(run: ReproduceRun, out: Path, *, jobs: int = 1) -> ReproduceResult
 
     `out` holds `report.md`, `results.json`, pictures, and the results of all cells; the same call resumes.
     """
-    validate_jobs(jobs)
+    validate_processes(jobs, where="jobs")
     scale = load_scale(run.scale)
     if not scale.runs:
         raise ConfigError(f"scale {run.scale}: is for --plan only; choose another scale")
@@ -82,6 +83,13 @@ def run_tables(
         reports = [_report(name, table, rows[name], paths, scale) for name, table in tables.items()]
         write_reports(reports, out, about=about)
     return _result(reports, failed, out)
+
+
+def sweep_pretraining(run: PretrainingSweep, out: Path, *, jobs: int = 1) -> ReproduceResult:
+    """Train every model of the grid with every seed, and write one table of parameters, speed, scores and tasks."""
+    validate_processes(jobs, where="jobs")
+    tables, rows, about = {"grid": run.table()}, {"grid": run.cells()}, run.scale().about
+    return run_tables(tables, rows, run.inputs, out, jobs=jobs, scale=run.recipe, about=about)
 
 
 def write_reports(reports: Sequence[TableReport], out: Path, *, about: str) -> None:

@@ -2,28 +2,19 @@
 
 import json
 import logging
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
-
-import torch
+from typing import Any
 
 from litebert.commands.reproduce.cells import Cell, Inputs
 from litebert.commands.reproduce.worker import Job, run_job
-from litebert.commands.sweep.run_trials import worker_env
+from litebert.commands.worker_processes import Worker, run_workers
 from litebert.errors import CheckpointError, LitebertError, StoppedBySignalError
 from litebert.files import write_json
-from litebert.training.loop.signals import StopSignals
 
 logger = logging.getLogger(__name__)
-
-_POLL_SECONDS: Final = 0.2
 
 
 @dataclass(frozen=True)
@@ -91,33 +82,19 @@ def _run_here(waiting: Sequence[Cell], paths: CellPaths, inputs: Inputs) -> list
 
 
 def _run_in_parallel(waiting: list[Cell], paths: CellPaths, inputs: Inputs, *, jobs: int) -> list[Cell]:
-    failed: list[Cell] = []
-    workers: dict[Cell, tuple[subprocess.Popen[bytes], int]] = {}
-    threads = max(1, torch.get_num_threads() // jobs)
-    try:
-        with StopSignals() as signals:
-            while waiting or workers:
-                ended = [cell for cell, (process, _) in workers.items() if process.poll() is not None]
-                for cell in ended:
-                    del workers[cell]
-                    failed += _finish(cell, paths)
-                if signals.number:
-                    _stop([process for process, _ in workers.values()])
-                    message = f"{paths.path}: stopped; the same command resumes"
-                    raise StoppedBySignalError(message, signal_number=signals.number)
-                for cell in list(waiting):
-                    if set(cell.needs) & set(failed):
-                        waiting.remove(cell)
-                        failed.append(cell)
-                ready = [cell for cell in waiting if not set(cell.needs) & {*waiting, *workers}]
-                free = set(range(jobs)) - {slot for _, slot in workers.values()}
-                for cell, slot in zip(ready, sorted(free), strict=False):
-                    waiting.remove(cell)
-                    workers[cell] = (_start(cell, paths, inputs, slot=slot, threads=threads), slot)
-                time.sleep(_POLL_SECONDS)
-    finally:
-        _stop([process for process, _ in workers.values()])
-    return failed
+    def worker(cell: Cell) -> Worker:
+        write_json(paths.job(cell), asdict(_job(cell, paths, inputs)))
+        return Worker(cell.key, "litebert.commands.reproduce.worker", str(paths.job(cell)), paths.log(cell))
+
+    def ended(cell: Cell, code: int) -> bool:
+        if paths.result(cell).exists():
+            logger.info("%s: done", cell.key)
+            return True
+        logger.error("%s: failed; see %s", cell.key, paths.log(cell))
+        return False
+
+    message = f"{paths.path}: stopped; the same command resumes"
+    return run_workers(waiting, worker, ended, jobs=jobs, stopped=message, needs=lambda cell: cell.needs)
 
 
 def needed_cells(cells: Sequence[Cell], paths: CellPaths) -> list[Cell]:
@@ -125,13 +102,9 @@ def needed_cells(cells: Sequence[Cell], paths: CellPaths) -> list[Cell]:
     todo = [cell for cell in cells if not paths.result(cell).exists()]
     for cell in todo:
         for needed in cell.needs:
-            if needed not in todo and not _has_model(needed, paths):
+            if needed not in todo and not (paths.run(needed) / "result.json").exists():
                 todo.append(needed)
     return sorted(todo, key=cells.index)
-
-
-def _has_model(cell: Cell, paths: CellPaths) -> bool:
-    return (paths.run(cell) / "result.json").exists()
 
 
 def _job(cell: Cell, paths: CellPaths, inputs: Inputs) -> Job:
@@ -145,37 +118,3 @@ def _job(cell: Cell, paths: CellPaths, inputs: Inputs) -> Job:
         corpus=str(inputs.corpus),
         result=str(paths.result(cell)),
     )
-
-
-def _start(cell: Cell, paths: CellPaths, inputs: Inputs, *, slot: int, threads: int) -> "subprocess.Popen[bytes]":
-    job = _job(cell, paths, inputs)
-    paths.job(cell).parent.mkdir(parents=True, exist_ok=True)
-    write_json(paths.job(cell), asdict(job))
-    paths.log(cell).parent.mkdir(parents=True, exist_ok=True)
-    logger.info("%s: started, log in %s", cell.key, paths.log(cell))
-    with paths.log(cell).open("a", encoding="utf-8") as stream:
-        return subprocess.Popen(
-            [sys.executable, "-m", "litebert.commands.reproduce.worker", str(paths.job(cell))],
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=stream,
-            env={**os.environ, **worker_env(slot, threads, os.environ, devices=torch.cuda.device_count())},
-            start_new_session=True,  # a signal of the terminal reaches the scheduler only, which passes it on
-        )
-
-
-def _finish(cell: Cell, paths: CellPaths) -> list[Cell]:
-    """The cell, if it failed."""
-    if paths.result(cell).exists():
-        logger.info("%s: done", cell.key)
-        return []
-    logger.error("%s: failed; see %s", cell.key, paths.log(cell))
-    return [cell]
-
-
-def _stop(processes: Sequence["subprocess.Popen[bytes]"]) -> None:
-    for process in processes:
-        if process.poll() is None:
-            process.terminate()
-    for process in processes:
-        process.wait()

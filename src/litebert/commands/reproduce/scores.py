@@ -34,16 +34,13 @@ def scores_of(rows: Sequence[RowCells], paths: CellPaths) -> Scores:
         of_row = values.setdefault(cells.row, {})
         found = _metrics(cells, paths)
         for metric in dict.fromkeys((*of_row, *found)):
-            missing: list[float | None] = [None] * _seeds_before(rows, cells)
+            seeds_before = sum(each.row == cells.row and each.seed < cells.seed for each in rows)
+            missing: list[float | None] = [None] * seeds_before
             of_row.setdefault(metric, missing).append(found.get(metric))
         for cell in (cells.model, cells.layers):
             if cell is not None and (record := paths.read(cell)):
                 records.setdefault(cells.row, []).append(record)
     return Scores(values, records)
-
-
-def _seeds_before(rows: Sequence[RowCells], cells: RowCells) -> int:
-    return sum(each.row == cells.row and each.seed < cells.seed for each in rows)
 
 
 def _metrics(cells: RowCells, paths: CellPaths) -> dict[Metric, float | None]:

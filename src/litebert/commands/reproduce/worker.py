@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from filelock import FileLock
@@ -27,14 +27,13 @@ from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.run_directory import RunDirectory
-from litebert.commands.sweep.run_trials import StopWithParent
+from litebert.commands.worker_processes import StopWithParent
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.errors import LitebertError, StoppedBySignalError
 from litebert.files import write_json
 from litebert.logs import log_to_stderr
 from litebert.machine import environment
-from litebert.model.encoder import Encoder
 from litebert.model.io.model_directory import load_model
 from litebert.model.model_stats import parameter_counts
 from litebert.tasks.metrics.metrics import METRICS
@@ -115,9 +114,7 @@ def _layers(job: Job) -> dict[str, Any]:
     run = PretrainRun.parse(job.settings, where=job.key)
     sizes = {"batch_size": LAYER_EXAMPLES, "microbatch_size": LAYER_EXAMPLES}
     batches = PretrainBatches(corpus, run.sampling.replace(packing=False), seed=run.seed, **sizes)
-    (batch,) = batches.microbatches(0)
-    inputs = (batch.input_ids, batch.attention_mask, batch.token_type_ids)
-    transitions = layer_transitions(cast(Encoder, model.encoder), *inputs)
+    transitions = layer_transitions(model, batches)
     distances, angles = list(transitions.distances), list(transitions.angles)
     metrics = {"distance_variation": variation(distances), "angle_variation": variation(angles)}
     return {"metrics": metrics, "distances": distances, "angles": angles}

@@ -7,31 +7,22 @@ crashes does not stop the others.
 import json
 import logging
 import os
-import signal
-import subprocess
 import sys
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
-
-import torch
 
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.sweep.sweep_settings import Trial
 from litebert.commands.sweep.trial_results import State, SweepPaths, result_of
+from litebert.commands.worker_processes import StopWithParent, Worker, run_workers
 from litebert.errors import DivergedError, LitebertError, StoppedBySignalError
 from litebert.files import write_json
 from litebert.logs import log_to_stderr
-from litebert.training.callbacks.callback import Callback, RunState, StepRecord
+from litebert.training.callbacks.callback import Callback
 from litebert.training.callbacks.progress_display import LogDisplay
-from litebert.training.loop.signals import StopSignals
 
 logger = logging.getLogger(__name__)
-
-_POLL_SECONDS: Final = 0.2
 
 
 def train_all(trials: Sequence[Trial], paths: SweepPaths, *, jobs: int, callbacks: Sequence[Callback] = ()) -> None:
@@ -78,97 +69,22 @@ def _log_result(trial: Trial, paths: SweepPaths) -> None:
         logger.warning("%s: %s: %s", trial.name, result.state, result.reason)
 
 
-@dataclass(frozen=True)
-class _Worker:
-    trial: Trial
-    process: "subprocess.Popen[bytes]"
-    slot: int
-
-
 def _train_in_parallel(waiting: Sequence[Trial], paths: SweepPaths, *, jobs: int) -> None:
-    queue, workers = list(waiting), []
-    threads = max(1, torch.get_num_threads() // jobs)
-    try:
-        with StopSignals() as signals:
-            while queue or workers:
-                workers = [worker for worker in workers if not _has_ended(worker, paths)]
-                free = sorted(set(range(jobs)) - {worker.slot for worker in workers})
-                while queue and free and not signals.number:
-                    workers.append(_start(queue.pop(0), paths, slot=free.pop(0), threads=threads))
-                if signals.number:
-                    _stop(workers)
-                    raise StoppedBySignalError(
-                        f"{paths.path}: stopped; every trial has saved its state, the same command resumes them",
-                        signal_number=signals.number,
-                    )
-                time.sleep(_POLL_SECONDS)
-    finally:
-        _stop(workers)
+    def worker(trial: Trial) -> Worker:
+        failure = paths.failure(trial.name)
+        failure.unlink(missing_ok=True)
+        arguments = {"settings": trial.run.to_dict(), "out": str(paths.run(trial.name)), "failure": str(failure)}
+        return Worker(trial.name, "litebert.commands.sweep.run_trials", json.dumps(arguments), paths.log(trial.name))
 
+    def ended(trial: Trial, code: int) -> bool:
+        if result_of(trial, paths).state == "unfinished":
+            reason = f"its process ended with code {code}; see {paths.log(trial.name)}"
+            _write_failure(paths.failure(trial.name), "failed", reason)
+        _log_result(trial, paths)
+        return True
 
-def _start(trial: Trial, paths: SweepPaths, *, slot: int, threads: int) -> _Worker:
-    log = paths.log(trial.name)
-    log.parent.mkdir(parents=True, exist_ok=True)
-    paths.failure(trial.name).unlink(missing_ok=True)
-    arguments = {
-        "settings": trial.run.to_dict(),
-        "out": str(paths.run(trial.name)),
-        "failure": str(paths.failure(trial.name)),
-    }
-    with log.open("a", encoding="utf-8") as stream:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "litebert.commands.sweep.run_trials", json.dumps(arguments)],
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=stream,
-            env={**os.environ, **worker_env(slot, threads, os.environ, devices=torch.cuda.device_count())},
-            # A signal of the terminal reaches only this process, which passes it on once.
-            start_new_session=True,
-        )
-    logger.info("%s: started, log in %s", trial.name, log)
-    return _Worker(trial, process, slot)
-
-
-def worker_env(slot: int, threads: int, environment: Mapping[str, str], *, devices: int) -> dict[str, str]:
-    """Environment variables of the worker in `slot`: its number of threads, and its GPU if there are any."""
-    variables = {"OMP_NUM_THREADS": str(threads)}
-    if devices:
-        visible = environment.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(devices)))
-        variables["CUDA_VISIBLE_DEVICES"] = visible.split(",")[slot % devices]
-    return variables
-
-
-def _has_ended(worker: _Worker, paths: SweepPaths) -> bool:
-    code = worker.process.poll()
-    if code is None:
-        return False
-    trial = worker.trial
-    if result_of(trial, paths).state == "unfinished":
-        reason = f"its process ended with code {code}; see {paths.log(trial.name)}"
-        _write_failure(paths.failure(trial.name), "failed", reason)
-    _log_result(trial, paths)
-    return True
-
-
-def _stop(workers: Sequence[_Worker]) -> None:
-    """Ask every worker to save its state and end, and wait for them."""
-    for worker in workers:
-        if worker.process.poll() is None:
-            worker.process.terminate()
-    for worker in workers:
-        worker.process.wait()
-
-
-class StopWithParent(Callback):
-    """Ends the run, with its state saved, when the process that started it has ended."""
-
-    def __init__(self) -> None:
-        self._parent = os.getppid()
-
-    def on_step(self, run: RunState, record: StepRecord) -> None:
-        """Check after every step."""
-        if os.getppid() != self._parent:
-            os.kill(os.getpid(), signal.SIGTERM)
+    message = f"{paths.path}: stopped; every trial has saved its state, the same command resumes them"
+    run_workers(waiting, worker, ended, jobs=jobs, stopped=message)
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ from typing import Any
 from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
 from litebert.commands.run_directory import RunDirectory
 from litebert.commands.sweep.run_trials import train_all
-from litebert.commands.sweep.sweep_settings import SweepRun, Trial, replacement, trials_of, validate_jobs
+from litebert.commands.sweep.sweep_settings import SweepRun, Trial, replacement, trials_of
 from litebert.commands.sweep.trial_results import (
     SweepPaths,
     SweepResult,
@@ -27,6 +27,7 @@ from litebert.commands.sweep.trial_results import (
 )
 from litebert.errors import ConfigError
 from litebert.files import write_text
+from litebert.machine import validate_processes
 from litebert.settings import write_yaml
 from litebert.training.callbacks.callback import Callback
 from litebert.training.checkpointing.checkpoint import locked
@@ -40,7 +41,7 @@ def sweep(run: SweepRun, out: Path, *, jobs: int = 1, callbacks: Sequence[Callba
     The same call resumes a sweep that was stopped and trains failed trials again; its grid may be larger. Finished
     trials are not trained again.
     """
-    validate_jobs(jobs)
+    validate_processes(jobs, where="jobs")
     if os.environ.get("WORLD_SIZE", "1") != "1":
         raise ConfigError("sweep: starts its own processes (--jobs); run it without torchrun")
     trials = trials_of(run)

@@ -96,12 +96,6 @@ def load_sweep_config(
     return run
 
 
-def validate_jobs(jobs: int) -> None:
-    """Raise ConfigError for less than one run at a time."""
-    if jobs < 1:
-        raise ConfigError(f"jobs: {jobs}, expected at least 1")
-
-
 def parse_grid(words: Iterable[str]) -> dict[str, list[Value]]:
     """`["batch_size=16,32", "seed=0..4"]` → values by setting; values as in YAML; `a..b` is a range."""
     axes: dict[str, list[Value]] = {}

@@ -37,6 +37,7 @@ from litebert.corpus.readers.documents import Document, find_files, read_documen
 from litebert.errors import ConfigError, DataError
 from litebert.files import MANIFEST, fsync, translate_os_errors, write_manifest
 from litebert.logs import readable_seconds
+from litebert.machine import validate_processes
 from litebert.tokenization.tokenizer import Tokenizer
 
 LOCK = "build.lock"
@@ -110,8 +111,7 @@ class CorpusBuild:
 
     def validate(self, *, workers: int) -> None:
         """Raise a ConfigError for invalid arguments, before anything is read."""
-        if workers < 1:
-            raise ConfigError(f"workers: must be at least 1, found {workers}")
+        validate_processes(workers, where="workers")
         if self.out.exists():
             raise ConfigError(f"{self.out}: exists already; delete it or choose another directory")
 

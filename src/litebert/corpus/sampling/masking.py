@@ -153,3 +153,30 @@ def _replacements(
     random_ids = ids[(grid.draws.random_token * len(ids)).astype(np.int64)]
     shown = np.where(uniform < settings.mask_token_prob + settings.random_token_prob, random_ids, grid.input_ids)
     return np.where(uniform < settings.mask_token_prob, vocabulary.mask_id, shown)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Inputs and labels of B examples of up to S tokens."""
+
+    input_ids: np.ndarray
+    """Int64 [B, S]: what the model reads."""
+    predicted: np.ndarray
+    """Bool [B, S]: where a token is predicted, at P positions."""
+    labels: np.ndarray
+    """Int64 [P]: the tokens to predict there, in the order of the positions."""
+
+
+def masked_tokens(
+    grid: ExampleGrid, vocabulary: Vocabulary, settings: SamplingSettings, *, mlm_probability: float
+) -> Targets:
+    """The original tokens at masked positions."""
+    masked = mask_tokens(grid, vocabulary, settings, mlm_probability=mlm_probability)
+    return Targets(masked.input_ids, masked.predicted, grid.input_ids[masked.predicted])
+
+
+def next_tokens(grid: ExampleGrid) -> Targets:
+    """Nothing masked; at each position but the last one of an example the token after it."""
+    follows = grid.attention_mask[:, 1:]
+    predicted = np.pad(follows, ((0, 0), (0, 1)))
+    return Targets(grid.input_ids, predicted, grid.input_ids[:, 1:][follows])

@@ -6,6 +6,7 @@ resumes at step one million does not read the steps before.
 
 import hashlib
 import json
+from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import islice
@@ -18,11 +19,10 @@ from torch import Tensor
 from litebert.corpus.format.shards import Corpus, Vocabulary
 from litebert.corpus.sampling.corpus_examples import ExampleRef
 from litebert.corpus.sampling.example_grid import to_grid
+from litebert.corpus.sampling.masking import masked_tokens, next_tokens
 from litebert.corpus.sampling.mixture import Mixture, WeightedCorpora
-from litebert.corpus.sampling.packing import RowLayout, pack_examples
 from litebert.corpus.sampling.pairing import NO_LABEL, Example
 from litebert.corpus.sampling.sampling_settings import LinearSchedule, SamplingSettings
-from litebert.corpus.sampling.targets import masked_tokens, next_tokens
 from litebert.errors import ConfigError
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -40,7 +40,7 @@ class PretrainBatch:
     masked_positions: Tensor
     """Int64 [P]: flat positions b * S + s at which a token is predicted: the masked ones, or with `causal` all but the
     last one of each example."""
-    mlm_labels: Tensor
+    labels: Tensor
     """Int64 [P]: the original tokens, or with `causal` the next ones."""
     sentence_pair_labels: Tensor
     """Int64 [X]: 0 in order, 1 swapped (SOP) or from another document (NSP), -100 without a label, as all are with
@@ -149,7 +149,7 @@ class PretrainBatches:
             attention_mask=torch.from_numpy(layout.to_rows(grid.attention_mask, padding=False)),
             token_type_ids=torch.from_numpy(layout.to_rows(grid.in_second_segment.astype(np.int64), padding=0)),
             masked_positions=torch.from_numpy(layout.flat_positions[targets.predicted]),
-            mlm_labels=torch.from_numpy(targets.labels),
+            labels=torch.from_numpy(targets.labels),
             sentence_pair_labels=pairs,
             sequence_starts=torch.from_numpy(layout.sequence_starts) if layout.is_packed else None,
             num_tokens=int(grid.lengths.sum()),
@@ -163,3 +163,69 @@ def vocabulary_for(corpus: Corpus, settings: SamplingSettings) -> Vocabulary:
         return corpus.vocabulary
     tokenizer = Tokenizer.load(corpus.tokenizer_directory)
     return replace(corpus.vocabulary, word_starts=np.asarray(tokenizer.google_word_starts, dtype=bool))
+
+
+PAD_MULTIPLE = 8
+"""Row lengths are multiples of this, because kernels are faster on such shapes."""
+
+
+def pack_examples(lengths: Sequence[int], *, capacity: int) -> list[list[int]]:
+    """Indices of the examples of each row of at most `capacity` tokens; every example is in one row.
+
+    Best-fit decreasing: the longest example first, each into the row with the least space that is sufficient.
+    """
+    rows: list[list[int]] = []
+    open_rows: list[tuple[int, int]] = []  # (free tokens, row), ascending
+    for index in np.argsort(-np.asarray(lengths), kind="stable").tolist():
+        best = bisect_left(open_rows, (lengths[index], -1))
+        if best == len(open_rows):
+            rows.append([])
+            free, row = capacity, len(rows) - 1
+        else:
+            free, row = open_rows.pop(best)
+        rows[row].append(index)
+        insort(open_rows, (free - lengths[index], row))
+    return rows
+
+
+@dataclass(frozen=True)
+class RowLayout:
+    """Where X examples of up to S tokens are in R rows of W positions.
+
+    Packing several examples in one row changes the layout only, so that a batch has little padding. Examples, masks and
+    labels of a step are those of unpacked rows, and the model keeps the examples apart (`sequence_starts`), so losses
+    and gradients are the same.
+    """
+
+    sequence_starts: np.ndarray
+    """Int64 [X]: flat position row * W + column of the first token of each example, ascending."""
+    attention_mask: np.ndarray
+    """Bool [X, S]: where an example has a token."""
+    shape: tuple[int, int]
+    """R and W."""
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]], *, capacity: int) -> Self:
+        """The layout of rows that consist of examples of these lengths."""
+        lengths = np.array([length for row in rows for length in row])
+        longest_row = max(map(sum, rows))
+        width = min(capacity, -(-longest_row // PAD_MULTIPLE) * PAD_MULTIPLE)
+        columns = np.concatenate([np.cumsum([0, *row[:-1]]) for row in rows])
+        starts = np.repeat(np.arange(len(rows)), [len(row) for row in rows]) * width + columns
+        return cls(starts, np.arange(int(lengths.max())) < lengths[:, None], (len(rows), width))
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether a row holds more than one example."""
+        return len(self.sequence_starts) > self.shape[0]
+
+    @property
+    def flat_positions(self) -> np.ndarray:
+        """Int64 [X, S]: flat position row * W + column of each token."""
+        return self.sequence_starts[:, None] + np.arange(self.attention_mask.shape[1])
+
+    def to_rows(self, values: np.ndarray, *, padding: int) -> np.ndarray:
+        """Values of examples, [X, S], as values of rows, [R, W]."""
+        out = np.full(self.shape[0] * self.shape[1], padding, dtype=values.dtype)
+        out[self.flat_positions[self.attention_mask]] = values[self.attention_mask]
+        return out.reshape(self.shape)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from litebert.errors import DataError, MissingExtraError
+from litebert.errors import DataError, import_extra
 from litebert.files import translate_os_errors
 from litebert.inference.embeddings.exact_search import ROWS_PER_BLOCK, Hit, validate_dimensions
 
@@ -61,8 +61,4 @@ class ApproximateIndex:
 
 
 def _index_class() -> Any:
-    try:
-        from usearch.index import Index
-    except ImportError:
-        raise MissingExtraError("usearch", extra="search", needed_for="approximate search") from None
-    return Index
+    return import_extra("usearch.index", extra="search", needed_for="approximate search").Index

@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 import numpy as np
-from torch import Tensor, nn
+from torch import nn
 
 from litebert.errors import ConfigError, DataError
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.pipeline import model_outputs
 from litebert.inference.prediction_methods import unit_length
 from litebert.model.io.model_spec import Pooling
+from litebert.model.model_inputs import ModelInputs
 from litebert.model.models import POOLERS
 from litebert.settings import InferencePrecision
-from litebert.tasks.encoded import Encoded, Inputs, build_feature
+from litebert.tasks.encoded import Encoded, build_feature
 from litebert.tokenization.tokenizer import Tokenizer
 
 TEXTS_PER_PART: Final = 4096
@@ -87,9 +88,6 @@ class Embedder:
             features.append(build_feature(ids, None, self.tokenizer, max_length=self.max_length))
         return Encoded(features, [None] * len(features), self.tokenizer.pad_id)
 
-    def _forward(self, model: Any, inputs: Inputs) -> Sequence[np.ndarray]:
-        return list(self._pooled(model, inputs).float().cpu().numpy())
-
-    def _pooled(self, model: Any, inputs: Inputs) -> Tensor:
-        output = model.encoder(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids)
-        return POOLERS[self.pooling](output.last_hidden_state, inputs.attention_mask)
+    def _forward(self, model: Any, inputs: ModelInputs) -> Sequence[np.ndarray]:
+        pooled = POOLERS[self.pooling](model.encoder(*inputs).last_hidden_state, inputs.attention_mask)
+        return list(pooled.float().cpu().numpy())

@@ -145,7 +145,6 @@ def to_json(spec: ModelSpec) -> dict[str, Any]:
     if transformers_incompatibility(spec) and not remote:
         return {"model_type": LITEBERT_MODEL_TYPE, _SECTION: spec.to_dict()}
     plain: dict[str, Any]
-    plain: dict[str, Any]
     if remote:
         plain = {"model_type": LITEBERT_MODEL_TYPE, "auto_map": _auto_map(), **spec.config.to_dict()}
     else:

@@ -9,8 +9,8 @@ from huggingface_hub.utils import validate_repo_id
 
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import MANIFEST, verify_manifest
+from litebert.model.io.hub import resolve_model_directory
 from litebert.model.io.model_spec import CONFIG, read_model_spec
-from litebert.model.io.resolve import resolve_model_directory
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,6 @@ def push_to_hub(
     token: str | None = None,
     private: bool | None = None,
     revision: str | None = None,
-    message: str = "Upload a litebert model",
 ) -> PushResult:
     """Upload the model directory of a model or run as one commit; the repository is created if there is none.
 
@@ -43,7 +42,6 @@ def push_to_hub(
         token: access token with write permission; None: that of `hf auth login`.
         private: whether a new repository is private; None: as the owner has set.
         revision: branch, which is created if there is none; None: the default branch.
-        message: of the commit.
 
     Raises:
         ConfigError: `name` cannot be a name on the hub.
@@ -68,7 +66,9 @@ def push_to_hub(
         api.create_repo(name, private=private, exist_ok=True)
         if revision is not None:
             api.create_branch(name, branch=revision, exist_ok=True)
-        commit = api.upload_folder(repo_id=name, folder_path=directory, revision=revision, commit_message=message)
+        commit = api.upload_folder(
+            repo_id=name, folder_path=directory, revision=revision, commit_message="Upload a litebert model"
+        )
     except Exception as error:
         # The client passes on the errors of its HTTP library, which is another one in each of its major versions.
         reason = str(error).strip().split("\n")[0].partition("] ")

@@ -19,17 +19,13 @@ Kind = Literal["table", "dense", "norm", "output", "plain"]
 
 @dataclass(frozen=True)
 class TensorNames:
-    """One tensor's name in each format; None where a format has no such tensor."""
+    """One tensor's name in each `Format`; None where a format has no such tensor."""
 
     litebert: str
     transformers: str | None
     tensorflow: str | None
     transposed: bool = False
     """TensorFlow stores this matrix as (inputs, outputs), torch as (outputs, inputs)."""
-
-    def in_format(self, name: Format) -> str | None:
-        """The name in one of the formats."""
-        return {"litebert": self.litebert, "transformers": self.transformers, "tensorflow": self.tensorflow}[name]
 
 
 @dataclass(frozen=True)

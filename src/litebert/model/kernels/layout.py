@@ -134,39 +134,17 @@ class UnpaddedLayout:
         return attend_16_bits(query[0], key[0], value[0], self.lengths, causal=self.causal)[None]
 
 
-@dataclass(frozen=True)
-class LengthSortedLayout:
-    """Only the real tokens, the longest examples first, so that attention reads examples of one length in one piece."""
-
-    unpadded: UnpaddedLayout
+class LengthSortedLayout(UnpaddedLayout):
+    """The same, the longest examples first, so that attention reads examples of one length in one piece."""
 
     @classmethod
-    def of(cls, mask: Mask, sequence_starts: Starts | None = None, *, causal: bool = False) -> "LengthSortedLayout":
+    def of(cls, mask: Mask, sequence_starts: Starts | None = None, *, causal: bool = False) -> UnpaddedLayout:
         """Layout of a batch; examples without tokens are dropped."""
-        rows = UnpaddedLayout.of(mask, sequence_starts, causal=causal)
+        rows = super().of(mask, sequence_starts, causal=causal)
         lengths = torch.tensor(rows.lengths)
         tokens = lengths.repeat_interleave(lengths).argsort(descending=True, stable=True)
         sorted_lengths = tuple(sorted(rows.lengths, reverse=True))
-        return cls(
-            replace(rows, indices=rows.indices[tokens], positions=rows.positions[:, tokens], lengths=sorted_lengths)
-        )
-
-    @property
-    def positions(self) -> Int[Tensor, "1 N"]:
-        """Position of each token in its example."""
-        return self.unpadded.positions
-
-    def pack(self, padded: Shaped[Tensor, "B S"]) -> Shaped[Tensor, "1 N"]:
-        """The values of the real tokens."""
-        return self.unpadded.pack(padded)
-
-    def unpack(self, packed: Float[Tensor, "1 N W"]) -> Float[Tensor, "B S W"]:
-        """The vectors at the positions of their tokens, zeros at padding."""
-        return self.unpadded.unpack(packed)
-
-    def take(self, packed: Float[Tensor, "1 N W"], at: Int[Tensor, " P"]) -> Float[Tensor, "1 P W"]:
-        """The vectors at flat positions of B S, as one row; zeros at padding."""
-        return self.unpadded.take(packed, at)
+        return replace(rows, indices=rows.indices[tokens], positions=rows.positions[:, tokens], lengths=sorted_lengths)
 
     def attend(
         self,
@@ -177,11 +155,11 @@ class LengthSortedLayout:
         dropout: float,
     ) -> Float[Tensor, "1 N A D"]:
         """Attention inside each example."""
-        groups, causal = length_groups(self.unpadded.lengths), self.unpadded.causal
-        return attend_in_groups(query[0], key[0], value[0], groups, dropout=dropout, causal=causal)[None]
+        groups = length_groups(self.lengths)
+        return attend_in_groups(query[0], key[0], value[0], groups, dropout=dropout, causal=self.causal)[None]
 
 
-Layout = PaddedLayout | UnpaddedLayout | LengthSortedLayout
+Layout = PaddedLayout | UnpaddedLayout
 
 LAYOUTS: Final[dict[AttentionKernel, Callable[..., Layout]]] = {
     "sdpa": partial(PaddedLayout.of, kernel=attend_sdpa),

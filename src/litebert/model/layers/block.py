@@ -1,4 +1,4 @@
-"""The layers: embeddings, and the attention and the feed-forward layer of a block, each with residual and LayerNorm.
+"""The layers: embeddings, attention and feed-forward layer of a block, each with residual and LayerNorm, and a head.
 
 Source of the low-rank updates of shared layers: Relaxed Recursive Transformers (Bae et al., 2024, arXiv 2410.20672),
 section 3.2; here they are trained from the beginning.
@@ -129,13 +129,10 @@ class Attention(nn.Module):
         else:
             layers = {"query": self.query, "key": self.key, "value": self.value}
             projected = (apply_dense(layer, read, inputs.updates.get(name)) for name, layer in layers.items())
-        query, key, value = (self._split_heads(part) for part in projected)
+        query, key, value = (part.unflatten(-1, self.heads) for part in projected)
         if inputs.rotation is None:
             return query, key, value
         return rotate(query, inputs.rotation), rotate(key, inputs.rotation), value
-
-    def _split_heads(self, x: Float[Tensor, "B S H"]) -> Float[Tensor, "B S A D"]:
-        return x.unflatten(-1, self.heads)
 
 
 def gelu_new(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
@@ -220,3 +217,18 @@ def to_autocast_dtype(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """`x`, cast once; autocast would cast it, and store the copy, for each product that reads it."""
     device = x.device.type
     return x.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else x
+
+
+class MaskedLMHead(nn.Module):
+    """Logits of the vocabulary; the output matrix is the word embeddings. Source: `get_masked_lm_output`."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.embedding_size)
+        self.norm = nn.LayerNorm(config.embedding_size, eps=config.layer_norm_eps)
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+        self.activation = ACTIVATIONS[config.hidden_act]
+
+    def forward(self, states: Float[Tensor, "*P H"], word_embeddings: Float[Tensor, "V E"]) -> Float[Tensor, "*P V"]:
+        """Logits of the original tokens at the positions of `states`."""
+        return F.linear(self.norm(self.activation(self.dense(states))), word_embeddings, self.bias)

@@ -35,10 +35,10 @@ class BenchmarkSplit:
     file: str | None = None
     """A file in the layout of the official one, to use instead."""
 
-    def read(self, directory: Path, *, labels: tuple[str, ...] | None = None) -> LabelledData:
+    def read(self, directory: Path) -> LabelledData:
         """Its examples, as `read_benchmark` reads them."""
         files = {self.split: self.file} if self.file else None
-        return read_benchmark(self.task, directory, self.split, files=files, labels=labels)
+        return read_benchmark(self.task, directory, self.split, files=files)
 
     def path(self, directory: Path) -> Path:
         """Its file; raises as `read_benchmark` does."""
@@ -104,7 +104,7 @@ def _read_table(task: BenchmarkTask, file: BenchmarkFile, path: Path) -> tuple[l
     slices = [None] * len(texts)
     if task.slice in table.columns:
         slices = [None if value == UNKNOWN_GENRE else value for value in table.texts(str(task.slice))]
-    ids = _ids(table, task.id) if is_test else [None] * len(texts)
+    ids = table.unique_texts(task.id, advice="download the file again") if is_test else [None] * len(texts)
     examples = [
         Example(text=text, text_pair=pair, target=target, slice=genre, id=number)
         for text, pair, target, genre, number in zip(texts, pairs, targets, slices, ids, strict=True)
@@ -117,20 +117,6 @@ def _targets(task: BenchmarkTask, table: Table) -> Sequence[Target]:
     if task.labels is None:
         return label_scores(table, task.label, values)
     return label_indices(table, task.label, values, task.labels)
-
-
-def _ids(table: Table, column: str) -> list[str]:
-    """The numbers of the examples, which must be unique."""
-    ids = table.texts(column)
-    seen: dict[str, int] = {}
-    for row, number in zip(table.rows, ids, strict=True):
-        if number in seen:
-            raise DataError(
-                f"{table.path}:{row.line}: field {column!r}: {number!r} is also that of line {seen[number]}; "
-                "download the file again"
-            )
-        seen[number] = row.line
-    return ids
 
 
 def _benchmark_file(task: BenchmarkTask, split: Split) -> BenchmarkFile:

@@ -169,9 +169,9 @@ def measure(names: Iterable[str], predictions: Any, labels: Any, probabilities: 
     }
 
 
-def wilson_interval(correct: int, total: int, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Bounds of the true accuracy, given `correct` of `total` > 0 predictions. Source: Wilson (1927)."""
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
+def wilson_interval(correct: int, total: int) -> tuple[float, float]:
+    """95 % bounds of the true accuracy, given `correct` of `total` > 0 predictions. Source: Wilson (1927)."""
+    z = NormalDist().inv_cdf(0.975)
     share, spread = correct / total, z * z / total
     center = (share + spread / 2) / (1 + spread)
     half = z * (share * (1 - share) / total + spread / (4 * total)) ** 0.5 / (1 + spread)
@@ -213,17 +213,17 @@ class Calibration:
     """Those with examples, by increasing probability."""
 
 
-def calibration(probabilities: np.ndarray, labels: np.ndarray, *, num_bins: int = NUM_BINS) -> Calibration:
+def calibration(probabilities: np.ndarray, labels: np.ndarray) -> Calibration:
     """The calibration of `probabilities` [N, C] for label indices [N], in bins of equal width."""
     confidence = probabilities.max(-1).astype(np.float64)
     correct = probabilities.argmax(-1) == labels
     # (low, high]: a confidence of exactly 1 belongs to the last bin
-    bin_of = np.clip(np.ceil(confidence * num_bins).astype(int) - 1, 0, num_bins - 1)
+    bin_of = np.clip(np.ceil(confidence * NUM_BINS).astype(int) - 1, 0, NUM_BINS - 1)
     bins = []
     for index in np.unique(bin_of):
         inside = bin_of == index
         mean = float(confidence[inside].mean())
-        low, high = float(index) / num_bins, float(index + 1) / num_bins
+        low, high = float(index) / NUM_BINS, float(index + 1) / NUM_BINS
         bins.append(Bin(low, high, int(inside.sum()), mean, float(correct[inside].mean())))
     gap = sum(one.examples * abs(one.confidence - one.accuracy) for one in bins) / max(len(labels), 1)
     return Calibration(gap, tuple(bins))

@@ -46,6 +46,17 @@ class Table:
         self.require(column)
         return [_as_text(self.path, row, column, lists=lists) for row in self.rows]
 
+    def unique_texts(self, column: str, *, advice: str) -> list[str]:
+        """The values of a column of ids; DataError, which ends with `advice`, where one occurs twice."""
+        values, lines = self.texts(column), dict[str, int]()
+        for row, value in zip(self.rows, values, strict=True):
+            if lines.setdefault(value, row.line) != row.line:
+                raise DataError(
+                    f"{self.path}:{row.line}: field {column!r}: the id {value!r} is also that of line {lines[value]}; "
+                    f"{advice}"
+                )
+        return values
+
     def require(self, column: str) -> None:
         """DataError unless there is such a column."""
         if column not in self.columns:

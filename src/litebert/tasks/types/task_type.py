@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
+from litebert.loss_sums import LossSums
 from litebert.model.io.model_spec import ModelName, ProblemType
-from litebert.tasks.encoded import Encoded, Inputs, LabelledBatch, encode_sequences
+from litebert.model.model_inputs import ModelInputs
+from litebert.tasks.encoded import Encoded, LabelledBatch, encode_sequences
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import ClassWeights, Example, InvalidAnswers, LabelledData, Target, Task
 from litebert.tasks.metrics.evaluation import Evaluation, parts, parts_by_length
@@ -94,16 +96,6 @@ class ExampleReader:
     input_columns: tuple[str, ...] = ("text", "text_pair")
     """Fields of `Columns` that `read_inputs` uses."""
     file_format: FileFormat | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LossSums:
-    """What the task type's loss gives for one microbatch: sums, never means."""
-
-    losses: dict[str, Tensor]
-    """Summed loss by name."""
-    correct: dict[str, Tensor]
-    """Number of correct predictions by name; empty for regression."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -202,7 +194,7 @@ class TaskType:
     encode: Callable[[Sequence[Any], Tokenizer, Any], Encoded] = encode_sequences
     """(examples, tokenizer, settings) → sequences."""
     loss: Loss
-    forward: Callable[[nn.Module, Inputs], Sequence[Any]] = lambda model, inputs: sequence_logits(model, inputs)
+    forward: Callable[[nn.Module, ModelInputs], Sequence[Any]] = lambda model, inputs: sequence_logits(model, inputs)
     """Run the model on a batch; the output for each sequence, on the CPU."""
     predict: Callable[[Any, Any, type[np.floating]], Prediction]
     """(output of one example, settings, dtype) → prediction; `dtype` is float64 for ensembles, else float32."""
@@ -297,7 +289,7 @@ def read_text_inputs(table: Table, columns: Columns) -> list[Example]:
     return [Example(text=text, text_pair=pair) for text, pair in _texts(table, columns)]
 
 
-def sequence_logits(model: nn.Module, inputs: Inputs) -> list[np.ndarray]:
+def sequence_logits(model: nn.Module, inputs: ModelInputs) -> list[np.ndarray]:
     """Float32 [C] for each sequence or for the options of each question, or [S, C] for its tokens and padding."""
     return list(model(*inputs).logits.float().cpu().numpy())
 

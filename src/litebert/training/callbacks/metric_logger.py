@@ -7,10 +7,9 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
 from pathlib import Path
 
-from litebert.errors import MissingExtraError
+from litebert.errors import import_extra
 from litebert.files import translate_os_errors, write_bytes
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 from litebert.training.protocols import Number, Tracker
@@ -175,10 +174,7 @@ _TRACKERS: dict[TrackerName, tuple[str, Callable[..., Tracker]]] = {
 def require_trackers(names: Iterable[TrackerName]) -> None:
     """Raise a MissingExtraError unless each of them is installed; called before a run writes anything."""
     for name in names:
-        try:
-            import_module(_TRACKERS[name][0])
-        except ImportError:
-            raise MissingExtraError(name, extra=name, needed_for=f"the {name} tracker") from None
+        import_extra(_TRACKERS[name][0], extra=name, needed_for=f"the {name} tracker", package=name)
 
 
 def open_tracker(name: TrackerName, directory: Path, *, step: int) -> Tracker:

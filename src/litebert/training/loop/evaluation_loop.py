@@ -6,11 +6,12 @@ from collections.abc import Iterable
 import torch
 from torch import nn
 
+from litebert.loss_sums import LossSums
 from litebert.precision import autocast
 from litebert.settings import TrainingPrecision
 from litebert.training.distributed.context import DistributedContext, gathered_weights
 from litebert.training.loop.step import add_sums
-from litebert.training.protocols import Batch, LossSums, Number, Objective
+from litebert.training.protocols import Batch, Number, Objective
 
 
 def evaluate(

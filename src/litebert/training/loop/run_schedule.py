@@ -86,12 +86,8 @@ class DurationConverter:
         """The fraction of a run of length `whole` that its warm-up takes, in [0, 1)."""
         if not isinstance(warmup, Duration):
             return warmup
-        steps, all_steps = self.steps(warmup), self.steps(whole)
-        if steps is not None and all_steps is not None:
-            fraction = steps / all_steps
-        elif warmup.unit == whole.unit:
-            fraction = warmup.amount / whole.amount
-        else:
+        fraction = self._share(warmup, whole)
+        if fraction is None:
             raise ConfigError(
                 f"warmup: {warmup.to_text()} as a fraction of {whole.to_text()} is not known in advance; "
                 f"give the warm-up in {whole.unit}, or as a fraction"
@@ -104,16 +100,19 @@ class DurationConverter:
 
     def validate_within(self, milestone: Duration, whole: Duration) -> None:
         """Raise ConfigError for a milestone that a run of length `whole` does not reach, as far as that is known."""
-        steps, all_steps = self.steps(milestone), self.steps(whole)
-        if steps is not None and all_steps is not None:
-            beyond = steps > all_steps
-        else:
-            beyond = milestone.unit == whole.unit and milestone.amount > whole.amount
-        if beyond:
+        share = self._share(milestone, whole)
+        if share is not None and share > 1:
             raise ConfigError(
                 f"milestones: {milestone.to_text()} is beyond the end of the run, {whole.to_text()}; leave it out "
                 "(train.milestones) or train longer (train.duration)"
             )
+
+    def _share(self, part: Duration, whole: Duration) -> float | None:
+        """`part` as a fraction of `whole`; None where it is not known in advance."""
+        steps, all_steps = self.steps(part), self.steps(whole)
+        if steps is not None and all_steps is not None:
+            return steps / all_steps
+        return part.amount / whole.amount if part.unit == whole.unit else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from transformers.activations import ACT2FN
 from transformers.modeling_outputs import (
     BaseModelOutputWithPooling,
     MaskedLMOutput,
+    ModelOutput,
     MultipleChoiceModelOutput,
     QuestionAnsweringModelOutput,
     SequenceClassifierOutput,
@@ -169,14 +170,11 @@ class LitebertForPreTraining(LitebertPreTrainedModel):
         return AlbertForPreTrainingOutput(loss, logits, order, output.hidden_states)
 
 
-class LitebertForMaskedLM(LitebertPreTrainedModel):
-    """Masked language model."""
+class LitebertHead(LitebertPreTrainedModel):
+    """Base of the models with one head: logits, and their loss if there are labels."""
 
-    def __init__(self, config: LitebertConfig):
-        super().__init__(config)
-        self.encoder = LitebertModel(config, add_pooling_layer=False)
-        self.mlm = LitebertMaskedLMHead(config)
-        self.post_init()
+    encoder: LitebertModel
+    output_class: type[ModelOutput]
 
     def forward(
         self,
@@ -185,15 +183,38 @@ class LitebertForMaskedLM(LitebertPreTrainedModel):
         token_type_ids: Tensor | None = None,
         labels: Tensor | None = None,
         output_hidden_states: bool | None = None,
-    ) -> MaskedLMOutput:
-        """Logits [B, S, V]; label -100 is ignored."""
-        output = self.encoder(input_ids, attention_mask, token_type_ids, output_hidden_states)
-        logits = self.mlm(output.last_hidden_state, self.encoder.embeddings.word)
-        loss = None if labels is None else F.cross_entropy(logits.flatten(0, 1), labels.flatten())
-        return MaskedLMOutput(loss, logits, output.hidden_states)
+    ) -> ModelOutput:
+        """Logits, and the loss; label -100 is ignored."""
+        inputs = (input_ids, attention_mask, token_type_ids)
+        rows = [None if tensor is None else tensor.flatten(0, -2) for tensor in inputs]
+        output = self.encoder(*rows, output_hidden_states)
+        logits = self._logits(output, input_ids.shape)
+        loss = None if labels is None else self._loss(logits, labels)
+        return self.output_class(loss, logits, output.hidden_states)
+
+    def _logits(self, output: BaseModelOutputWithPooling, shape: torch.Size) -> Tensor:
+        raise NotImplementedError
+
+    def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        return F.cross_entropy(logits.flatten(0, -2), labels.flatten())
 
 
-class LitebertClassifier(LitebertPreTrainedModel):
+class LitebertForMaskedLM(LitebertHead):
+    """Masked language model: logits [B, S, V]."""
+
+    output_class = MaskedLMOutput
+
+    def __init__(self, config: LitebertConfig):
+        super().__init__(config)
+        self.encoder = LitebertModel(config, add_pooling_layer=False)
+        self.mlm = LitebertMaskedLMHead(config)
+        self.post_init()
+
+    def _logits(self, output: BaseModelOutputWithPooling, shape: torch.Size) -> Tensor:
+        return self.mlm(output.last_hidden_state, self.encoder.embeddings.word)
+
+
+class LitebertClassifier(LitebertHead):
     """Base of the classifiers: the encoder, dropout and a dense layer."""
 
     has_pooler = True
@@ -205,73 +226,41 @@ class LitebertClassifier(LitebertPreTrainedModel):
         self.classifier = nn.Linear(config.hidden_size, num_labels or config.num_labels or 1)
         self.post_init()
 
+    def _logits(self, output: BaseModelOutputWithPooling, shape: torch.Size) -> Tensor:
+        states = output.pooler_output if self.has_pooler else output.last_hidden_state
+        return self.classifier(self.dropout(states))
+
 
 class LitebertForSequenceClassification(LitebertClassifier):
-    """Classes of a sequence, several of them at once, or a number, by `config.problem_type`."""
+    """Logits [B, classes]: one class of a sequence, several at once, or a number, by `config.problem_type`."""
 
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        labels: Tensor | None = None,
-        output_hidden_states: bool | None = None,
-    ) -> SequenceClassifierOutput:
-        """Logits [B, classes]."""
-        output = self.encoder(input_ids, attention_mask, token_type_ids, output_hidden_states)
-        logits = self.classifier(self.dropout(output.pooler_output))
-        loss = None if labels is None else self._loss(logits, labels)
-        return SequenceClassifierOutput(loss, logits, output.hidden_states)
+    output_class = SequenceClassifierOutput
 
     def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         if self.config.problem_type == "regression" or self.config.num_labels == 1:
             return F.mse_loss(logits.squeeze(-1), labels.to(logits.dtype))
         if self.config.problem_type == "multi_label_classification":
             return F.binary_cross_entropy_with_logits(logits, labels.to(logits.dtype))
-        return F.cross_entropy(logits, labels)
+        return super()._loss(logits, labels)
 
 
 class LitebertForMultipleChoice(LitebertClassifier):
-    """One logit for each of C candidate sequences; inputs are [B, C, S]."""
+    """Logits [B, C], one for each of C candidate sequences; inputs are [B, C, S]."""
+
+    output_class = MultipleChoiceModelOutput
 
     def __init__(self, config: LitebertConfig):
         super().__init__(config, num_labels=1)
 
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        labels: Tensor | None = None,
-        output_hidden_states: bool | None = None,
-    ) -> MultipleChoiceModelOutput:
-        """Logits [B, C]."""
-        inputs = (input_ids, attention_mask, token_type_ids)
-        rows = [None if tensor is None else tensor.flatten(0, 1) for tensor in inputs]
-        output = self.encoder(*rows, output_hidden_states)
-        logits = self.classifier(self.dropout(output.pooler_output)).view(input_ids.shape[:2])
-        loss = None if labels is None else F.cross_entropy(logits, labels)
-        return MultipleChoiceModelOutput(loss, logits, output.hidden_states)
+    def _logits(self, output: BaseModelOutputWithPooling, shape: torch.Size) -> Tensor:
+        return super()._logits(output, shape).view(shape[:2])
 
 
 class LitebertForTokenClassification(LitebertClassifier):
-    """Classes of every token."""
+    """Logits [B, S, classes]: classes of every token."""
 
+    output_class = TokenClassifierOutput
     has_pooler = False
-
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        labels: Tensor | None = None,
-        output_hidden_states: bool | None = None,
-    ) -> TokenClassifierOutput:
-        """Logits [B, S, classes]; label -100 is ignored."""
-        output = self.encoder(input_ids, attention_mask, token_type_ids, output_hidden_states)
-        logits = self.classifier(self.dropout(output.last_hidden_state))
-        loss = None if labels is None else F.cross_entropy(logits.flatten(0, 1), labels.flatten())
-        return TokenClassifierOutput(loss, logits, output.hidden_states)
 
 
 class LitebertForQuestionAnswering(LitebertPreTrainedModel):

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from litebert.errors import DataError
+from litebert.loss_sums import LossSums
 from litebert.model.losses import classification_loss, is_correct
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
@@ -34,7 +35,6 @@ from litebert.tasks.types.task_type import (
     ErrorExample,
     ExampleReader,
     Loss,
-    LossSums,
     ReadOptions,
     ReadResult,
     Scored,

@@ -83,6 +83,9 @@ def read_question_table(
 def read_question_inputs(table: Table, columns: QuestionColumns) -> list[Question]:
     """The questions of a table without their answers."""
     contexts = table.texts(columns.context)
+    names = [str(row.line) for row in table.rows]
+    if columns.id is not None:
+        names = table.unique_texts(columns.id, advice="make ids unique")
     for row, context in zip(table.rows, contexts, strict=True):
         if not context.strip():
             raise DataError(
@@ -91,7 +94,7 @@ def read_question_inputs(table: Table, columns: QuestionColumns) -> list[Questio
     return [
         Question(id=name, text=text, context=context, group=group, slice=slice_)
         for name, text, context, group, slice_ in zip(
-            _ids(table, columns.id),
+            names,
             table.texts(columns.question),
             contexts,
             _optional(table, columns.group),
@@ -103,19 +106,6 @@ def read_question_inputs(table: Table, columns: QuestionColumns) -> list[Questio
 
 def _optional(table: Table, column: str | None) -> Sequence[str | None]:
     return [None] * len(table.rows) if column is None else table.texts(column)
-
-
-def _ids(table: Table, column: str | None) -> list[str]:
-    names = [str(row.line) for row in table.rows] if column is None else table.texts(column)
-    lines: dict[str, int] = {}
-    for name, row in zip(names, table.rows, strict=True):
-        if name in lines:
-            raise DataError(
-                f"{table.path}:{row.line}: field {column!r}: the id {name!r} is also that of line {lines[name]}; "
-                "make ids unique"
-            )
-        lines[name] = row.line
-    return names
 
 
 def _start(text: str, *, where: str) -> int:

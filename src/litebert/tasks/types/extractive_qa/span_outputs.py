@@ -8,10 +8,12 @@ from typing import Any, Final
 import torch
 from torch import Tensor, nn
 
+from litebert.loss_sums import LossSums
 from litebert.model.losses import answerability_losses, span_loss
+from litebert.model.model_inputs import ModelInputs
 from litebert.model.models import FORBIDDEN
 from litebert.model.outputs import QuestionAnsweringWithNoAnswerOutput, SpanOutput
-from litebert.tasks.encoded import Inputs, LabelledBatch
+from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.types.extractive_qa.span_scores import (
     BEAM_SIZE,
     Candidates,
@@ -19,13 +21,12 @@ from litebert.tasks.types.extractive_qa.span_scores import (
     beams_by_window,
     logits_by_window,
 )
-from litebert.tasks.types.task_type import LossSums
 
 IMPOSSIBLE_WEIGHT: Final = 0.5
 """Weight of the no-answer loss relative to the span loss."""
 
 
-def answer_mask(inputs: Inputs) -> Tensor:
+def answer_mask(inputs: ModelInputs) -> Tensor:
     """Bool [B, S]: where an answer may start or end: the context, and `[CLS]`, which means "no answer".
 
     Source: `p_mask` in squad_utils.py, which is 0 there.
@@ -36,14 +37,14 @@ def answer_mask(inputs: Inputs) -> Tensor:
     return is_context | (positions == 0)
 
 
-def span_logits(model: nn.Module, inputs: Inputs) -> list[SpanLogits]:
+def span_logits(model: nn.Module, inputs: ModelInputs) -> list[SpanLogits]:
     """The scores of each window, without padding."""
     output = model(*inputs)
     starts, ends = (logits.float().cpu().numpy() for logits in (output.start_logits, output.end_logits))
     return logits_by_window(starts, ends, inputs.attention_mask.sum(1).tolist())
 
 
-def span_beams(model: nn.Module, inputs: Inputs) -> list[Candidates]:
+def span_beams(model: nn.Module, inputs: ModelInputs) -> list[Candidates]:
     """The best spans of each window."""
     # A wrapper for several processes forwards `forward` only; the wrapped model has `beams`.
     wrapped: Any = getattr(model, "module", model)

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from litebert.errors import ConfigError
+from litebert.loss_sums import LossSums
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
@@ -24,7 +25,6 @@ from litebert.tasks.types.task_type import (
     ErrorExample,
     ExampleReader,
     Loss,
-    LossSums,
     ReadOptions,
     ReadResult,
     Scored,

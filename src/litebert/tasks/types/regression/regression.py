@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 from torch import Tensor, nn
 
+from litebert.loss_sums import LossSums
 from litebert.model.losses import regression_loss
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
@@ -19,7 +20,6 @@ from litebert.tasks.types.task_type import (
     ErrorExample,
     ExampleReader,
     Loss,
-    LossSums,
     ReadOptions,
     ReadResult,
     Scored,

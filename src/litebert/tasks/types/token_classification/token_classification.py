@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 from torch import Tensor, nn
 
+from litebert.loss_sums import LossSums
 from litebert.model.losses import NO_LABEL, classification_loss, is_correct
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
@@ -19,7 +20,6 @@ from litebert.tasks.types.task_type import (
     ErrorExample,
     ExampleReader,
     Loss,
-    LossSums,
     Scored,
     TaskType,
     no_label_found,

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from litebert.errors import ConfigError
-from litebert.tasks.encoded import Encoded, Feature, Inputs
+from litebert.tasks.encoded import Encoded, Feature
 from litebert.tokenization.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from litebert.model.model_inputs import ModelInputs
     from litebert.tasks.input_settings import InputSettings
 
 
@@ -61,7 +62,7 @@ class TokenSequences(Encoded):
         """Int64: words of each example."""
         return np.array(self.num_words)
 
-    def labels(self, indices: np.ndarray, inputs: Inputs) -> Tensor:
+    def labels(self, indices: np.ndarray, inputs: ModelInputs) -> Tensor:
         """Int64 [B, S], -100 except at the first token of each word."""
         import torch
 

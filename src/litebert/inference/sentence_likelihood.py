@@ -1,0 +1,116 @@
+"""Log-likelihood of sentences under a language model, by one of two ways of predicting their tokens.
+
+With a masking each token is predicted from a copy of its sentence in which it is masked; the score of a sentence is the
+sum of the log probabilities of its tokens, its pseudo-log-likelihood. Source: Salazar et al. 2020, "Masked Language
+Model Scoring"; the two corrections for words of several tokens are those of Kauf and Ivanova 2023, "A Better Way to Do
+Masked Language Model Scoring". Without a masking each token is predicted from those before it, so that one forward pass
+scores a sentence; this needs a model that was trained with a share of causal steps.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from litebert.errors import DataError
+from litebert.inference.inference_model import inference_model
+from litebert.inference.word_masking import Masking
+from litebert.model.models import ForMaskedLM, ForPretraining
+from litebert.settings import InferencePrecision
+from litebert.tokenization.tokenizer import Tokenizer
+
+TOKENS_PER_BATCH = 16_384
+
+
+def log_likelihoods(
+    model: ForPretraining | ForMaskedLM,
+    tokenizer: Tokenizer,
+    sentences: Sequence[str],
+    *,
+    masking: Masking | None,
+    precision: InferencePrecision = "fp32",
+) -> np.ndarray:
+    """Float64 [N]: the score of each sentence, natural logarithm; higher is more likely.
+
+    `masking` None: the log probability of the sentence and of its end, each token predicted from those before it.
+    Raises DataError for a sentence without tokens or with more than the model has positions.
+    """
+    device = next(model.parameters()).device
+    scores = np.zeros(len(sentences))
+    longest = model.config.max_position_embeddings
+    with inference_model(model, precision) as running:
+        for indices, ids in _batches(tokenizer, sentences, longest=longest, copies=masking is not None):
+            if masking is None:
+                rows = torch.from_numpy(_with_ends(ids, tokenizer)).to(device)
+                found = _causal_log_probabilities(cast(Any, running), rows)
+            else:
+                indices = np.repeat(indices, ids.shape[1])
+                copies = torch.from_numpy(_with_ends(_masked_copies(ids, tokenizer, masking), tokenizer)).to(device)
+                found = _masked_log_probabilities(cast(Any, running), copies, torch.from_numpy(ids).to(device))
+            np.add.at(scores, indices, found.double().cpu().numpy())
+    return scores
+
+
+def _batches(
+    tokenizer: Tokenizer, sentences: Sequence[str], *, longest: int, copies: bool
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Indices [N] and tokens [N, S] of sentences of one length, so that nothing is padded.
+
+    Raises DataError for a sentence without tokens or with too many of them. With `copies` each becomes S rows.
+    """
+    by_length: dict[int, list[tuple[int, list[int]]]] = {}
+    for index, ids in enumerate(tokenizer.encode_batch(list(sentences))):
+        if not ids or len(ids) + 2 > longest:
+            raise DataError(
+                f"sentence {index + 1}: {len(ids)} tokens; expected 1 to {longest - 2}, as the model has positions for"
+            )
+        by_length.setdefault(len(ids), []).append((index, ids))
+    for length, group in by_length.items():
+        size = max(1, TOKENS_PER_BATCH // ((length if copies else 1) * (length + 2)))
+        for start in range(0, len(group), size):
+            indices, rows = zip(*group[start : start + size], strict=True)
+            yield np.array(indices), np.array(rows)
+
+
+def _with_ends(ids: np.ndarray, tokenizer: Tokenizer) -> np.ndarray:
+    """Int64 [N, S + 2]: `[CLS] tokens [SEP]` of each row."""
+    ends = np.ones((len(ids), 1), dtype=np.int64)
+    return np.hstack([ends * tokenizer.cls_id, ids, ends * tokenizer.sep_id])
+
+
+def _masked_copies(ids: np.ndarray, tokenizer: Tokenizer, masking: Masking) -> np.ndarray:
+    """Int64 [N · S, S]: for each token of each sentence a copy in which it is masked."""
+    word_starts, length = tokenizer.word_starts[ids], ids.shape[1]
+    masked = np.broadcast_to(np.eye(length, dtype=bool), (len(ids), length, length))
+    if masking != "token":
+        word = word_starts.cumsum(axis=1)
+        masked = word[:, :, None] == word[:, None, :]
+    if masking == "word_left_to_right":
+        masked = masked & np.triu(np.ones((length, length), dtype=bool))
+    return np.where(masked, tokenizer.mask_id, ids[:, None, :]).reshape(-1, length)
+
+
+def _masked_log_probabilities(
+    model: ForPretraining | ForMaskedLM, copies: Int[Tensor, "N_S S_2"], ids: Int[Tensor, "N S"]
+) -> Float[Tensor, " N_S"]:
+    """The log probability of each token at its position of its own copy."""
+    rows = torch.arange(len(copies), device=ids.device)
+    positions = rows * copies.shape[1] + 1 + rows % ids.shape[1]
+    mask, token_types = torch.ones_like(copies, dtype=torch.bool), torch.zeros_like(copies)
+    states = model.encoder.at_positions(copies, mask, token_types, positions)
+    logits = model.mlm(states, model.encoder.embeddings.word.weight).float()
+    return logits[rows, ids.flatten()] - logits.logsumexp(-1)
+
+
+def _causal_log_probabilities(
+    model: ForPretraining | ForMaskedLM, input_ids: Int[Tensor, "B S"]
+) -> Float[Tensor, " B"]:
+    """Sum of the log probabilities of all tokens but the first."""
+    mask, token_types = torch.ones_like(input_ids, dtype=torch.bool), torch.zeros_like(input_ids)
+    states = model.encoder(input_ids, mask, token_types, causal=True).last_hidden_state[:, :-1]
+    logits = model.mlm(states, model.encoder.embeddings.word.weight).float()
+    chosen = logits.gather(-1, input_ids[:, 1:, None])[..., 0]
+    return (chosen - logits.logsumexp(-1)).sum(1)

@@ -1,0 +1,85 @@
+"""Log-likelihood of sentences: equal to a plain loop over tokens, for every masking and for causal models."""
+
+from typing import get_args
+
+import numpy as np
+import pytest
+import torch
+
+from litebert.errors import DataError
+from litebert.inference.sentence_likelihood import log_likelihoods
+from litebert.inference.word_masking import Masking
+from litebert.model.models import ForMaskedLM, ForPretraining
+
+MASKINGS = get_args(Masking)
+SENTENCES = ["the film was good", "a long movie felt great, in 1999.", "was", "the old actor seemed boring"]
+
+
+def plain_score(model, tokenizer, sentence, masking):
+    """One forward a token, nothing batched."""
+    ids = tokenizer.encode(sentence)
+    words = np.cumsum(tokenizer.word_starts[ids])
+    total = 0.0
+    for place, label in enumerate(ids):
+        masked = [
+            other == place
+            or (masking == "whole_word" and words[other] == words[place])
+            or (masking == "word_left_to_right" and words[other] == words[place] and other > place)
+            for other in range(len(ids))
+        ]
+        shown = [tokenizer.mask_id if hidden else token for token, hidden in zip(ids, masked, strict=True)]
+        row = torch.tensor([[tokenizer.cls_id, *shown, tokenizer.sep_id]])
+        output = model(row, torch.ones_like(row, dtype=torch.bool), torch.zeros_like(row), torch.tensor([place + 1]))
+        total += output.mlm_logits[0].log_softmax(-1)[label].item()
+    return total
+
+
+@pytest.mark.parametrize("masking", MASKINGS)
+@pytest.mark.parametrize("architecture", [ForPretraining, ForMaskedLM])
+def test_scores_equal_a_plain_loop_over_tokens(architecture, masking, small_config, tiny_tokenizer):
+    model = architecture(small_config, seed=1).eval()
+    expected = [plain_score(model, tiny_tokenizer, sentence, masking) for sentence in SENTENCES]
+    found = log_likelihoods(model, tiny_tokenizer, SENTENCES, masking=masking)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_maskings_differ_where_words_have_several_tokens(small_config, tiny_tokenizer):
+    model = ForPretraining(small_config, seed=1)
+    scores = [log_likelihoods(model, tiny_tokenizer, SENTENCES, masking=masking) for masking in MASKINGS]
+    assert len({score.tobytes() for score in scores}) == len(MASKINGS)
+
+
+def test_scores_do_not_depend_on_the_batch(small_config, tiny_tokenizer, monkeypatch):
+    model = ForPretraining(small_config, seed=1)
+    together = log_likelihoods(model, tiny_tokenizer, SENTENCES * 3, masking="token")
+    monkeypatch.setattr("litebert.inference.sentence_likelihood.TOKENS_PER_BATCH", 1)
+    np.testing.assert_allclose(
+        log_likelihoods(model, tiny_tokenizer, SENTENCES * 3, masking="token"), together, rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("masking", ["token", None])
+@pytest.mark.parametrize("sentence", ["", " ", "the film " * 200])
+def test_sentence_that_does_not_fit_is_refused(sentence, masking, small_config, tiny_tokenizer):
+    with pytest.raises(DataError, match=r"sentence 2: .* expected 1 to"):
+        log_likelihoods(ForPretraining(small_config), tiny_tokenizer, ["the film", sentence], masking=masking)
+
+
+def plain_causal_score(model, tokenizer, sentence):
+    """One forward a token, over the tokens before it only."""
+    ids = [tokenizer.cls_id, *tokenizer.encode(sentence), tokenizer.sep_id]
+    total = 0.0
+    for length in range(1, len(ids)):
+        prefix = torch.tensor([ids[:length]])
+        output = model.encoder(prefix, torch.ones_like(prefix, dtype=torch.bool), torch.zeros_like(prefix), causal=True)
+        logits = model.mlm(output.last_hidden_state[0, -1], model.encoder.embeddings.word.weight)
+        total += logits.log_softmax(-1)[ids[length]].item()
+    return total
+
+
+@pytest.mark.parametrize("architecture", [ForPretraining, ForMaskedLM])
+def test_causal_scores_equal_a_plain_loop_over_prefixes(architecture, small_config, tiny_tokenizer):
+    model = architecture(small_config, seed=1).eval()
+    expected = [plain_causal_score(model, tiny_tokenizer, sentence) for sentence in SENTENCES]
+    found = log_likelihoods(model, tiny_tokenizer, SENTENCES, masking=None)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
