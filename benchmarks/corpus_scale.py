@@ -18,9 +18,18 @@ from pathlib import Path
 
 import numpy as np
 
-from litebert.corpus.format.shards import Corpus, Shard, ShardEntry, Vocabulary, write_description
+from litebert.corpus.format.shards import (
+    DESCRIPTION,
+    WORD_STARTS,
+    Corpus,
+    Shard,
+    ShardEntry,
+    Vocabulary,
+    write_description,
+)
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.files import MANIFEST, sha256, update_manifest, write_text
 
 SENTENCE, DOCUMENT, SHARD = 20, 50, 7_000_000
 VOCAB_SIZE = 30_000
@@ -47,6 +56,10 @@ def simulate(directory: Path, tokens: int) -> None:
     vocabulary = Vocabulary(0, 1, 2, 3, 4, word_starts=np.ones(VOCAB_SIZE, dtype=bool))
     description = {"fingerprint": "simulated", "tokenizer_fingerprint": "simulated"}
     write_description(directory, vocabulary, {"train": entries, "validation": []}, **description)
+    digests = {path.name: sha256(path) for path in first.iterdir()}
+    lines = [f"{digest}  {entry.path}/{name}\n" for entry in entries for name, digest in digests.items()]
+    write_text(directory / MANIFEST, "".join(lines))
+    update_manifest(directory, (DESCRIPTION, WORD_STARTS))
 
 
 def measure(directory: Path) -> dict[str, float]:

@@ -105,8 +105,9 @@ def read_manifest(directory: Path) -> dict[str, str]:
     """Relative path → SHA-256, from the manifest of `directory`."""
     path = directory / MANIFEST
     try:
-        pairs = [line.split("  ", 1) for line in path.read_text(encoding="utf-8").removesuffix("\n").split("\n")]
-        if all(len(digest) == 64 for digest, _ in pairs):
+        *lines, after_last_line = path.read_text(encoding="utf-8").split("\n")
+        pairs = [line.split("  ", 1) for line in lines]
+        if pairs and not after_last_line and all(len(digest) == 64 for digest, _ in pairs):
             return {name: digest for digest, name in pairs}
     except ValueError:  # not UTF-8, or a line without two spaces
         pass
@@ -123,11 +124,17 @@ def update_manifest(directory: Path, names: Collection[str]) -> None:
 def verify_manifest(
     directory: Path, *, only: Collection[str] | None = None, error: type[LitebertError] = CheckpointError
 ) -> None:
-    """Raise `error`, naming the file, unless every file of the manifest, or of `only`, exists and has its SHA-256."""
+    """Raise `error`, naming the file, unless every file of the manifest exists and has its SHA-256.
+
+    With `only`, these files are checked and no others; each that exists must be in the manifest.
+    """
     try:
         manifest = read_manifest(directory)
     except CheckpointError as problem:
         raise error(str(problem)) from None
+    for name in only or ():
+        if name not in manifest and (directory / name).is_file():
+            raise error(f"{directory / MANIFEST}: damaged: does not list {name}; take a fresh copy")
     for name, expected in ((name, manifest[name]) for name in manifest if only is None or name in only):
         path = directory / name
         if ".." in Path(name).parts or Path(name).is_absolute():

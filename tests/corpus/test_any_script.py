@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from litebert.corpus.format.shards import Corpus, Shard, ShardEntry, Vocabulary, write_description
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
 from litebert.corpus.sampling.sampling_settings import Pairing, SamplingSettings
+from litebert.files import write_manifest
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
 from support.corpus_builders import edges
@@ -59,6 +60,7 @@ def corpus_of(directory: Path, texts: list[list[str]], tokenizer: Tokenizer) -> 
     write_description(
         directory, vocab, {"train": entries, "validation": []}, fingerprint="0f", tokenizer_fingerprint="f0"
     )
+    write_manifest(directory)
     return Corpus.open(directory)
 
 

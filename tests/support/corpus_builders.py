@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from litebert.corpus.format.shards import Corpus, Shard, ShardEntry, Vocabulary, write_description
+from litebert.files import write_manifest
 
 FIRST_ID = 10
 """Id of the tokens of sentence 0; ids below are special or unused."""
@@ -43,6 +44,7 @@ def make_corpus(
     write_description(
         directory, vocab or vocabulary(), splits, fingerprint=fingerprint, tokenizer_fingerprint=tokenizer
     )
+    write_manifest(directory)
     return Corpus.open(directory)
 
 

@@ -10,7 +10,10 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import DataError
-from litebert.files import write_manifest
+from litebert.files import MANIFEST, write_manifest
+from litebert.tokenization.tokenizer import Tokenizer
+from support.damage import DAMAGES, damaged_files
+from support.full_mode import trials
 
 
 @pytest.fixture
@@ -38,6 +41,30 @@ def test_training_refuses_a_shard_with_a_flipped_bit_and_names_the_file(copy, na
         draw_epoch(copy)
 
 
+def read_as_in_training(directory):
+    """Both splits, and the tokenizer for the model directory."""
+    for split in ("train", "validation"):
+        corpus = Corpus.open(directory, split)
+        settings = SamplingSettings(max_length=32)
+        list(PretrainBatches(corpus, settings, batch_size=8, microbatch_size=8, seed=0).one_epoch())
+        Tokenizer.load(corpus.tokenizer_directory)
+
+
+SHARDS = [f"{split}/*/{name}.npy" for split in ("train", "validation") for name in ("tokens", "sentences", "documents")]
+INDEX = ["corpus.json", "word-starts.npy", MANIFEST]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("patterns", [SHARDS, INDEX, ["tokenizer/*"]], ids=["shards", "index", "tokenizer"])
+def test_training_refuses_any_damage_and_names_the_file(copy, patterns, damage):
+    """All files but `shard.json`, which only `corpus build` and `corpus verify` read."""
+    files = sorted(path for pattern in patterns for path in copy.glob(pattern))
+    for path in damaged_files(files, damage, number=trials(10, 200)):
+        with pytest.raises(DataError, match=path.name):
+            read_as_in_training(copy)
+    read_as_in_training(copy)
+
+
 def test_training_refuses_token_ids_outside_the_vocabulary_and_names_the_offset(copy):
     path = copy / "train/00001/tokens.npy"
     tokens = np.load(path)
@@ -49,13 +76,14 @@ def test_training_refuses_token_ids_outside_the_vocabulary_and_names_the_offset(
 
 
 def test_checksums_are_computed_once_unless_a_file_changes(copy, monkeypatch):
+    opened = Corpus.open(copy)
     hashed = []
     sha256 = shards.sha256
     monkeypatch.setattr(shards, "sha256", lambda path: hashed.append(path.name) or sha256(path))
     draw_epoch(copy)
     first = len(hashed)
     draw_epoch(copy)
-    assert len(hashed) == first == 3 * len(Corpus.open(copy).entries)
+    assert len(hashed) == first == 3 * len(opened.entries)
     flip(copy / "train/00000/tokens.npy", -1, 1)
     with pytest.raises(DataError, match=r"tokens\.npy"):
         draw_epoch(copy)

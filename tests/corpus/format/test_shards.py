@@ -6,6 +6,7 @@ import pytest
 
 from litebert.corpus.format.shards import Corpus, Vocabulary, token_dtype
 from litebert.errors import DataError
+from litebert.files import write_manifest
 from support.corpus_builders import FIRST_ID, make_corpus
 
 SHARDS = [[[3, 2], [4]], [[1, 1, 5]]]
@@ -89,6 +90,7 @@ def test_corpus_with_a_damaged_array_is_refused(corpus):
 
 def test_corpus_refuses_a_shard_of_another_size(corpus):
     np.save(corpus.directory / "train/00001/tokens.npy", np.zeros(3, np.uint16))
+    write_manifest(corpus.directory)
     with pytest.raises(DataError, match=r"has \(1, 3, 3\) .* expects \(1, 3, 7\)"):
         Corpus.open(corpus.directory).read(3, 4)
 

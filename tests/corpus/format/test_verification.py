@@ -9,6 +9,8 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.format.verification import verify_corpus
 from litebert.errors import DataError
 from litebert.files import write_manifest
+from support.damage import DAMAGES, damaged_files, delete, truncate
+from support.full_mode import trials
 
 
 @pytest.fixture
@@ -23,32 +25,12 @@ def test_verify_counts_an_intact_corpus(corpus_directory):
     assert found.documents == 60
 
 
-def flip_bit(path, choice):
-    content = bytearray(path.read_bytes())
-    content[choice.randrange(len(content))] ^= 1 << choice.randrange(8)
-    path.write_bytes(content)
-
-
-def truncate(path, choice):
-    content = path.read_bytes()
-    path.write_bytes(content[: choice.randrange(len(content))])
-
-
-def delete(path, choice):
-    path.unlink()
-
-
-@pytest.mark.parametrize("damage", [flip_bit, truncate, delete])
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_verify_finds_any_damage_and_names_the_file(copy, damage):
-    choice = random.Random(1)
     files = sorted(path for path in copy.rglob("*") if path.is_file())
-    for _ in range(200):
-        path = choice.choice(files)
-        whole = path.read_bytes()
-        damage(path, choice)
+    for path in damaged_files(files, damage, number=trials(50, 200)):
         with pytest.raises(DataError, match=path.name):
             verify_corpus(copy)
-        path.write_bytes(whole)
     verify_corpus(copy)
 
 

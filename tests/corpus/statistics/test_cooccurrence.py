@@ -18,6 +18,7 @@ from litebert.corpus.statistics.cooccurrence import (
     truncated_eigh,
 )
 from litebert.corpus.statistics.token_frequency import token_counts
+from litebert.files import write_manifest
 from support.corpus_builders import vocabulary
 
 KINGS, RIVERS, COMMON, NEVER = (10, 11), (20, 21), 30, 40
@@ -34,6 +35,7 @@ def corpus_of(directory, *shards: list[int]) -> Corpus:
         entries.append(ShardEntry(f"train/{number:05d}", 1, 1, len(ids)))
     splits = {"train": entries, "validation": []}
     write_description(directory, vocabulary(), splits, fingerprint="0f", tokenizer_fingerprint="f0")
+    write_manifest(directory)
     return Corpus.open(directory)
 
 

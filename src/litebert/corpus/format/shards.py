@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from litebert.errors import DataError
+from litebert.errors import CheckpointError, DataError
 from litebert.files import MANIFEST, read_manifest, sha256, write_json
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -90,7 +91,7 @@ class Vocabulary:
 
 
 class Corpus:
-    """One split of a corpus directory. Opening it reads a small JSON file; shards are mapped when they are used.
+    """One split of a corpus directory. Opening it reads and checks its small files; shards are mapped when used.
 
     Files of a shard are checked once, when they are used for the first time: their checksums, and that token ids are
     in the vocabulary. So the first pass over a corpus also hashes it: about 0.5 to 3 s per GB in each process.
@@ -107,7 +108,7 @@ class Corpus:
 
     @classmethod
     def open(cls, directory: Path | str, split: Split = "train") -> Self:
-        """The split of a corpus; DataError if there is none, it has another format version or no documents."""
+        """The split of a corpus; DataError if there is none, it is damaged, of another version or without documents."""
         corpus = cls(Path(directory), split, read_description(Path(directory)))
         if not corpus.entries:
             raise DataError(
@@ -163,8 +164,8 @@ class Corpus:
 
     @cached_property
     def _checksums(self) -> dict[str, str]:
-        """Relative path → SHA-256; empty for a corpus without a manifest."""
-        return read_manifest(self.directory) if (self.directory / MANIFEST).is_file() else {}
+        """Relative path → SHA-256."""
+        return _read_checksums(self.directory)
 
     def tokens(self, number: int) -> np.ndarray:
         """The token ids of a shard, after a check of the file."""
@@ -194,22 +195,22 @@ class Corpus:
         entry = self.entries[number]
         shard = Shard.open(self.directory / entry.path)
         found = (len(shard.documents) - 1, len(shard.sentences) - 1, len(shard.tokens))
-        if found != (entry.documents, entry.sentences, entry.tokens):
+        has_counts = found == (entry.documents, entry.sentences, entry.tokens)
+        for name in ("sentences", "documents") if has_counts else ("sentences", "documents", "tokens"):
+            self._check_file(f"{entry.path}/{name}.npy")
+        if not has_counts:
             raise DataError(
                 f"{self.directory / entry.path}: has {found} documents, sentences and tokens, {DESCRIPTION} "
                 f"expects {(entry.documents, entry.sentences, entry.tokens)}; build the corpus again"
             )
-        for name in ("sentences", "documents"):
-            self._check_file(f"{entry.path}/{name}.npy")
         return shard
 
     def _check_file(self, name: str) -> None:
-        if name in self._checksums:
-            _check_file(self.directory / name, self._checksums[name])
+        _check_file(self.directory / name, self._checksums[name])
 
 
 def read_description(directory: Path) -> dict[str, Any]:
-    """The content of corpus.json, after a check of the format version."""
+    """The content of corpus.json, after a check of the format version and of all files outside the shards."""
     path = directory / DESCRIPTION
     try:
         description = json.loads(path.read_text(encoding="utf-8"))
@@ -222,7 +223,29 @@ def read_description(directory: Path) -> dict[str, Any]:
         raise DataError(f"{path}: damaged: expected the JSON description of a corpus; build the corpus again") from None
     if version != FORMAT_VERSION:
         raise DataError(f"{path}: found format version {version}, expected {FORMAT_VERSION}; build the corpus again")
+    checksums = _read_checksums(directory)
+    for name in checksums:
+        if not name.startswith(tuple(f"{split}/" for split in SPLITS)):
+            _check_file(directory / name, checksums[name])
+    paths = [entry["path"] for split in SPLITS for entry in description["splits"][split]]
+    arrays = [f"{path}/{name}.npy" for path in paths for name in Shard.__dataclass_fields__]
+    if missing := {DESCRIPTION, WORD_STARTS, *arrays} - checksums.keys():
+        raise DataError(
+            f"{directory / MANIFEST}: damaged: does not list {min(missing)}; build or copy the corpus again"
+        )
     return description
+
+
+def _read_checksums(directory: Path) -> dict[str, str]:
+    """Relative path → SHA-256, from the manifest of a corpus."""
+    try:
+        return read_manifest(directory)
+    except FileNotFoundError:
+        raise DataError(
+            f"{directory / MANIFEST}: missing, so checksums cannot be verified; build the corpus again"
+        ) from None
+    except CheckpointError as error:
+        raise DataError(str(error)) from None
 
 
 def write_description(
@@ -247,7 +270,7 @@ def _load(path: Path) -> np.ndarray:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise DataError(f"{path}: missing; build the corpus again") from None
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, SyntaxError, TokenError, TypeError, OverflowError) as error:  # of a damaged header
         raise DataError(f"{path}: damaged ({error}); build the corpus again") from None
 
 
@@ -260,7 +283,7 @@ def _check_file(path: Path, expected: str) -> None:
     try:
         status = path.stat()
     except FileNotFoundError:
-        raise DataError(f"{path}: missing; build the corpus again or copy it again") from None
+        raise DataError(f"{path}: missing, but {MANIFEST} lists it; build the corpus again or copy it again") from None
     found = _cached_sha256(path, status.st_size, status.st_mtime_ns)
     if found != expected:
         raise DataError(
