@@ -107,8 +107,9 @@ def read_manifest(directory: Path) -> dict[str, str]:
     try:
         *lines, after_last_line = path.read_text(encoding="utf-8").split("\n")
         pairs = [line.split("  ", 1) for line in lines]
-        if pairs and not after_last_line and all(len(digest) == 64 for digest, _ in pairs):
-            return {name: digest for digest, name in pairs}
+        sums = {name: digest for digest, name in pairs}
+        if pairs and not after_last_line and len(sums) == len(pairs) and all(len(each) == 64 for each in sums.values()):
+            return sums
     except ValueError:  # not UTF-8, or a line without two spaces
         pass
     raise CheckpointError(f"{path}: damaged: expected lines of 'SHA-256  file'; take a fresh copy")

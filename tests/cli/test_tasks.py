@@ -10,6 +10,7 @@ import pytest
 from litebert.cli.main import main
 from support.benchmark_files import write_cola
 from support.labelled_files import write_opinions
+from support.tolerances import tolerance
 
 QUICK = ("train.duration=2 steps", "train.device=cpu", "max_length=32")
 
@@ -47,7 +48,7 @@ def test_finetune_evaluate_predict_give_the_predictions_of_transformers(made, tm
         for row in list(csv.DictReader(content))[:6]:
             (answer,) = expected([row["text"]])
             assert answer["label"] == row["prediction"]
-            assert answer["score"] == pytest.approx(float(row["probability"]), abs=1e-4)
+            assert answer["score"] == pytest.approx(float(row["probability"]), abs=tolerance(depth="compound"))
 
 
 def test_benchmark_is_evaluated_predicted_and_submitted(tuned, tmp_path, capsys):

@@ -137,11 +137,24 @@ def test_verify_manifest_names_the_damaged_file(tmp_path, damage, error):
         verify_manifest(directory, error=error)
 
 
-@pytest.mark.parametrize("manifest", [b"nonsense\n", b"\xff\xff", b"0" * 64 + b"  ../outside\n"])
+@pytest.mark.parametrize(
+    "manifest",
+    [b"", b"nonsense\n", b"\xff\xff", b"0" * 64 + b"  ../outside\n", b"0" * 64 + b"  a", 2 * (b"0" * 64 + b"  a\n")],
+    ids=["empty", "nonsense", "not UTF-8", "outside", "line cut", "name twice"],
+)
 def test_damaged_manifest_is_rejected(tmp_path, manifest):
     write_bytes(tmp_path / MANIFEST, manifest)
-    with pytest.raises(CheckpointError, match=MANIFEST):
+    (tmp_path / "a").write_text("a")
+    with pytest.raises(CheckpointError, match=rf"{MANIFEST}: (damaged|names)"):
         verify_manifest(tmp_path)
+
+
+def test_verify_manifest_of_some_files_refuses_one_that_is_not_listed(tmp_path):
+    directory = make(tmp_path / "d", weights="abc")
+    (directory / "other").write_text("x")
+    verify_manifest(directory, only=["weights", "absent"])
+    with pytest.raises(CheckpointError, match=f"{MANIFEST}: damaged: does not list other"):
+        verify_manifest(directory, only=["weights", "other"])
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.EFBIG])

@@ -9,13 +9,14 @@ from litebert.training.loop.evaluation_loop import evaluate
 from litebert.training.loop.step import TrainStep, gradient_scaler
 from support import golden_lamb
 from support.distributed_worker import ELASTIC, GRADIENTS, TRAINED
+from support.tolerances import PROMISED, tolerance
 from support.toy import ToyBatches, ToyModel, ToyObjective, losses, rows, settings, train
 
 CPU = torch.device("cpu")
 BOTH = pytest.mark.parametrize("rank", [0, 1])
 
 
-def assert_same(ours: dict, theirs: dict, atol: float = 1e-6) -> None:
+def assert_same(ours: dict, theirs: dict, atol: float = PROMISED["weights"]) -> None:
     assert ours.keys() == theirs.keys()
     for name in ours:
         torch.testing.assert_close(ours[name], theirs[name], atol=atol, rtol=0)
@@ -39,8 +40,8 @@ def test_gradient_of_two_ranks_is_that_of_one_process(ranks, single, rank, scena
     weights, norm, means = single
     seen = ranks[rank][scenario]
     assert_same(seen["weights"], weights)
-    assert seen["norm"] == pytest.approx(norm, rel=1e-6)
-    assert seen["losses"] == pytest.approx(means, rel=1e-6)
+    assert seen["norm"] == pytest.approx(norm, rel=tolerance(depth="operation"))
+    assert seen["losses"] == pytest.approx(means, rel=PROMISED["losses"])
 
 
 @BOTH
@@ -49,7 +50,7 @@ def test_gradient_of_two_ranks_is_that_of_one_process(ranks, single, rank, scena
 def test_training_on_two_ranks_gives_the_weights_of_one_process(tmp_path, ranks, rank, optimizer, layout):
     model = ToyModel(dropout=0.0)
     train(tmp_path, model=model, **(TRAINED | {"optimizer": optimizer}))
-    assert_same(ranks[rank][optimizer + layout]["weights"], model_tensors(model), atol=1e-5)
+    assert_same(ranks[rank][optimizer + layout]["weights"], model_tensors(model), atol=tolerance())
 
 
 @pytest.mark.parametrize("optimizer", ["lamb", "adamw"])
@@ -113,14 +114,14 @@ def test_run_resumes_from_one_process_to_two_and_back(tmp_path, ranks, directory
     changing, whole = losses(directory / "elastic"), losses(tmp_path)
     assert list(changing) == list(whole) == [1, 2, 3, 4, 5, 6]
     for step in whole:
-        assert changing[step] == pytest.approx(whole[step], rel=1e-6)
+        assert changing[step] == pytest.approx(whole[step], rel=PROMISED["losses"])
 
 
 @BOTH
 @pytest.mark.parametrize("share", ["shared", "uneven"])
 def test_evaluation_is_exact_over_ranks(ranks, rank, share):
     whole = evaluate(ToyModel(), ToyObjective(), ToyBatches(batch_size=12).microbatches(0), device=CPU)
-    assert ranks[rank]["evaluation"][share] == pytest.approx(whole, rel=1e-6)
+    assert ranks[rank]["evaluation"][share] == pytest.approx(whole, rel=PROMISED["losses"])
 
 
 def test_signal_to_one_rank_ends_an_evaluation_on_both(ranks, directory):

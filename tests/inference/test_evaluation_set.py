@@ -10,6 +10,7 @@ from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.read_labelled import task_for
 from litebert.tasks.readers.columns import Columns
 from support.example_builders import example
+from support.tolerances import tolerance
 
 
 @pytest.mark.parametrize("rank", range(3))
@@ -22,7 +23,7 @@ def test_evaluation_set_gathers_the_predictions_of_all_processes(saved, rank):
     parts = [alone[each::3] for each in range(3)]
 
     def gather(own):
-        np.testing.assert_allclose(own, parts[rank], atol=1e-5)
+        np.testing.assert_allclose(own, parts[rank], atol=tolerance())
         return parts
 
     together = evaluation_set.score(pipeline, workers=Workers(rank, 3, gather)).evaluation

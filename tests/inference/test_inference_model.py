@@ -6,6 +6,7 @@ from litebert.inference.inference_model import inference_model, resolve_precisio
 from litebert.model import matmul_speed
 from litebert.model.models import ForSequenceClassification
 from litebert.model.prepacked.prepack import has_operators
+from support.tolerances import within
 
 needs_onednn = pytest.mark.skipif(not has_operators("fp32"), reason="torch without oneDNN")
 IDS = torch.tensor([[2, 5, 6, 3]])
@@ -53,7 +54,7 @@ def test_inference_model_has_the_weights_after_each_step_of_a_fused_optimizer(mo
         with inference_model(model.train(mode), "fp32") as running:
             found.append(running(*INPUTS).logits)
         expected = model.eval()(*INPUTS).logits
-        torch.testing.assert_close(found[-1], expected.detach(), atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(found[-1], expected.detach(), **within())
     assert not torch.allclose(found[0], found[1])
 
 

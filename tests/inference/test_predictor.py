@@ -11,6 +11,7 @@ from litebert.inference.predictor import Candidate, Predictor
 from litebert.model.io.hub import HubOptions
 from litebert.model.io.model_directory import load_model
 from litebert.tasks.masked_text import masked_feature
+from support.tolerances import tolerance
 
 TEXTS = ["the film was good", "this story is awful, in 1999.", "music", ""]
 
@@ -19,7 +20,7 @@ TEXTS = ["the film was good", "this story is awful, in 1999.", "music", ""]
 def test_fill_mask_candidates_are_the_most_probable_tokens(saved, tiny_tokenizer, name):
     (candidates,) = Predictor.load(saved[name]).fill_mask("the film was [MASK].", top_k=tiny_tokenizer.vocab_size)
     probabilities = [candidate.probability for candidate in candidates]
-    assert sum(probabilities) == pytest.approx(1.0, abs=1e-5)
+    assert sum(probabilities) == pytest.approx(1.0, abs=tolerance())
     assert probabilities == sorted(probabilities, reverse=True)
     assert {candidate.piece for candidate in candidates} == {
         tiny_tokenizer.id_to_piece(index) for index in range(tiny_tokenizer.vocab_size)
@@ -60,7 +61,7 @@ def test_classify_is_the_softmax_of_the_model_in_the_order_of_the_texts(saved, t
         with torch.inference_mode():
             logits = model(inputs, torch.ones_like(inputs, dtype=torch.bool), torch.zeros_like(inputs)).logits[0]
         expected = dict(zip(("bad", "fair", "good"), logits.softmax(-1).tolist(), strict=True))
-        assert answer.probabilities == pytest.approx(expected, abs=1e-5)
+        assert answer.probabilities == pytest.approx(expected, abs=tolerance())
         assert answer.label == max(expected, key=expected.__getitem__)
         assert answer.probability == answer.probabilities[answer.label]
 
@@ -184,4 +185,4 @@ def test_classify_does_not_depend_on_padding(saved):
     predictor = Predictor.load(saved["classifier"])
     together = predictor.classify(TEXTS)
     for text, answer in zip(TEXTS, together, strict=True):
-        assert predictor.classify([text])[0].probabilities == pytest.approx(answer.probabilities, abs=1e-5)
+        assert predictor.classify([text])[0].probabilities == pytest.approx(answer.probabilities, abs=tolerance())

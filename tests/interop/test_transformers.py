@@ -9,6 +9,7 @@ from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build, load_model, read_directory, save_model
 from litebert.model.io.model_spec import HF_CLASSES, ModelSpec
+from support.tolerances import PROMISED
 
 transformers = pytest.importorskip("transformers")
 
@@ -24,7 +25,6 @@ GRID = [
     for number, variant in enumerate(itertools.product(SIZES, DEPTHS, ACTIVATIONS))
     for name in [list(HF_CLASSES)[number % len(HF_CLASSES)]]
 ]
-TOLERANCE = 1e-5
 B, S, V, CHOICES = 3, 11, 40, 2
 
 
@@ -99,7 +99,7 @@ def their_outputs(model: torch.nn.Module, name: str) -> list[torch.Tensor]:
 def assert_same(ours: list[torch.Tensor], theirs: list[torch.Tensor]) -> None:
     assert len(ours) == len(theirs)
     for one, other in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(one, other, rtol=0, atol=TOLERANCE)
+        torch.testing.assert_close(one, other, rtol=0, atol=PROMISED["outputs"])
 
 
 def labels_of(name: str) -> tuple[str, ...]:

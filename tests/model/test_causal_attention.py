@@ -8,10 +8,10 @@ import torch
 from litebert.model.kernels.layout import AttentionKernel
 from litebert.model.models import ForPretraining
 from support.model_builders import MODERN, fresh_encoder, packed_rows, padded_mask, perturbed, random_batch
-from support.tolerances import TOLERANCES
+from support.tolerances import tolerance
 
 KERNELS = pytest.mark.parametrize("kernel", get_args(AttentionKernel))
-ATOL = TOLERANCES[torch.float32]
+ATOL = tolerance()
 
 
 @pytest.fixture(params=[{}, MODERN], ids=["albert", "modern"])

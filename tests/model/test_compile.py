@@ -6,6 +6,7 @@ import pytest
 
 from litebert.model.io.model_spec import ModelName
 from litebert.model.kernels.layout import AttentionKernel
+from support.tolerances import tolerance
 from support.unchecked import EXPORTS, compiled_difference, exported_difference, graphs
 
 
@@ -18,12 +19,12 @@ def test_compile_time_grows_neither_with_depth_nor_with_shapes(unchecked, tiny_c
 
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
 def test_compiled_block_gives_the_same_outputs(unchecked, tiny_config, kernel):
-    assert unchecked(compiled_difference, tiny_config, kernel) < 1e-5
+    assert unchecked(compiled_difference, tiny_config, kernel) < tolerance()
 
 
 @pytest.mark.parametrize("name", EXPORTS)
 def test_export_of_every_model_has_dynamic_batch_and_length(unchecked, tiny_config, name):
-    assert unchecked(exported_difference, name, tiny_config) < 1e-5
+    assert unchecked(exported_difference, name, tiny_config) < tolerance()
 
 
 def test_export_is_tested_for_every_model():

@@ -11,6 +11,7 @@ from litebert.corpus.sampling.pretrain_batches import PretrainBatch
 from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import AttentionKernel
 from support.model_builders import packed_rows, padded_mask, random_batch
+from support.tolerances import tolerance
 from support.unchecked import pretraining_gradient
 
 LENGTHS = [9, 5, 12, 3, 7, 12, 4, 8]
@@ -49,7 +50,7 @@ def gradient(parts: Sequence[PretrainBatch], *, kernel: AttentionKernel = "refer
 
 
 def assert_equal(ours: torch.Tensor, expected: torch.Tensor) -> None:
-    assert (ours - expected).norm() <= 1e-6 * expected.norm()
+    assert (ours - expected).norm() <= tolerance(depth="norm") * expected.norm()
 
 
 @pytest.fixture(scope="module")

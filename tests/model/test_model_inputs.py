@@ -13,9 +13,9 @@ from litebert.model.models import (
     ForTokenClassification,
     SentenceEmbedder,
 )
-from support.tolerances import TOLERANCES
+from support.tolerances import close_to, within
 
-CLOSE = {"atol": TOLERANCES[torch.float32], "rtol": TOLERANCES[torch.float32]}
+CLOSE = within()
 
 IDS = torch.tensor([[2, 7, 9, 3, 0], [2, 8, 3, 6, 3]])
 MASK = torch.tensor([[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]])
@@ -62,7 +62,7 @@ def test_loss_hidden_states_and_attentions_are_those_of_transformers(small_confi
     with torch.inference_mode():
         found, expected = model(**inputs, **asked), reference.eval()(**inputs, **asked)
     real = MASK.bool()
-    assert found.loss == pytest.approx(float(expected.loss), abs=1e-4)
+    assert found.loss == close_to(float(expected.loss))
     assert len(found.hidden_states) == len(expected.hidden_states) == 4
     for one, other in zip(found.hidden_states, expected.hidden_states, strict=True):
         torch.testing.assert_close(one[real], other[real], **CLOSE)

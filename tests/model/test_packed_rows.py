@@ -8,7 +8,7 @@ import torch
 from litebert.model.kernels.layout import AttentionKernel
 from litebert.model.models import ForPretraining
 from support.model_builders import packed_rows, padded_mask, random_batch
-from support.tolerances import TOLERANCES
+from support.tolerances import tolerance
 from support.unchecked import packed_difference
 
 LENGTHS, ROWS = [5, 3, 9, 1, 6], [[0, 1], [2], [3, 4]]
@@ -36,7 +36,7 @@ def test_packed_examples_give_the_outputs_and_gradients_they_give_alone(tiny_con
     expected = outputs_and_gradients(tiny_config, "reference", alone.arguments, everywhere[0])
     ours = outputs_and_gradients(tiny_config, kernel, (*packed.arguments, starts), everywhere[1], interval=interval)
     for value, other in zip(ours, expected, strict=True):
-        assert (value - other).norm() <= TOLERANCES[torch.float64] * max(1, other.norm())
+        assert (value - other).norm() <= tolerance(torch.float64, "norm") * max(1, other.norm())
 
 
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
@@ -53,4 +53,4 @@ def test_packed_examples_do_not_depend_on_their_neighbours(tiny_config, alone, k
 
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
 def test_packed_rows_can_be_compiled(unchecked, tiny_config, kernel):
-    assert unchecked(packed_difference, tiny_config, kernel, LENGTHS, ROWS) < TOLERANCES[torch.float32]
+    assert unchecked(packed_difference, tiny_config, kernel, LENGTHS, ROWS) < tolerance()

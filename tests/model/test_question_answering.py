@@ -3,6 +3,7 @@ import torch
 
 from litebert.model.models import ForQuestionAnsweringWithNoAnswer
 from support.model_builders import padded_mask, random_batch
+from support.tolerances import tolerance
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def test_question_answering_end_reads_its_state_and_the_start_state(model, quest
     joined = torch.cat([states, states[torch.arange(2), starts][:, None].expand_as(states)], dim=-1)
     logits = model.end(model.end_norm(torch.tanh(model.end_dense(joined))))[..., 0]
     expected = logits.masked_fill(~question[-1], -1e30).log_softmax(-1)
-    assert torch.allclose(model(*question, starts).end_log_probs, expected, atol=1e-5)
+    assert torch.allclose(model(*question, starts).end_log_probs, expected, atol=tolerance())
 
 
 def test_question_answering_no_answer_reads_the_expected_start_and_first_state(model, question):
@@ -46,7 +47,7 @@ def test_question_answering_no_answer_reads_the_expected_start_and_first_state(m
     expected_start = (output.start_log_probs.exp()[..., None] * states).sum(1)
     joined = torch.cat([expected_start, states[:, 0]], dim=-1)
     expected = model.answer(torch.tanh(model.answer_dense(joined)))[:, 0]
-    assert torch.allclose(output.impossible_logits, expected, atol=1e-5)
+    assert torch.allclose(output.impossible_logits, expected, atol=tolerance())
 
 
 def test_question_answering_beams_are_the_best_starts_and_ends(model, question):
@@ -56,9 +57,9 @@ def test_question_answering_beams_are_the_best_starts_and_ends(model, question):
         starts = beams.start_positions[:, beam]
         scored = model(*question, starts)
         best_start = scored.start_log_probs.gather(1, starts[:, None])[:, 0]
-        assert torch.allclose(beams.start_log_probs[:, beam], best_start, atol=1e-5)
+        assert torch.allclose(beams.start_log_probs[:, beam], best_start, atol=tolerance())
         best_ends, positions = scored.end_log_probs.topk(2)
-        assert torch.allclose(beams.end_log_probs[:, beam], best_ends, atol=1e-5)
+        assert torch.allclose(beams.end_log_probs[:, beam], best_ends, atol=tolerance())
         assert torch.equal(beams.end_positions[:, beam], positions)
     assert torch.equal(beams.impossible_logits, scored.impossible_logits)
 

@@ -8,7 +8,7 @@ from litebert.model.config import Projection, Sharing
 from litebert.model.models import ForPretraining
 from litebert.model.remap_weights import remap_weights
 from support.model_builders import MODERN, perturbed
-from support.tolerances import TOLERANCES
+from support.tolerances import tolerance
 
 POSITIONS = torch.arange(5)
 
@@ -40,7 +40,7 @@ def test_remap_to_shared_layers_inverts_unsharing(tiny_config, batch):
     model = ForPretraining(tiny_config).double()
     unshared, _ = remapped(model, tiny_config.replace(sharing="none"))
     shared, _ = remapped(unshared, tiny_config)
-    assert torch.allclose(outputs(shared, batch), outputs(model, batch), atol=TOLERANCES[torch.float64])
+    assert torch.allclose(outputs(shared, batch), outputs(model, batch), atol=tolerance(torch.float64, "model"))
 
 
 def test_remap_to_groups_averages_their_layers(tiny_config):
@@ -100,7 +100,7 @@ def test_remap_to_factorized_embeddings_is_exact_at_low_rank(tiny_config, batch,
     model = wide_model(tiny_config, rank=15, projection=projection)
     small, fresh = remapped(model, model.config.replace(embedding_size=16))
     states = (one.encoder(*batch.arguments).last_hidden_state for one in (small, model))
-    assert torch.allclose(*states, atol=1e-8)
+    assert torch.allclose(*states, atol=tolerance(torch.float64, "compound"))
     assert fresh == [name for name in small.state_dict() if name.startswith(("mlm.dense.", "mlm.norm."))]
 
 

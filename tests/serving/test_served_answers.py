@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from litebert.inference.predictor import Predictor
 from litebert.serving.routes import embedding_routes, page_routes, prediction_routes, server_routes
 from litebert.serving.words_in_text import words_in
-from support.tolerances import close_to
+from support.tolerances import close_to, tolerance
 
 ROUTERS = [each.router for each in (embedding_routes, page_routes, prediction_routes, server_routes)]
 WORDS = ["the", "film", "was", "good", "bad", "dull", "in", "1999", "a", "long", "movie", ".", ",", "wonderful"]
@@ -196,7 +196,9 @@ def test_raw_scores_are_logarithms_of_probabilities_or_log_odds(application, mod
         for body in ({"model": model, "inputs": "film"}, {"model": model, "inputs": "film", "raw_scores": True})
     )
     from_raw = {"classifier": np.exp, "several": lambda x: 1 / (1 + np.exp(-x)), "regressor": float}[model]
-    assert {label: from_raw(score) for label, score in raw.items()} == pytest.approx(given, abs=1e-6)
+    assert {label: from_raw(score) for label, score in raw.items()} == pytest.approx(
+        given, abs=tolerance(depth="operation")
+    )
 
 
 def test_token_classification_gives_entities_as_spans_of_the_text(application):

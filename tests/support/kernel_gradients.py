@@ -2,7 +2,7 @@
 
 import torch
 
-from support.tolerances import TOLERANCES
+from support.tolerances import tolerance
 
 
 def random(*shape: int, dtype: torch.dtype, seed: int = 0) -> torch.Tensor:
@@ -20,4 +20,4 @@ def with_gradients(function, *inputs: torch.Tensor) -> list[torch.Tensor]:
 def assert_close(ours, expected, dtype) -> None:
     for value, other in zip(ours, expected, strict=True):
         assert value.dtype == dtype
-        assert (value.double() - other.double()).norm() <= TOLERANCES[dtype] * max(1, other.double().norm())
+        assert (value.double() - other.double()).norm() <= tolerance(dtype) * max(1, other.double().norm())

@@ -27,6 +27,7 @@ from support.labelled_files import OPINIONS, SUBJECTS, write_opinions
 from support.prediction_commands import run_ensemble, run_predict
 from support.question_builders import CONTEXT, QUESTIONS, squad_json, write_squad
 from support.tiny_runs import opinions_run, save_pretrained
+from support.tolerances import tolerance
 
 ROWS = {
     "opinions.csv": lambda path: write_opinions(path),
@@ -156,7 +157,7 @@ def test_ensemble_of_one_member_predicts_unlabelled_rows_as_predict(asked, tmp_p
         assert set(one) == set(other)
         if isinstance(one["prediction"], str):
             assert one["prediction"] == other["prediction"]
-        assert one.get("probability", 0.0) == pytest.approx(other.get("probability", 0.0), abs=1e-5)
+        assert one.get("probability", 0.0) == pytest.approx(other.get("probability", 0.0), abs=tolerance())
 
 
 @pytest.mark.parametrize("ending", [".conll", ".csv", ".jsonl"])

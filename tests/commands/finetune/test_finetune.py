@@ -18,6 +18,7 @@ from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.types.task_type import Scored
 from support.callbacks import At
 from support.labelled_files import write_opinions
+from support.tolerances import tolerance
 
 TRAIN = {
     "duration": "40 steps",
@@ -91,7 +92,7 @@ def test_finetuned_model_is_the_same_in_transformers(settings, tmp_path):
     with torch.inference_mode():
         logits = model(**tokenizer(["the film was good"], return_tensors="pt")).logits
     (found,) = Predictor.load(result.model).classify(["the film was good"])
-    assert logits.softmax(-1)[0].tolist() == pytest.approx(list(found.probabilities.values()), abs=1e-5)
+    assert logits.softmax(-1)[0].tolist() == pytest.approx(list(found.probabilities.values()), abs=tolerance())
 
 
 def test_finetune_learns_a_regression(settings, tmp_path):

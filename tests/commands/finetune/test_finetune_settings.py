@@ -22,7 +22,7 @@ from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.types.task_type import Scored
 from support.callbacks import KilledError, killer
 from support.labelled_files import write_opinions
-from support.tolerances import close_to
+from support.tolerances import close_to, tolerance
 
 TRAIN = {
     "duration": "4 steps",
@@ -172,7 +172,7 @@ def test_shared_adapters_are_merged_for_transformers(planned_run, tmp_path):
     with torch.inference_mode():
         expected = model(**tokenizer(["the film was good"], return_tensors="pt")).logits.softmax(-1)[0].tolist()
     (found,) = Predictor.load(result.model).classify(["the film was good"])
-    assert expected == pytest.approx(list(found.probabilities.values()), abs=1e-5)
+    assert expected == pytest.approx(list(found.probabilities.values()), abs=tolerance())
 
 
 def test_per_layer_adapters_are_saved_with_the_model(planned_run, tmp_path):

@@ -18,7 +18,7 @@ from litebert.model.models import (
     ForTokenClassification,
     SentenceEmbedder,
 )
-from support.tolerances import close_to
+from support.tolerances import close_to, tolerance
 
 TEXTS = ["the film was good, really", 'say "bad"', "the music was awful " * 3, "a"]
 
@@ -146,7 +146,7 @@ def test_predict_writes_mask_candidates(models, tmp_path):
     first, second = predicted(models["masked"], path, tmp_path / "out.jsonl", top_k=3)
     assert [len(fillings) for fillings in first["masks"]] == [3, 3]
     assert first["probability"] == pytest.approx(
-        max(first["masks"][0].values()) * max(first["masks"][1].values()), rel=1e-5
+        max(first["masks"][0].values()) * max(first["masks"][1].values()), rel=tolerance()
     )
     assert next(iter(second["masks"][0])).replace("▁", "") == second["prediction"]
 

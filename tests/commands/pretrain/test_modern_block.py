@@ -12,6 +12,7 @@ from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import load_model
 from support.labelled_files import write_opinions
 from support.pretrain_runs import SIZES, losses
+from support.tolerances import tolerance
 
 MODERN = (
     *(f"model.{name}={value}" for name, value in SIZES.items()),
@@ -67,7 +68,7 @@ def test_modern_model_and_tokenizer_are_loaded_by_transformers(corpus_directory,
     found = transformers.pipeline("fill-mask", model=model, tokenizer=tokenizer)(text)
     (expected,) = Predictor.load(directory).fill_mask(text)
     assert [each["token_str"] for each in found] == [each.piece.removeprefix("▁") for each in expected]
-    assert [each["score"] for each in found] == pytest.approx([each.probability for each in expected], abs=1e-5)
+    assert [each["score"] for each in found] == pytest.approx([each.probability for each in expected], abs=tolerance())
 
 
 def test_modern_block_resumes_bit_by_bit(corpus_directory, tmp_path):

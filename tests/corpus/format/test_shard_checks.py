@@ -50,14 +50,13 @@ def read_as_in_training(directory):
         Tokenizer.load(corpus.tokenizer_directory)
 
 
-SHARDS = [f"{split}/*/{name}.npy" for split in ("train", "validation") for name in ("tokens", "sentences", "documents")]
+SHARDS = ["train/*/*", "validation/*/*"]
 INDEX = ["corpus.json", "word-starts.npy", MANIFEST]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("patterns", [SHARDS, INDEX, ["tokenizer/*"]], ids=["shards", "index", "tokenizer"])
 def test_training_refuses_any_damage_and_names_the_file(copy, patterns, damage):
-    """All files but `shard.json`, which only `corpus build` and `corpus verify` read."""
     files = sorted(path for pattern in patterns for path in copy.glob(pattern))
     for path in damaged_files(files, damage, number=trials(10, 200)):
         with pytest.raises(DataError, match=path.name):
@@ -83,7 +82,7 @@ def test_checksums_are_computed_once_unless_a_file_changes(copy, monkeypatch):
     draw_epoch(copy)
     first = len(hashed)
     draw_epoch(copy)
-    assert len(hashed) == first == 3 * len(opened.entries)
+    assert len(hashed) == first == 4 * len(opened.entries)
     flip(copy / "train/00000/tokens.npy", -1, 1)
     with pytest.raises(DataError, match=r"tokens\.npy"):
         draw_epoch(copy)

@@ -1,9 +1,11 @@
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.corpus.sampling.sampling_settings import PRESETS, LinearSchedule, SamplingSettings
 from litebert.errors import ConfigError
+from support.tolerances import tolerance
 
 
 def test_sampling_settings_survive_a_round_trip():
@@ -85,7 +87,8 @@ def test_linear_schedule_moves_linearly_and_then_is_constant():
 
 @given(st.floats(0.01, 0.99), st.floats(0.01, 0.99), st.integers(0, 10**6), st.integers(0, 10**7))
 def test_linear_schedule_stays_between_start_and_end(start, end, steps, step):
-    assert min(start, end) - 1e-12 <= LinearSchedule(start, end, steps).at(step) <= max(start, end) + 1e-12
+    rounding = tolerance(torch.float64)
+    assert min(start, end) - rounding <= LinearSchedule(start, end, steps).at(step) <= max(start, end) + rounding
 
 
 @pytest.mark.parametrize(

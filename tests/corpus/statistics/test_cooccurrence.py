@@ -20,6 +20,7 @@ from litebert.corpus.statistics.cooccurrence import (
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.files import write_manifest
 from support.corpus_builders import vocabulary
+from support.tolerances import tolerance
 
 KINGS, RIVERS, COMMON, NEVER = (10, 11), (20, 21), 30, 40
 
@@ -79,7 +80,7 @@ def test_ppmi_equals_its_definition(near):
         if near[word, context]:
             share = near[word, context] / near[word].sum(dtype=float)
             expected = max(0.0, np.log(share * weights.sum() / weights[context]))
-        assert found[word, context] == pytest.approx(expected, abs=1e-5)
+        assert found[word, context] == pytest.approx(expected, abs=tolerance())
 
 
 @given(MATRICES, st.integers(1, 3))
@@ -126,7 +127,7 @@ def test_truncated_eigh_returns_the_largest_eigenvalues(rank):
     matrix = (root @ root.T).astype(np.float32)
     directions, sizes = truncated_eigh(matrix, rank, seed=0)
     exact_sizes, exact = np.linalg.eigh(matrix)
-    assert sizes == pytest.approx(exact_sizes[::-1][: len(sizes)], rel=1e-3, abs=1e-5)
+    assert sizes == pytest.approx(exact_sizes[::-1][: len(sizes)], rel=1e-3, abs=tolerance())
     best = exact[:, ::-1][:, : len(sizes)]
     assert directions * sizes @ directions.T == pytest.approx(best * exact_sizes[::-1][: len(sizes)] @ best.T, abs=1e-3)
 

@@ -11,6 +11,7 @@ from litebert.model.io.weight_files import SAFETENSORS
 from litebert.model.layers.lora import attach
 from litebert.model.layers.lora_settings import LoRASettings
 from support.model_builders import MODERN, padded_mask, perturbed, random_batch
+from support.tolerances import tolerance
 
 transformers = pytest.importorskip("transformers")
 AUTO_CLASSES = {
@@ -98,7 +99,7 @@ def test_remote_code_gives_the_outputs_of_litebert(tiny_config, tmp_path, name, 
     remote = remote_outputs(load_remote(directory, name), name, batch)
     for found, expected in zip(remote, outputs(model, name, batch), strict=True):
         mask = batch.attention_mask if found.shape[:2] == batch.attention_mask.shape else slice(None)
-        assert torch.allclose(found[mask], expected[mask], atol=1e-5, rtol=1e-4)
+        assert torch.allclose(found[mask], expected[mask], atol=tolerance(), rtol=tolerance(depth="compound"))
 
 
 @pytest.mark.parametrize("name", AUTO_CLASSES)

@@ -13,7 +13,7 @@ from litebert.model.kernels.attention_kernels import (
 )
 from litebert.model.kernels.layout import UnpaddedLayout
 from support.model_builders import padded_mask
-from support.tolerances import TOLERANCES
+from support.tolerances import tolerance
 
 HEADS, SIZE = 2, 8
 masks = st.tuples(st.integers(1, 4), st.integers(1, 9)).flatmap(lambda shape: arrays(bool, shape).map(torch.from_numpy))
@@ -48,8 +48,8 @@ def test_attention_kernels_equal_the_reference_on_any_mask(mask):
     heads = random_heads(mask)
     expected = attend_reference(*heads, mask[:, None], 0.0)
     real = mask[..., None, None]
-    assert torch.allclose(attend_sdpa(*heads, mask[:, None], 0.0), expected, atol=TOLERANCES[torch.float64])
-    assert torch.allclose(packed_attention(*heads, mask), expected * real, atol=TOLERANCES[torch.float64])
+    assert torch.allclose(attend_sdpa(*heads, mask[:, None], 0.0), expected, atol=tolerance(torch.float64, "operation"))
+    assert torch.allclose(packed_attention(*heads, mask), expected * real, atol=tolerance(torch.float64, "operation"))
 
 
 @settings(deadline=None)
@@ -65,7 +65,7 @@ def test_attention_kernels_have_the_gradients_of_the_reference(mask):
         lambda *heads: attend_sdpa(*heads, mask[:, None], 0.0),
         lambda *heads: packed_attention(*heads, mask),
     ):
-        assert torch.allclose(gradients(kernel), expected, atol=TOLERANCES[torch.float64])
+        assert torch.allclose(gradients(kernel), expected, atol=tolerance(torch.float64, "operation"))
 
 
 @pytest.mark.parametrize("kernel", [attend_reference, attend_sdpa])
@@ -93,7 +93,7 @@ def test_attention_varlen_kernel_equals_the_loop_over_sequences():
     layout = UnpaddedLayout.of(padded_mask([64, 1, 17]).cuda())
     heads = [torch.randn(1, 82, HEADS, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3)]
     ours = attend_varlen(*heads, layout.boundaries, max(layout.lengths))
-    assert torch.allclose(ours, attend_by_length(*heads, layout.lengths, 0.0), atol=TOLERANCES[torch.bfloat16])
+    assert torch.allclose(ours, attend_by_length(*heads, layout.lengths, 0.0), atol=tolerance(torch.bfloat16))
 
 
 def test_attention_varlen_kernel_gets_the_concatenated_examples(monkeypatch):

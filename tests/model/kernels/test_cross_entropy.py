@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from litebert.model.kernels import cross_entropy
 from litebert.model.kernels.cross_entropy import NO_LABEL, at_least_32_bits, summed_cross_entropy
+from support.tolerances import TOLERANCES
 
-DTYPES = {torch.float64: 1e-12, torch.float32: 1e-6, torch.bfloat16: 1e-2}
+DTYPES = TOLERANCES["operation"]
 
 
 def with_gradient(function, logits, labels):

@@ -5,7 +5,7 @@ import torch
 
 from litebert.model.kernels.rotary import rotate, rotation
 from support.kernel_gradients import random, with_gradients
-from support.tolerances import TOLERANCES
+from support.tolerances import tolerance, within
 
 
 def by_complex_numbers(x, positions, theta):
@@ -24,7 +24,7 @@ def test_rotation_and_its_gradient_are_those_of_complex_numbers(dtype):
     expected = with_gradients(lambda x: by_complex_numbers(x, positions, 10_000.0), x.float())
     for value, other in zip(ours, expected, strict=True):
         assert value.dtype == dtype
-        assert torch.allclose(value.float(), other, atol=TOLERANCES[dtype], rtol=TOLERANCES[dtype])
+        assert torch.allclose(value.float(), other, **within(dtype))
 
 
 def test_rotation_keeps_norms_and_products_of_equal_distances():
@@ -34,5 +34,5 @@ def test_rotation_keeps_norms_and_products_of_equal_distances():
         return rotate(x, rotation(torch.tensor([[position]]), head_size=8, theta=100.0))
 
     products = [(turned(query, p + 3) * turned(key, p)).sum() for p in (0, 5, 40)]
-    assert torch.allclose(torch.stack(products), products[0].expand(3), atol=TOLERANCES[torch.float32])
-    assert torch.allclose(turned(query, 7).norm(), query.norm(), atol=TOLERANCES[torch.float32])
+    assert torch.allclose(torch.stack(products), products[0].expand(3), atol=tolerance())
+    assert torch.allclose(turned(query, 7).norm(), query.norm(), atol=tolerance())

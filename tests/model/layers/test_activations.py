@@ -6,6 +6,7 @@ import torch
 
 from litebert.model.config import Activation
 from litebert.model.layers.block import ACTIVATIONS
+from support.tolerances import tolerance
 
 X = torch.linspace(-4, 4, 33, dtype=torch.float64)
 FORMULAS = {
@@ -19,4 +20,4 @@ FORMULAS = {
 @pytest.mark.parametrize("name", get_args(Activation))
 def test_activations_equal_their_formulas(name):
     expected = torch.tensor([FORMULAS[name](x) for x in X.tolist()], dtype=torch.float64)
-    assert torch.allclose(ACTIVATIONS[name](X), expected, atol=1e-12)
+    assert torch.allclose(ACTIVATIONS[name](X), expected, atol=tolerance(torch.float64, "operation"))

@@ -4,6 +4,7 @@ import torch
 from litebert.model.kernels.attention_kernels import attend_reference
 from litebert.model.kernels.layout import LAYOUTS
 from litebert.model.layers.block import Attention, BlockInputs
+from support.tolerances import tolerance
 
 MASK = torch.ones(2, 5, dtype=torch.bool)
 
@@ -17,7 +18,7 @@ def test_attention_is_post_normalised(tiny_config, x):
     block = Attention(tiny_config)
     query, key, value = (layer(x).unflatten(-1, (4, 8)) for layer in (block.query, block.key, block.value))
     expected = block.norm(x + block.output(attend_reference(query, key, value, MASK[:, None], 0.0).flatten(2)))
-    assert torch.allclose(block(x, BlockInputs(LAYOUTS["sdpa"](MASK))), expected, atol=1e-6)
+    assert torch.allclose(block(x, BlockInputs(LAYOUTS["sdpa"](MASK))), expected, atol=tolerance(depth="operation"))
 
 
 def test_attention_casts_its_input_once_under_autocast(tiny_config, x):

@@ -14,6 +14,7 @@ from litebert.model.layers.lora_settings import Adaptable, LoRASettings
 from litebert.model.model_stats import parameter_counts
 from litebert.model.models import ForSequenceClassification
 from support.model_builders import MODERN, perturbed
+from support.tolerances import tolerance
 
 ALL = tuple(name for name in get_args(Adaptable) if name != "gate")
 VARIANTS = [{}, {"sharing": "none"}, {"sharing": "attention"}, {"num_hidden_groups": 2}, {"inner_group_num": 2}]
@@ -132,7 +133,7 @@ def test_lora_merged_weights_load_in_transformers(tiny_config, batch, tmp_path):
     directory = save_model(model, tmp_path / "model")
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(directory).eval()
     with torch.inference_mode():
-        assert torch.allclose(theirs(*batch.arguments).logits, logits(model, batch), atol=1e-5)
+        assert torch.allclose(theirs(*batch.arguments).logits, logits(model, batch), atol=tolerance())
 
 
 @pytest.mark.parametrize("variant", [{}, {"num_hidden_groups": 2}, {"sharing": "attention"}], ids=str)

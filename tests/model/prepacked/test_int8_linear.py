@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from litebert.model.prepacked.int8_linear import Int8Linear, largest_weight, quantize_rows
 from litebert.model.prepacked.prepack import has_operators
+from support.tolerances import within
 
 pytestmark = pytest.mark.skipif(not has_operators("int8"), reason="torch without oneDNN")
 
@@ -33,7 +34,7 @@ def test_int8_dense_layer_is_the_product_of_the_rounded_operands(rows):
     operands = quantize_rows(x), quantize_rows(weight, largest_weight())
     rounded = [quantized * scales[:, None] for quantized, scales in operands]
     expected = rounded[0] @ rounded[1].T + bias
-    torch.testing.assert_close(Int8Linear(weight, bias)(x), expected, atol=1e-3, rtol=1e-4)
+    torch.testing.assert_close(Int8Linear(weight, bias)(x), expected, **within())
 
 
 def test_int8_dense_layer_adds_a_residual():

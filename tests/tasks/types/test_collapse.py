@@ -4,11 +4,13 @@ import math
 import re
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.tasks.types.classification.classification import matthews_of_confusion
 from litebert.tasks.types.registry import get_task_type, task_types
+from support.tolerances import tolerance
 
 
 def classes(*rows):
@@ -86,4 +88,4 @@ def test_matthews_of_confusion_equals_scikit_learn(confusion):
     pairs = [(t, p) for t, row in enumerate(confusion) for p, count in enumerate(row) for _ in range(count)]
     if len({t for t, _ in pairs}) > 1:
         expected = metrics.matthews_corrcoef(*zip(*pairs, strict=True))
-        assert math.isclose(matthews_of_confusion(confusion), expected, abs_tol=1e-9)
+        assert math.isclose(matthews_of_confusion(confusion), expected, abs_tol=tolerance(torch.float64, "compound"))

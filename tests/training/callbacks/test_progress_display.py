@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
@@ -23,6 +24,7 @@ from litebert.training.callbacks.progress_display import (
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.run_schedule import RunSchedule, TrainingProgress
 from litebert.training.loop.step import StepOutcome
+from support.tolerances import tolerance
 from support.toy import ToyBatches, ToyModel, settings, train, validation
 
 
@@ -121,7 +123,8 @@ def test_log_display_shows_the_selecting_metric_of_every_task_first(caplog, kind
 def test_running_means_stay_between_the_extremes(accuracies):
     means = RunningMeans(steps=5)
     shown = [means.add({"mlm_accuracy": value, "progress": 0.5}) for value in accuracies]
-    assert min(accuracies) - 1e-9 <= shown[-1]["mlm_accuracy"] <= max(accuracies) + 1e-9
+    rounding = tolerance(torch.float64)
+    assert min(accuracies) - rounding <= shown[-1]["mlm_accuracy"] <= max(accuracies) + rounding
     assert shown[0]["mlm_accuracy"] == pytest.approx(accuracies[0])
     assert shown[-1]["progress"] == 0.5
 

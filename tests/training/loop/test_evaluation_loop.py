@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from litebert.training.loop.evaluation_loop import evaluate
+from support.tolerances import tolerance
 from support.toy import ToyBatches, ToyModel, ToyObjective
 
 CPU = torch.device("cpu")
@@ -16,7 +17,7 @@ def evaluated(microbatch_size: int, precision: str = "fp32") -> dict[str, float]
 
 @pytest.mark.parametrize("microbatch_size", [1, 5, 12])
 def test_evaluation_does_not_depend_on_batch_size_or_dropout(microbatch_size):
-    assert evaluated(microbatch_size) == pytest.approx(evaluated(4), rel=1e-6)
+    assert evaluated(microbatch_size) == pytest.approx(evaluated(4), rel=tolerance(depth="operation"))
 
 
 def test_evaluation_means_are_sums_over_counts():

@@ -5,6 +5,7 @@ import torch
 
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.step import StepCounts, StepOutcome, TrainStep, gradient_scaler
+from support.tolerances import tolerance
 from support.toy import ToyBatches, ToyModel, ToyObjective, settings
 
 COUNTS = {"class": 5, "size": 8}
@@ -50,8 +51,8 @@ def movement(model: ToyModel) -> torch.Tensor:
 def test_gradient_accumulation_gives_the_gradient_of_the_whole_batch(microbatch_size):
     whole, whole_outcome = updated(ToyBatches())
     parts, parts_outcome = updated(ToyBatches(microbatch_size=microbatch_size))
-    torch.testing.assert_close(movement(parts), movement(whole), atol=1e-6, rtol=0)
-    assert parts_outcome.losses == pytest.approx(whole_outcome.losses, rel=1e-6)
+    torch.testing.assert_close(movement(parts), movement(whole), atol=tolerance(depth="operation"), rtol=0)
+    assert parts_outcome.losses == pytest.approx(whole_outcome.losses, rel=tolerance(depth="operation"))
     assert parts_outcome.accuracies == whole_outcome.accuracies
 
 
@@ -60,21 +61,26 @@ def test_each_loss_is_divided_by_its_own_count():
     batch = ToyBatches().microbatches(0)[0]
     logits, _ = ToyModel(dropout=0.0)(batch.inputs)
     mean = torch.nn.functional.cross_entropy(logits, batch.labels, ignore_index=-100)
-    assert outcome.losses["class"] == pytest.approx(mean.item(), rel=1e-6)
+    assert outcome.losses["class"] == pytest.approx(mean.item(), rel=tolerance(depth="operation"))
     assert outcome.loss == pytest.approx(sum(outcome.losses.values()))
     assert outcome.accuracies.keys() == {"class"}
 
 
 def test_grad_norm_is_that_of_the_whole_gradient():
     model, outcome = updated(ToyBatches())
-    assert outcome.grad_norm == pytest.approx(movement(model).norm().item(), rel=1e-5)
+    assert outcome.grad_norm == pytest.approx(movement(model).norm().item(), rel=tolerance())
 
 
 def test_clipping_scales_the_whole_gradient():
     free, _ = updated(ToyBatches())
     clipped, outcome = updated(ToyBatches(microbatch_size=2), max_grad_norm=0.5)
-    assert movement(clipped).norm().item() == pytest.approx(0.5, rel=1e-4)
-    torch.testing.assert_close(movement(clipped), movement(free) * 0.5 / outcome.grad_norm, atol=1e-6, rtol=1e-4)
+    assert movement(clipped).norm().item() == pytest.approx(0.5, rel=tolerance(depth="compound"))
+    torch.testing.assert_close(
+        movement(clipped),
+        movement(free) * 0.5 / outcome.grad_norm,
+        atol=tolerance(depth="operation"),
+        rtol=tolerance(depth="compound"),
+    )
 
 
 def test_clipping_leaves_a_smaller_gradient():

@@ -16,13 +16,12 @@ import numpy as np
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.sentence_splitter import split_long_sentence, split_sentences
 from litebert.corpus.dedup.near_duplicates import DocumentWithSplit
-from litebert.corpus.format.shards import SPLITS, Shard, ShardEntry, token_dtype
+from litebert.corpus.format.shards import SHARD_RECORD, SPLITS, Shard, ShardEntry, token_dtype
 from litebert.corpus.readers.documents import Document
 from litebert.errors import DataError
 from litebert.files import atomic_directory, write_json
 from litebert.tokenization.tokenizer import Tokenizer
 
-RECORD = "shard.json"
 CHUNK_CHARS = 2**19
 """Text tokenized at a time: large enough to be fast, small enough that the lists of ids need little memory."""
 
@@ -116,14 +115,14 @@ def write_shard(task: ShardTask, *, tokenizer: Tokenizer, settings: CorpusSettin
     record = ShardRecord(entry, task.source, _digest(shard), dict(counts), task.text_bytes)
     with atomic_directory(directory) as temporary:
         shard.save(temporary)
-        write_json(temporary / RECORD, asdict(record))
+        write_json(temporary / SHARD_RECORD, asdict(record))
     return record
 
 
 def finished_shard(directory: Path, source: str) -> ShardRecord | None:
     """The record of the shard in a directory, if there is one that was made from that source."""
     try:
-        values = json.loads((directory / RECORD).read_text(encoding="utf-8"))
+        values = json.loads((directory / SHARD_RECORD).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     record = ShardRecord(entry=ShardEntry(**values.pop("entry")), **values)

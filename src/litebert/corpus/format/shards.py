@@ -21,6 +21,7 @@ from litebert.tokenization.tokenizer import Tokenizer
 FORMAT_VERSION = 1
 DESCRIPTION = "corpus.json"
 WORD_STARTS = "word-starts.npy"
+SHARD_RECORD = "shard.json"
 TOKENIZER = "tokenizer"
 MAX_OPEN_SHARDS = 256
 """Number of shards kept open; each uses two file descriptors, and many systems allow 1024 per process."""
@@ -196,8 +197,10 @@ class Corpus:
         shard = Shard.open(self.directory / entry.path)
         found = (len(shard.documents) - 1, len(shard.sentences) - 1, len(shard.tokens))
         has_counts = found == (entry.documents, entry.sentences, entry.tokens)
-        for name in ("sentences", "documents") if has_counts else ("sentences", "documents", "tokens"):
-            self._check_file(f"{entry.path}/{name}.npy")
+        names = ["sentences.npy", "documents.npy", SHARD_RECORD, *([] if has_counts else ["tokens.npy"])]
+        for name in (f"{entry.path}/{name}" for name in names):
+            if name in self._checksums:
+                self._check_file(name)
         if not has_counts:
             raise DataError(
                 f"{self.directory / entry.path}: has {found} documents, sentences and tokens, {DESCRIPTION} "
@@ -223,17 +226,21 @@ def read_description(directory: Path) -> dict[str, Any]:
         raise DataError(f"{path}: damaged: expected the JSON description of a corpus; build the corpus again") from None
     if version != FORMAT_VERSION:
         raise DataError(f"{path}: found format version {version}, expected {FORMAT_VERSION}; build the corpus again")
+    _check_index(directory, [entry["path"] for split in SPLITS for entry in description["splits"][split]])
+    return description
+
+
+def _check_index(directory: Path, shards: Sequence[str]) -> None:
+    """Check that the manifest lists every file of the shards, and check the other files that it lists."""
     checksums = _read_checksums(directory)
-    for name in checksums:
-        if not name.startswith(tuple(f"{split}/" for split in SPLITS)):
-            _check_file(directory / name, checksums[name])
-    paths = [entry["path"] for split in SPLITS for entry in description["splits"][split]]
-    arrays = [f"{path}/{name}.npy" for path in paths for name in Shard.__dataclass_fields__]
+    arrays = {f"{path}/{name}.npy" for path in shards for name in Shard.__dataclass_fields__}
+    records = {f"{path}/{SHARD_RECORD}" for path in shards}
+    for name in sorted(checksums.keys() - arrays - records):
+        _check_file(directory / name, checksums[name])
     if missing := {DESCRIPTION, WORD_STARTS, *arrays} - checksums.keys():
         raise DataError(
-            f"{directory / MANIFEST}: damaged: does not list {min(missing)}; build or copy the corpus again"
+            f"{directory / MANIFEST}: damaged: does not list {min(missing)}; build the corpus again or copy it again"
         )
-    return description
 
 
 def _read_checksums(directory: Path) -> dict[str, str]:

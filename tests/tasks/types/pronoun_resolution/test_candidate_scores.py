@@ -16,6 +16,7 @@ from litebert.tasks.types.pronoun_resolution.candidate_scores import (
     scores_by_example,
 )
 from litebert.tasks.types.pronoun_resolution.pronoun_examples import PronounExample
+from support.tolerances import within
 
 TEXT = "the film was good because it had music"
 EXAMPLES = [
@@ -57,7 +58,7 @@ def test_scores_equal_a_loop_over_candidates(model, encoded, tiny_tokenizer):
         found = scores_by_example(model, encoded.inputs(np.arange(3)).to("cpu"))
         expected = [plain_scores(model, tiny_tokenizer, example) for example in EXAMPLES]
     for ours, theirs in zip(found, expected, strict=True):
-        np.testing.assert_allclose(ours, theirs.numpy(), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(ours, theirs.numpy(), **within(depth="compound"))
 
 
 def test_margin_loss_equals_a_loop_over_positive_examples(model, encoded, tiny_tokenizer):
@@ -68,7 +69,7 @@ def test_margin_loss_equals_a_loop_over_positive_examples(model, encoded, tiny_t
         if example.target == 1:
             terms = [MARGIN_WEIGHT * torch.clamp(other - own + MARGIN, min=0) - own for other in others]
             expected = expected + (sum(terms) if terms else -own)
-    torch.testing.assert_close(sums.losses["label"], expected, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(sums.losses["label"], expected, **within(depth="compound"))
     sums.losses["label"].backward()
     assert all(torch.isfinite(each.grad).all() for each in model.mlm.parameters() if each.grad is not None)
 
