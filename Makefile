@@ -16,7 +16,7 @@ quickstart: $(VENV)/.installed
 	$(BIN)/litebert quickstart
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest --numprocesses 2 --quiet
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --quiet
 
 # oneDNN, MKL and ATen are restricted to AVX2, so that kernels of another processor are tested.
 test-isa: $(VENV)/.installed-dev

@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("--presets", nargs="+", default=list(PAPER))
     arguments = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    sizes = {"examples": arguments.examples, "length": arguments.length, "rounds": arguments.rounds}
+    sizes = {"examples": arguments.examples, "length": arguments.length}
     about = {
         "processor": processor_name(),
         "device": device,
@@ -98,8 +98,8 @@ def main() -> None:
     if differing := [name for name, value in about.items() if content[name] != value]:
         parser.error(f"{arguments.out}: was measured with another {', '.join(differing)}; give another file")
     for name in arguments.presets:
-        found = measure(name, device=device, **sizes)
-        stamp = {"date": date.today().isoformat(), "commit": source_commit()}
+        found = measure(name, device=device, rounds=arguments.rounds, **sizes)
+        stamp = {"rounds": arguments.rounds, "date": date.today().isoformat(), "commit": source_commit()}
         content["presets"][name] = {**found, "paper": PAPER.get(name), **stamp}
         arguments.out.write_text(json.dumps(with_ratios(content), indent=2) + "\n")
     print(markdown(content))

@@ -1,7 +1,8 @@
 """Writes a notebook for each tutorial into examples/notebooks, from the same Markdown.
 
 Usage: python tools/make_notebooks.py [--check]
-Python blocks become code cells, `bash` blocks become cells of shell commands, everything else is text. Links lead to docs/.
+Python blocks become code cells, `bash` blocks become cells of shell commands, everything else is text.
+Links of the pages lead to docs/.
 """
 
 import json

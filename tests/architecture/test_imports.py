@@ -42,7 +42,7 @@ ONLY_IN = {
     "wandb": ("training/callbacks/metric_logger.py",),
     "trackio": ("training/callbacks/metric_logger.py",),
     **dict.fromkeys(("fastapi", "starlette", "prometheus_client", "opentelemetry"), ("serving/",)),
-    "uvicorn": ("serving/http_protocol.py", "serving/worker_processes.py", "commands/serve.py"),
+    "uvicorn": ("serving/http/http_protocol.py", "serving/server_workers.py", "commands/serve.py"),
     "onnx": ("export/",),
     "onnxruntime": ("runtime/onnx_model.py",),
     "tokenizers": ("tokenization/wordpiece_model.py",),

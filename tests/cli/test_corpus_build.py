@@ -1,10 +1,12 @@
 """`litebert corpus build` and `litebert corpus verify` on the command line."""
 
 import json
+import pickle
 
 import pytest
 
 from litebert.cli.main import main
+from litebert.corpus.build.corpus_settings import CorpusSettings
 
 
 @pytest.fixture
@@ -48,3 +50,13 @@ def test_corpus_verify_names_a_damaged_file(words, tmp_path, capsys):
     path.write_bytes(content)
     assert main(["corpus", "verify", str(tmp_path / "corpus")]) == 3
     assert f"{path}: damaged: SHA-256 is" in capsys.readouterr().err
+
+
+def test_settings_of_the_command_line_are_pickled_as_those_of_the_library(monkeypatch):
+    seen = []
+    monkeypatch.setattr("litebert.commands.corpus.build.build", lambda *given, **_: seen.append(given[2]))
+    monkeypatch.setattr("litebert.cli.corpus.corpus.print_result", lambda *_, **__: None)
+    assert main(["corpus", "build", "a.txt", "--tokenizer", "t", "--out", "c", "--min-sentences", "2"]) == 0
+    copied = pickle.loads(pickle.dumps(seen[0]))
+    assert type(copied) is CorpusSettings
+    assert copied == CorpusSettings(min_sentences=2)

@@ -1,4 +1,4 @@
-"""The notebooks have the blocks of the tutorials, which tests/docs/test_documentation_runs.py runs; one runs in a kernel."""
+"""The notebooks have the blocks of the tutorials, which test_documentation_runs.py runs; one runs in a kernel."""
 
 import json
 from pathlib import Path

@@ -69,14 +69,14 @@ def test_readme_has_a_line_for_each_claim(tool, root):
 
 
 @pytest.mark.parametrize(
-    ("page", "number", "other"), [("docs/results/paper-tiny.md", "71.2", "72.2"), ("README.md", "1 held", "2 held")]
+    ("page", "number", "other"), [("docs/results/paper-tiny", "71.2", "72.2"), ("README", "1 held", "2 held")]
 )
 def test_number_that_differs_from_the_results_is_found(tool, root, capsys, page, number, other):
     assert tool.update(root, check=True) == 0
-    path = root / page
+    path = root / f"{page}.md"
     path.write_text(path.read_text().replace(number, other))
     assert tool.update(root, check=True) == 1
-    assert capsys.readouterr().out.splitlines()[-1] == page
+    assert capsys.readouterr().out.splitlines()[-1] == f"{page}.md"
 
 
 def test_readme_without_a_place_for_the_claims_is_an_error(tool, root):
@@ -89,3 +89,11 @@ def test_page_of_this_project_is_that_of_its_results(tool):
     if not (ROOT / tool.PAGE).with_suffix("").joinpath("results.json").exists():
         pytest.skip("docs/results/paper-tiny/results.json does not exist yet: the tables were not run")
     assert tool.update(ROOT, check=True) == 0
+
+
+def test_table_of_training_speeds_is_that_of_its_file():
+    spec = importlib.util.spec_from_file_location("preset_speed", ROOT / "benchmarks" / "preset_speed.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    results = json.loads((ROOT / "benchmarks" / "results" / "2026-11-22-preset-speed-cpu-512.json").read_text())
+    assert module.markdown(results) in (ROOT / "docs" / "results" / "performance.md").read_text()

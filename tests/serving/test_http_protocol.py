@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from litebert.serving import http_protocol
+from litebert.serving.http import http_protocol
 
 APPLICATION_ANSWER = b"HTTP/1.1 200 OK"
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from litebert.serving.json_body import check_json_body
+from litebert.serving.http.json_body import check_json_body
 from support.serving import Application
 
 JSON = {"content-type": "application/json"}

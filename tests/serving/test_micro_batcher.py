@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from litebert.errors import DataError
-from litebert.serving.http_errors import ModelFailedError, OverloadedError, RequestError
+from litebert.serving.http.http_errors import ModelFailedError, OverloadedError, RequestError
 from litebert.serving.micro_batcher import MicroBatcher
 from litebert.serving.model_operations import Operation
 from litebert.serving.serve_settings import ServeSettings

@@ -1,4 +1,4 @@
-"""`litebert reproduce TABLE…` and `litebert sweep-pretrain RECIPE SETTING=VALUE,VALUE … --corpus CORPUS --out DIR`."""
+"""`litebert reproduce TABLE…`, `litebert sweep-pretrain RECIPE SETTING=VALUE,VALUE …` and `litebert finetune-tasks`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,6 +6,8 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from litebert.cli.arguments.common import Flag, Json, Recipe, Several, print_result
+from litebert.cli.arguments.settings_arguments import arguments_of
+from litebert.commands.finetune.finetune_tasks_settings import FinetuneTasksRun
 
 Tables = Annotated[tuple[str, ...], Positional, arg(metavar="TABLE…", help_behavior_hint="(required)")]
 
@@ -100,3 +102,18 @@ def sweep_pretrain(
     from litebert.commands.reproduce.reproduce import sweep_pretraining
 
     print_result(sweep_pretraining(run, out, jobs=jobs), as_json=json)
+
+
+def finetune_tasks(
+    run: Annotated[FinetuneTasksRun, arguments_of(FinetuneTasksRun, positional=("tasks",))], json: Json = False
+) -> None:
+    """Fine-tune one model on several benchmarks with their recipes; with --intermediate each starts from the encoder of
+    a task that is trained once before, as the paper does for RTE, STS-B and MRPC from MNLI.
+
+    The same command again resumes; finished runs are not trained again.
+    """
+    # Imports torch, which takes seconds: only once the settings are known to be valid.
+    from litebert.commands.finetune.finetune_tasks import finetune_tasks as command
+    from litebert.training.callbacks.progress_display import progress_display
+
+    print_result(command(run, callbacks=[progress_display()]), as_json=json)

@@ -6,7 +6,6 @@ from typing import Annotated, Final
 from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, print_result, section
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.finetune.data_arguments import DataArguments
-from litebert.commands.finetune.finetune_tasks_settings import FinetuneTasksRun
 
 FILES: Final = {
     "classification, multi_label, regression": "CSV, TSV or JSON lines with columns text and label, or --text and "
@@ -93,18 +92,3 @@ def finetune(
     from litebert.training.callbacks.progress_display import progress_display
 
     print_result(run(config, out, callbacks=[progress_display()]), as_json=json)
-
-
-def finetune_tasks(
-    run: Annotated[FinetuneTasksRun, arguments_of(FinetuneTasksRun, positional=("tasks",))], json: Json = False
-) -> None:
-    """Fine-tune one model on several benchmarks with their recipes; with --intermediate each starts from the encoder of
-    a task that is trained once before, as the paper does for RTE, STS-B and MRPC from MNLI.
-
-    The same command again resumes; finished runs are not trained again.
-    """
-    # Imports torch, which takes seconds: only once the settings are known to be valid.
-    from litebert.commands.finetune.finetune_tasks import finetune_tasks as command
-    from litebert.training.callbacks.progress_display import progress_display
-
-    print_result(command(run, callbacks=[progress_display()]), as_json=json)

@@ -33,7 +33,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "pretrain": ("pretrain:pretrain", "train an encoder on a corpus with a recipe"),
     "evaluate": ("predictions:evaluate", "score a model on validation text or on a labelled file"),
     "finetune": ("finetune:finetune", "train a model on a labelled file"),
-    "finetune-tasks": ("finetune:finetune_tasks", "fine-tune on several benchmarks, also after an intermediate task"),
+    "finetune-tasks": (
+        "experiments:finetune_tasks",
+        "fine-tune on several benchmarks, after another task or directly",
+    ),
     "sweep": ("sweep:sweep", "fine-tune with several seeds, or over a grid of settings, and compare the runs"),
     "sweep-pretrain": (
         "experiments:sweep_pretrain",

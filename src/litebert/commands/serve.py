@@ -36,7 +36,7 @@ def serve(settings: ServeSettings) -> None:
 def _run_workers(settings: ServeSettings, listener: socket.socket) -> None:
     from litebert.serving.loaded_model import find_directory
     from litebert.serving.model_registry import directories_by_name
-    from litebert.serving.worker_processes import SETTINGS
+    from litebert.serving.server_workers import SETTINGS
 
     for model in directories_by_name(settings.models).values():
         find_directory(model, settings)  # an error or a download here, not one in each worker
@@ -44,7 +44,7 @@ def _run_workers(settings: ServeSettings, listener: socket.socket) -> None:
     os.environ[SETTINGS] = json.dumps(settings.to_dict())
     with tempfile.TemporaryDirectory(prefix="litebert-metrics-") as directory:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = directory
-        _run("litebert.serving.worker_processes:create_worker_app", settings, listener)
+        _run("litebert.serving.server_workers:create_worker_app", settings, listener)
 
 
 def listen(settings: ServeSettings) -> socket.socket:
@@ -67,7 +67,7 @@ def _run(app: Any, settings: ServeSettings, listener: socket.socket) -> None:
         app,
         factory=isinstance(app, str),
         workers=settings.workers,
-        http="litebert.serving.http_protocol:TimedHttpProtocol",
+        http="litebert.serving.http.http_protocol:TimedHttpProtocol",
         ws="none",
         lifespan="on",
         log_config=None,
@@ -84,9 +84,9 @@ def _run(app: Any, settings: ServeSettings, listener: socket.socket) -> None:
         "listening on http://%s:%d; the page and /docs are there too", f"[{host}]" if ":" in host else host, port
     )
     if settings.workers > 1:
-        from litebert.serving.worker_processes import WorkerProcesses
+        from litebert.serving.server_workers import ServerWorkers
 
-        supervisor = WorkerProcesses(config, sockets=[listener])
+        supervisor = ServerWorkers(config, sockets=[listener])
         supervisor.run()
         if any(process.exitcode == uvicorn.config.STARTUP_FAILURE for process in supervisor.processes):
             raise LitebertError("the workers could not start; their message is above")

@@ -18,7 +18,7 @@ LAYERS: Final = "num_hidden_layers"
 
 def build_graph(model: Any, precision: str) -> Any:
     """The `onnx.ModelProto` of any class of `litebert.model.models`, with the weights in `precision`."""
-    helper = import_extra("onnx.helper", extra="export", needed_for="the ONNX export")
+    helper = import_extra("onnx", extra="export", needed_for="the ONNX export").helper
     graph, rank = GraphBuilder(), 3 if type(model).__name__ == "ForMultipleChoice" else 2
     layers = graph.weight(LAYERS, np.array(model.config.num_hidden_layers))
     outputs = _outputs(graph, model, precision, layers)

@@ -11,8 +11,8 @@ from functools import partial
 from fastapi import FastAPI
 
 from litebert import __version__
-from litebert.serving.http_errors import add_error_handlers
-from litebert.serving.request_guard import RequestGuard
+from litebert.serving.http.http_errors import add_error_handlers
+from litebert.serving.http.request_guard import RequestGuard
 from litebert.serving.routes import embedding_routes, page_routes, prediction_routes, server_routes
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.server_state import ServerState, freeze_heap

@@ -14,7 +14,7 @@ from math import ceil
 from typing import Any, Final, Protocol
 
 from litebert.errors import LitebertError
-from litebert.serving.http_errors import ModelFailedError, OverloadedError, RequestError
+from litebert.serving.http.http_errors import ModelFailedError, OverloadedError, RequestError
 from litebert.serving.model_operations import Operation
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.server_metrics import ModelMetrics

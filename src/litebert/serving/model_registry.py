@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from litebert.errors import ConfigError, LitebertError
-from litebert.serving.http_errors import ReloadError, RequestError, UnknownModelError
+from litebert.serving.http.http_errors import ReloadError, RequestError, UnknownModelError
 from litebert.serving.loaded_model import LoadedModel, digest_of, find_directory, load
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.served_model import ServedModel

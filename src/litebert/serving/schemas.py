@@ -58,6 +58,11 @@ TextsOrIds = Annotated[
 ]
 
 
+def as_list(inputs: Any) -> list[Any]:
+    """The inputs of a field that accepts one or a list of several."""
+    return inputs if isinstance(inputs, list) else [inputs]
+
+
 class Body(BaseModel):
     """Base of request bodies: no unknown fields, no conversion of types."""
 

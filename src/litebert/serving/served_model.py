@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from litebert.serving.http_errors import RequestError, TooLargeError
+from litebert.serving.http.http_errors import RequestError, TooLargeError
 from litebert.serving.loaded_model import LoadedModel
 from litebert.serving.micro_batcher import Entry, MicroBatcher
 from litebert.serving.model_operations import Operation, OperationInput
@@ -96,8 +96,8 @@ class ServedModel:
         totals = []
         for each in inputs:
             lengths = [sum(next(counts) for _ in texts) + len(texts) + 1 for texts in each.sequences]
-            if max(lengths) > limit and not truncate:
-                raise TooLargeError(f"inputs: {max(lengths)} tokens, the limit is {limit}; shorten the text{advice}")
+            if not truncate:
+                _check_length(max(lengths), limit, advice)
             if operation.method == "embed" and min(lengths) == 2:
                 raise RequestError("inputs: a text has no tokens; remove it")
             totals.append(sum(min(length, limit) for length in lengths))
@@ -105,9 +105,7 @@ class ServedModel:
 
     def _tokens(self, texts: Sequence[str], add_special_tokens: bool) -> list[list[tuple[int, str, Any]]]:
         tokenizer, limit = self.loaded.tokenizer, self._settings.max_tokens_per_text
-        longest = max(map(len, tokenizer.encode_batch(list(texts))))  # much faster than with positions
-        if longest > limit:
-            raise TooLargeError(f"inputs: {longest} tokens, the limit is {limit}; shorten the text")
+        _check_length(max(map(len, tokenizer.encode_batch(list(texts)))), limit)  # much faster than with positions
         found = []
         for ids, spans in tokenizer.encode_batch_with_offsets(texts):
             tokens = [(index, span) for index, span in zip(ids, spans, strict=True)]
@@ -115,6 +113,11 @@ class ServedModel:
                 tokens = [(tokenizer.cls_id, None), *tokens, (tokenizer.sep_id, None)]
             found.append([(index, tokenizer.id_to_piece(index), span) for index, span in tokens])
         return found
+
+
+def _check_length(tokens: int, limit: int, advice: str = "") -> None:
+    if tokens > limit:
+        raise TooLargeError(f"inputs: {tokens} tokens, the limit is {limit}; shorten the text{advice}")
 
 
 def _entry_times(entries: Sequence[Entry]) -> dict[str, str]:

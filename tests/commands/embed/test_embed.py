@@ -1,9 +1,7 @@
 """Embeddings of the rows of a file, in every format, and after an interruption."""
 
 import json
-import os
 import signal
-import subprocess
 import sys
 
 import numpy as np
@@ -16,7 +14,7 @@ from litebert.commands.predict import predict_stream
 from litebert.errors import CheckpointError, ConfigError, DataError, MissingExtraError
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.predictor import Predictor
-from support.processes import PYTHONPATH
+from support.forks import fork, run_code
 from support.tolerances import close_to
 
 KILLED = """
@@ -96,9 +94,9 @@ def test_embed_killed_by_a_signal_resumes_to_the_same_bytes(model, table, tmp_pa
     monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 4)
     whole, resumed = tmp_path / "whole" / f"v{suffix}", tmp_path / "resumed" / f"v{suffix}"
     run_embed(model, table, whole)
-    arguments = [sys.executable, "-c", KILLED, model, str(table), str(resumed)]
-    killed = subprocess.run(arguments, env={**os.environ, "PYTHONPATH": PYTHONPATH}, capture_output=True, check=False)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    killed = fork(run_code, KILLED, model, table, resumed)
+    killed.join()
+    assert killed.exitcode == -signal.SIGKILL
     assert not resumed.exists()
     with caplog.at_level("INFO", "litebert"):
         run_embed(model, table, resumed)

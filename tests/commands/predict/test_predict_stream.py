@@ -1,10 +1,7 @@
 """Predictions of large files: bounded memory, and resumed where they stopped."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import tracemalloc
 
 import pytest
@@ -19,7 +16,7 @@ from litebert.model.models import ForSequenceClassification, ForTokenClassificat
 from litebert.tasks.output_formats import RowFormat
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.results import Regression
-from support.processes import PYTHONPATH
+from support.forks import fork, run_code
 
 KILLED = """
 import os, signal, sys
@@ -79,9 +76,9 @@ def test_predict_killed_by_a_signal_resumes_to_the_same_bytes(
     model, source = tagger if suffix == ".conll" else classifier, write_input(tmp_path, suffix)
     whole, resumed = tmp_path / "whole" / output, tmp_path / "resumed" / output
     predict(PredictRun(model=model, input=source, output=whole))
-    arguments = [sys.executable, "-c", KILLED, str(model), str(source), str(resumed)]
-    killed = subprocess.run(arguments, env={**os.environ, "PYTHONPATH": PYTHONPATH}, capture_output=True, check=False)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    killed = fork(run_code, KILLED, model, source, resumed)
+    killed.join()
+    assert killed.exitcode == -signal.SIGKILL
     assert not resumed.exists()
     with caplog.at_level("INFO", "litebert"):
         result = predict(PredictRun(model=model, input=source, output=resumed))

@@ -1,15 +1,13 @@
 """Pretraining runs: they learn, resume exactly after a kill, reject wrong settings, and write all their files."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
 import torch
 
+from litebert.cli.main import main
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
@@ -24,8 +22,8 @@ from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForPretraining
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
+from support.forks import fork, run_litebert
 from support.pretrain_runs import SMALL, losses, plan
-from support.processes import PYTHONPATH
 from support.texts import write_documents
 from support.tolerances import tolerance
 
@@ -75,16 +73,14 @@ def test_killed_run_resumes_bit_by_bit(finished, corpus_directory, tmp_path):
     """SIGKILL in the middle, the same command again: the same losses and weights as the run that was never stopped."""
     out, _ = finished
     again = tmp_path / "again"
-    command = [sys.executable, "-m", "litebert", "pretrain", "quickstart", *SMALL]
-    command += ["--corpus", str(corpus_directory), "--out", str(again)]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": PYTHONPATH}
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    while process.poll() is None and not list(again.glob("checkpoints/step-*")):
+    command = ["pretrain", "quickstart", *SMALL, "--corpus", str(corpus_directory), "--out", str(again)]
+    process = fork(run_litebert, *command)
+    while process.is_alive() and not list(again.glob("checkpoints/step-*")):
         time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL, "killed before the end"
-    done = subprocess.run(command, env=environment, capture_output=True, check=True)
-    assert done.stdout
+    process.kill()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL, "killed before the end"
+    assert main(command) == 0
     assert losses(again) == losses(out)
     weights = [(place / "model" / "model.safetensors").read_bytes() for place in (again, out)]
     assert weights[0] == weights[1]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.forked_workers import forked_workers
+from support.forks import forked_workers
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
@@ -15,6 +14,7 @@ from litebert.commands.reproduce.reproduce import report_text, reproduce
 from litebert.commands.reproduce.reproduce_settings import ReproduceRun
 from litebert.errors import ConfigError
 from support.benchmark_files import write_cola
+from support.forks import fork, run_litebert
 from support.full_mode import trials
 
 SCALE = {
@@ -184,8 +184,7 @@ def test_paper_scale_is_for_planning_only(inputs, tmp_path):
 
 def start(inputs, out):
     words = [*inputs.tables, "--scale", inputs.scale, "--corpus", str(inputs.corpus), "--data", str(inputs.data[0])]
-    command = [sys.executable, "-m", "litebert", "reproduce", *words, "--out", str(out), "--jobs", "2"]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return fork(run_litebert, "reproduce", *words, "--out", str(out), "--jobs", "2")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
@@ -195,11 +194,12 @@ def test_interrupted_reproduction_ends_with_the_same_report(finished, inputs, tm
         out = tmp_path / f"out{trial}"
         process = start(inputs, out)
         while not list(out.glob("runs/*/metrics.jsonl")):
-            assert process.poll() is None
+            assert process.is_alive()
             time.sleep(0.05)
         time.sleep(trial)
         os.kill(process.pid, number)
-        assert process.wait() == (143 if number == signal.SIGTERM else -number)
+        process.join()
+        assert process.exitcode == (143 if number == signal.SIGTERM else -number)
         reproduce(inputs, out)
         assert (out / "report.md").read_text() == (expected / "report.md").read_text()
 
@@ -209,8 +209,9 @@ def test_killed_worker_is_a_failed_cell_that_the_same_command_resumes(finished, 
     out = tmp_path / "out"
     process = start(inputs, out)
     while subprocess.run(["pkill", "-KILL", "-f", f"worker {out}/jobs/"], check=False).returncode:
-        assert process.poll() is None
+        assert process.is_alive()
         time.sleep(0.1)
-    assert process.wait() == 1
+    process.join()
+    assert process.exitcode == 1
     assert reproduce(inputs, out).failed == ()
     assert (out / "report.md").read_text() == (expected / "report.md").read_text()

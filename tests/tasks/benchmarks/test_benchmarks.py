@@ -23,7 +23,8 @@ def test_benchmark_metrics_fit_its_task_type(name):
 
 
 def test_every_submission_file_is_of_one_split():
-    names = [split.submitted_as for task in BENCHMARKS.values() for split in task.splits.values() if split.submitted_as]
+    rows = [task for task in BENCHMARKS.values() if task.format == "tsv"]
+    names = [split.submitted_as for task in rows for split in task.splits.values() if split.submitted_as]
     glue = "AX CoLA MNLI-m MNLI-mm MRPC QNLI QQP RTE SST-2 STS-B WNLI"
     assert sorted(names) == [f"{name}.tsv" for name in glue.split()]
 

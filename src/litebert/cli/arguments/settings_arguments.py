@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Collection
 from copy import copy
+from functools import partial
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_origin
@@ -66,6 +67,11 @@ class _Arguments(Settings):
             super().__init__(**values)
         except ConfigError as error:
             raise _WrongArgumentError(str(error)) from None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As an object of the settings class itself, which the tasks of an executor can import."""
+        settings = next(each for each in type(self).__mro__[1:] if each is not _Arguments)
+        return partial(settings, **dict(self)), ()
 
     __init__.__pydantic_base_init__ = True  # pyrefly: ignore[missing-attribute]
 

@@ -7,7 +7,7 @@ import numpy as np
 from fastapi import APIRouter, Response
 
 from litebert.serving import schemas
-from litebert.serving.http_errors import ERROR_RESPONSES, RequestError
+from litebert.serving.http.http_errors import ERROR_RESPONSES, RequestError
 from litebert.serving.model_operations import Operation, OperationInput
 from litebert.serving.served_model import ServedModel
 from litebert.serving.server_state import State
@@ -58,8 +58,7 @@ async def openai_embeddings(
 async def tokenize(body: schemas.TokenizeRequest, state: State) -> list[list[schemas.TokenInText]]:
     """The tokens of each text with their positions."""
     model = state.models.find(body.model, "/tokenize")
-    texts = [body.inputs] if isinstance(body.inputs, str) else body.inputs
-    found = await model.tokenize(texts, add_special_tokens=body.add_special_tokens)
+    found = await model.tokenize(schemas.as_list(body.inputs), add_special_tokens=body.add_special_tokens)
     return [[_token(*each) for each in tokens] for tokens in found]
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from fastapi import APIRouter, Response
 
 from litebert.serving import schemas
-from litebert.serving.http_errors import ERROR_RESPONSES, RequestError, TooLargeError
+from litebert.serving.http.http_errors import ERROR_RESPONSES, RequestError, TooLargeError
 from litebert.serving.loaded_model import PREDICT
 from litebert.serving.model_operations import Operation, OperationInput
 from litebert.serving.server_state import State
@@ -82,7 +82,7 @@ async def fill_mask(
 ) -> list[list[list[schemas.MaskCandidate]]]:
     """For each text, for each `[MASK]` in it, the most probable tokens, best first."""
     model = state.models.find(body.model, "/fill-mask")
-    texts = _texts(body.inputs)
+    texts = schemas.as_list(body.inputs)
     if not all(MASK in text for text in texts):
         raise RequestError(f"inputs: a text has no {MASK}; write {MASK} where the model should fill in a word")
     if (total := body.top_k * sum(text.count(MASK) for text in texts)) > MAX_CANDIDATES:
@@ -111,7 +111,7 @@ async def token_classification(
 ) -> list[schemas.TaggedText]:
     """For each text its words with their labels, and the entities that they form."""
     model = state.models.find(body.model, "/token-classification")
-    given = [body.inputs] if isinstance(body.inputs, str) else body.inputs
+    given = schemas.as_list(body.inputs)
     texts = [each if isinstance(each, str) else " ".join(each) for each in given]
     words = [words_in(each) if isinstance(each, str) else _positions(each) for each in given]
     if not all(words):
@@ -128,15 +128,10 @@ async def question_answering(
 ) -> list[schemas.AnswerResponse]:
     """The answer to each question, with its position in the context."""
     model = state.models.find(body.model, "/question-answering")
-    questions = body.inputs if isinstance(body.inputs, list) else [body.inputs]
-    pairs = [(each.question, each.context) for each in questions]
+    pairs = [(each.question, each.context) for each in schemas.as_list(body.inputs)]
     inputs = [OperationInput(pair, [pair]) for pair in pairs]
     results = await model.answer(Operation("answer_batch"), inputs, headers=response.headers)
     return [schemas.AnswerResponse.model_validate(each, from_attributes=True) for each in results]
-
-
-def _texts(inputs: str | list[str]) -> list[str]:
-    return [inputs] if isinstance(inputs, str) else inputs
 
 
 def _text_or_pair(inputs: Any) -> str | tuple[str, str]:

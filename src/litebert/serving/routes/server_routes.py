@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 
 from litebert import __version__
 from litebert.serving import schemas
-from litebert.serving.http_errors import (
+from litebert.serving.http.http_errors import (
     ERROR_RESPONSES,
     ForbiddenError,
     ReloadError,

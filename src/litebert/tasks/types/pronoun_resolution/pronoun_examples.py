@@ -16,7 +16,7 @@ Span = tuple[int, int]
 
 LABELS: Final = ("0", "1")
 """1: the candidate is what the pronoun refers to. Those of WNLI."""
-PRONOUNS: Final = frozenset(("he", "him", "his", "she", "her", "hers", "it", "its", "they", "them", "their", "theirs"))
+PRONOUNS: Final = frozenset(("he", "him", "his", "she", "her", "hers", "it", "its", "they", "them", "their"))
 DETERMINERS: Final = frozenset(
     ("the", "a", "an", "this", "that", "these", "those", "my", "your", "his", "her", "its", "our", "their", "some")
 )
@@ -102,22 +102,25 @@ def align(text: str, hypothesis: str) -> tuple[Span, str]:
     It is the pronoun whose neighbours repeat most words at both ends of the hypothesis, the last of equals. Without a
     pronoun it is the last word.
     """
-    words, theirs = list(_WORD.finditer(text)), list(_WORD.finditer(hypothesis))
-    lower, other = [each[0].lower() for each in words], [each[0].lower() for each in theirs]
-    positions = [index for index, word in enumerate(lower) if re.split("['’]", word)[0] in PRONOUNS]
-    best, kept = (-1, 0, 0), max(len(words) - 1, 0)
-    for index in positions:
-        before = _longest(lower[:index], other[:-1], prefix=True)
-        after = _longest(lower[index + 1 :], other[before + 1 :], prefix=False)
-        if before + after >= sum(best[1:]):
-            best, kept = (index, before, after), index
-    if not words or not theirs:
+    words, repeated = list(_WORD.finditer(text)), list(_WORD.finditer(hypothesis))
+    if not words or not repeated:
         return (len(text), len(text)), hypothesis.strip()
-    _, before, after = best
-    phrase = hypothesis[theirs[before].start() : theirs[len(theirs) - after - 1].end()]
-    # "it's" is a pronoun and a verb: only the pronoun is replaced.
-    length = len(re.split("['’]", words[kept][0])[0])
-    return (words[kept].start(), words[kept].start() + length), _with_apostrophe(phrase, hypothesis)
+    lower, other = [each[0].lower() for each in words], [each[0].lower() for each in repeated]
+    matches = [(0, len(words) - 1, 0, 0)]
+    for index, word in enumerate(lower):
+        if _before_apostrophe(word) in PRONOUNS:
+            before = _longest(lower[:index], other[:-1], prefix=True)
+            after = _longest(lower[index + 1 :], other[before + 1 :], prefix=False)
+            matches.append((1 + before + after, index, before, after))
+    _, index, before, after = max(matches)
+    phrase = hypothesis[repeated[before].start() : repeated[len(repeated) - after - 1].end()]
+    start = words[index].start()
+    # "it's" is a pronoun and "is": only the pronoun is replaced.
+    return (start, start + len(_before_apostrophe(words[index][0]))), _with_apostrophe(phrase, hypothesis)
+
+
+def _before_apostrophe(word: str) -> str:
+    return re.split("['’]", word)[0]
 
 
 def _longest(neighbours: Sequence[str], words: Sequence[str], *, prefix: bool) -> int:

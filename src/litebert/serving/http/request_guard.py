@@ -8,14 +8,14 @@ from typing import Any, Final
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from litebert.serving.http_errors import (
+from litebert.serving.http.http_errors import (
     AnswerTimeoutError,
     RequestError,
     SlowBodyError,
     TooLargeError,
     UnauthorizedError,
 )
-from litebert.serving.json_body import check_json_body
+from litebert.serving.http.json_body import check_json_body
 from litebert.serving.server_state import ServerState
 
 PUBLIC: Final = ("/", "/docs", "/openapi.json", "/health", "/ready", "/metrics")

@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from litebert.serving import worker_processes
-from litebert.serving.worker_processes import SETTINGS, WorkerProcesses, create_worker_app
+from litebert.serving import server_workers
+from litebert.serving.server_workers import SETTINGS, ServerWorkers, create_worker_app
 
 CANNOT_START = 3
 
@@ -41,8 +41,8 @@ class Worker:
 def parent(monkeypatch):
     """A parent whose new workers have process ids from 10."""
     ids = iter(range(10, 100))
-    monkeypatch.setattr(worker_processes, "Process", lambda *_: Worker(next(ids)))
-    found = object.__new__(WorkerProcesses)
+    monkeypatch.setattr(server_workers, "Process", lambda *_: Worker(next(ids)))
+    found = object.__new__(ServerWorkers)
     found.config, found.sockets = SimpleNamespace(timeout_worker_healthcheck=1), []
     found.should_exit = threading.Event()
     return found
@@ -60,7 +60,7 @@ def signals(monkeypatch):
 def without_metrics(monkeypatch):
     """The workers whose metrics are left out."""
     ended = []
-    monkeypatch.setattr(worker_processes, "mark_process_dead", ended.append)
+    monkeypatch.setattr(server_workers, "mark_process_dead", ended.append)
     return ended
 
 
@@ -90,7 +90,7 @@ def test_worker_that_died_is_replaced_and_leaves_the_metrics(parent, without_met
 
 def test_worker_that_cannot_start_is_tried_again_after_a_time_while_others_answer(parent, without_metrics, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(worker_processes.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(server_workers.time, "monotonic", lambda: now[0])
     parent.processes = [Worker(1), Worker(2, exitcode=CANNOT_START)]
     parent.keep_subprocess_alive()
     assert parent.processes[1].pid == 10
@@ -109,7 +109,7 @@ def test_server_ends_if_no_worker_can_start(parent):
 
 def test_worker_that_cannot_start_ends_with_a_message(tmp_path, monkeypatch, caplog):
     monkeypatch.setenv(SETTINGS, f'{{"models": ["{tmp_path}"]}}')
-    monkeypatch.setattr(worker_processes, "log_to_stderr", lambda level: None)
+    monkeypatch.setattr(server_workers, "log_to_stderr", lambda level: None)
     with pytest.raises(SystemExit) as ended:
         create_worker_app()
     assert ended.value.code == 3

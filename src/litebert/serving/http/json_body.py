@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any, Final
 
-from litebert.serving.http_errors import NotJsonError, RequestError, TooLargeError
+from litebert.serving.http.http_errors import NotJsonError, RequestError, TooLargeError
 
 LISTS: Final = ("inputs", "input", "texts", "sentences", "options")
 """Fields with a list of texts, pairs or questions; `sentences` is a field of `inputs`."""

@@ -41,7 +41,7 @@ def create_worker_app() -> FastAPI:
     return create_app(settings, state=state)
 
 
-class WorkerProcesses(Multiprocess):
+class ServerWorkers(Multiprocess):
     """Starts the workers, replaces those that die, and passes signals on."""
 
     _next_start = 0.0
