@@ -10,6 +10,7 @@ from litebert.corpus.sampling.masking import MaskedGrid, find_mask_units, mask_t
 from litebert.corpus.sampling.mixture import Mixture
 from litebert.corpus.sampling.pairing import IN_ORDER, NO_LABEL, SWAPPED, Example
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.files import write_manifest
 from support.corpus_builders import FIRST_ID, make_corpus, vocabulary
 
 SIZES = [10_000, pytest.param(100_000, marks=pytest.mark.slow)]
@@ -46,6 +47,7 @@ def corpora(tmp_path_factory):
     ids = rng.integers(FIRST_ID, VOCAB_SIZE, len(tokens))
     ids -= ids % 2 * (np.arange(len(ids)) % LONGEST_WORD == 0)
     np.save(worded.directory / "train/00000/tokens.npy", ids.astype(np.uint16))
+    write_manifest(worded.directory)
     return Corpora(*(Mixture([(corpus, 1.0)], SETTINGS, seed=11) for corpus in (by_sentence, worded)))
 
 

@@ -71,7 +71,7 @@ def test_resume_of_a_process_killed_at_a_random_moment_is_bit_exact(tmp_path, op
 
 def _kill_after(lines: int, seconds: float, directory: Path, changes: dict) -> None:
     """Start a run in a process of its own; kill it so many seconds after its metrics have so many lines."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    environment = os.environ | {"OMP_NUM_THREADS": str(torch.get_num_threads())}
     command = [sys.executable, "-m", "support.toy", str(directory), json.dumps(changes)]
     process = subprocess.Popen(command, env=environment)
     metrics = directory / "metrics.jsonl"
@@ -115,7 +115,7 @@ def test_runs_with_one_seed_are_equal(tmp_path):
 
 def test_losses_do_not_depend_on_hash_seed_or_working_directory(tmp_path):
     train(tmp_path / "here")
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "77"}
+    environment = os.environ | {"OMP_NUM_THREADS": str(torch.get_num_threads()), "PYTHONHASHSEED": "77"}
     changes = json.dumps({"duration": "6 steps", "learning_rate": 0.01, "device": "cpu"})
     command = [sys.executable, "-m", "support.toy", str(tmp_path / "there"), changes]
     subprocess.run(command, env=environment, cwd=tmp_path, check=True)
