@@ -1,6 +1,7 @@
 """A model, an objective and batches small enough to follow by hand; a program that trains once, to be killed."""
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -159,5 +160,5 @@ def losses(directory: Path) -> dict[int, tuple[float, ...]]:
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     train(Path(sys.argv[1]), **json.loads(sys.argv[2]))
