@@ -3,5 +3,5 @@
 set -euo pipefail
 model=${1:?usage: own_labels.sh MODEL CSV OUT} labelled=${2:?} out=${3:?}
 litebert finetune default --model "$model" --train "$labelled" --out "$out"
-litebert evaluate "$out/model" --data "$labelled"
+litebert evaluate "$out/model" --data "$out/dev.csv"
 litebert predict "$out/model" "$labelled" "$out/predictions.csv"

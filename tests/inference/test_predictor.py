@@ -142,11 +142,24 @@ def test_predictor_sets_the_threads(saved):
             r"they have different numbers of options",
         ),
         ("classifier", lambda model: model.classify("a text"), r"expected a list of texts, found one text"),
+        ("classifier", lambda model: model.classify(["a", None]), r"texts\[1\]: expected .* found None"),
+        ("classifier", lambda model: model.classify([("a", "b", "c")]), r"texts\[0\]: expected a text or a pair"),
+        ("classifier", lambda model: model.classify([("a", 1)]), r"texts\[0\]: expected a text or a pair"),
     ],
 )
 def test_predictor_rejects_methods_and_inputs_of_other_tasks(saved, name, call, message):
     with pytest.raises(ConfigError, match=message):
         call(Predictor.load(saved[name]))
+
+
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [("graphics", "device: unknown 'graphics'; expected cpu, cuda"), ("cuda:99", "torch finds [0-9]+ CUDA devices")],
+)
+@pytest.mark.parametrize("name", ["classifier", "masked"])
+def test_predictor_load_refuses_a_device_that_is_not_there(saved, name, device, message):
+    with pytest.raises(ConfigError, match=message):
+        Predictor.load(saved[name], device=device)
 
 
 @pytest.mark.parametrize(

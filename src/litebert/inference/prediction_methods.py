@@ -126,5 +126,9 @@ def unit_length(vectors: np.ndarray) -> np.ndarray:
 
 
 def _examples(texts: Sequence[Text]) -> list[Example]:
-    pairs = [(text, None) if isinstance(text, str) else text for text in validate_texts(texts)]
+    for number, text in enumerate(validate_texts(texts)):
+        parts = (text,) if isinstance(text, str) else text
+        if not isinstance(parts, tuple | list) or len(parts) > 2 or not all(isinstance(part, str) for part in parts):
+            raise ConfigError(f"texts[{number}]: expected a text or a pair of texts, found {text!r:.80}")
+    pairs = [(text, None) if isinstance(text, str) else text for text in texts]
     return [Example(text=text, text_pair=pair) for text, pair in pairs]

@@ -75,13 +75,14 @@ class Predictor(PredictionMethods):
             directory: from `finetune` or `pretrain`; a string may be a name on the hub.
             precision: arithmetic of the model; `auto` measures the fastest one once, in a quarter of a second.
             threads: number of threads of torch, for the whole process.
-            device: where the model runs.
+            device: where the model runs: `cpu`, `cuda` or `cuda:1`.
             threshold: null score above which a question has no answer; None: the one chosen in fine-tuning.
             hub: options of the download.
 
         Raises:
-            ConfigError: `threshold` does not apply to the model.
+            ConfigError: `threshold` does not apply to the model, or torch does not find the device.
         """
+        _validate_device(device)
         directory = local_model_directory(directory, hub=hub)
         spec = read_model_spec(directory)
         if threads is not None:
@@ -261,3 +262,14 @@ def _probabilities(model: torch.nn.Module, inputs: ModelInputs) -> Sequence[floa
     assert isinstance(model, ForPretraining)
     pooled = model.encoder.pooled(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids)
     return model.sentence_pair(pooled).float().softmax(-1)[:, 0].tolist()
+
+
+def _validate_device(name: str) -> None:
+    """Raise ConfigError for a name that torch does not know, and for a GPU that is not there."""
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise ConfigError(f"device: unknown {name!r}; expected cpu, cuda or cuda:N") from None
+    found = torch.cuda.device_count()
+    if device.type == "cuda" and (device.index or 0) >= found:
+        raise ConfigError(f"device: {name!r} was asked for, but torch finds {found} CUDA devices; use 'cpu'")

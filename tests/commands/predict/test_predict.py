@@ -198,6 +198,7 @@ def test_predict_writes_null_and_missing_fields_as_empty(models, tmp_path):
             "options, top_k: not used for classification and .csv files; remove these options",
         ),
         ("classifier", "sentence\na\n", "out.csv", {}, DataError, "no column 'text'; it has 'sentence'"),
+        ("masked", "[MASK]\n", "out.csv", {"top_k": 2}, ConfigError, "top_k: .* holds the best candidate only"),
         (
             "classifier",
             "text,prediction\na,b\n",

@@ -65,6 +65,7 @@ def test_quickstart_trains_a_model_and_reports_its_scores(text, tmp_path):
     shown = result.to_text()
     assert f"{result.pretrained_accuracy:.1%}" in shown
     assert str(result.model) in shown
+    assert "the best evaluation on these paragraphs: slightly optimistic" in shown
 
     before = (out / "pretrain" / "metrics.jsonl").read_bytes()
     assert quickstart(plan(text), out) == result, "a finished quickstart returns its result"

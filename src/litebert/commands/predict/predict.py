@@ -135,6 +135,8 @@ def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
                 f"{run.input}: needs a fine-tuned model, but {run.model} is pretrained: {PRETRAINED_USES}"
             )
         _validate_unused(run, ("text", "top_k"), predictor.task)
+        if run.top_k is not None and run.output.suffix != ".jsonl":
+            raise ConfigError(f"top_k: {run.output} holds the best candidate only; write a .jsonl file for several")
     elif isinstance(predictor.backend, Pipeline):
         task_type = predictor.backend.task_type
         source = InputFile.of(run.input, task_type, run.columns, model=model)

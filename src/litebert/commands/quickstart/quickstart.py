@@ -89,6 +89,7 @@ class QuickstartResult(Result):
             f"  fine-tuned from random weights      {self.random_accuracy:.1%}",
             f"  majority-class baseline             {self.majority_accuracy:.1%}",
             *([f"  tf-idf and logistic regression      {self.linear_accuracy:.1%}"] if self.linear_accuracy else []),
+            "  (of the fine-tuned models the best evaluation on these paragraphs: slightly optimistic)",
             "",
             f"model  {self.model}",
             f"curve  {self.curve}",
