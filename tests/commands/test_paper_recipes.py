@@ -36,6 +36,12 @@ ORIGINAL = {
 }
 
 
+@pytest.mark.parametrize("name", recipe_names("finetune"))
+def test_finetuning_recipes_skip_no_step_for_its_loss(name):
+    train = load_finetune_config(name, given={"model": "m", "data": {"train": "t.csv"}}).train
+    assert train.spikes.policy == "none"
+
+
 @pytest.mark.parametrize("name", TABLE_14)
 def test_recipes_of_table_14_use_the_adamw_of_the_original(name):
     train = load_finetune_config(name, given={"model": "m", "data": {"train": "t.csv"}}).train
