@@ -1,6 +1,7 @@
 """Results: written to a file and read back; a damaged file is an error that names it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,3 +32,10 @@ def test_damaged_result_is_named(tmp_path, content):
     (tmp_path / "result.json").write_text(content)
     with pytest.raises(CheckpointError, match=r"result\.json: not a PretrainResult"):
         PretrainResult.read(tmp_path / "result.json")
+
+
+def test_tokens_per_second_of_pretraining_counts_the_time_of_the_steps_only():
+    result = PretrainResult(Path("run/model"), 10, 1000, 4.0, 2.0, None, None)
+    assert result.tokens_per_second == 500
+    assert "1,000 tokens in 0.1 minutes (500 tokens/s)" in result.to_text()
+    assert replace(result, step_seconds=0.0).tokens_per_second == 0

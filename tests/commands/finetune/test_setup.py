@@ -1,6 +1,7 @@
 """The data of a fine-tuning run, and the warnings about it."""
 
 import logging
+from collections import Counter
 
 import pytest
 
@@ -34,6 +35,18 @@ def test_read_data_holds_out_whole_texts_unless_groups_split_them(tmp_path, capl
     first, second = warnings_of(caplog, {"train": str(file), "dev": {"group_by": "who"}}, batch_size=20)
     assert first == repeated
     assert "20 of 20 development rows have the text of a row" in second
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_read_data_holds_out_a_row_of_each_class_without_a_development_file(tmp_path, seed):
+    file = tmp_path / "train.csv"
+    rows = [f"text {number},{'rare' if number < 2 else 'usual'}" for number in range(40)]
+    file.write_text("\n".join(["text,label", *rows]) + "\n")
+    data = read_data(
+        load_finetune_config("default", given={"model": "m", "data": {"train": str(file), "dev": {"seed": seed}}})
+    )
+    for part, usual in ((data.train, 34), (data.dev, 4)):
+        assert Counter(part.labels[each.target] for each in part.examples) == {"rare": 1, "usual": usual}
 
 
 @pytest.mark.parametrize("batch_size", [2, 64])

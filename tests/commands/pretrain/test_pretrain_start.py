@@ -1,17 +1,23 @@
 """What a pretraining run starts from; rejected settings are in `test_pretrain.py` and `test_dry_run.py`."""
 
+import logging
+
 import pytest
 import torch
 
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.run_directory import RunDirectory
+from litebert.corpus.build.build_corpus import build_corpus
+from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.errors import ConfigError
 from litebert.model.encoder import Encoder
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining
+from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
 from support.pretrain_runs import plan
+from support.texts import sentences
 
 
 def first_weights(start: PretrainStart, directory) -> torch.Tensor:
@@ -48,6 +54,29 @@ def test_batches_are_divided_among_processes(corpus_directory):
     ranks = [start.batches(DistributedContext(rank, 2, torch.device("cpu"))) for rank in range(2)]
     assert [sum(batch.num_examples for batch in part.microbatches(0)) for part in ranks] == [4, 4]
     assert ranks[0].fingerprint == ranks[1].fingerprint
+
+
+FEW = "few or very long documents; use sampling.pairing=sop, or more documents"
+
+
+@pytest.mark.parametrize(
+    ("documents", "pairing", "percent"),
+    [(2, "nsp", 25), (4, "nsp", 38), (6, "nsp", None), (2, "sop", None)],
+)
+def test_start_warns_of_fewer_than_40_percent_negative_nsp_pairs(
+    corpus_directory, tmp_path, caplog, documents, pairing, percent
+):
+    """D documents of one length: 0.5 · (1 - 1/D) of the pairs, 0.375 for 4 and 0.417 for 6."""
+    lines = sentences(8, seed=0)
+    text, corpus = tmp_path / "text.txt", tmp_path / "corpus"
+    text.write_text("\n\n".join("\n".join([*lines[first:], *lines[:first]]) for first in range(documents)) + "\n")
+    tokenizer = Tokenizer.load(corpus_directory / "tokenizer")
+    build_corpus([text], tokenizer, CorpusSettings(validation_fraction=0), corpus)
+    with caplog.at_level(logging.WARNING, "litebert"):
+        caplog.clear()
+        PretrainStart.of(plan(corpus, f"sampling.pairing={pairing}", "max_eval_examples=0"))
+    few = f"{corpus}: only {percent} % of the NSP pairs are expected to be negative, because the corpus has {FEW}"
+    assert caplog.messages == ([few] if percent else [])
 
 
 @pytest.mark.parametrize("from_checkpoint", [False, True])

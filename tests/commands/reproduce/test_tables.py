@@ -4,10 +4,12 @@ from importlib.resources import files
 
 import pytest
 
-from litebert.commands.reproduce.cells import Inputs, cells_of, unique
+from litebert.commands.reproduce.cells import Cell, Inputs, RowCells, cells_of, unique
 from litebert.commands.reproduce.paper_tables import Scale, Table, load_scale, load_table, table_names
-from litebert.commands.reproduce.scores import all_cells
+from litebert.commands.reproduce.scheduler import CellPaths
+from litebert.commands.reproduce.scores import all_cells, scores_of
 from litebert.errors import ConfigError
+from litebert.files import write_json
 
 ROWS = {2: 6, 3: 8, 4: 8, 5: 3, 6: 2, 7: 2, 8: 2, 9: 4, 10: 4, 11: 6, 12: 4, 13: 2}
 TASKS = ("squad-v1.1", "squad-v2.0", "mnli", "sst-2", "race")
@@ -34,6 +36,22 @@ def test_averages_of_the_paper_are_the_means_of_its_tasks(number):
     for row in load_table(f"table-{number}").rows:
         mean = sum(row.paper[task] for task in TASKS) / len(TASKS)
         assert row.paper["average"] == pytest.approx(mean, abs=0.11), row.name
+
+
+def test_average_of_a_row_takes_the_mean_of_f1_and_exact_match_as_one_task(tmp_path):
+    paths = CellPaths(tmp_path)
+    metrics = {
+        "squad-v1.1": {"exact_match": 80.0, "answer_f1": 90.0},
+        "mnli": {"accuracy": 70.0},
+        "race": {"accuracy": 40.0},
+    }
+    tasks = {task: Cell("finetune", {}, {"task": task}) for task in metrics}
+    for task in ("squad-v1.1", "mnli"):
+        write_json(paths.result(tasks[task]), {"metrics": metrics[task]})
+    row = RowCells("a", 0, None, tasks)
+    assert scores_of([row], paths).values == {"a": {"squad-v1.1": [85.0], "mnli": [70.0], "race": [None]}}
+    write_json(paths.result(tasks["race"]), {"metrics": metrics["race"]})
+    assert scores_of([row], paths).of("a", "average") == [65.0]
 
 
 @pytest.mark.parametrize("scale", SCALES)
