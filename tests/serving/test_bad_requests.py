@@ -10,7 +10,7 @@ from litebert.errors import ConfigError
 from litebert.serving.model_registry import directories_by_name
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.server_state import API_KEY, read_api_key
-from support.serving import Application
+from support.serving import Application, post_scope
 
 JSON = {"content-type": "application/json"}
 
@@ -213,19 +213,7 @@ def test_request_whose_client_left_leaves_the_queue(blocked):
 def _request(application, body):
     """The scope of a request, and its messages: the body, and then the client has gone."""
     messages = [{"type": "http.disconnect"}, {"type": "http.request", "body": body, "more_body": False}]
-    scope = {
-        "type": "http",
-        "http_version": "1.1",
-        "method": "POST",
-        "path": "/predict",
-        "raw_path": b"/predict",
-        "root_path": "",
-        "scheme": "http",
-        "query_string": b"",
-        "headers": [(b"content-type", b"application/json")],
-        "client": ("127.0.0.1", 1),
-        "server": ("127.0.0.1", 80),
-    }
+    scope = post_scope("/predict")
 
     async def receive():
         return messages.pop() if messages else await asyncio.get_running_loop().create_future()

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from litebert.serving.http.json_body import check_json_body
-from support.serving import Application
+from support.serving import Application, post_scope
 
 JSON = {"content-type": "application/json"}
 MANY = [None] * 100_000
@@ -126,19 +126,7 @@ def test_body_that_is_no_object_is_refused_in_one_sentence(server, body):
 
 def test_body_with_a_declared_length_over_the_limit_is_not_waited_for(server):
     sent = []
-    scope = {
-        "type": "http",
-        "http_version": "1.1",
-        "method": "POST",
-        "path": "/predict",
-        "raw_path": b"/predict",
-        "root_path": "",
-        "scheme": "http",
-        "query_string": b"",
-        "client": None,
-        "server": ("127.0.0.1", 80),
-        "headers": [(b"content-type", b"application/json"), (b"content-length", b"2000001")],
-    }
+    scope = post_scope("/predict", [(b"content-length", b"2000001")])
 
     async def receive():
         raise AssertionError("the body was read")

@@ -122,3 +122,20 @@ class ServerProcess:
 
     def __exit__(self, *error: object) -> None:
         self.stop()
+
+
+def post_scope(path, headers=()):
+    """The ASGI scope of a POST request with a JSON body."""
+    return {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "path": path,
+        "raw_path": path.encode(),
+        "root_path": "",
+        "scheme": "http",
+        "query_string": b"",
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 80),
+        "headers": [(b"content-type", b"application/json"), *headers],
+    }

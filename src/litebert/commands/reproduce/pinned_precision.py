@@ -26,8 +26,8 @@ FILE: Final = "precision.json"
 def with_one_precision(cells: Sequence[Cell], paths: CellPaths) -> list[Cell]:
     """The cells; those whose precision is to be measured have the recorded one instead. Their names do not change.
 
-    Without a record it is that of the first of these runs that has begun, else the fastest for the first pretraining
-    run, and is recorded.
+    If `OUT/precision.json` is missing, it is written: with the precision of the first of these runs that has already
+    started, or, if none has, with the fastest one for the first pretraining run.
     """
     undecided = [cell for cell in cells if _leaves_it_open(cell)]
     if not undecided:
