@@ -4,10 +4,12 @@ OMP_NUM_THREADS says otherwise.
 
 import logging
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
+from support import forks
 from support.processes import PYTHONPATH
 
 # No deadline: a busy machine is no failure. What one run sees every run sees; the full tests look elsewhere each time.
@@ -15,6 +17,14 @@ settings.register_profile("laws", deadline=None, derandomize=not os.environ.get(
 settings.load_profile("laws")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ["PYTHONPATH"] = PYTHONPATH
+os.environ.setdefault(forks.SERVER, forks.ADDRESS)
+
+
+@pytest.fixture
+def forked_python() -> Iterator[None]:
+    """Python commands that the test starts are forks: they need not import torch again."""
+    with forks.forked_python():
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

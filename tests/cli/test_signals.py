@@ -1,31 +1,45 @@
 """Signals: the state is saved, the exit code is 128 + the signal, the same command resumes the run."""
 
-import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from litebert.cli.main import main
 from support.pretrain_runs import TOY
 
+pytestmark = pytest.mark.usefixtures("forked_python")
+
+SIGNALLED = """
+import os, sys
+from litebert.cli.main import main
+from litebert.training.loop.step import TrainStep
+
+update, steps = TrainStep.update, []
+
+def update_with_signal(*arguments, **options):
+    steps.append(None)
+    if len(steps) == 3:
+        os.kill(os.getpid(), int(sys.argv[1]))
+    return update(*arguments, **options)
+
+TrainStep.update = update_with_signal
+sys.exit(main(sys.argv[2:]))
+"""
+"""`litebert …` that gets a signal during its third step."""
+
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signal_saves_the_state_and_the_same_command_resumes(made, tmp_path, capsys, number):
-    out = tmp_path / "run"
-    settings = [*(word for word in TOY if "duration" not in word), "train.duration=400 steps"]
-    words = ["pretrain", "quickstart", *settings, "--corpus", str(made / "corpus"), "--out", str(out)]
-    command = [sys.executable, "-m", "litebert", *words]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while process.poll() is None and not (out / "metrics.jsonl").exists():
-        time.sleep(0.01)
-    process.send_signal(number)
-    result, messages = process.communicate(timeout=120)
-    assert process.returncode == 128 + number, messages
-    assert result == ""
-    assert "the state is saved" in messages
+def test_signal_saves_the_state_and_the_same_command_resumes(made, tmp_path, capsys, caplog, number):
+    settings = [*(word for word in TOY if "duration" not in word), "train.duration=8 steps"]
+    words = ["pretrain", "quickstart", *settings, "--corpus", str(made / "corpus"), "--out", str(tmp_path / "run")]
+    command = [sys.executable, "-c", SIGNALLED, str(int(number)), *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 128 + number, done.stderr
+    assert done.stdout == ""
+    assert "the state is saved" in done.stderr
     assert main(words) == 0
-    assert "400 steps" in capsys.readouterr().out
+    answer = capsys.readouterr()
+    assert "8 steps" in answer.out
+    assert "resum" in answer.err

@@ -16,6 +16,8 @@ from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.format.verification import verify_corpus
 from support.directories import content
 
+pytestmark = pytest.mark.usefixtures("forked_python")
+
 KILLS = 10
 SETTINGS = CorpusSettings(sentences="line", shard_bytes=500, dedup_minhash_threshold=0.9)
 SLOW_BUILD = """

@@ -1,7 +1,6 @@
 """Processes that run the scenarios of `distributed_worker`, started once for all tests as torchrun would start them."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import torch
 
 from support.callbacks import killed_after_saving
 from support.distributed_worker import ELASTIC
+from support.forks import ForkedPopen
 from support.processes import free_port
 from support.toy import ToyModel, train
 
@@ -23,7 +23,7 @@ def run_ranks(size: int, directory: Path) -> list[dict]:
         "OMP_NUM_THREADS": "1",
     }
     command = [sys.executable, "-m", "support.distributed_worker", str(directory)]
-    processes = [subprocess.Popen(command, env=os.environ | together | {"RANK": str(rank)}) for rank in range(size)]
+    processes = [ForkedPopen(command, env=os.environ | together | {"RANK": str(rank)}) for rank in range(size)]
     assert [process.wait(timeout=120) for process in processes] == [0] * size
     return [torch.load(directory / f"rank-{rank}.pt") for rank in range(size)]
 

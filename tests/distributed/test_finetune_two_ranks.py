@@ -13,6 +13,7 @@ from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining
+from support.forks import ForkedPopen
 from support.labelled_files import write_opinions
 from support.processes import free_port
 from support.tolerances import PROMISED, tolerance
@@ -104,7 +105,7 @@ def runs(planned):
     directory, runs = planned
     together = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", PROGRAM, str(directory), *CHANGES]
-    ranks = [subprocess.Popen(command, env=os.environ | together | {"RANK": str(rank)}) for rank in range(2)]
+    ranks = [ForkedPopen(command, env=os.environ | together | {"RANK": str(rank)}) for rank in range(2)]
     assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
     return directory, runs
 
@@ -124,6 +125,7 @@ def test_finetuning_on_two_ranks_gives_the_model_of_one_process(runs, name):
         )
 
 
+@pytest.mark.usefixtures("forked_python")
 def test_finetuning_killed_under_torchrun_resumes_to_the_same_bytes(planned):
     """Rank 0 gets SIGKILL after step 7; torchrun restarts both ranks, and they resume after step 4."""
     directory, _ = planned

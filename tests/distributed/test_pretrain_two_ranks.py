@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
@@ -14,6 +13,7 @@ from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.model.io.model_directory import load_model
+from support.forks import ForkedPopen
 from support.model_builders import MODERN
 from support.pretrain_runs import losses
 from support.processes import free_port
@@ -73,7 +73,7 @@ def pretrain_on_two_ranks(directory, plans) -> None:
         together = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2"}
         environment = os.environ | together | {"OMP_NUM_THREADS": "1"}
         command = [sys.executable, "-c", PROGRAM, str(directory), name]
-        ranks = [subprocess.Popen(command, env=environment | {"RANK": str(rank)}) for rank in range(2)]
+        ranks = [ForkedPopen(command, env=environment | {"RANK": str(rank)}) for rank in range(2)]
         assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
 
 

@@ -15,6 +15,8 @@ from support.tolerances import PROMISED
 from support.torchrun_script import RUN
 from support.toy import ToyModel, losses, train
 
+pytestmark = pytest.mark.usefixtures("forked_python")
+
 logger = logging.getLogger(__name__)
 
 ENVIRONMENT = {"OMP_NUM_THREADS": "1"}

@@ -8,6 +8,8 @@ import pytest
 
 from support.processes import PYTHONPATH
 
+pytestmark = pytest.mark.usefixtures("forked_python")
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("forked_python")
+
 SCRIPT = """
 import random, resource, sys
 from litebert.serving.loaded_model import load

@@ -1,81 +1,122 @@
-"""Processes that start at once: forks of a process that has imported torch, in place of new interpreters."""
+"""Python commands that start at once: forks of a process that has imported torch, in place of new interpreters."""
 
-import importlib
-import multiprocessing
+import fcntl
+import inspect
 import os
+import pickle
+import socket
 import subprocess
 import sys
+import tempfile
+import time
+import uuid
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-import torch
 
-from litebert.cli.main import main
+from support.fork_server import NUMBER
 
-IMPORTED = ("litebert.commands.reproduce.worker", "litebert.commands.sweep.run_trials", "torch._dynamo")
-
-
-def fork(target, *arguments):
-    """A started process that calls `target`; its `exitcode` is minus the signal that ended it."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__, *IMPORTED])
-    process = context.Process(target=target, args=arguments)
-    process.start()
-    return process
+SERVER = "LITEBERT_FORK_SERVER"
+"""Environment variable: the socket of the server, and after a colon the process with which it ends."""
+ADDRESS = f"{tempfile.gettempdir()}/litebert-{uuid.uuid4().hex}:{os.getpid()}"
+"""What the first process of a run of the tests gives it."""
+START_SECONDS = 120
 
 
-def run_code(code, *arguments):
-    """`python -c code arguments`."""
-    torch.set_num_threads(1)
-    sys.argv = ["-c", *map(str, arguments)]
-    exec(code, {"__name__": "__main__"})
+class ForkedPopen(subprocess.Popen):
+    """`subprocess.Popen`, except that the server forks for a command of this Python."""
 
+    _server = None
 
-def run_litebert(*words):
-    """`litebert words`, without its output."""
-    torch.set_num_threads(1)
-    _write_output_to(os.devnull)
-    sys.exit(main(words))
+    def _execute_child(self, *arguments):
+        given = inspect.signature(super()._execute_child).bind(*arguments).arguments
+        words = given["args"]
+        if not _can_fork(words) or given["pass_fds"] or given["preexec_fn"]:
+            super()._execute_child(*arguments)
+            return
+        pipes = [given[name] for name in ("p2cread", "c2pwrite", "errwrite")]
+        request = {
+            "words": [os.fspath(word) for word in words[1:]],
+            "environment": dict(os.environ if given["env"] is None else given["env"]),
+            "directory": os.fspath(given["cwd"] or Path.cwd()),
+            "new_session": given["start_new_session"],
+        }
+        message = pickle.dumps(request)
+        self._server = connected()
+        descriptors = [standard if pipe == -1 else pipe for standard, pipe in enumerate(pipes)]
+        socket.send_fds(self._server, [NUMBER.pack(len(message))], descriptors)
+        self._server.sendall(message)
+        self.pid = self._received()
+        self._child_created = True
+        self._close_pipe_fds(*(given[name] for name in CHILD_PIPES))
 
+    def _received(self, flags=0):
+        """The next number that the server sends."""
+        return NUMBER.unpack(self._server.recv(NUMBER.size, flags))[0]
 
-def run_worker(module, argument, log, environment):
-    """`python -m module argument`, with its output in `log`."""
-    _write_output_to(log)
-    os.environ.update(environment)
-    torch.set_num_threads(int(environment["OMP_NUM_THREADS"]))
-    sys.argv = [module, argument]
-    sys.exit(importlib.import_module(module).main())
+    def _try_wait(self, wait_flags):
+        if self._server is None:
+            return super()._try_wait(wait_flags)
+        try:
+            code = self._received(socket.MSG_DONTWAIT if wait_flags else 0)
+        except BlockingIOError:
+            return 0, 0
+        self._server.close()
+        return self.pid, -code if code < 0 else code << 8
 
-
-def _write_output_to(path):
-    with Path(path).open("ab") as stream:
-        for descriptor in (1, 2):
-            os.dup2(stream.fileno(), descriptor)
-
-
-class ForkedWorker:
-    """What `run_workers` needs of `subprocess.Popen`."""
-
-    def __init__(self, command, *, stdout, env, **_):
-        *_, module, argument = command
-        self._process = fork(run_worker, module, argument, stdout.name, env)
-        self.terminate = self._process.terminate
-        self.wait = self._process.join
-
-    @property
-    def returncode(self):
-        return self._process.exitcode
-
-    def poll(self):
+    def _internal_poll(self, *arguments, **options):
+        if self._server is None:
+            return super()._internal_poll(*arguments, **options)
+        if self.returncode is None and self._waitpid_lock.acquire(blocking=False):
+            try:
+                pid, status = self._try_wait(os.WNOHANG)
+                if pid:
+                    self._handle_exitstatus(status)
+            finally:
+                self._waitpid_lock.release()
         return self.returncode
 
 
+CHILD_PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+
+
+def _can_fork(words):
+    """Whether it is a module, a program or a file for this Python, without options of the interpreter but `-u`."""
+    is_python = not isinstance(words, str) and os.fspath(words[0]) == sys.executable
+    return is_python and (words[1] in ("-m", "-c", "-u") or not os.fspath(words[1]).startswith("-"))
+
+
 @contextmanager
-def forked_workers():
-    """`run_workers` starts its workers as forks."""
-    stand_in = SimpleNamespace(Popen=ForkedWorker, DEVNULL=subprocess.DEVNULL)
+def forked_python():
+    """`subprocess` forks for commands of this Python, here and in the processes that it starts."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("litebert.commands.worker_processes.subprocess", stand_in)
+        patch.setattr(subprocess, "Popen", ForkedPopen)
         yield
+
+
+def connected():
+    """A connection to the server, which is started if nothing has needed it yet."""
+    path, _, watched = os.environ[SERVER].rpartition(":")
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.connect(path)
+    except OSError:
+        _start_server(path, watched)
+        connection.connect(path)
+    return connection
+
+
+def _start_server(path, watched):
+    with Path(f"{path}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if Path(path).exists():
+            return
+        words = [sys.executable, "-m", "support.fork_server", path, watched]
+        streams = {0: os.devnull, 1: os.devnull, 2: f"{path}.log"}
+        actions = [(os.POSIX_SPAWN_OPEN, each, name, os.O_RDWR | os.O_CREAT, 0o600) for each, name in streams.items()]
+        os.posix_spawn(sys.executable, words, {**os.environ, "OMP_NUM_THREADS": "1"}, file_actions=actions, setsid=True)
+        until = time.monotonic() + START_SECONDS
+        while not Path(path).exists():
+            assert time.monotonic() < until, Path(f"{path}.log").read_text()
+            time.sleep(0.02)

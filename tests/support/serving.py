@@ -14,6 +14,7 @@ import httpx
 
 from litebert.serving.app import create_app
 from litebert.serving.serve_settings import ServeSettings
+from support.forks import ForkedPopen
 
 Request = tuple[str, dict[str, Any]]
 """Route and body."""
@@ -73,7 +74,7 @@ class ServerProcess:
     """`litebert serve` on a free port."""
 
     def __init__(self, *arguments: Path | str, **environment: str) -> None:
-        self.process = subprocess.Popen(
+        self.process = ForkedPopen(
             [sys.executable, "-m", "litebert", "serve", *map(str, arguments), "--port", "0"],
             stderr=subprocess.PIPE,
             env={**os.environ, "OMP_NUM_THREADS": "1", **environment},

@@ -7,6 +7,8 @@ import pytest
 
 from support.tolerances import tolerance
 
+pytestmark = pytest.mark.usefixtures("forked_python")
+
 TOOLS = Path(__file__).parents[2] / "tools"
 
 

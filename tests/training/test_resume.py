@@ -13,6 +13,7 @@ import torch
 
 from litebert.randomness import rng_for
 from support.callbacks import KilledError, killer
+from support.forks import ForkedPopen
 from support.full_mode import trials
 from support.tolerances import PROMISED
 from support.toy import ToyBatches, losses, rows, train, trainer, validation, weights
@@ -73,7 +74,7 @@ def _kill_after(lines: int, seconds: float, directory: Path, changes: dict) -> N
     """Start a run in a process of its own; kill it so many seconds after its metrics have so many lines."""
     environment = os.environ | {"OMP_NUM_THREADS": str(torch.get_num_threads())}
     command = [sys.executable, "-m", "support.toy", str(directory), json.dumps(changes)]
-    process = subprocess.Popen(command, env=environment)
+    process = ForkedPopen(command, env=environment)
     metrics = directory / "metrics.jsonl"
     while process.poll() is None and (not metrics.exists() or metrics.read_bytes().count(b"\n") < lines):
         pass

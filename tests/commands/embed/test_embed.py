@@ -14,7 +14,7 @@ from litebert.commands.predict import predict_stream
 from litebert.errors import CheckpointError, ConfigError, DataError, MissingExtraError
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.predictor import Predictor
-from support.forks import fork, run_code
+from support.forks import ForkedPopen
 from support.tolerances import close_to
 
 KILLED = """
@@ -94,9 +94,8 @@ def test_embed_killed_by_a_signal_resumes_to_the_same_bytes(model, table, tmp_pa
     monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 4)
     whole, resumed = tmp_path / "whole" / f"v{suffix}", tmp_path / "resumed" / f"v{suffix}"
     run_embed(model, table, whole)
-    killed = fork(run_code, KILLED, model, table, resumed)
-    killed.join()
-    assert killed.exitcode == -signal.SIGKILL
+    killed = ForkedPopen([sys.executable, "-c", KILLED, model, table, resumed])
+    assert killed.wait() == -signal.SIGKILL
     assert not resumed.exists()
     with caplog.at_level("INFO", "litebert"):
         run_embed(model, table, resumed)

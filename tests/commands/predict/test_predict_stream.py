@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sys
 import tracemalloc
 
 import pytest
@@ -16,7 +17,7 @@ from litebert.model.models import ForSequenceClassification, ForTokenClassificat
 from litebert.tasks.output_formats import RowFormat
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.results import Regression
-from support.forks import fork, run_code
+from support.forks import ForkedPopen
 
 KILLED = """
 import os, signal, sys
@@ -76,9 +77,8 @@ def test_predict_killed_by_a_signal_resumes_to_the_same_bytes(
     model, source = tagger if suffix == ".conll" else classifier, write_input(tmp_path, suffix)
     whole, resumed = tmp_path / "whole" / output, tmp_path / "resumed" / output
     predict(PredictRun(model=model, input=source, output=whole))
-    killed = fork(run_code, KILLED, model, source, resumed)
-    killed.join()
-    assert killed.exitcode == -signal.SIGKILL
+    killed = ForkedPopen([sys.executable, "-c", KILLED, model, source, resumed])
+    assert killed.wait() == -signal.SIGKILL
     assert not resumed.exists()
     with caplog.at_level("INFO", "litebert"):
         result = predict(PredictRun(model=model, input=source, output=resumed))

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sys
 import time
 
 import pytest
@@ -22,7 +23,7 @@ from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForPretraining
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
-from support.forks import fork, run_litebert
+from support.forks import ForkedPopen
 from support.pretrain_runs import SMALL, losses, plan
 from support.texts import write_documents
 from support.tolerances import tolerance
@@ -74,12 +75,11 @@ def test_killed_run_resumes_bit_by_bit(finished, corpus_directory, tmp_path):
     out, _ = finished
     again = tmp_path / "again"
     command = ["pretrain", "quickstart", *SMALL, "--corpus", str(corpus_directory), "--out", str(again)]
-    process = fork(run_litebert, *command)
-    while process.is_alive() and not list(again.glob("checkpoints/step-*")):
+    process = ForkedPopen([sys.executable, "-m", "litebert", *command])
+    while process.poll() is None and not list(again.glob("checkpoints/step-*")):
         time.sleep(0.005)
     process.kill()
-    process.join()
-    assert process.exitcode == -signal.SIGKILL, "killed before the end"
+    assert process.wait() == -signal.SIGKILL, "killed before the end"
     assert main(command) == 0
     assert losses(again) == losses(out)
     weights = [(place / "model" / "model.safetensors").read_bytes() for place in (again, out)]

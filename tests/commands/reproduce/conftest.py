@@ -2,10 +2,10 @@
 
 import pytest
 
-from support.forks import forked_workers
+from support.forks import forked_python
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _forked_workers():
-    with forked_workers():
+def _forked_python():
+    with forked_python():
         yield

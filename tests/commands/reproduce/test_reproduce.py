@@ -4,7 +4,10 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 import yaml
@@ -14,7 +17,7 @@ from litebert.commands.reproduce.reproduce import report_text, reproduce
 from litebert.commands.reproduce.reproduce_settings import ReproduceRun
 from litebert.errors import ConfigError
 from support.benchmark_files import write_cola
-from support.forks import fork, run_litebert
+from support.forks import ForkedPopen
 from support.full_mode import trials
 
 SCALE = {
@@ -184,7 +187,8 @@ def test_paper_scale_is_for_planning_only(inputs, tmp_path):
 
 def start(inputs, out):
     words = [*inputs.tables, "--scale", inputs.scale, "--corpus", str(inputs.corpus), "--data", str(inputs.data[0])]
-    return fork(run_litebert, "reproduce", *words, "--out", str(out), "--jobs", "2")
+    command = [sys.executable, "-m", "litebert", "reproduce", *words, "--out", str(out), "--jobs", "2"]
+    return ForkedPopen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
@@ -194,24 +198,32 @@ def test_interrupted_reproduction_ends_with_the_same_report(finished, inputs, tm
         out = tmp_path / f"out{trial}"
         process = start(inputs, out)
         while not list(out.glob("runs/*/metrics.jsonl")):
-            assert process.is_alive()
+            assert process.poll() is None
             time.sleep(0.05)
         time.sleep(trial)
         os.kill(process.pid, number)
-        process.join()
-        assert process.exitcode == (143 if number == signal.SIGTERM else -number)
+        assert process.wait() == (143 if number == signal.SIGTERM else -number)
         reproduce(inputs, out)
         assert (out / "report.md").read_text() == (expected / "report.md").read_text()
+
+
+def processes_that_write_below(directory):
+    found = []
+    for output in Path("/proc").glob("[0-9]*/fd/1"):
+        with suppress(OSError):  # it has ended, or belongs to someone else
+            found += [int(output.parts[2])] if output.readlink().is_relative_to(directory) else []
+    return found
 
 
 def test_killed_worker_is_a_failed_cell_that_the_same_command_resumes(finished, inputs, tmp_path):
     expected, _ = finished
     out = tmp_path / "out"
     process = start(inputs, out)
-    while subprocess.run(["pkill", "-KILL", "-f", f"worker {out}/jobs/"], check=False).returncode:
-        assert process.is_alive()
+    while not (workers := processes_that_write_below(out)):
+        assert process.poll() is None
         time.sleep(0.1)
-    process.join()
-    assert process.exitcode == 1
+    for worker in workers:
+        os.kill(worker, signal.SIGKILL)
+    assert process.wait() == 1
     assert reproduce(inputs, out).failed == ()
     assert (out / "report.md").read_text() == (expected / "report.md").read_text()

@@ -13,17 +13,10 @@ from litebert.commands.sweep.sweep import sweep
 from litebert.commands.sweep.sweep_settings import trials_of
 from litebert.commands.sweep.trial_results import SweepPaths, result_of
 from litebert.errors import StoppedBySignalError
-from support.forks import forked_workers
 from support.sweeps import table
 
 
-@pytest.fixture
-def workers():
-    with forked_workers():
-        yield
-
-
-@pytest.mark.usefixtures("workers")
+@pytest.mark.usefixtures("forked_python")
 def test_parallel_trials_give_the_same_table_as_sequential_ones(planned, tmp_path):
     run = planned({"max_length": [200, 32], "seed": [0]})
     alone = sweep(run, tmp_path / "alone")
@@ -42,7 +35,7 @@ def test_crashed_worker_does_not_stop_other_trials(planned, tmp_path, monkeypatc
     assert all("its process ended with code 1; see " in result.reason for result in results)
 
 
-@pytest.mark.usefixtures("workers")
+@pytest.mark.usefixtures("forked_python")
 def test_signal_saves_the_state_of_every_parallel_trial(planned, tmp_path):
     run = planned({"seed": [0, 1]}, duration="100000 steps", learning_rate=0.0001)
     paths = SweepPaths(tmp_path)

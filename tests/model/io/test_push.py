@@ -70,11 +70,10 @@ def test_model_uploads_itself_with_its_labels_and_further_files(client, tmp_path
     assert client.tokens == {"Bearer hf_test"}
 
 
-def test_push_reports_a_refusal_of_the_hub(hub, saved):
-    hub.refuse = True
-    done = push(hub, saved)
-    assert done.returncode == 4
-    assert "someone/tiny: not uploaded (" in done.stderr
+def test_push_reports_a_refusal_of_the_hub(client, saved, capsys):
+    client.refuse = True
+    assert main(["push", str(saved), "someone/tiny", "--token", "hf_test"]) == 4
+    assert "someone/tiny: not uploaded (" in capsys.readouterr().err
 
 
 def test_push_needs_a_model_directory(tmp_path):

@@ -13,6 +13,8 @@ from litebert.training.checkpointing.checkpoint import locked
 from support.callbacks import At
 from support.toy import train
 
+pytestmark = pytest.mark.usefixtures("forked_python")
+
 HOLDER = """
 import fcntl, sys, time
 file = open(sys.argv[1], "w")

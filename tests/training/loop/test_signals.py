@@ -10,6 +10,8 @@ import pytest
 
 from litebert.training.loop.signals import WATCHED, StopSignals
 
+pytestmark = pytest.mark.usefixtures("forked_python")
+
 
 @pytest.mark.parametrize("number", WATCHED)
 def test_stop_signals_remember_the_first_and_do_not_catch_the_second(number):

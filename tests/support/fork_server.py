@@ -1,0 +1,126 @@
+"""A process that has imported torch and litebert, and forks for each Python command that a test starts.
+
+`python -m support.fork_server SOCKET PID`; it ends when the process PID has ended. `ForkedPopen` is its client.
+"""
+
+import gc
+import importlib
+import os
+import pickle
+import runpy
+import select
+import signal
+import socket
+import struct
+import sys
+import types
+from pathlib import Path
+
+IMPORTED = (
+    "torch._dynamo",
+    "torch.distributed.run",
+    "litebert.commands.reproduce.worker",
+    "litebert.commands.sweep.run_trials",
+    "litebert.commands.predict.predict",
+    "litebert.commands.embed.embed",
+    "litebert.commands.corpus.build",
+)
+OPTIONAL = ("litebert.serving.app", "uvicorn")
+NUMBER = struct.Struct("q")
+"""Lengths, process ids and exit codes are sent as this."""
+
+
+def main():
+    path, watched = sys.argv[1], int(sys.argv[2])
+    for name in (*IMPORTED, *OPTIONAL):
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            assert name in OPTIONAL, name
+    gc.freeze()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{path}.new")
+        listener.listen(64)
+        Path(f"{path}.new").rename(path)
+        request = serve(listener, watched)
+    if request:
+        run_python(request["words"])
+    else:
+        for file in Path(path).parent.glob(f"{Path(path).name}*"):
+            file.unlink()
+
+
+def serve(listener, watched):
+    """Fork for each connection; the request in a process that is to run it, None once `watched` has ended."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while is_alive(watched):
+        if not select.select([listener], [], [], 1)[0]:
+            continue
+        connection, _ = listener.accept()
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            return keep(connection)
+        connection.close()
+    return None
+
+
+def is_alive(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def keep(connection):
+    """Start a process and send its id and its exit code; only that process returns, with the request."""
+    header, descriptors, *_ = socket.recv_fds(connection, NUMBER.size, 3)
+    with connection.makefile("rb") as stream:
+        request = pickle.loads(stream.read(*NUMBER.unpack(header)))
+    process = os.fork()
+    if process:
+        for descriptor in (0, 1, 2, *descriptors):
+            os.close(descriptor)
+        connection.sendall(NUMBER.pack(process))
+        _, status = os.waitpid(process, 0)
+        connection.sendall(NUMBER.pack(os.waitstatus_to_exitcode(status)))
+        os._exit(0)
+    connection.close()
+    if request["new_session"]:
+        os.setsid()
+    for standard, descriptor in enumerate(descriptors):
+        os.dup2(descriptor, standard)
+    os.chdir(request["directory"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    return request
+
+
+def run_python(words):
+    """`python words`: a module, a program, or a file."""
+    import subprocess
+
+    import torch
+
+    from support.forks import ForkedPopen
+
+    subprocess.Popen = ForkedPopen
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    if words[0] == "-u":
+        sys.stdout.reconfigure(write_through=True)
+        words = words[1:]
+    option, *sys.argv = words
+    sys.path[0] = str(Path.cwd() if option in ("-m", "-c") else Path(option).parent)
+    if option == "-m":
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    elif option == "-c":
+        program, sys.argv[0] = sys.argv[0], "-c"
+        sys.modules["__main__"] = module = types.ModuleType("__main__")
+        exec(program, module.__dict__)
+    else:
+        sys.argv = list(words)
+        runpy.run_path(option, run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()
