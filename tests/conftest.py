@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from support import forks
+from support import forks, shape_checks
 from support.processes import PYTHONPATH
 
 # No deadline: a busy machine is no failure. What one run sees every run sees; the full tests look elsewhere each time.
@@ -25,6 +25,11 @@ def forked_python() -> Iterator[None]:
     """Python commands that the test starts are forks: they need not import torch again."""
     with forks.forked_python():
         yield
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    shape_checks.start_test()
 
 
 @pytest.fixture(autouse=True, scope="session")
