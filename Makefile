@@ -15,6 +15,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 quickstart: $(VENV)/.installed
 	$(BIN)/litebert quickstart
 
+# Bytecode is written, also where the environment forbids it: each process would compile 400 files again.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --quiet
 

@@ -65,6 +65,24 @@ def _fp32_is_the_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matmul_speed, "measure_matmul_speed", lambda *arguments, **options: fp32)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _short_reports() -> Iterator[None]:
+    """No charts in the pages of curves, and few resamples: tests/analysis and tests/tasks/metrics look at them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("litebert.analysis.curve_page.line_chart_svg", lambda *_, **__: "<svg></svg>")
+        patch.setattr("litebert.tasks.metrics.bootstrap_difference.RESAMPLES", 100)
+        yield
+
+
+@pytest.fixture
+def full_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports as users get them."""
+    from litebert.analysis.plots import line_chart_svg
+
+    monkeypatch.setattr("litebert.analysis.curve_page.line_chart_svg", line_chart_svg)
+    monkeypatch.setattr("litebert.tasks.metrics.bootstrap_difference.RESAMPLES", 1000)
+
+
 @pytest.fixture(scope="session")
 def tiny_tokenizer(tmp_path_factory):
     """A tokenizer of 64 pieces over simple opinions of films."""

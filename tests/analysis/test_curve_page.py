@@ -10,6 +10,8 @@ from litebert.analysis.curve_page import COLOURS, curve_page, run_names, write_c
 from litebert.analysis.curves import Curve, read_curves
 from litebert.errors import DataError
 
+pytestmark = pytest.mark.usefixtures("full_reports")
+
 
 def record(step, **values):
     return {"step": step, **{f"train/{name}": value for name, value in values.items()}}

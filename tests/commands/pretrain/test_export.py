@@ -11,6 +11,7 @@ from litebert.model.io.model_directory import load_model
 from support.pretrain_runs import TOY
 
 
+@pytest.mark.usefixtures("full_reports")
 def test_export_writes_curves_and_skips_them_without_matplotlib(corpus_directory, tmp_path, monkeypatch, caplog):
     caplog.set_level(logging.INFO)
     run = load_pretrain_config("quickstart", [*TOY, "train.duration=1 step"], corpus=corpus_directory)

@@ -5,6 +5,8 @@ import pytest
 
 from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_differences
 
+pytestmark = pytest.mark.usefixtures("full_reports")
+
 TARGETS = np.arange(200) % 2
 
 
