@@ -85,6 +85,7 @@ assert reports and reports[0]["mlm_accuracy"] >= 0, reports
 """
 
 
+@pytest.mark.usefixtures("forked_python")
 def test_ray_workers_train_like_one_process(corpus_directory, tmp_path):
     """Two processes as Ray starts them see the same losses as one process that sees the whole batch."""
     from litebert.commands.pretrain.pretrain import pretrain

@@ -1,6 +1,7 @@
 """Many files: the same bytes for any number of workers and executors, and after a stop."""
 
 import json
+import multiprocessing
 
 import pytest
 
@@ -10,6 +11,7 @@ from litebert.commands.many_files import file_workers
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
+from litebert.corpus.build import parallel_map
 from litebert.errors import ConfigError, DataError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
@@ -53,6 +55,15 @@ def one_worker(classifier, pattern, tmp_path):
     return outputs(tmp_path / "one")
 
 
+@pytest.fixture
+def forked_workers(monkeypatch):
+    """Workers that need not import torch again."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([predict.__module__])
+    monkeypatch.setattr(parallel_map.multiprocessing, "get_context", lambda method: context)
+
+
+@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize("workers", [2, 3])
 def test_predict_of_many_files_gives_the_same_bytes_with_processes(classifier, pattern, tmp_path, one_worker, workers):
     result = predict_files(classifier, pattern, tmp_path / "out", workers=workers)
