@@ -13,7 +13,9 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
+from litebert.serving import server_state
 from litebert.serving.loaded_model import digest_of
+from litebert.serving.server_state import freeze_heap
 from support.serving import Application, ServerProcess
 
 KEY = {"authorization": "Bearer key"}
@@ -28,6 +30,7 @@ def directory(saved, tmp_path):
 @pytest.fixture
 def server(directory, saved, monkeypatch):
     monkeypatch.setenv("LITEBERT_API_KEY", "key")
+    monkeypatch.setattr(server_state, "freeze_heap", lambda: None)
     with Application(directory, saved["classifier"]) as running:
         yield running
 
@@ -141,11 +144,12 @@ def test_worker_that_follows_loads_only_what_has_changed(server, directory):
     assert [each is old for each, old in zip(server.state.models, before)] == [False, True]
 
 
-def test_garbage_collections_leave_out_what_was_loaded(server):
+def test_garbage_collections_leave_out_what_was_loaded(server, monkeypatch):
     """Also after a reload; the models before it are collected."""
     testclient = pytest.importorskip("fastapi.testclient")
     old = weakref.ref(next(iter(server.state.models)).loaded.predictor)
-    gc.unfreeze()  # an application of another test may have run in this process
+    monkeypatch.setattr(server_state, "freeze_heap", freeze_heap)
+    gc.unfreeze()  # conftest.py froze everything
     try:
         with testclient.TestClient(server.app) as client:
             assert gc.get_freeze_count() > 10_000
@@ -153,7 +157,7 @@ def test_garbage_collections_leave_out_what_was_loaded(server):
             assert gc.get_freeze_count() > 10_000
             assert old() is None
     finally:
-        gc.unfreeze()
+        gc.freeze()
 
 
 def wait_for(server: ServerProcess, digest: str, *, workers: int) -> None:
