@@ -80,6 +80,7 @@ def test_unexpected_error_is_a_traceback(monkeypatch):
         main(["doctor"])
 
 
+@pytest.mark.usefixtures("forked_python")
 def test_closed_output_pipe_is_no_error(made):
     """`litebert … | head -0`."""
     words = [sys.executable, "-u", "-m", "litebert", "corpus", "show", str(made / "corpus"), "--number", "30"]

@@ -34,9 +34,8 @@ from pathlib import Path
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.settings import read_yaml
-for name in sys.argv[2:]:
-    run = FinetuneRun.parse(read_yaml(Path(sys.argv[1]) / f"{name}.yaml"), where=name)
-    finetune(run, Path(sys.argv[1]) / "two" / name)
+directory, name, out = Path(sys.argv[1]), *sys.argv[2:]
+finetune(FinetuneRun.parse(read_yaml(directory / f"{name}.yaml"), where=name), directory / out)
 """
 KILLED = """
 import os
@@ -63,7 +62,6 @@ class KillOnce(Callback):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-finetune(run, directory / "whole")
 finetune(run, directory / "cut", callbacks=[KillOnce()])
 """
 
@@ -103,11 +101,17 @@ def planned(tiny_tokenizer, tmp_path_factory):
 def runs(planned):
     """The same, once two processes have done those of `CHANGES`."""
     directory, runs = planned
+    for name in CHANGES:
+        finetune_on_two_ranks(directory, name, f"two/{name}")
+    return directory, runs
+
+
+def finetune_on_two_ranks(directory, name, out) -> None:
+    # A new port for each: that of a run that has just ended may still accept connections.
     together = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", PROGRAM, str(directory), *CHANGES]
+    command = [sys.executable, "-c", PROGRAM, str(directory), name, out]
     ranks = [ForkedPopen(command, env=os.environ | together | {"RANK": str(rank)}) for rank in range(2)]
     assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
-    return directory, runs
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -129,6 +133,7 @@ def test_finetuning_on_two_ranks_gives_the_model_of_one_process(runs, name):
 def test_finetuning_killed_under_torchrun_resumes_to_the_same_bytes(planned):
     """Rank 0 gets SIGKILL after step 7; torchrun restarts both ranks, and they resume after step 4."""
     directory, _ = planned
+    finetune_on_two_ranks(directory, "killed", "whole")
     (directory / "killed.py").write_text(KILLED)
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--max-restarts=1"]
     safe = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1", "OMP_NUM_THREADS": "1"}

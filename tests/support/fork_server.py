@@ -9,11 +9,11 @@ import os
 import pickle
 import runpy
 import select
-import signal
 import socket
 import struct
 import sys
 import types
+from contextlib import suppress
 from pathlib import Path
 
 IMPORTED = (
@@ -52,13 +52,14 @@ def main():
 
 def serve(listener, watched):
     """Fork for each connection; the request in a process that is to run it, None once `watched` has ended."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while is_alive(watched):
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
         if not select.select([listener], [], [], 1)[0]:
             continue
         connection, _ = listener.accept()
         if os.fork() == 0:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             return keep(connection)
         connection.close()
     return None
