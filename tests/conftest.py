@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from support import forks, shape_checks
+from support import forks, shape_checks, short_reports
 from support.processes import PYTHONPATH
 
 # No deadline: a busy machine is no failure. What one run sees every run sees; the full tests look elsewhere each time.
@@ -73,21 +73,18 @@ def _fp32_is_the_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _short_reports() -> Iterator[None]:
-    """No charts in the pages of curves, and few resamples: tests/analysis and tests/tasks/metrics look at them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("litebert.analysis.curve_page.line_chart_svg", lambda *_, **__: "<svg></svg>")
-        patch.setattr("litebert.tasks.metrics.bootstrap_difference.RESAMPLES", 100)
-        yield
+def _short_reports() -> Iterator[dict]:
+    before = short_reports.set_all()
+    yield before
+    short_reports.set_all(before)
 
 
 @pytest.fixture
-def full_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+def full_reports(_short_reports: dict) -> Iterator[None]:
     """Reports as users get them."""
-    from litebert.analysis.plots import line_chart_svg
-
-    monkeypatch.setattr("litebert.analysis.curve_page.line_chart_svg", line_chart_svg)
-    monkeypatch.setattr("litebert.tasks.metrics.bootstrap_difference.RESAMPLES", 1000)
+    short_reports.set_all(_short_reports)
+    yield
+    short_reports.set_all()
 
 
 @pytest.fixture(scope="session")

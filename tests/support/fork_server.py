@@ -3,6 +3,7 @@
 `python -m support.fork_server SOCKET PID`; it ends when the process PID has ended. `ForkedPopen` is its client.
 """
 
+import atexit
 import gc
 import importlib
 import os
@@ -25,18 +26,24 @@ IMPORTED = (
     "litebert.commands.embed.embed",
     "litebert.commands.corpus.build",
 )
-OPTIONAL = ("litebert.serving.app", "uvicorn")
+OPTIONAL = ("matplotlib.pyplot", "tokenizers", "litebert.serving.app", "uvicorn")
 NUMBER = struct.Struct("q")
 """Lengths, process ids and exit codes are sent as this."""
 
 
+_exit_codes = []
+"""That of the command, once it has ended without an error."""
+
+
 def main():
     path, watched = sys.argv[1], int(sys.argv[2])
+    atexit.register(leave)  # the first to be registered is the last to be called
     for name in (*IMPORTED, *OPTIONAL):
         try:
             importlib.import_module(name)
         except ImportError:
             assert name in OPTIONAL, name
+    prepare()
     gc.freeze()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"{path}.new")
@@ -44,10 +51,33 @@ def main():
         Path(f"{path}.new").rename(path)
         request = serve(listener, watched)
     if request:
-        run_python(request["words"])
+        try:
+            run_python(request["words"])
+            _exit_codes.append(0)
+        except SystemExit as end:
+            _exit_codes.extend([end.code or 0] if isinstance(end.code, int | None) else [])
+            raise
     else:
         for file in Path(path).parent.glob(f"{Path(path).name}*"):
             file.unlink()
+
+
+def prepare():
+    """What each command would do again: the pattern of a tokenizer's files is made of a million characters."""
+    from litebert.tokenization.text_settings import TextSettings
+    from litebert.tokenization.transformers_files import _normalizers
+    from support import short_reports
+
+    _normalizers(TextSettings(), b"")
+    short_reports.set_all()
+
+
+def leave():
+    """End without freeing each object of torch, which takes longer than most commands."""
+    if _exit_codes:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_exit_codes[0])
 
 
 def serve(listener, watched):
