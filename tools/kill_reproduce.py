@@ -1,9 +1,9 @@
-"""Kills `litebert reproduce` and its workers with SIGKILL at random times, and compares the report with an undisturbed one.
+"""Kills `litebert reproduce` and its workers at random times, and compares its report with an undisturbed one.
 
 Usage: python tools/kill_reproduce.py CORPUS DATA OUT [--kills 5] [--seed 0]
-CORPUS is a corpus directory and DATA holds CoLA. The scheduler and a worker are killed in turn, `--kills` times each;
-after the scheduler the same command starts again at once, while its workers may still run. Prints one JSON object; the
-exit code is 1 if anything differs: the report, the results apart from speeds, the weights, the logged steps.
+CORPUS is a corpus directory and DATA holds CoLA. A worker and later its scheduler get SIGKILL, `--kills` times; then
+the same command starts again at once, while other workers may still run. Prints one JSON object; the exit code is 1 if
+anything differs: the report, the results apart from speeds, the weights, the logged steps.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -46,8 +47,7 @@ TABLE: Final = {
         {"name": "both", "model": "small", "ensemble_of": ["1 layer", "2 layers"]},
     ],
 }
-DAMPED: Final = 0.8
-"""Share of the undisturbed time, divided by the number of kills, within which a kill falls."""
+JOBS: Final = 2
 
 
 def main() -> int:
@@ -60,14 +60,12 @@ def main() -> int:
     arguments = parser.parse_args()
     command = reproduce_command(arguments.corpus, arguments.data, arguments.out)
     undisturbed, killed = arguments.out / "undisturbed", arguments.out / "killed"
-    started = time.monotonic()
     subprocess.run([*command, str(undisturbed)], check=True)
-    seconds = time.monotonic() - started
-    longest = DAMPED * seconds / arguments.kills
-    kills = run_with_kills([*command, str(killed)], arguments.kills, Random(arguments.seed), longest)
+    records = [json.loads(file.read_bytes()) for file in (undisturbed / "cells").iterdir()]
+    seconds = sum(record["seconds"] for record in records) / JOBS
+    kills = run_with_kills([*command, str(killed)], arguments.kills, Random(arguments.seed), seconds)
     found = differences(undisturbed, killed)
-    cells = len(list((undisturbed / "cells").iterdir()))
-    print(json.dumps({"cells": cells, "seconds": round(seconds), "kills": kills, "different": found}, indent=1))
+    print(json.dumps({"cells": len(records), "seconds": round(seconds), "kills": kills, "different": found}))
     return int(bool(found))
 
 
@@ -77,35 +75,36 @@ def reproduce_command(corpus: Path, data: Path, out: Path) -> list[str]:
     for name, content in (("table", TABLE), ("scale", SCALE)):
         (out / f"{name}.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
     words = ["reproduce", str(out / "table.yaml"), "--scale", str(out / "scale.yaml"), "--corpus", str(corpus)]
-    return [sys.executable, "-m", "litebert", *words, "--data", str(data), "--jobs", "2", "--out"]
+    return [sys.executable, "-m", "litebert", *words, "--data", str(data), "--jobs", str(JOBS), "--out"]
 
 
-def run_with_kills(command: list[str], kills: int, random: Random, longest: float) -> list[dict[str, Any]]:
-    """Run the command until it succeeds, with `kills` of the scheduler and of a worker in turn; returns what was killed."""
-    done: list[dict[str, Any]] = []
-    for number in range(2 * kills):
+def run_with_kills(command: list[str], kills: int, random: Random, seconds: float) -> list[list[float]]:
+    """Run the command until it succeeds, and kill a worker and then the scheduler, `kills` times; returns the delays.
+
+    The kills are drawn so that all of them come before the end of a run that takes `seconds` undisturbed.
+    """
+    delays = []
+    for _ in range(kills):
         with subprocess.Popen(command) as scheduler:
             workers = wait_for_workers(scheduler)
-            delay = random.uniform(0, longest)
-            time.sleep(delay)
-            victim = "scheduler" if number % 2 == 0 else "worker"
-            workers = children(scheduler.pid) or workers
-            landed = scheduler.poll() is None and kill(
-                scheduler.pid if victim == "scheduler" else random.choice(workers)
-            )
-            scheduler.wait()
-        done.append({"killed": victim if landed else None, "after": round(delay, 1), "exit code": scheduler.returncode})
+            delays.append([round(random.uniform(0, seconds / kills / 2), 1) for _ in range(2)])
+            time.sleep(delays[-1][0])
+            kill(random.choice(children(scheduler.pid) or workers))
+            time.sleep(delays[-1][1])
+            kill(scheduler.pid)
+        if scheduler.returncode != -signal.SIGKILL:
+            sys.exit(f"the command ended with {scheduler.returncode} before it was killed; use fewer kills")
     subprocess.run(command, check=True)
-    return done
+    return delays
 
 
 def wait_for_workers(scheduler: "subprocess.Popen[bytes]") -> list[int]:
-    """The workers, once there are any; none if the scheduler has ended before."""
+    """The workers, once there are any."""
     while scheduler.poll() is None:
         if found := children(scheduler.pid):
             return found
         time.sleep(0.05)
-    return []
+    sys.exit(f"the command ended with {scheduler.returncode} before its workers were killed; use fewer kills")
 
 
 def children(pid: int) -> list[int]:
@@ -114,20 +113,16 @@ def children(pid: int) -> list[int]:
     return [int(word) for word in listed.split()]
 
 
-def kill(pid: int) -> bool:
-    """SIGKILL; whether the process was there."""
-    try:
+def kill(pid: int) -> None:
+    """SIGKILL, if the process is there."""
+    with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def differences(first: Path, second: Path) -> list[str]:
     """What differs between two reproductions: files, or steps that were logged twice or not at all."""
-    names = sorted(
-        str(file.relative_to(first)) for file in [first / "report.md", *first.glob("runs/*/model/*.safetensors")]
-    )
+    files = [first / "report.md", *sorted(first.glob("runs/*/model/*.safetensors"))]
+    names = [str(file.relative_to(first)) for file in files]
     found = [name for name in names if (first / name).read_bytes() != (second / name).read_bytes()]
     if without_speeds(first) != without_speeds(second):
         found.append("results.json")

@@ -16,7 +16,7 @@ from litebert.model.model_stats import flops_per_token, parameter_counts
 from litebert.training.loop.duration import Duration
 
 PROBE_TOKENS = 2048
-"""Tokens of the step that is timed: enough for the speed of a large batch, few enough for the memory of a small machine."""
+"""Tokens of the step that is timed: enough for the speed of a large batch, few enough for a small memory."""
 WEIGHT_BYTES = 4
 ASSUMED_LENGTH = 128
 """Tokens of an example where `max_length` is chosen from the data."""
