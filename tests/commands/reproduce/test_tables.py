@@ -71,6 +71,19 @@ def test_rows_resolve_at_every_scale(name, scale, corpus_directory):
         loaded.resolve(row.set)
 
 
+def test_scale_paper_claims_the_average_of_every_row_within_a_point():
+    scale = load_scale("paper")
+    table = load_table("table-3")
+    added = table.with_intervals(scale.within).claims[len(table.claims) :]
+    assert {(claim.kind, claim.of, claim.metric, claim.within) for claim in added} == {
+        ("interval", row.name, "average", 1.0) for row in table.rows
+    }
+    ensembles = load_table("table-10")
+    scores = {claim.metric for claim in ensembles.with_intervals(1.0).claims if claim.kind == "interval"}
+    assert scores == {"squad-v1.1", "squad-v2.0", "race"}
+    assert table.with_intervals(load_scale("tiny").within) == table
+
+
 def planned(row, scale):
     """What the run of a row depends on at a scale, apart from the paths of its corpora."""
     given = overrides({**scale.settings, **scale.models[row.model], **scale.resolve(row.set)})
