@@ -144,7 +144,7 @@ class Scale(Settings):
     runs: bool = True
     """Whether the scale can be run; false: it is for --plan only."""
     within: float | None = Field(default=None, gt=0)
-    """Points within which the average of each row must be the paper's (claims of kind `interval`); null: no such claims."""
+    """Points within which the average of each row must be the paper's (kind `interval`); null: no such claims."""
     seeds: int = Field(default=1, ge=1, le=MAX_SEEDS)
     seeds_of: dict[str, int] = Field(default={})
     """Number of seeds of tables that have another one."""
