@@ -60,7 +60,7 @@ def main() -> int:
     arguments = parser.parse_args()
     command = reproduce_command(arguments.corpus, arguments.data, arguments.out)
     undisturbed, killed = arguments.out / "undisturbed", arguments.out / "killed"
-    subprocess.run([*command, str(undisturbed)], check=True)
+    subprocess.run([*command, str(undisturbed)], stdout=sys.stderr, check=True)
     records = [json.loads(file.read_bytes()) for file in (undisturbed / "cells").iterdir()]
     seconds = sum(record["seconds"] for record in records) / JOBS
     kills = run_with_kills([*command, str(killed)], arguments.kills, Random(arguments.seed), seconds)
@@ -85,7 +85,7 @@ def run_with_kills(command: list[str], kills: int, random: Random, seconds: floa
     """
     delays = []
     for _ in range(kills):
-        with subprocess.Popen(command) as scheduler:
+        with subprocess.Popen(command, stdout=sys.stderr) as scheduler:
             workers = wait_for_workers(scheduler)
             delays.append([round(random.uniform(0, seconds / kills / 2), 1) for _ in range(2)])
             time.sleep(delays[-1][0])
@@ -94,7 +94,7 @@ def run_with_kills(command: list[str], kills: int, random: Random, seconds: floa
             kill(scheduler.pid)
         if scheduler.returncode != -signal.SIGKILL:
             sys.exit(f"the command ended with {scheduler.returncode} before it was killed; use fewer kills")
-    subprocess.run(command, check=True)
+    subprocess.run(command, stdout=sys.stderr, check=True)
     return delays
 
 
