@@ -91,9 +91,9 @@ def test_key_of_a_cell_depends_on_what_decides_its_result_only(corpus_directory,
     (first, *_) = cells("table-5", "tiny", corpus_directory)
     scale = load_scale("tiny")
     logged = scale.replace(settings={**scale.settings, "train.log_every": 3, "train.evaluate_every": "7 steps"})
-    faster = scale.replace(settings={**scale.settings, "train.learning_rate": 0.7})
+    warmer = scale.replace(settings={**scale.settings, "train.warmup": 0.7})
     table, inputs = load_table("table-5"), Inputs(corpus_directory, (), ())
-    (same, *_), (other, *_) = (cells_of(table, each, inputs, seeds=[0]) for each in (logged, faster))
+    (same, *_), (other, *_) = (cells_of(table, each, inputs, seeds=[0]) for each in (logged, warmer))
     (elsewhere, *_) = cells("table-5", "tiny", second_corpus)
     assert same.model.key == first.model.key
     assert (
