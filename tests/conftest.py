@@ -39,8 +39,9 @@ def pytest_runtest_setup() -> None:
     shape_checks.start_test()
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True)
 def _threads() -> None:
+    """Commands set the threads of their process: each test starts with those of the environment."""
     import torch
 
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))

@@ -16,6 +16,7 @@ STAGE = ROOT / "build" / "site-source"
 SECTIONS = ("tutorials", "guides", "reference", "formats", "results", "decisions")
 OTHER_PAGES = ("benchmarks/log.md", "benchmarks/results/README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 """Pages outside docs/ that its pages link to."""
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
@@ -93,7 +94,7 @@ def llms_text() -> str:
 def title_and_first_sentence(text: str) -> tuple[str, str]:
     """Heading and first sentence of a page."""
     title = re.search(r"^# (.+)$", text, re.MULTILINE)
-    blocks = (block for block in text.split("\n\n") if re.match(r"[A-Za-z`*\[]", block))
+    blocks = (block for block in FENCED.sub("", text).split("\n\n") if re.match(r"[A-Za-z`*\[]", block))
     sentence = " ".join(next(blocks, "").split()).split(". ")[0]
     return (title[1] if title else "?"), LINK.sub(r"\2", sentence)
 

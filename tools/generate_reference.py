@@ -37,13 +37,15 @@ SETTINGS = {
 }
 """Heading → the settings class, as `module:name`."""
 LAYERS = (
-    ("tokenization", "model", "training"),
+    ("tokenization", "model"),
     ("corpus", "tasks", "interop"),
-    ("analysis", "inference", "runtime"),
-    ("serving", "commands"),
+    ("inference",),
+    ("training", "analysis", "runtime"),
+    ("serving", "export"),
+    ("commands",),
     ("api", "cli"),
 )
-"""Rows of the diagram; a package that is not listed gets a row of its own."""
+"""Rows of the diagram, in an order with few crossing lines; a package stands below those that it imports."""
 
 
 def main() -> int:
@@ -69,7 +71,8 @@ def commands_page() -> str:
 
     links = {name: f"[`litebert {name}`](#litebert-{name.replace(' ', '-')})" for name in COMMANDS}
     rows = [f"| {links[name]} | {about} |" for name, (_, about) in COMMANDS.items()]
-    parts = ["# Commands", NOTE.strip(), "\n".join(["| command | what it does |", "| --- | --- |", *rows])]
+    about = "The help text of every command; `litebert COMMAND --help` prints it."
+    parts = ["# Commands", NOTE.strip(), about, "\n".join(["| command | what it does |", "| --- | --- |", *rows])]
     parts += [f"## litebert {name}\n\n```text\n{help_text(name)}\n```" for name in COMMANDS]
     return "\n\n".join(parts) + "\n"
 
@@ -181,13 +184,10 @@ def imported(tree: ast.Module) -> Iterator[str]:
 
 def diagram(table: dict[str, set[str]]) -> str:
     """An SVG: packages as boxes, imports as lines from the importing package up to the imported one."""
-    rows = [tuple(name for name in names if name in table) for names in LAYERS]
-    placed = {name for names in rows for name in names}
-    rows = [names for names in [*rows, tuple(sorted(set(table) - placed))] if names]
-    width, height = 820, 96 * len(rows) + 70
+    width, height = 820, 96 * len(LAYERS) + 70
     centre = {
         name: ((column + 1) * width / (len(names) + 1), 90 + 96 * number)
-        for number, names in enumerate(rows)
+        for number, names in enumerate(LAYERS)
         for column, name in enumerate(names)
     }
     lines = [

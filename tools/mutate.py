@@ -63,6 +63,8 @@ EQUIVALENT: dict[str, str] = {
     "training/loop/step.py:185:69 True → False": "the lengths are equal by the slice before",
     "training/checkpointing/checkpoint.py:156:54 1 → 2": "`start` needs a `finish` before, so one write is in flight",
     "training/checkpointing/checkpoint.py:206:8 statement deleted": "FileLock makes the directory too",
+    "training/checkpointing/checkpoint.py:208:33 0 → 1": "waits a second before the same error",
+    "tasks/metrics/squad_metrics.py:173:65 True → False": "both lists have the length of `order`",
     "tasks/metrics/squad_metrics.py:40:7 Or → And": "with one side empty no word is shared, which scores 0 as well",
     "tasks/metrics/metrics.py:74:22 1 → 2": "of two labels both have the same area, so their mean is it too",
     "tokenization/sentencepiece_model.py:24:64 128 → 129": "ASCII has no byte 128 to look up",

@@ -11,6 +11,7 @@ import pytest
 from litebert.analysis.curves import Curve
 from litebert.analysis.plots import (
     Series,
+    bars_figure,
     check_plotting,
     example_counts,
     length_histograms,
@@ -125,3 +126,9 @@ def test_line_chart_ignores_early_values_for_its_y_axis():
     text, _ = chart(series(values, "measured"))
     assert "1M" not in re.findall(r"<text[^>]*>([^<]+)</text>", text)
     assert any(label.startswith("1.") for label in re.findall(r"<text[^>]*>([^<]+)</text>", text))
+
+
+def test_figure_is_an_image_in_a_notebook_and_no_backend_is_chosen(monkeypatch):
+    matplotlib = pytest.importorskip("matplotlib")
+    monkeypatch.delattr(matplotlib, "use")
+    assert bars_figure({"accuracy": 0.5, "f1": 0.4})._repr_png_().startswith(b"\x89PNG")

@@ -1,7 +1,9 @@
 """Labelled data in memory become the same rows, whatever holds them."""
 
+import datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from litebert.api.data_sources import DataSource
@@ -61,6 +63,23 @@ def test_a_path_is_kept_as_it_is(tmp_path):
     assert DataSource.of("labelled.csv", "train").to_file(tmp_path) == Path("labelled.csv")
 
 
+def test_splits_of_a_data_set_are_named():
+    datasets = pytest.importorskip("datasets")
+    splits = datasets.DatasetDict({"train": datasets.Dataset.from_list(ROWS)})
+    with pytest.raises(DataError, match=r"found the splits train; give one of them, such as data\['train'\]"):
+        DataSource.of(splits, "train")
+
+
+@pytest.mark.parametrize("make", [np.array, lambda texts: pytest.importorskip("pandas").Series(texts)])
+def test_an_array_and_a_series_are_texts(make):
+    assert DataSource.of(make(TEXTS), "data").rows == [{"text": text} for text in TEXTS]
+
+
+def test_dates_become_texts(tmp_path):
+    rows = [{"text": "good", "when": datetime.date(2026, 11, 22)}]
+    assert '"2026-11-22"' in DataSource.of(rows, "train").to_file(tmp_path).read_text()
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -68,6 +87,8 @@ def test_a_path_is_kept_as_it_is(tmp_path):
         (7, "train: found int; expected a path, rows"),
         ([3], "train: found a int among the rows"),
         ((["one"], [1, 0]), "train: 1 texts and 2 labels"),
+        ({"text": TEXTS, "label": [1]}, "train: columns of different lengths \\(2 of 'text', 1 of 'label'\\)"),
+        ("a good film", "train: found the text 'a good film'; put it into a list"),
     ],
 )
 def test_other_data_are_refused(data, message):

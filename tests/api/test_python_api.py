@@ -114,6 +114,22 @@ def test_embeddings_are_unit_vectors_of_the_given_dimensions(tuned):
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(1)
 
 
+def test_a_single_text_is_no_list_of_texts(tuned):
+    with pytest.raises(ConfigError, match="put it into a list"):
+        litebert.embed(tuned.model, "the film")
+
+
+def test_predictor_of_a_path_is_answered_with_load(tuned):
+    with pytest.raises(ConfigError, match=r"write Predictor\.load"):
+        litebert.Predictor(tuned.model)
+
+
+def test_model_and_tokenizer_of_a_run_directory_are_those_of_its_model(tuned):
+    ids = litebert.Tokenizer.load(tuned.directory).encode("the film")
+    assert ids == litebert.Tokenizer.load(tuned.model).encode("the film")
+    assert type(litebert.load_model(tuned.directory)).__name__ == "ForSequenceClassification"
+
+
 def test_figures_show_curves_and_the_confusion_matrix(tuned, opinions):
     pytest.importorskip("matplotlib")
     titles = [axis.get_title() for axis in tuned.plot().axes]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "litebert"
 CORE = {
-    *("errors", "settings", "files", "randomness", "logs", "machine", "hub_datasets", "protobuf_wire"),
+    *("errors", "settings", "files", "randomness", "logs", "machine", "hub_datasets", "hub_download", "protobuf_wire"),
     "datatrove_stages",
 }
 ALLOWED: dict[str, set[str]] = {

@@ -5,6 +5,7 @@ import pytest
 from litebert.commands.finetune.finetune_settings import load_finetune_config as finetune_planned
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.recipes import ABOUT, load_recipe, recipe_names, resolved_model
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from litebert.model.model_stats import memory, parameter_counts
 from litebert.model.presets import preset
@@ -20,8 +21,9 @@ PAPER = {
     "paper-bert-large": 335_691_058,
 }
 """Recipes of table 1, with the parameters of the models with their pretraining heads."""
+RELEASED = {f"google-{size}": PAPER[f"paper-{size}"] for size in ("base", "large", "xlarge", "xxlarge")}
 RECIPE_NAMES = {
-    "pretrain": {"quickstart", "tiny", "modern-tiny", "small", "base", "gpu-hour", "gpu-day", *PAPER},
+    "pretrain": {"quickstart", "tiny", "modern-tiny", "small", "base", "gpu-hour", "gpu-day", *PAPER, *RELEASED},
     "finetune": {
         *("quickstart", "default", "cola", "sst-2", "mrpc", "sts-b", "qqp", "mnli", "qnli", "rte", "wnli"),
         *("squad-v1.1", "squad-v2.0", "race", "race-v2"),
@@ -89,11 +91,23 @@ def test_paper_recipes_match_the_paper(name):
     run, schedule = pretraining(name), schedule_of(pretraining(name))
     assert parameter_counts(run.model).pretraining == PAPER[name]
     assert (schedule.total_steps, schedule.warmup, schedule.peak) == (125_000, pytest.approx(3125 / 125_000), 0.00176)
-    assert (run.sampling.max_length, run.sampling.max_predictions_per_seq, run.batch_size) == (512, 20, 4096)
+    assert (run.sampling.max_length, run.sampling.max_predictions_per_seq, run.batch_size) == (512, None, 4096)
+    assert (run.sampling.mlm_probability, run.sampling.max_ngram, run.sampling.short_seq_prob) == (0.15, 3, 0.1)
+    assert run.model.num_attention_heads * 64 == run.model.hidden_size
+    assert run.model.intermediate_size == 4 * run.model.hidden_size
     assert (run.train.optimizer, run.train.weight_decay, run.train.max_grad_norm) == ("lamb", 0.01, 1.0)
     assert run.model.hidden_dropout_prob == run.model.attention_probs_dropout_prob == 0.1
     assert run.metric_for_best_model is None, "the paper exports the last model"
     assert run.train.spikes.policy == "none"
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_recipes_of_the_release_have_its_models_and_its_masking(name):
+    run = pretraining(name)
+    assert parameter_counts(run.model).pretraining == RELEASED[name]
+    assert run.model == preset(f"albert-{name.removeprefix('google-')}-v1")
+    assert run.sampling == SamplingSettings.parse({"preset": "google"}, where=name)
+    assert schedule_of(run).total_steps == (1_500_000 if name == "google-xxlarge" else 125_000)
 
 
 @pytest.mark.parametrize(("batch", "steps", "peak"), [(512, 1_000_000, 0.000622), (32_768, 15_625, 0.00498)])

@@ -24,9 +24,21 @@ def test_generated_pages_are_current(tool):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_diagram_has_each_package_below_those_that_it_imports(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    from generate_reference import LAYERS, import_table
+
+    row = {package: number for number, packages in enumerate(LAYERS) for package in packages}
+    table = import_table()
+    assert set(row) == set(table)
+    assert not [f"{one} → {other}" for one in table for other in table[one] if row[one] <= row[other]]
+
+
 def test_site_builds_without_warnings_and_dead_links(tmp_path):
     pytest.importorskip("zensical")
     pytest.importorskip("mkdocstrings_handlers.python")
     done = run("build_site.py", str(tmp_path / "site"))
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert "## Tutorials" in (tmp_path / "site" / "llms.txt").read_text(encoding="utf-8")
+    pages = (tmp_path / "site" / "llms.txt").read_text(encoding="utf-8")
+    assert "## Tutorials" in pages
+    assert "```" not in pages

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from litebert.errors import ConfigError, DataError
+from litebert.hub_download import HubOptions
 from litebert.inference.predictor import Candidate, Predictor
-from litebert.model.io.hub import HubOptions
 from litebert.model.io.model_directory import load_model
 from litebert.tasks.masked_text import masked_feature
 from support.tolerances import tolerance

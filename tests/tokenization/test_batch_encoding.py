@@ -73,6 +73,17 @@ def test_calls_that_cannot_work_are_refused(tiny_tokenizer, options, message):
         tiny_tokenizer(TEXTS, **options)
 
 
+def test_a_list_of_pairs_is_a_batch_of_pairs(tiny_tokenizer):
+    pairs = [("the film", "was good"), ("a play", "it was bad")]
+    firsts, seconds = zip(*pairs, strict=True)
+    assert tiny_tokenizer(pairs) == tiny_tokenizer(list(firsts), list(seconds))
+
+
+def test_a_value_that_is_no_text_is_named(tiny_tokenizer):
+    with pytest.raises(DataError, match="tokenizer: found None among the texts"):
+        tiny_tokenizer(["the film", None])
+
+
 def test_as_many_second_texts_as_first_are_needed(tiny_tokenizer):
     with pytest.raises(DataError, match="2 texts for 3 first texts"):
         tiny_tokenizer(TEXTS, PAIRS[:2])

@@ -1,5 +1,6 @@
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,17 @@ def test_tokenizer_directory_is_loaded_as_it_was_saved(rebuilt, tmp_path, lowerc
     loaded = Tokenizer.load(tmp_path)
     assert loaded.settings == saved.settings
     assert loaded.fingerprint == saved.fingerprint
+
+
+def test_tokenizer_of_the_hub_is_downloaded_by_its_name(directory, monkeypatch):
+    def snapshot(name, *, allow_patterns, **_):
+        assert (name, "*.model" in allow_patterns) == ("someone/tokenizer", True)
+        return str(directory)
+
+    monkeypatch.setattr("litebert.hub_download.snapshot_download", snapshot)
+    assert Tokenizer.load("someone/tokenizer").fingerprint == Tokenizer.load(directory).fingerprint
+    with pytest.raises(DataError, match="no such file or directory"):
+        Tokenizer.load(Path("someone/tokenizer"))
 
 
 def test_tokenizer_directory_is_complete_and_its_manifest_valid(directory):

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -44,16 +45,15 @@ class Series:
 
 def check_plotting() -> None:
     """Raise MissingExtraError unless matplotlib is installed."""
-    _pyplot()
+    _matplotlib()
 
 
 def line_chart_svg(
     series: Sequence[Series], *, title: str, x_label: str, x_max: float, percent: bool, reference: float | None = None
 ) -> str:
     """An `<svg>` element with at least one line, from x = 0 to `x_max`, and `reference` as a dashed line."""
-    pyplot = _pyplot()
-    with pyplot.rc_context({"svg.fonttype": "none", "svg.hashsalt": title}):
-        figure, axis = pyplot.subplots(figsize=(5, 2.8))
+    with _matplotlib().rc_context({"svg.fonttype": "none", "svg.hashsalt": title}):
+        figure, axis = _subplots(figsize=(5, 2.8))
         shown = [_draw_series(axis, one, from_x=EARLY_SHARE * x_max) for one in series]
         if reference is not None:
             axis.axhline(reference, color=BASELINE_COLOUR, linestyle="--", linewidth=1, gid="reference")
@@ -68,7 +68,6 @@ def line_chart_svg(
         figure.tight_layout()
         content = io.StringIO()
         figure.savefig(content, format="svg", transparent=True, metadata={"Date": None})
-        pyplot.close(figure)
     return content.getvalue()[content.getvalue().index("<svg") :]
 
 
@@ -78,10 +77,9 @@ def pretraining_curve(curves: Mapping[str, Curve], baselines: Mapping[str, float
     `curves` come from `read_curves`; `baselines` are the accuracy of the majority-token baseline, `mlm`, and of
     chance, `sop`.
     """
-    pyplot = _pyplot()
     names = {"mlm": "MLM", "sop": "SOP"}
     present = [name for name in names if f"train/{name}_accuracy" in curves]
-    figure, axes = pyplot.subplots(1, len(present), figsize=(5.5 * len(present), 4), squeeze=False)
+    figure, axes = _subplots(1, len(present), figsize=(5.5 * len(present), 4), squeeze=False)
     for axis, name in zip(axes[0], present, strict=True):
         _accuracy_panel(axis, curves, name, baseline=baselines.get(name), title=f"{names[name]} accuracy")
     _save(figure, path, title=title)
@@ -89,8 +87,7 @@ def pretraining_curve(curves: Mapping[str, Curve], baselines: Mapping[str, float
 
 def length_histograms(lengths: Mapping[str, LengthCounts], path: Path, *, title: str) -> None:
     """Plot a histogram of lengths in tokens for each unit, such as `sentence`, into a PNG file."""
-    pyplot = _pyplot()
-    figure, axes = pyplot.subplots(1, len(lengths), figsize=(4.5 * len(lengths), 3.8), squeeze=False)
+    figure, axes = _subplots(1, len(lengths), figsize=(4.5 * len(lengths), 3.8), squeeze=False)
     for axis, (unit, (values, counts)) in zip(axes[0], lengths.items(), strict=True):
         _histogram(axis, np.asarray(values), np.asarray(counts), unit=unit)
     _save(figure, path, title=title)
@@ -106,7 +103,7 @@ def example_counts(
     title: str,
 ) -> None:
     """Plot shares: masked n-grams beside their expected shares, replacements of masked tokens, sentence-pair labels."""
-    figure, (left, middle, right) = _pyplot().subplots(1, 3, figsize=(13.5, 3.8))
+    figure, (left, middle, right) = _subplots(1, 3, figsize=(13.5, 3.8))
     positions = np.arange(len(ngrams))
     _bars(left, positions - 0.2, ngrams.values(), width=0.38, color=OBSERVED_COLOUR, label="observed")
     _bars(left, positions + 0.2, expected_ngrams.values(), width=0.38, color=EXPECTED_COLOUR, label="expected: p(n)")
@@ -126,7 +123,7 @@ def curves_figure(curves: Mapping[str, Curve]) -> Any:
     """A figure of the losses of training and of the metrics of evaluations over the steps."""
     losses = [curve for name, curve in curves.items() if name.startswith("train/") and name.endswith("loss")]
     scores = [curve for name, curve in curves.items() if name.startswith("evaluation/") and len(curve.steps) > 0]
-    figure, axes = _pyplot().subplots(1, 2, figsize=(11, 4))
+    figure, axes = _subplots(1, 2, figsize=(11, 4))
     for axis, shown, title in zip(axes, (losses, scores), ("training losses", "evaluations"), strict=True):
         for curve in shown[:MAX_LINES]:
             axis.plot(curve.steps, curve.values, marker="o" if len(curve.steps) < 30 else None, label=curve.name)
@@ -140,7 +137,7 @@ def curves_figure(curves: Mapping[str, Curve]) -> Any:
 
 def confusion_figure(matrix: Sequence[Sequence[int]], labels: Sequence[str]) -> Any:
     """A figure of the counts by true and predicted label."""
-    figure, axis = _pyplot().subplots(figsize=(1.5 + 0.7 * len(labels), 1.2 + 0.6 * len(labels)))
+    figure, axis = _subplots(figsize=(1.5 + 0.7 * len(labels), 1.2 + 0.6 * len(labels)))
     axis.imshow(matrix, cmap="Blues")
     for row, counts in enumerate(matrix):
         for column, count in enumerate(counts):
@@ -155,7 +152,7 @@ def confusion_figure(matrix: Sequence[Sequence[int]], labels: Sequence[str]) -> 
 
 def bars_figure(values: Mapping[str, float]) -> Any:
     """A figure with a bar for each value."""
-    figure, axis = _pyplot().subplots(figsize=(1 + 1.2 * len(values), 3.5))
+    figure, axis = _subplots(figsize=(1 + 1.2 * len(values), 3.5))
     bars = axis.bar(list(values), list(values.values()), width=0.6, color=OBSERVED_COLOUR)
     axis.bar_label(bars, [f"{value:.4g}" for value in values.values()])
     axis.spines[["top", "right"]].set_visible(False)
@@ -175,8 +172,7 @@ class Panel:
 
 def line_panels(panels: Sequence[Panel], path: Path, *, title: str) -> None:
     """Charts side by side, written as PNG; lines of the same label have the same colour."""
-    pyplot = _pyplot()
-    figure, axes = pyplot.subplots(1, len(panels), figsize=(5.2 * len(panels), 3.8), squeeze=False)
+    figure, axes = _subplots(1, len(panels), figsize=(5.2 * len(panels), 3.8), squeeze=False)
     for axis, panel in zip(axes[0], panels, strict=True):
         for label, (x, y) in panel.lines.items():
             axis.plot(x, y, "o-", markersize=3, label=label)
@@ -251,11 +247,23 @@ def _save(figure: Any, path: Path, *, title: str) -> None:
     figure.tight_layout()
     with translate_os_errors(path):
         figure.savefig(path, dpi=120)
-    _pyplot().close(figure)
 
 
-def _pyplot() -> Any:
-    import_extra("matplotlib", extra="plot", needed_for="plotting").use("Agg")
-    from matplotlib import pyplot
+def _subplots(rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], squeeze: bool = True) -> Any:
+    """A figure and its axes, as `pyplot.subplots` returns them, without pyplot: it holds figures and sets a backend."""
+    _matplotlib()
+    from matplotlib.figure import Figure
 
-    return pyplot
+    figure: Any = Figure(figsize=figsize)
+    figure._repr_png_ = partial(_png, figure)  # by which a notebook shows it
+    return figure, figure.subplots(rows, columns, squeeze=squeeze)
+
+
+def _png(figure: Any) -> bytes:
+    content = io.BytesIO()
+    figure.savefig(content, format="png")
+    return content.getvalue()
+
+
+def _matplotlib() -> Any:
+    return import_extra("matplotlib", extra="plot", needed_for="plotting")

@@ -22,8 +22,10 @@ Data = Any
 - the path of a file, or `hf:OWNER/NAME:SPLIT`;
 - a list of rows, which are dicts, or a dict of columns;
 - `(texts, labels)`, where a text may be a pair `(text, text_pair)`;
-- a list of texts or of pairs, where no labels are needed;
+- a list, series or array of texts, or a list of pairs, where no labels are needed;
 - a data frame of pandas or polars, a table of pyarrow, or a data set of `datasets`.
+
+Values that JSON does not have, such as dates, become texts.
 """
 TEXT, TEXT_PAIR, LABEL = "text", "text_pair", "label"
 
@@ -41,6 +43,8 @@ class DataSource:
     def of(cls, data: Data, name: str) -> "DataSource":
         """The source of any `Data`; DataError for anything else and for no rows."""
         if isinstance(data, str | Path):
+            if not is_file(data) and not Path(data).exists():
+                raise DataError(f"{name}: found the text {data!r:.80}; put it into a list, or give the path of a file")
             return cls(name, Path(data), [])
         rows = [{str(key): plain(value) for key, value in row.items()} for row in rows_of(data, name)]
         if not rows:
@@ -50,7 +54,7 @@ class DataSource:
     @cached_property
     def json_lines(self) -> str:
         """The rows as JSON lines."""
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.rows)
+        return "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in self.rows)
 
     @property
     def digest(self) -> str:
@@ -90,7 +94,10 @@ def rows_of(data: Data, name: str) -> Iterable[Mapping[str, Any]]:
     if hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas
         return data.astype(object).where(data.notna(), None).to_dict("records")
     if isinstance(data, Mapping):
+        validate_columns(data, name)
         return [dict(zip(data, values, strict=True)) for values in zip(*data.values(), strict=True)]
+    if hasattr(data, "to_list") or hasattr(data, "tolist"):  # a series of pandas or polars, an array of numpy
+        data = data.to_list() if hasattr(data, "to_list") else data.tolist()
     if isinstance(data, tuple) and len(data) == 2 and not any(isinstance(part, str) for part in data):
         texts, labels = data
         if len(texts) != len(labels):
@@ -101,6 +108,18 @@ def rows_of(data: Data, name: str) -> Iterable[Mapping[str, Any]]:
     raise DataError(
         f"{name}: found {type(data).__name__}; expected a path, rows, (texts, labels), a data frame or a data set"
     )
+
+
+def validate_columns(data: Mapping[str, Any], name: str) -> None:
+    """Raise DataError for the splits of a data set, and for columns of different lengths."""
+    if hasattr(data, "column_names"):  # DatasetDict
+        raise DataError(
+            f"{name}: found the splits {', '.join(data)}; give one of them, such as data[{next(iter(data))!r}]"
+        )
+    lengths = {column: len(values) for column, values in data.items()}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{length} of {column!r}" for column, length in lengths.items())
+        raise DataError(f"{name}: columns of different lengths ({found}); give a value for each row")
 
 
 def text_row(text: Any, name: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from litebert.commands.evaluate.evaluate_labelled import labelled_data
 from litebert.errors import ConfigError
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.pipeline import EvaluationSet, Pipeline
+from litebert.inference.prediction_methods import validate_texts
 from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import local_model_directory
 from litebert.model.io.model_directory import HUB
@@ -78,7 +79,7 @@ def embed(model: Model, texts: Sequence[str], **settings: Any) -> np.ndarray:
         settings: fields of `EmbeddingSettings`, such as `pooling="cls"` or `dimensions=64`.
     """
     predictor = model if isinstance(model, Predictor) else Predictor.load(model)
-    return predictor.embedder(EmbeddingSettings(**settings)).embed(list(texts))
+    return predictor.embedder(EmbeddingSettings(**settings)).embed(list(validate_texts(texts)))
 
 
 def _rows(data: LabelledData) -> tuple[Mapping[str, Any], ...]:

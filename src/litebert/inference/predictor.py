@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from litebert.errors import ConfigError, DataError
+from litebert.hub_download import HubOptions
 from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.embeddings.exact_search import Hit, exact_search
@@ -17,7 +18,7 @@ from litebert.inference.fill_mask import MASKED_LANGUAGE_MODELS, FillMask
 from litebert.inference.inference_model import resolve_precision
 from litebert.inference.pipeline import Pipeline, model_outputs
 from litebert.inference.prediction_methods import PredictionMethods, validate_order_head, validate_texts
-from litebert.model.io.hub import HubOptions, local_model_directory
+from litebert.model.io.hub import local_model_directory
 from litebert.model.io.model_directory import HUB, load_model
 from litebert.model.io.model_spec import Pooling, read_model_spec
 from litebert.model.model_inputs import ModelInputs
@@ -52,6 +53,8 @@ class Predictor(PredictionMethods):
     """A loaded model; `task` decides which of its methods applies."""
 
     def __init__(self, backend: Pipeline | FillMask | Embedder, *, threshold: NoAnswerThreshold | None = None) -> None:
+        if isinstance(backend, str | Path):
+            raise ConfigError(f"Predictor: found a path or a name; write Predictor.load({str(backend)!r})")
         self.backend = backend
         self.threshold = threshold
         """When a question has no answer; None for models that always answer."""

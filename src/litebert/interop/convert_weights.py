@@ -9,10 +9,11 @@ from torch import Tensor, nn
 
 from litebert.errors import ConfigError
 from litebert.files import update_manifest, write_json
+from litebert.hub_download import HubOptions
 from litebert.interop.tensor_bundle import index_file
 from litebert.interop.tf_checkpoint import TFCheckpoint, read_tf_checkpoint, write_tf_checkpoint
 from litebert.model.io.hf_weights import IDENTITY
-from litebert.model.io.hub import HubOptions, fetch, resolve_model_directory
+from litebert.model.io.hub import fetch, resolve_model_directory
 from litebert.model.io.model_directory import build, in_module, load_weights, read_directory, save_model, updated_spec
 from litebert.model.io.model_spec import (
     CONFIG,

@@ -109,7 +109,8 @@ def find_directory(model: str, settings: ServeSettings) -> Path:
                 "a model or run directory without --runtime onnx"
             )
         return directory
-    from litebert.model.io.hub import HubOptions, local_model_directory
+    from litebert.hub_download import HubOptions
+    from litebert.model.io.hub import local_model_directory
 
     directory = local_model_directory(model, hub=HubOptions())
     if not (directory / "config.json").is_file():

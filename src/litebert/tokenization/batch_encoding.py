@@ -30,6 +30,21 @@ class BatchEncoding(dict[str, Any]):
         return type(self)({name: tensor.to(device) for name, tensor in self.items()})
 
 
+def texts_and_pairs(
+    text: str | Sequence[str] | Sequence[tuple[str, str]], text_pair: str | Sequence[str] | None
+) -> tuple[list[str], list[str] | None]:
+    """N first texts, and N second texts or None; DataError where a text is no string."""
+    texts: list[Any] = [text] if isinstance(text, str) else list(text)
+    second = [text_pair] if isinstance(text_pair, str) else text_pair
+    pairs: list[Any] | None = None if second is None else list(second)
+    if pairs is None and texts and all(isinstance(each, tuple | list) and len(each) == 2 for each in texts):
+        texts, pairs = [first for first, _ in texts], [second for _, second in texts]
+    for each in (*texts, *(pairs or ())):
+        if not isinstance(each, str):
+            raise DataError(f"tokenizer: found {each!r:.80} among the texts; give texts, or pairs of texts")
+    return texts, pairs
+
+
 def encode_rows(
     tokenizer: "Tokenizer", texts: Sequence[str], pairs: Sequence[str] | None, *, max_length: int | None, offsets: bool
 ) -> list[dict[str, list[Any]]]:

@@ -14,7 +14,15 @@ import numpy as np
 
 from litebert.errors import ConfigError, DataError
 from litebert.files import update_manifest, write_bytes
-from litebert.tokenization.batch_encoding import BatchEncoding, Padding, TensorType, encode_rows, padded, tensors
+from litebert.tokenization.batch_encoding import (
+    BatchEncoding,
+    Padding,
+    TensorType,
+    encode_rows,
+    padded,
+    tensors,
+    texts_and_pairs,
+)
 from litebert.tokenization.normalize import Span
 
 if TYPE_CHECKING:
@@ -46,17 +54,17 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """From a tokenizer directory, a model directory (also of transformers) or a vocabulary file.
+        """From a tokenizer, model or run directory, a vocabulary file, or a name on the hub.
 
         Defaults where `tokenizer_config.json` lacks a key: lower-cased, no accents, digit-comma rule.
         """
         from litebert.tokenization.tokenizer_directory import read_model
 
-        return cls(read_model(Path(path)))
+        return cls(read_model(path))
 
     def __call__(
         self,
-        text: str | Sequence[str],
+        text: str | Sequence[str] | Sequence[tuple[str, str]],
         text_pair: str | Sequence[str] | None = None,
         *,
         padding: Padding = False,
@@ -68,7 +76,7 @@ class Tokenizer:
         """`[CLS] text [SEP]` or `[CLS] text [SEP] text_pair [SEP]` as the tokenizers of transformers return it.
 
         Args:
-            text: one text, or N of them.
+            text: one text, or N texts or pairs.
             text_pair: the second text of each.
             padding: True or `longest`: to the longest text; `max_length`: to `max_length`.
             truncation: cut what is longer than `max_length`, as google-research/albert does.
@@ -77,8 +85,7 @@ class Tokenizer:
             return_offsets_mapping: add the character span of each token, (0, 0) for special tokens.
         """
         is_single = isinstance(text, str)
-        texts = [text] if isinstance(text, str) else text
-        pairs = [text_pair] if isinstance(text_pair, str) else text_pair
+        texts, pairs = texts_and_pairs(text, text_pair)
         limit = (max_length or DEFAULT_MAX_LENGTH) if truncation else None
         rows = encode_rows(self, texts, pairs, max_length=limit, offsets=return_offsets_mapping)
         if is_single and return_tensors is None and not padding:

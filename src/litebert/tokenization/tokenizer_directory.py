@@ -1,7 +1,9 @@
 """Tokenizer directories: `spiece.model` (or `vocab.txt`), `tokenizer.json`, `tokenizer_config.json`, `SHA256SUMS`."""
 
 import json
+import re
 from pathlib import Path
+from typing import Final
 
 from litebert.errors import ConfigError, DataError
 from litebert.files import MANIFEST, json_bytes, verify_manifest
@@ -12,10 +14,13 @@ from litebert.tokenization.wordpiece_model import WordPieceModel
 
 SubwordModel = SentencePieceModel | WordPieceModel
 """A vocabulary and its segmentation."""
+_HUB_NAME: Final = re.compile(r"[\w.-]+/[\w.-]+")
+_HUB_FILES: Final = ["*.model", "vocab.txt", TOKENIZER_FILE, CONFIG_FILE, MANIFEST]
 
 
-def read_model(path: Path) -> SubwordModel:
-    """The vocabulary and settings of a directory, or a vocabulary file with the default settings."""
+def read_model(source: Path | str) -> SubwordModel:
+    """The vocabulary and settings of a directory or of the hub, or a vocabulary file with the default settings."""
+    path = _local(source)
     if path.is_file():
         return _build(path, TextSettings())
     vocabulary = _vocabulary_file(path)
@@ -23,6 +28,17 @@ def read_model(path: Path) -> SubwordModel:
         verify_manifest(path, only=(vocabulary.name, CONFIG_FILE, TOKENIZER_FILE), error=DataError)
     config = path / CONFIG_FILE
     return _build(vocabulary, _settings(config) if config.is_file() else TextSettings())
+
+
+def _local(source: Path | str) -> Path:
+    """The file or directory; of a run that of its model. Only a string can be a name on the hub."""
+    path = Path(source)
+    if isinstance(source, str) and not path.exists() and _HUB_NAME.fullmatch(source):
+        from litebert.hub_download import HubOptions, download
+
+        return download(source, HubOptions(), _HUB_FILES)
+    is_run = (path / "model" / "config.json").exists() and not (path / "config.json").exists()
+    return path / "model" if is_run else path
 
 
 def tokenizer_files(model: SubwordModel) -> dict[str, bytes]:

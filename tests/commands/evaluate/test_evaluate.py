@@ -111,3 +111,16 @@ def test_evaluate_names_a_missing_model_or_corpus(tmp_path, corpus_directory, to
     model = saved(tmp_path / "model", tokenizer)
     with pytest.raises(DataError, match="absent"):
         scores_of(model, tmp_path / "absent")
+
+
+def test_corpus_of_validation_text_alone_is_for_evaluation_only(tmp_path, tokenizer):
+    texts = tmp_path / "passages.txt"
+    texts.write_text("\n\n".join(f"The river rose {n} times. It fell again. Then it froze." for n in range(40)))
+    corpus = tmp_path / "corpus"
+    build_corpus([], tokenizer, CorpusSettings(), corpus, validation=[str(texts)])
+    model = saved(tmp_path / "model", tokenizer)
+    scores = scores_of(model, corpus, eval_pair_objectives=("sop", "nsp"))
+    assert scores["mlm_count"] > 0
+    assert set(scores["sentence_pairs"]) == {"sop", "nsp"}
+    with pytest.raises(DataError, match="the train split has no documents; it is for evaluation"):
+        Corpus.open(corpus, "train")

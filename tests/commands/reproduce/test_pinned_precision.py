@@ -16,7 +16,7 @@ from support.benchmark_files import write_cola
 @pytest.fixture
 def cells(corpus_directory, tmp_path):
     """Three pretraining runs without a precision, and fine-tuning runs with one."""
-    scale = load_scale("tiny").replace(tasks={"cola": {}})
+    scale = load_scale("tiny").replace(tasks={"cola": {}}, finetune={"train.precision": "bf16"})
     inputs = Inputs(corpus_directory, (), (write_cola(tmp_path / "glue"),))
     return unique(all_cells(cells_of(load_table("table-5"), scale, inputs, seeds=(0,))))
 

@@ -4,6 +4,7 @@ import pytest
 
 from litebert.cli.main import main
 from litebert.commands.reproduce.pretraining_sweep_settings import parse_points, rows_of
+from litebert.commands.reproduce.report import TableReport
 from litebert.errors import ConfigError
 from support.benchmark_files import write_cola
 
@@ -40,7 +41,17 @@ def test_pretraining_sweep_writes_one_table_and_adds_rows(corpus_directory, tmp_
         lines = (tmp_path / "out" / "report.md").read_text().splitlines()
         assert sum(line.startswith("| model.embedding_size=") for line in lines) == rows
         assert "|  | parameters | tokens/s | MLM | MLM loss | SOP | cola |" in lines
+        (first, *_) = [line for line in lines if line.startswith("| model.embedding_size=4 ")]
+        assert " (1.00x) | " in first
     assert "2 of 6 cells to run" in capsys.readouterr().err
+
+
+def test_speed_of_a_row_is_relative_to_the_first():
+    speeds = {"a": [100.0, 120.0, 80.0], "b": [150.0, None, 170.0], "c": [None]}
+    rows = [{"name": name, "paper": {}, "values": {"tokens_per_second": each}} for name, each in speeds.items()]
+    report = TableReport("grid", "t", "", "s", ["tokens_per_second"], rows, [], [])
+    lines = report.to_markdown().splitlines()[-3:]
+    assert lines == ["| a | 100 (1.00x) |", "| b | 160 (1.60x) |", "| c | – |"]
 
 
 def test_pretraining_sweep_refuses_what_it_cannot_do(corpus_directory, tmp_path, capsys):

@@ -11,11 +11,14 @@ from pathlib import Path
 
 import pytest
 import yaml
+from filelock import FileLock
 
 from litebert.cli.main import main
+from litebert.commands.reproduce import worker
 from litebert.commands.reproduce.reproduce import report_text, reproduce
 from litebert.commands.reproduce.reproduce_settings import ReproduceRun
-from litebert.errors import ConfigError
+from litebert.commands.reproduce.worker import Job, run_job
+from litebert.errors import CheckpointError, ConfigError
 from support.benchmark_files import write_cola
 from support.forks import ForkedPopen
 from support.full_mode import trials
@@ -45,6 +48,7 @@ SCALE = {
     "values": {"deep": 2},
     "tasks": {"cola": {"train.duration": "3 steps", "max_length": 16, "train.warmup": 0.1}},
     "finetune": {"train.evaluate_every": None, "train.device": "cpu"},
+    "within": 1.0,
 }
 TABLE = {
     "title": "Depth",
@@ -99,7 +103,8 @@ def test_reproduce_reports_every_row_with_the_values_of_the_paper(finished):
     assert "(50.0) |" in text
     assert "| both | – |" in text  # an ensemble has no parameters of its own
     assert "| deeper | undecided |" in text
-    assert result.claims == {"held": 0, "not held": 1, "undecided": 1}
+    assert "| one layer: cola | not held | 0.0, in the paper 50.0 |" in text
+    assert result.claims == {"held": 0, "not held": 2, "undecided": 1}
     (picture,) = out.glob("*.png")
     assert picture.stat().st_size > 5000
 
@@ -155,7 +160,7 @@ def test_check_exits_with_1_where_a_claim_does_not_hold(finished, inputs, capsys
     words = [*inputs.tables, "--scale", inputs.scale, "--corpus", str(inputs.corpus), "--data", str(inputs.data[0])]
     assert main(["reproduce", *words, "--out", str(out)]) == 0
     assert main(["reproduce", *words, "--out", str(out), "--check"]) == 1
-    assert "claims: 0 held, 1 not held, 1 undecided" in capsys.readouterr().out
+    assert "claims: 0 held, 2 not held, 1 undecided" in capsys.readouterr().out
 
 
 def test_plan_prices_the_cells_that_are_not_finished(finished, inputs, capsys, tmp_path):
@@ -227,3 +232,14 @@ def test_killed_worker_is_a_failed_cell_that_the_same_command_resumes(finished, 
     assert process.wait() == 1
     assert reproduce(inputs, out).failed == ()
     assert (out / "report.md").read_text() == (expected / "report.md").read_text()
+
+
+def test_worker_refuses_a_cell_that_another_worker_still_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker, "LOCK_SECONDS", 0.1)
+    job = Job("pretrain-1", "pretrain", {}, [], str(tmp_path / "run"), "corpus", str(tmp_path / "result.json"))
+    with (
+        FileLock(tmp_path / "run.lock"),
+        pytest.raises(CheckpointError, match=r"run: another worker still writes to it after 0.1 seconds"),
+    ):
+        run_job(job)
+    assert not (tmp_path / "result.json").exists()

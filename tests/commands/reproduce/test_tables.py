@@ -1,15 +1,19 @@
 """The paper's tables as data: complete, resolvable at every scale, with cells in common."""
 
+import json
 from importlib.resources import files
 
 import pytest
 
-from litebert.commands.reproduce.cells import Cell, Inputs, RowCells, cells_of, unique
+from litebert.commands.recipes import load_recipe, resolved_model
+from litebert.commands.reproduce.cells import Cell, Inputs, RowCells, cells_of, overrides, unique
 from litebert.commands.reproduce.paper_tables import Scale, Table, load_scale, load_table, table_names
 from litebert.commands.reproduce.scheduler import CellPaths
 from litebert.commands.reproduce.scores import all_cells, scores_of
 from litebert.errors import ConfigError
 from litebert.files import write_json
+from litebert.model.config import ModelConfig
+from litebert.settings import with_overrides
 
 ROWS = {2: 6, 3: 8, 4: 8, 5: 3, 6: 2, 7: 2, 8: 2, 9: 4, 10: 4, 11: 6, 12: 4, 13: 2}
 TASKS = ("squad-v1.1", "squad-v2.0", "mnli", "sst-2", "race")
@@ -67,6 +71,35 @@ def test_rows_resolve_at_every_scale(name, scale, corpus_directory):
         loaded.resolve(row.set)
 
 
+def test_scale_paper_claims_the_average_of_every_row_within_a_point():
+    scale = load_scale("paper")
+    table = load_table("table-3")
+    added = table.with_intervals(scale.within).claims[len(table.claims) :]
+    assert {(claim.kind, claim.of, claim.metric, claim.within) for claim in added} == {
+        ("interval", row.name, "average", 1.0) for row in table.rows
+    }
+    ensembles = load_table("table-10")
+    scores = {claim.metric for claim in ensembles.with_intervals(1.0).claims if claim.kind == "interval"}
+    assert scores == {"squad-v1.1", "squad-v2.0", "race"}
+    assert table.with_intervals(load_scale("tiny").within) == table
+
+
+def planned(row, scale):
+    """What the run of a row depends on at a scale, apart from the paths of its corpora."""
+    given = overrides({**scale.settings, **scale.models[row.model], **scale.resolve(row.set)})
+    values = with_overrides(load_recipe(scale.recipe, command="pretrain").settings, given)
+    model = ModelConfig.parse(resolved_model(values["model"], vocab_size=30_000), where=row.name)
+    values["model"] = model.to_dict()
+    return json.dumps([values, row.corpus, row.start_from], sort_keys=True)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", table_names())
+def test_rows_of_a_table_are_different_runs_at_every_scale(name, scale):
+    runs = [planned(row, load_scale(scale)) for row in load_table(name).rows if not row.ensemble_of]
+    assert len(set(runs)) == len(runs)
+
+
 def test_tables_share_the_cells_that_they_have_in_common(corpus_directory):
     base = {"table-2": "ALBERT base", "table-3": "all shared, E = 128", "table-4": "all shared, E = 128"}
     base |= {"table-5": "SOP", "table-7": "no additional data", "figure-2": "no additional data"}
@@ -91,9 +124,9 @@ def test_key_of_a_cell_depends_on_what_decides_its_result_only(corpus_directory,
     (first, *_) = cells("table-5", "tiny", corpus_directory)
     scale = load_scale("tiny")
     logged = scale.replace(settings={**scale.settings, "train.log_every": 3, "train.evaluate_every": "7 steps"})
-    faster = scale.replace(settings={**scale.settings, "train.learning_rate": 0.7})
+    warmer = scale.replace(settings={**scale.settings, "train.warmup": 0.7})
     table, inputs = load_table("table-5"), Inputs(corpus_directory, (), ())
-    (same, *_), (other, *_) = (cells_of(table, each, inputs, seeds=[0]) for each in (logged, faster))
+    (same, *_), (other, *_) = (cells_of(table, each, inputs, seeds=[0]) for each in (logged, warmer))
     (elsewhere, *_) = cells("table-5", "tiny", second_corpus)
     assert same.model.key == first.model.key
     assert (

@@ -64,7 +64,7 @@ def test_preset_survives_a_round_trip():
 
 def test_preset_with_an_unknown_name_is_refused():
     with pytest.raises(
-        ConfigError, match="unknown preset 'albert'; expected one of google, bert, bert_whole_word, spanbert"
+        ConfigError, match="unknown preset 'albert'; expected one of google, paper, bert, bert_whole_word, spanbert"
     ):
         preset("albert")
 

@@ -6,11 +6,12 @@ import pytest
 import torch
 from huggingface_hub.errors import OfflineModeIsEnabled
 
+from litebert import hub_download
 from litebert.errors import CheckpointError
 from litebert.files import write_manifest
+from litebert.hub_download import HubOptions
 from litebert.model.config import ModelConfig
-from litebert.model.io import hub
-from litebert.model.io.hub import HubOptions, fetch
+from litebert.model.io.hub import fetch
 from litebert.model.io.model_directory import build, load_model, save_model
 from litebert.model.io.model_spec import ModelSpec
 from litebert.model.io.weight_files import PICKLE
@@ -68,7 +69,7 @@ def test_hub_errors_are_one_sentence(monkeypatch):
     def refuse(*_args, **_options):
         raise OfflineModeIsEnabled("503: closed today.\nmore\nlines")
 
-    monkeypatch.setattr(hub, "snapshot_download", refuse)
+    monkeypatch.setattr(hub_download, "snapshot_download", refuse)
     with pytest.raises(CheckpointError, match=r"not on the hub \(503: closed today\.\); check the name"):
         fetch(NAME, HubOptions())
 
@@ -95,6 +96,6 @@ def test_hub_downloads_only_needed_files(tmp_path, monkeypatch, files, asked):
         calls.append(allow_patterns)
         return str(tmp_path)
 
-    monkeypatch.setattr(hub, "snapshot_download", download)
+    monkeypatch.setattr(hub_download, "snapshot_download", download)
     assert fetch(NAME, HubOptions(token="secret", revision="v1")) == tmp_path
     assert calls[1:] == asked

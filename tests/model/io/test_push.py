@@ -11,8 +11,9 @@ import pytest
 from litebert.cli.main import main
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import write_json
+from litebert.hub_download import HubOptions
 from litebert.model.config import ModelConfig
-from litebert.model.io.hub import HubOptions, fetch
+from litebert.model.io.hub import fetch
 from litebert.model.io.model_directory import save_model
 from litebert.model.io.model_spec import ModelSpec, to_json
 from litebert.model.io.push import push_to_hub

@@ -3,7 +3,8 @@
 import pytest
 
 from litebert.errors import CheckpointError
-from litebert.model.io.hub import HubOptions, local_model_directory, resolve_model_directory
+from litebert.hub_download import HubOptions
+from litebert.model.io.hub import local_model_directory, resolve_model_directory
 
 
 def test_resolve_model_directory_accepts_models_and_runs(tmp_path):

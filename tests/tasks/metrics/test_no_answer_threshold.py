@@ -71,6 +71,13 @@ def test_best_threshold_may_leave_all_negative_null_scores_unanswered():
     assert best.f1.score == 100
 
 
+@pytest.mark.parametrize("null_score", [0.0, 0.5, 3.0])
+def test_best_threshold_that_answers_nothing_is_0_unless_null_scores_are_negative(null_score):
+    """As in the official script, whose null scores are probabilities."""
+    best = best_thresholds(QUESTIONS[3:], {"q4": "good"}, {"q4": null_score})
+    assert best.f1.threshold == 0.0
+
+
 def test_best_thresholds_have_the_official_names():
     best = best_thresholds(QUESTIONS, dict.fromkeys(NAMES, "2024"), dict.fromkeys(NAMES, 0.5))
     assert list(best.to_dict()) == ["best_exact", "best_exact_thresh", "best_f1", "best_f1_thresh"]

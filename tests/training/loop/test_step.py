@@ -136,7 +136,7 @@ def test_step_tells_the_watchdog_of_each_microbatch():
     assert counts[1] - counts[0] == 3
 
 
-def test_gradient_of_a_single_label_is_that_of_its_loss():
+def test_loss_and_gradient_of_a_single_label_are_its_own():
     (batch,) = ToyBatches().microbatches(0)
     batch.labels[1:], batch.labels[0] = -100, 1
     model, world = ToyModel(dropout=0.0), DistributedContext.current("cpu")
@@ -145,5 +145,6 @@ def test_gradient_of_a_single_label_is_that_of_its_loss():
     sgd, scaler = torch.optim.SGD(model.parameters(), lr=1.0), gradient_scaler("fp32", world.device)
     start = model.classifier.weight.detach().clone()
     step = TrainStep(model, ToyObjective(), sgd, scaler, settings(max_grad_norm=None), world)
-    step.update([batch], {"class": 1, "size": 8}, learning_rate=1.0, seed=0)
+    outcome = step.update([batch], {"class": 1, "size": 8}, learning_rate=1.0, seed=0)
+    assert outcome.losses["class"] == pytest.approx(loss.item())
     torch.testing.assert_close(start - model.classifier.weight, expected)

@@ -88,7 +88,7 @@ def show(
     Args:
         number: number of examples, the first ones of a run
         seed: seed of that run
-        preset: a published method (google, bert, bert_whole_word, spanbert) instead of the defaults
+        preset: a published method (google, paper, bert, bert_whole_word, spanbert) instead of the defaults
     """
     from litebert.cli.corpus.print_examples import print_examples
     from litebert.corpus.format.shards import Corpus

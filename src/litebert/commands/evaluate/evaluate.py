@@ -20,7 +20,7 @@ from litebert.commands.predict.predict_stream import fingerprint_of
 from litebert.commands.pretrain.pretrain_settings import PairObjective
 from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
 from litebert.commands.run_directory import RunDirectory
-from litebert.corpus.format.shards import Corpus
+from litebert.corpus.format.shards import Corpus, Split
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.errors import ConfigError
@@ -89,7 +89,7 @@ def _evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairSc
             f"scoring: {model} was pretrained without causal steps, so it cannot predict next tokens; leave out "
             "--scoring, or pretrain with sampling.causal_fraction"
         )
-    counts = None if run.corpus is None else token_counts(_corpus_of(model, run.corpus))
+    counts = None if run.corpus is None else token_counts(_corpus_of(model, run.corpus, "train"))
     return evaluate_minimal_pairs(
         *(model, suite), scoring=run.scoring, masking=run.masking, fast=run.fast, precision=run.precision, counts=counts
     )
@@ -106,7 +106,7 @@ def evaluate_pretraining(run: EvaluateRun, model: Path, corpus: Path) -> Validat
         raise ConfigError(
             f"{model}: a {spec.model} has no masked-LM head; give a model from `pretrain`, or labelled data (--data)"
         )
-    _corpus_of(model, corpus)
+    _corpus_of(model, corpus, "validation")
     sampling, objectives = _examples(run, model, spec)
     world = DistributedContext.current()
     validation = ValidationSet(corpus, sampling, run.max_eval_examples, "fp32", world, objectives)
@@ -153,9 +153,9 @@ def _pretraining_settings(model: Path) -> dict[str, Any] | None:
     return settings if settings.get("command") == "pretrain" else None
 
 
-def _corpus_of(model: Path, corpus: Path) -> Corpus:
-    """The training split of a corpus that was built with the tokenizer of the model."""
-    opened = Corpus.open(corpus)
+def _corpus_of(model: Path, corpus: Path, split: Split) -> Corpus:
+    """A split of a corpus that was built with the tokenizer of the model."""
+    opened = Corpus.open(corpus, split)
     if Tokenizer.load(model).fingerprint != Tokenizer.load(opened.tokenizer_directory).fingerprint:
         raise ConfigError(f"{corpus}: was built with another tokenizer than {model}; build it with the model's")
     return opened

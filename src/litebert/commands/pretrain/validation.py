@@ -97,9 +97,11 @@ class ValidationSet:
 
     @cached_property
     def _objective(self) -> ValidationObjective:
-        train = Corpus.open(self.corpus, "train")
-        starts = torch.from_numpy(train.vocabulary.word_starts.copy())
-        return ValidationObjective(self._drawn.pairing, word_starts=starts, most_frequent=most_frequent_token(train))
+        validation = Corpus.open(self.corpus, "validation")
+        # A corpus that is only evaluated on, such as the development text of SQuAD and RACE, has no training split.
+        counted = Corpus.open(self.corpus, "train") if validation.description["splits"]["train"] else validation
+        starts = torch.from_numpy(counted.vocabulary.word_starts.copy())
+        return ValidationObjective(self._drawn.pairing, word_starts=starts, most_frequent=most_frequent_token(counted))
 
     def _evaluate_pairs(self, model: nn.Module, name: PairObjective) -> Mapping[str, Number]:
         """Metrics of sentence pairs drawn for another objective from the same text."""

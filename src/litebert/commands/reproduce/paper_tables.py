@@ -104,6 +104,18 @@ class Table(Settings):
         """The row of that name."""
         return next(row for row in self.rows if row.name == name)
 
+    def with_intervals(self, within: float | None) -> "Table":
+        """The table with a claim for each row that its average, or without one each of its scores, is the paper's."""
+        if within is None:
+            return self
+        claims = [
+            Interval(kind="interval", about=f"{row.name}: {metric}", metric=metric, of=row.name, within=within)
+            for row in self.rows
+            for metric in row.paper.keys() - {"parameters"}
+            if metric == "average" or "average" not in row.paper
+        ]
+        return self.replace(claims=(*self.claims, *sorted(claims, key=lambda claim: claim.about)))
+
     def _named_rows(self) -> Iterator[str]:
         for row in self.rows:
             yield from ([row.start_from] if row.start_from else [])
@@ -131,6 +143,8 @@ class Scale(Settings):
     """Settings of all fine-tuning runs."""
     runs: bool = True
     """Whether the scale can be run; false: it is for --plan only."""
+    within: float | None = Field(default=None, gt=0)
+    """Points within which the average of each row must be the paper's (kind `interval`); null: no such claims."""
     seeds: int = Field(default=1, ge=1, le=MAX_SEEDS)
     seeds_of: dict[str, int] = Field(default={})
     """Number of seeds of tables that have another one."""

@@ -15,7 +15,8 @@ from litebert.logs import readable_seconds
 from litebert.model.model_stats import flops_per_token, parameter_counts
 from litebert.training.loop.duration import Duration
 
-PROBE_EXAMPLES = 16
+PROBE_TOKENS = 2048
+"""Tokens of the step that is timed: enough for the speed of a large batch, few enough for a small memory."""
 WEIGHT_BYTES = 4
 ASSUMED_LENGTH = 128
 """Tokens of an example where `max_length` is chosen from the data."""
@@ -78,8 +79,8 @@ def plan(cells: Sequence[Cell], finished: Sequence[Cell]) -> Plan:
 
 
 def measured_speed(run: PretrainRun) -> float:
-    """FLOPs per second of a training step of this model with a batch of at most `PROBE_EXAMPLES`."""
-    examples = min(run.microbatch_size, PROBE_EXAMPLES)
+    """FLOPs per second of a training step of this model with a batch of about `PROBE_TOKENS` at most."""
+    examples = min(run.microbatch_size, max(1, PROBE_TOKENS // run.sampling.max_length))
     small = run.replace(batch_size=examples, microbatch_size=examples, init="random", init_checkpoint=None)
     probe = dry_run(small.replace(freeze_duplicate_token_heads=False), Path("probe"))
     return probe.tokens_per_step * _training_flops(run) / probe.step_seconds

@@ -15,11 +15,11 @@ from litebert.commands.reproduce.scores import Scores
 from litebert.commands.sweep.trial_results import statistics_of
 from litebert.tasks.metrics.text_table import markdown_table
 
-PARAMETERS = "parameters"
+PARAMETERS, SPEED = "parameters", "tokens_per_second"
 _COLUMNS = {"mlm_accuracy": "MLM", "mlm_loss": "MLM loss", "sop_accuracy": "SOP", "nsp_accuracy": "NSP"}
-_COLUMNS |= {"tokens_per_second": "tokens/s"}
+_COLUMNS |= {SPEED: "tokens/s"}
 _PRETRAINING = (PARAMETERS, *_COLUMNS)
-DECIMALS = {"mlm_loss": 3, "tokens_per_second": 0, "distance_variation": 3, "angle_variation": 3}
+DECIMALS = {"mlm_loss": 3, "distance_variation": 3, "angle_variation": 3}
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,15 @@ class TableReport:
         return "\n".join(lines)
 
     def _row(self, row: Mapping[str, Any]) -> list[str]:
-        return [row["name"], *(_cell(metric, row) for metric in self.metrics)]
+        cells = [self._speed(row) if metric == SPEED else _cell(metric, row) for metric in self.metrics]
+        return [row["name"], *cells]
+
+    def _speed(self, row: Mapping[str, Any]) -> str:
+        """`tokens per second (relative to the first row)`, medians of the seeds."""
+        median, first = (_median(SPEED, each) for each in (row, self.rows[0]))
+        if median is None or first is None:
+            return "–"
+        return f"{median:.0f} ({median / first:.2f}x)"
 
 
 def _cell(metric: Metric, row: Mapping[str, Any]) -> str:
@@ -84,6 +92,11 @@ def _cell(metric: Metric, row: Mapping[str, Any]) -> str:
         return f"{values[0]:.{digits}f}{beside}"
     low, high = statistics_of(values).median_interval or (values[0], values[0])
     return f"{float(np.median(values)):.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]{beside}"
+
+
+def _median(metric: Metric, row: Mapping[str, Any]) -> float | None:
+    values = [value for value in row["values"].get(metric, []) if value is not None]
+    return float(np.median(values)) if values else None
 
 
 def write_figures(name: str, table: Table, scores: Scores, directory: Path) -> list[str]:

@@ -60,7 +60,7 @@ def reproduce(run: ReproduceRun, out: Path, *, jobs: int = 1) -> ReproduceResult
     scale = load_scale(run.scale)
     if not scale.runs:
         raise ConfigError(f"scale {run.scale}: is for --plan only; choose another scale")
-    tables = {name: load_table(name) for name in run.names}
+    tables = {name: load_table(name).with_intervals(scale.within) for name in run.names}
     rows = {name: _rows(name, table, scale, run) for name, table in tables.items()}
     return run_tables(tables, rows, run.inputs, out, jobs=jobs, scale=run.scale, about=scale.about)
 

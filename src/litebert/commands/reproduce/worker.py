@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from litebert.analysis.curves import read_curves
 from litebert.commands.analyze.layer_analysis import layer_transitions
@@ -30,7 +30,7 @@ from litebert.commands.run_directory import RunDirectory
 from litebert.commands.worker_processes import StopWithParent
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
-from litebert.errors import LitebertError, StoppedBySignalError
+from litebert.errors import CheckpointError, LitebertError, StoppedBySignalError
 from litebert.files import write_json
 from litebert.logs import log_to_stderr
 from litebert.machine import environment
@@ -62,10 +62,23 @@ class Job:
 
 
 def run_job(job: Job) -> None:
-    """Run the cell and write its result; waits for another worker of the same cell to end."""
+    """Run the cell and write its result; waits for another worker of the same cell to end.
+
+    Raises CheckpointError if it does not end within `LOCK_SECONDS`.
+    """
     Path(job.run).parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(Path(job.run).with_suffix(".lock"), timeout=LOCK_SECONDS):
+    lock = FileLock(Path(job.run).with_suffix(".lock"))
+    try:
+        lock.acquire(timeout=LOCK_SECONDS)
+    except Timeout:
+        raise CheckpointError(
+            f"{job.run}: another worker still writes to it after {LOCK_SECONDS} seconds; once it has ended, run "
+            f"the same command again"
+        ) from None
+    try:
         _run_job(job)
+    finally:
+        lock.release()
 
 
 def _run_job(job: Job) -> None:

@@ -112,10 +112,12 @@ class Corpus:
         """The split of a corpus; DataError if there is none, it is damaged, of another version or without documents."""
         corpus = cls(Path(directory), split, read_description(Path(directory)))
         if not corpus.entries:
-            raise DataError(
-                f"{directory}: the {split} split has no documents; build the corpus with more text, a larger "
-                "validation_fraction or validation files (--validation)"
-            )
+            advice = {
+                "train": "it is for evaluation; build another one with text besides the validation files",
+                "validation": "build the corpus with more text, a larger validation_fraction or validation files "
+                "(--validation)",
+            }[split]
+            raise DataError(f"{directory}: the {split} split has no documents; {advice}")
         return corpus
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -24,6 +24,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "ngrams_cross_segments": True,
         "random_tokens": "all",
     },
+    # Sections 3.1 and 4.1 of the paper; what they leave open is as in `google`.
+    "paper": {"short_seq_schedule": "random", "dupe_factor": 40, "random_tokens": "all"},
     # BERT's first release: single tokens.
     "bert": {"mask_unit": "token", "max_ngram": 1},
     # BERT's whole-word masking.
@@ -76,7 +78,7 @@ MlmProbability = Annotated[float | str, AfterValidator(_validate)]
 class SamplingSettings(Settings):
     """How examples are drawn from a corpus while it is read.
 
-    In a recipe, `preset` (google, bert, bert_whole_word, spanbert) sets the values of a published method.
+    In a recipe, `preset` (google, paper, bert, bert_whole_word, spanbert) sets the values of a published method.
     """
 
     max_length: int = Field(default=512, ge=8)

@@ -17,10 +17,11 @@ from torch import Tensor, nn
 
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import MANIFEST, atomic_directory, verify_manifest, write_bytes, write_json
+from litebert.hub_download import HubOptions
 from litebert.model import models
 from litebert.model.config import ModelConfig
 from litebert.model.io.hf_weights import IDENTITY, MappedWeights, from_transformers, to_transformers
-from litebert.model.io.hub import HubOptions, fetch
+from litebert.model.io.hub import fetch, resolve_model_directory
 from litebert.model.io.model_spec import (
     CONFIG,
     LABELLED,
@@ -66,7 +67,7 @@ def load_model(
     """The model in a directory of litebert or transformers, or on the hub, in evaluation mode.
 
     Args:
-        source: a directory, or a name on the hub.
+        source: a model or run directory, or a name on the hub.
         as_model: load the encoder into another model than the one that was saved.
         labels: class names of the new classifier, if `as_model` is one.
         fresh: modules, such as "classifier", that are initialized at random even if the source has weights for them.
@@ -217,7 +218,7 @@ MODELS: Final[dict[str, Any]] = {name: getattr(models, name) for name in get_arg
 
 def _directory(source: Path | str, *, hub: HubOptions) -> Path:
     if Path(source).is_dir():
-        return Path(source)
+        return resolve_model_directory(source)
     if Path(source).exists():
         raise CheckpointError(f"{source}: is a file; give the directory that holds it")
     if isinstance(source, Path):

@@ -90,7 +90,7 @@ class ModelSpec(Settings):
     @model_validator(mode="after")
     def _check(self) -> "ModelSpec":
         if self.model in LABELLED and not self.labels:
-            raise ValueError(f"a {self.model} needs at least one label")
+            raise ValueError(f"a {self.model} needs at least one label; give labels=[…]")
         if self.model not in LABELLED and self.labels:
             raise ValueError(f"a {self.model} has no labels, found {len(self.labels)}")
         if self.problem_type == "single_label_classification" and len(self.labels) == 1:
