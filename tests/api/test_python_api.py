@@ -119,9 +119,12 @@ def test_a_single_text_is_no_list_of_texts(tuned):
         litebert.embed(tuned.model, "the film")
 
 
-def test_predictor_of_a_path_is_answered_with_load(tuned):
-    with pytest.raises(ConfigError, match=r"write Predictor\.load"):
-        litebert.Predictor(tuned.model)
+def test_predictor_loads_what_it_is_given(tuned):
+    first, second = (
+        litebert.Predictor(tuned.model, precision="fp32"),
+        litebert.Predictor.load(tuned.model, precision="fp32"),
+    )
+    assert first(["the film"]) == second(["the film"])
 
 
 def test_model_and_tokenizer_of_a_run_directory_are_those_of_its_model(tuned):

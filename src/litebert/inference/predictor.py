@@ -52,30 +52,20 @@ EMBEDDING: Final = "embedding"
 class Predictor(PredictionMethods):
     """A loaded model; `task` decides which of its methods applies."""
 
-    def __init__(self, backend: Pipeline | FillMask | Embedder, *, threshold: NoAnswerThreshold | None = None) -> None:
-        if isinstance(backend, str | Path):
-            raise ConfigError(f"Predictor: found a path or a name; write Predictor.load({str(backend)!r})")
-        self.backend = backend
-        self.threshold = threshold
-        """When a question has no answer; None for models that always answer."""
-        self.task: str = _task(backend)
-        """Name of the task type, or `fill_mask` or `embedding`."""
-
-    @classmethod
-    def load(
-        cls,
-        directory: Path | str,
+    def __init__(
+        self,
+        model: Path | str,
         *,
         precision: InferencePrecision = "auto",
         threads: int | None = None,
         device: str = "cpu",
         threshold: float | None = None,
         hub: HubOptions = HUB,
-    ) -> Self:
-        """The model of a model or run directory, or of the hub.
+    ) -> None:
+        """Load the model of a model or run directory, or of the hub.
 
         Args:
-            directory: from `finetune` or `pretrain`; a string may be a name on the hub.
+            model: directory from `finetune` or `pretrain`; a string may be a name on the hub.
             precision: arithmetic of the model; `auto` measures the fastest one once, in a quarter of a second.
             threads: number of threads of torch, for the whole process.
             device: where the model runs: `cpu`, `cuda` or `cuda:1`.
@@ -86,31 +76,25 @@ class Predictor(PredictionMethods):
             ConfigError: `threshold` does not apply to the model, or torch does not find the device.
         """
         _validate_device(device)
-        directory = local_model_directory(directory, hub=hub)
-        spec = read_model_spec(directory)
+        directory = local_model_directory(model, hub=hub)
         if threads is not None:
             torch.set_num_threads(threads)
-        if spec.model in MASKED_LANGUAGE_MODELS and SavedTask.stored(directory) is None:
-            _validate_threshold({"threshold": threshold}, FILL_MASK)
-            model = load_model(directory).to(device)
-            backend = FillMask(
-                model=model,
-                tokenizer=Tokenizer.load(directory),
-                max_length=spec.config.max_position_embeddings,
-                precision=resolve_precision(precision, model),
-            )
-            return cls(backend)
-        if spec.model == "SentenceEmbedder":
-            _validate_threshold({"threshold": threshold}, EMBEDDING)
-            model = load_model(directory).to(device)
-            return cls(Embedder.of(model, Tokenizer.load(directory), precision=resolve_precision(precision, model)))
-        pipeline = Pipeline.load(directory, device=device, precision=precision)
-        if pipeline.task_type.name != NO_ANSWER:
-            _validate_threshold({"threshold": threshold}, pipeline.task_type.name)
-            return cls(pipeline)
-        used = _threshold(pipeline.settings, threshold, directory)
-        settings = pipeline.settings.model_copy(update={"no_answer_threshold": used.value})
-        return cls(replace(pipeline, settings=settings), threshold=used)
+        self.backend: Pipeline | FillMask | Embedder = _load_backend(directory, device, precision)
+        self.task: str = _task(self.backend)
+        """Name of the task type, or `fill_mask` or `embedding`."""
+        self.threshold: NoAnswerThreshold | None = None
+        """When a question has no answer; None for models that always answer."""
+        if self.task != NO_ANSWER:
+            _validate_threshold({"threshold": threshold}, self.task)
+        elif isinstance(self.backend, Pipeline):
+            self.threshold = _threshold(self.backend.settings, threshold, directory)
+            settings = self.backend.settings.model_copy(update={"no_answer_threshold": self.threshold.value})
+            self.backend = replace(self.backend, settings=settings)
+
+    @classmethod
+    def load(cls, model: Path | str, **options: Any) -> Self:
+        """`Predictor(model, **options)`, for those who look for `load`, as `load_model` and `Tokenizer` have it."""
+        return cls(model, **options)
 
     def __call__(self, inputs: Sequence[Any]) -> Any:
         """What the method of the task returns for `inputs`: `classify(texts)`, `answer_batch(questions)`, …
@@ -211,6 +195,20 @@ class Predictor(PredictionMethods):
         named = {FILL_MASK: "fill_mask", EMBEDDING: "embed"}
         fitting = self.backend.task_type.card.method if isinstance(self.backend, Pipeline) else named[self.task]
         return ConfigError(f"Predictor.{method}: the model's task is {self.task!r}; call {fitting!r}")
+
+
+def _load_backend(directory: Path, device: str, precision: InferencePrecision) -> Pipeline | FillMask | Embedder:
+    """What computes the results: a task's pipeline, or a masked language model or an embedding model without a task."""
+    spec = read_model_spec(directory)
+    is_masked = spec.model in MASKED_LANGUAGE_MODELS and SavedTask.stored(directory) is None
+    if not is_masked and spec.model != "SentenceEmbedder":
+        return Pipeline.load(directory, device=device, precision=precision)
+    model, tokenizer = load_model(directory).to(device), Tokenizer.load(directory)
+    resolved = resolve_precision(precision, model)
+    if not is_masked:
+        return Embedder.of(model, tokenizer, precision=resolved)
+    longest = spec.config.max_position_embeddings
+    return FillMask(model=model, tokenizer=tokenizer, max_length=longest, precision=resolved)
 
 
 def _validate_threshold(given: dict[str, float | None], task: str) -> None:
