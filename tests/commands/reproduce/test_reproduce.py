@@ -227,8 +227,8 @@ def test_killed_worker_is_a_failed_cell_that_the_same_command_resumes(finished, 
     while not (workers := processes_that_write_below(out)):
         assert process.poll() is None
         time.sleep(0.1)
-    for worker in workers:
-        os.kill(worker, signal.SIGKILL)
+    for process_id in workers:
+        os.kill(process_id, signal.SIGKILL)
     assert process.wait() == 1
     assert reproduce(inputs, out).failed == ()
     assert (out / "report.md").read_text() == (expected / "report.md").read_text()
