@@ -82,7 +82,12 @@ CHILD_PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrit
 
 
 def _can_fork(words):
-    """Whether it is a module, a program or a file for this Python, without options of the interpreter but `-u`."""
+    """Whether it is a module, a program or a file for this Python, without options of the interpreter but `-u`.
+
+    Only on Linux: elsewhere libraries do not allow a fork once they have threads, and each command is a new interpreter.
+    """
+    if sys.platform != "linux":
+        return False
     is_python = not isinstance(words, str) and os.fspath(words[0]) == sys.executable
     return is_python and (words[1] in ("-m", "-c", "-u") or not os.fspath(words[1]).startswith("-"))
 
