@@ -84,7 +84,7 @@ CHILD_PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrit
 def _can_fork(words):
     """Whether it is a module, a program or a file for this Python, without options of the interpreter but `-u`.
 
-    Only on Linux: elsewhere libraries do not allow a fork once they have threads, and each command is a new interpreter.
+    Only on Linux: elsewhere, libraries with threads do not allow a fork, and each command is a new interpreter.
     """
     if sys.platform != "linux":
         return False
