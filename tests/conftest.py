@@ -39,12 +39,23 @@ def pytest_runtest_setup() -> None:
     shape_checks.start_test()
 
 
-@pytest.fixture(autouse=True)
-def _threads() -> None:
-    """Commands set the threads of their process: each test starts with those of the environment."""
+def _set_threads() -> None:
     import torch
 
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _threads() -> None:
+    """Before the fixtures of modules."""
+    _set_threads()
+
+
+@pytest.fixture(autouse=True)
+def _threads_of_each_test(_threads: None) -> Iterator[None]:
+    """Commands set the threads of their process: those of the environment are set again."""
+    yield
+    _set_threads()
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,7 @@
 """`train.milestones`: models of chosen points of a run, which stay and are used like any model."""
 
+import shutil
+
 import pytest
 
 from litebert.commands.finetune.finetune import finetune
@@ -7,15 +9,25 @@ from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.errors import CheckpointError, ConfigError
 from litebert.inference.predictor import Predictor
+from litebert.interop.convert_weights import convert
 from litebert.model.io.model_directory import load_model
 from litebert.training.checkpointing.checkpoint import read_tensors
 from support.callbacks import killed_after_saving
 from support.prediction_commands import run_ensemble
 from support.pretrain_runs import TOY, plan
 from support.tiny_runs import opinions_run
+from support.tolerances import close_to
 
 STEPS = ('train.milestones=["2 steps", "3 steps"]', "train.checkpoint_every=2 steps")
 NAMES = ("step-00000002", "step-00000003")
+
+
+def assert_same_predictions(*models):
+    texts = ["the film was good", "the music felt dull"]
+    found, expected = (Predictor(model, precision="fp32")(texts) for model in models)
+    assert [each.label for each in found] == [each.label for each in expected]
+    for one, other in zip(found, expected, strict=True):
+        assert list(one.probabilities.values()) == close_to(list(other.probabilities.values()))
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +76,37 @@ def test_milestone_beyond_the_end_is_refused_before_anything_is_written(corpus_d
     assert not (tmp_path / "run").exists()
 
 
-def test_checkpoint_where_a_model_is_expected_names_what_to_do(run):
-    with pytest.raises(CheckpointError, match=r"a checkpoint to resume from.*train\.milestones"):
-        Predictor.load(run / "checkpoints" / NAMES[0])
+def test_checkpoint_is_accepted_where_a_model_is(run, tmp_path):
+    """It is the model that a milestone of the same step is."""
+    checkpoint, milestone = (run / part / NAMES[0] for part in ("checkpoints", "milestones"))
+    filled, expected = (Predictor(each, precision="fp32").fill_mask("A [MASK].")[0] for each in (checkpoint, milestone))
+    assert [each.piece for each in filled] == [each.piece for each in expected]
+    convert(checkpoint, tmp_path / "converted", to="transformers")
+    found, weights = load_model(tmp_path / "converted").state_dict(), load_model(milestone).state_dict()
+    assert found.keys() == weights.keys()
+    assert all(found[name].equal(tensor) for name, tensor in weights.items())
+
+
+def test_checkpoint_of_fine_tuning_predicts_as_its_milestone(run, tmp_path):
+    file = tmp_path / "opinions.tsv"
+    settings = opinions_run(run / "checkpoints" / NAMES[0], file, duration="4 steps", milestones=["4 steps"])
+    finetune(FinetuneRun.parse(settings, where="run"), tmp_path / "run")
+    (checkpoint,), (milestone,) = ((tmp_path / "run" / part).glob("step-*") for part in ("checkpoints", "milestones"))
+    assert len(run_ensemble([checkpoint, milestone], file).members) == 2
+    assert_same_predictions(checkpoint, milestone)
+
+
+def test_checkpoint_of_a_model_with_adapters_keeps_them(run, tmp_path):
+    file = tmp_path / "opinions.tsv"
+    settings = opinions_run(run / "milestones" / NAMES[1], file, duration="4 steps", milestones=["4 steps"])
+    finetune(FinetuneRun.parse({**settings, "adapters": {"rank": 2}}, where="run"), tmp_path / "run")
+    (checkpoint,), (milestone,) = ((tmp_path / "run" / part).glob("step-*") for part in ("checkpoints", "milestones"))
+    assert_same_predictions(checkpoint, milestone)
+
+
+def test_checkpoint_without_a_config_is_refused(run, tmp_path):
+    copy = tmp_path / NAMES[0]
+    shutil.copytree(run / "checkpoints" / NAMES[0], copy)
+    (copy / "config.json").unlink()
+    with pytest.raises(CheckpointError, match=r"a checkpoint without config\.json"):
+        Predictor(copy)

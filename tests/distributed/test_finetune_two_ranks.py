@@ -149,7 +149,7 @@ def test_finetuning_killed_under_torchrun_resumes_to_the_same_bytes(planned):
     assert lives == [list(range(1, 8)), list(range(5, 13))]
     whole, cut = (FinetuneResult.read(directory / name / "result.json") for name in ("whole", "cut"))
     assert (cut.steps, cut.best) == (whole.steps, whole.best)
-    for name in ("model.safetensors", "optimizer.safetensors"):
+    for name in ("litebert.safetensors", "optimizer.safetensors"):
         last = (directory / which / "checkpoints" / "step-00000012" / name for which in ("whole", "cut"))
         assert next(last).read_bytes() == next(last).read_bytes()
     weights = load_model(whole.model).state_dict()

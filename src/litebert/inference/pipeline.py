@@ -66,16 +66,15 @@ class Pipeline:
         cls,
         directory: Path,
         *,
-        model: nn.Module | None = None,
         device: torch.device | str = "cpu",
         precision: InferencePrecision = "fp32",
         dtype: type[np.floating] = np.float32,
     ) -> Self:
-        """The model in a directory, or `model` with the tokenizer and settings of the directory."""
+        """The model in a directory, with its tokenizer and settings."""
         spec = read_model_spec(directory)
         task_type = task_type_of(directory, spec)
         settings = task_type.settings.stored(directory, max_length=spec.config.max_position_embeddings)
-        model = (load_model(directory) if model is None else model).to(device)
+        model = load_model(directory).to(device)
         return cls(
             model=model,
             tokenizer=Tokenizer.load(directory),

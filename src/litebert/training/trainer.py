@@ -52,6 +52,8 @@ class RunInfo:
     """Seed of dropout."""
     fingerprint: Mapping[str, Any] = field(default_factory=dict)
     """What a resumed run may not change, such as the digest of the corpus."""
+    model_files: Mapping[str, bytes] = field(default_factory=dict)
+    """Files, such as the config and the vocabulary, with which each checkpoint is a model directory: name → content."""
     flops: Callable[[Any], int] | None = None
     """FLOPs of forward and backward of a microbatch, for FLOP/s and MFU in the metrics."""
 
@@ -133,7 +135,8 @@ class Trainer:
         self._train_step = TrainStep(self.model, objective, optimizer, scaler, settings, self.world)
         metric_logger = MetricLogger()
         self._callbacks = _on_this_rank([metric_logger, SpikeDetector(settings), *callbacks], self.world.rank)
-        checkpoints = Checkpoints(run.directory / "checkpoints", keep=settings.keep_checkpoints)
+        path, keep = run.directory / "checkpoints", settings.keep_checkpoints
+        checkpoints = Checkpoints(path, keep=keep, files=run.model_files)
         self._checkpointer = AsyncCheckpointer(checkpoints, before=metric_logger.flush)
         self._checkpoints = RunCheckpoints(
             self._run,

@@ -264,7 +264,7 @@ def test_killed_run_with_all_settings_resumes_bit_for_bit(planned_run, tmp_path)
     expected = weights(whole.model)
     assert all(torch.equal(tensor, expected[name]) for name, tensor in weights(resumed.model).items())
     last = sorted((tmp_path / "whole" / "checkpoints").glob("step-*"))[-1].name
-    for name in ("model.safetensors", "optimizer.safetensors"):
+    for name in ("litebert.safetensors", "optimizer.safetensors"):
         files = [tmp_path / which / "checkpoints" / last / name for which in ("whole", "cut")]
         assert files[0].read_bytes() == files[1].read_bytes()
 

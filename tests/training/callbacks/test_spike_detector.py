@@ -207,5 +207,5 @@ def test_spike_changes_no_weight(tmp_path):
     """The run with one loud batch, skipped, ends with the weights it has when that step is not done at all."""
     saved = {"duration": "10 steps", "checkpoint_every": "1 step", "keep_checkpoints": 20, "spikes": SPIKES}
     train(tmp_path, batches=ToyBatches(loud=((9, 0),)), **saved)
-    nine, ten = (tmp_path / "checkpoints" / f"step-{step:08d}" / "model.safetensors" for step in (9, 10))
+    nine, ten = (tmp_path / "checkpoints" / f"step-{step:08d}" / "litebert.safetensors" for step in (9, 10))
     assert nine.read_bytes() == ten.read_bytes()

@@ -17,7 +17,7 @@ from support.damage import DAMAGES, damaged_files
 from support.full_mode import trials
 
 SHARED = [HealthCheck.function_scoped_fixture]
-FILES = ["model.safetensors", "optimizer.safetensors", "trainer_state.json", "SHA256SUMS"]
+FILES = ["litebert.safetensors", "optimizer.safetensors", "trainer_state.json", "SHA256SUMS"]
 
 
 def checkpoint(step: int) -> Checkpoint:
@@ -215,7 +215,7 @@ def test_kill_while_a_damaged_checkpoint_is_replaced_leaves_a_valid_one(tmp_path
         store = Checkpoints(tmp_path / str(operations), keep=2)
         for step in (1, 2):
             store.save(checkpoint(step))
-        (store.directory / "step-00000002" / "model.safetensors").unlink()
+        (store.directory / "step-00000002" / "litebert.safetensors").unlink()
         finished = saved_until_killed(store, 2, operations=operations)
         assert newest_step(store) in ((2,) if finished else (1, 2))
         operations += 1
@@ -242,7 +242,7 @@ def test_retention_keeps_the_newest_and_never_removes_the_only_valid_one(tmp_pat
             assert len(store.steps()) <= keep
         elif action.startswith("damage") and steps:
             damaged = max(steps) if action == "damage newest" else min(steps)
-            (steps[damaged] / "model.safetensors").write_bytes(b"")
+            (steps[damaged] / "litebert.safetensors").write_bytes(b"")
             valid.discard(damaged)
         elif action == "resume" and valid:
             assert newest_step(store) == max(valid)

@@ -193,7 +193,7 @@ def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) ->
     written = source.predict_into(
         run.out,
         lambda examples: ensemble_results(pipelines, examples),
-        models=[member.checkpoint or member.directory for member in members],
+        models=[member.directory for member in members],
         settings=run.model_dump(exclude={"members"}),
     )
     paths = tuple(member.path for member in members)

@@ -11,7 +11,6 @@ import numpy as np
 from litebert.errors import ConfigError
 from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
 from litebert.model.io.hub import resolve_model_directory
-from litebert.model.io.model_directory import load_weights
 from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
 from litebert.settings import InferencePrecision
 from litebert.tasks.input_settings import InputSettings
@@ -19,7 +18,6 @@ from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.results import Result
 from litebert.tasks.types.registry import task_type_of
 from litebert.tasks.types.task_type import Prediction, Scored, TaskType
-from litebert.training.checkpointing.checkpoint import read_tensors, verified
 from litebert.training.distributed.context import DistributedContext
 
 logger = logging.getLogger(__name__)
@@ -30,32 +28,25 @@ class Member:
     """One model of an ensemble."""
 
     path: Path
-    """As given: a run, a model, or `RUN/checkpoints/step-…` of a run that has a model."""
+    """As given: a run, a model, or a checkpoint."""
     directory: Path
-    """The model directory with its configuration."""
-    checkpoint: Path | None
-    """The directory with its weights, if not `directory`."""
+    """The model directory."""
     spec: ModelSpec
     task_type: TaskType
 
     @classmethod
     def at(cls, path: Path) -> "Member":
         """The member at a path."""
-        checkpoint = path if path.parent.name == "checkpoints" else None
-        directory = resolve_model_directory(path.parent.parent if checkpoint else path)
+        directory = resolve_model_directory(path)
         if not (directory / CONFIG).exists():
             raise ConfigError(f"{path}: no model; give a run of `finetune` or `sweep`, or a model directory")
         spec = read_model_spec(directory)
-        return cls(path, directory, checkpoint, spec, task_type_of(directory, spec))
+        return cls(path, directory, spec, task_type_of(directory, spec))
 
     def load(self, *, precision: InferencePrecision) -> Pipeline:
         """The member, ready to predict in float64."""
-        model = None
-        if self.checkpoint is not None:
-            tensors, _ = read_tensors(verified(self.checkpoint))
-            model = load_weights(self.spec, tensors, where=str(self.checkpoint))
         device = DistributedContext.current().device
-        return Pipeline.load(self.directory, model=model, device=device, precision=precision, dtype=np.float64)
+        return Pipeline.load(self.directory, device=device, precision=precision, dtype=np.float64)
 
     def describe(self) -> str:
         """Task type and labels."""

@@ -30,8 +30,9 @@ from litebert.errors import CheckpointError, ConfigError
 from litebert.files import read_json_object, update_manifest, write_text
 from litebert.inference.pipeline import EvaluationSet, Pipeline, Workers
 from litebert.model.io.hub import resolve_model_directory
-from litebert.model.io.model_directory import save_model, spec_of
+from litebert.model.io.model_directory import config_file, save_model, spec_of
 from litebert.model.param_groups import count_parameters
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_batches import LabelledBatches
 from litebert.tasks.labelled_data import Task
 from litebert.tasks.readers.columns import SavedTask
@@ -102,6 +103,10 @@ def _train(
                 "tokenizer": pipeline.tokenizer.fingerprint,
                 "max_length": pipeline.settings.max_length,
                 "development_examples": dev.encoded.fingerprint,
+            },
+            model_files={
+                **config_file(model, labels=output_names(data.task), problem_type=task_type.problem_type),
+                **_extra_files(data.task, pipeline, pipeline.settings),
             },
         ),
         evaluate=best.evaluate,
@@ -219,16 +224,19 @@ def _best_model(
 def _save(task: Task, record: Record | None, pipeline: Pipeline, directory: Path) -> None:
     """Replace the model directory; without an evaluation, settings such as thresholds keep their defaults."""
     settings = pipeline.settings.with_metrics(record["metrics"]) if record else pipeline.settings
-    files = {
-        **pipeline.tokenizer.files(),
-        **settings.model_files(),
-        **SavedTask.of(task, with_columns=pipeline.task_type.reader.saves_columns).files(),
-        **(evaluation_file(record) if record else {}),
-    }
     save_model(
         pipeline.model,
         directory,
         labels=output_names(task),
         problem_type=pipeline.task_type.problem_type,
-        extra_files=files,
+        extra_files={
+            **_extra_files(task, pipeline, settings),
+            **(evaluation_file(record) if record else {}),
+        },
     )
+
+
+def _extra_files(task: Task, pipeline: Pipeline, settings: InputSettings) -> dict[str, bytes]:
+    """What a model directory has beside config and weights: the vocabulary, settings and the task."""
+    saved = SavedTask.of(task, with_columns=pipeline.task_type.reader.saves_columns)
+    return {**pipeline.tokenizer.files(), **settings.model_files(), **saved.files()}

@@ -17,7 +17,7 @@ from litebert.commands.pretrain.pretraining_objective import PretrainingObjectiv
 from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.statistics.token_frequency import unigram_entropy
-from litebert.model.io.model_directory import load_model, save_model
+from litebert.model.io.model_directory import config_file, load_model, save_model
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.callbacks.callback import Callback
 from litebert.training.callbacks.milestones import Milestones
@@ -68,6 +68,7 @@ def _train(
                 "corpus": start.corpus.fingerprint,
                 "tokenizer": tokenizer.fingerprint,
             },
+            model_files={**config_file(model), **tokenizer.files()},
             flops=partial(training_flops, run.model),
         ),
         evaluate=best.evaluate if best else validation.evaluate if validation else None,

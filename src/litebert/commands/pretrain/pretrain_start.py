@@ -25,20 +25,18 @@ from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.cooccurrence import ppmi_svd_embeddings
 from litebert.corpus.statistics.token_frequency import token_counts
-from litebert.errors import ConfigError, DataError, LitebertError
+from litebert.errors import ConfigError, DataError
 from litebert.interop.convert_weights import is_tf_checkpoint, vocabulary_directory
 from litebert.interop.tf_checkpoint import read_tf_checkpoint
 from litebert.model.config import ModelConfig
 from litebert.model.initialization.head_patterns import num_duplicate_token_heads
 from litebert.model.initialization.structured_init import EmbeddingSubspaces, freeze_heads, structured_init_
-from litebert.model.io.hub import TRAINER_STATE
 from litebert.model.io.model_directory import build, load_weights, read_directory
 from litebert.model.io.model_spec import CONFIG, ModelSpec
 from litebert.model.models import ForPretraining
 from litebert.model.remap_weights import remap_weights
-from litebert.settings import read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
-from litebert.training.checkpointing.checkpoint import Checkpoints, read_tensors, verified
+from litebert.training.checkpointing.checkpoint import Checkpoints
 from litebert.training.distributed.context import DistributedContext
 
 OPTIONAL_PREFIXES = ("encoder.pooler.", "mlm.", "sentence_pair.")
@@ -89,8 +87,6 @@ def _read(source: str) -> SourceWeights:
     path = Path(source)
     if (path / "settings.yaml").is_file():
         path = _newest_in_run(path)
-    if (path / TRAINER_STATE).is_file():
-        return _read_checkpoint(path)
     if is_tf_checkpoint(path):
         checkpoint = read_tf_checkpoint(path)
         return SourceWeights(checkpoint.spec.config, checkpoint.weights.tensors, vocabulary_directory(path))
@@ -106,18 +102,6 @@ def _newest_in_run(run: Path) -> Path:
     if newest is None:
         raise ConfigError(f"init_checkpoint: {run} has neither a model nor a checkpoint yet; train it first")
     return newest
-
-
-def _read_checkpoint(path: Path) -> SourceWeights:
-    """A checkpoint of a run; its architecture is in the settings of the run."""
-    settings = read_yaml(path.parent.parent / "settings.yaml")
-    config = ModelConfig.parse(settings["model"], where=str(path))
-    try:
-        tokenizer = Corpus.open(Path(settings["corpus"])).tokenizer_directory
-    except LitebertError as error:
-        logger.warning("%s: its vocabulary is not available, so only the number of tokens is compared: %s", path, error)
-        tokenizer = None
-    return SourceWeights(config, read_tensors(verified(path))[0], tokenizer)
 
 
 def _validate_vocabulary(source: str, weights: SourceWeights, tokenizer: Tokenizer) -> None:

@@ -52,8 +52,8 @@ def resolve_model_directory(path: Path | str) -> Path:
         raise CheckpointError(f"{directory}: the run has no model yet; finish the run first")
     if (directory / TRAINER_STATE).exists():
         raise CheckpointError(
-            f"{directory}: a checkpoint to resume from, without vocabulary and labels; give the run, or one of its "
-            "milestones (train.milestones keeps models of chosen steps)"
+            f"{directory}: a checkpoint without config.json, of a Trainer that was given no model_files; give a model "
+            "directory"
         )
     return directory
 

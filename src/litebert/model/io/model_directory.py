@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from litebert.errors import CheckpointError, ConfigError
-from litebert.files import MANIFEST, atomic_directory, verify_manifest, write_bytes, write_json
+from litebert.files import MANIFEST, atomic_directory, json_bytes, verify_manifest, write_bytes, write_json
 from litebert.hub_download import HubOptions
 from litebert.model import models
 from litebert.model.config import ModelConfig
@@ -31,6 +31,7 @@ from litebert.model.io.model_spec import (
     has_remote_code,
     read_model_spec,
     to_json,
+    to_own_json,
     transformers_incompatibility,
 )
 from litebert.model.io.weight_files import OWN, SAFETENSORS, read_tensors, write_tensors
@@ -115,6 +116,14 @@ def save_model(
     return directory
 
 
+def config_file(
+    model: nn.Module, *, labels: Collection[str] = (), problem_type: ProblemType | None = None
+) -> dict[str, bytes]:
+    """`config.json`, for a directory with the weights of `model` in `litebert.safetensors`; adapters are not merged."""
+    spec = spec_of(model, labels=labels, problem_type=problem_type)
+    return {CONFIG: json_bytes(to_own_json(spec.replace(adapters=cast(Any, model).encoder.adapters)))}
+
+
 def check_replaceable(directory: Path, marker: str) -> None:
     """Raise CheckpointError unless `directory` is new, empty, or holds the file `marker`."""
     if directory.exists() and not directory.is_dir():
@@ -161,7 +170,7 @@ def read_directory(source: Path | str, *, hub: HubOptions = HUB) -> SavedModel:
         logger.info("%s: has no %s, so damage cannot be detected", directory, MANIFEST)
     spec = read_model_spec(directory)
     tensors = read_tensors(directory)
-    if transformers_incompatibility(spec):
+    if transformers_incompatibility(spec) or (directory / OWN).is_file():
         if not any(name.startswith("encoder.") for name in tensors):  # saved by `AutoModel` of transformers
             tensors = {f"encoder.{name}": tensor for name, tensor in tensors.items()}
         names = tuple((name, name) for name in tensors)

@@ -143,7 +143,7 @@ def to_json(spec: ModelSpec) -> dict[str, Any]:
     """Content of `config.json`: the keys of transformers or of its remote code, otherwise those of `ModelSpec`."""
     remote = has_remote_code(spec)
     if transformers_incompatibility(spec) and not remote:
-        return {"model_type": LITEBERT_MODEL_TYPE, _SECTION: spec.to_dict()}
+        return to_own_json(spec)
     plain: dict[str, Any]
     if remote:
         plain = {"model_type": LITEBERT_MODEL_TYPE, "auto_map": _auto_map(), **spec.config.to_dict()}
@@ -157,6 +157,11 @@ def to_json(spec: ModelSpec) -> dict[str, Any]:
     if own := {name: value for name, value in own.items() if value is not None}:
         plain[_SECTION] = {**plain.get(_SECTION, {}), **own}
     return plain
+
+
+def to_own_json(spec: ModelSpec) -> dict[str, Any]:
+    """Content of `config.json` beside weights under litebert's names, which transformers refuses."""
+    return {"model_type": LITEBERT_MODEL_TYPE, _SECTION: spec.to_dict()}
 
 
 def from_json(values: Mapping[str, Any], *, where: str) -> ModelSpec:

@@ -1,7 +1,9 @@
 """Checkpoints on disk; a run resumes from the newest valid one.
 
-    checkpoints/step-00001000/{model.safetensors, optimizer.safetensors, trainer_state.json, SHA256SUMS}
+    checkpoints/step-00001000/{litebert.safetensors, optimizer.safetensors, trainer_state.json, SHA256SUMS}
     checkpoints/LATEST        name of the newest one
+
+With the files that a run adds, such as `config.json` and the vocabulary, a checkpoint is a model directory too.
 
 Why not torch's DCP: docs/decisions/0002-checkpoints-are-safetensors.md.
 """
@@ -13,7 +15,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +30,14 @@ from litebert.files import (
     require_space,
     translate_os_errors,
     verify_manifest,
+    write_bytes,
     write_json,
     write_text,
 )
 
 LATEST = "LATEST"
 _FORMAT = 1
-_MODEL, _OPTIMIZER, _STATE = "model.safetensors", "optimizer.safetensors", "trainer_state.json"
+_MODEL, _OPTIMIZER, _STATE = "litebert.safetensors", "optimizer.safetensors", "trainer_state.json"
 _NAME = re.compile(r"step-(\d{8,})")
 
 logger = logging.getLogger(__name__)
@@ -63,6 +66,8 @@ class Checkpoints:
     directory: Path
     keep: int
     """Number of checkpoints to keep, the newest ones."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Further files of each checkpoint: name → content."""
 
     def save(self, checkpoint: Checkpoint) -> Path:
         """Write `checkpoint` atomically, then remove those that are too old."""
@@ -72,6 +77,8 @@ class Checkpoints:
         with atomic_directory(path) as temporary, translate_os_errors(path, needed=checkpoint.size):
             save_file(dict(checkpoint.model), temporary / _MODEL)
             save_file(dict(checkpoint.optimizer), temporary / _OPTIMIZER)
+            for name, content in self.files.items():
+                write_bytes(temporary / name, content)
             write_json(temporary / _STATE, {"format": _FORMAT, "step": checkpoint.step, **checkpoint.state})
         write_text(self.directory / LATEST, path.name + "\n")
         self._retain(checkpoint.step)
