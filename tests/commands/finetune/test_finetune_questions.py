@@ -88,7 +88,9 @@ def test_evaluation_of_a_qa_model_equals_that_of_its_run(unsure, certain):
         found = evaluation.metrics
         assert found["answer_f1"] == pytest.approx(result.best["metrics"]["answer_f1"])
         assert found.get("no_answer_threshold") == result.best["metrics"].get("no_answer_threshold")
-        assert found == pytest.approx(result.best["metrics"], abs=1e-3)
+        # Two thresholds may give the same score, and rounding decides between them.
+        expected = {name: value for name, value in result.best["metrics"].items() if not name.endswith("_thresh")}
+        assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-3)
         assert f": {evaluation.to_text().splitlines()[0]}\n" in result.to_text()
 
 
