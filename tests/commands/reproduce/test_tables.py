@@ -10,6 +10,7 @@ from litebert.commands.reproduce.cells import Cell, Inputs, RowCells, cells_of, 
 from litebert.commands.reproduce.paper_tables import Scale, Table, load_scale, load_table, table_names
 from litebert.commands.reproduce.scheduler import CellPaths
 from litebert.commands.reproduce.scores import all_cells, scores_of
+from litebert.commands.reproduce.worker import percent
 from litebert.errors import ConfigError
 from litebert.files import write_json
 from litebert.model.config import ModelConfig
@@ -56,6 +57,11 @@ def test_average_of_a_row_takes_the_mean_of_f1_and_exact_match_as_one_task(tmp_p
     assert scores_of([row], paths).values == {"a": {"squad-v1.1": [85.0], "mnli": [70.0], "race": [None]}}
     write_json(paths.result(tasks["race"]), {"metrics": metrics["race"]})
     assert scores_of([row], paths).of("a", "average") == [65.0]
+
+
+def test_scores_of_cells_are_in_percent_once():
+    found = percent({"accuracy": 0.7, "answer_f1": 8.9, "exact_match": 3.5, "loss": 1.0})
+    assert found == pytest.approx({"accuracy": 70.0, "answer_f1": 8.9, "exact_match": 3.5})
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -107,7 +107,9 @@ def _pretrain(job: Job) -> dict[str, Any]:
 
 
 def _finetune(job: Job) -> dict[str, Any]:
-    run = FinetuneRun.parse({**job.settings, "model": str(Path(job.models[0]) / "model")}, where=job.key)
+    # No table has the baselines.
+    settings = {**job.settings, "model": str(Path(job.models[0]) / "model"), "baseline": False}
+    run = FinetuneRun.parse(settings, where=job.key)
     result = finetune(run, Path(job.run), callbacks=[LogDisplay(), StopWithParent()])
     shutil.rmtree(Path(job.run) / "checkpoints", ignore_errors=True)
     return {"metrics": percent(result.best["metrics"]), "examples": result.best["examples"]}
@@ -148,7 +150,7 @@ def variation(values: Sequence[float]) -> float:
 
 def percent(metrics: Mapping[str, float]) -> dict[str, float]:
     """The scores of a task in percent."""
-    return {name: 100 * value for name, value in metrics.items() if name in METRICS}
+    return {name: METRICS[name].to_percent(value) for name, value in metrics.items() if name in METRICS}
 
 
 def main() -> int:

@@ -32,6 +32,12 @@ class Metric:
     """Whether its predictions are probabilities, [N, C], instead."""
     requires: str | None = None
     """Package of the extra `eval` that computes it."""
+    in_percent: bool = False
+    """Whether 100 is the best score, as in the official script of SQuAD; otherwise it is 1."""
+
+    def to_percent(self, value: float) -> float:
+        """A score in percent."""
+        return value if self.in_percent else 100 * value
 
 
 def accuracy(predictions: Array, labels: Array) -> float:
@@ -127,8 +133,8 @@ METRICS = {
     "entity_precision": _entity("entity_precision"),
     "entity_recall": _entity("entity_recall"),
     "word_accuracy": Metric(word_accuracy),
-    "answer_f1": Metric(answer_f1),
-    "exact_match": Metric(answer_exact_match),
+    "answer_f1": Metric(answer_f1, in_percent=True),
+    "exact_match": Metric(answer_exact_match, in_percent=True),
 }
 """Every metric by its name; `TaskType.all_metrics` are those of a task type."""
 
