@@ -66,7 +66,7 @@ EQUIVALENT: dict[str, str] = {
     "training/checkpointing/checkpoint.py:215:33 0 → 1": "waits a second before the same error",
     "tasks/metrics/squad_metrics.py:173:65 True → False": "both lists have the length of `order`",
     "tasks/metrics/squad_metrics.py:40:7 Or → And": "with one side empty no word is shared, which scores 0 as well",
-    "tasks/metrics/metrics.py:74:22 1 → 2": "of two labels both have the same area, so their mean is it too",
+    "tasks/metrics/metrics.py:80:22 1 → 2": "of two labels both have the same area, so their mean is it too",
     "tokenization/sentencepiece_model.py:24:64 128 → 129": "ASCII has no byte 128 to look up",
     "tokenization/sentencepiece_model.py:128:8 statement deleted": "a dict is empty without `dict.__init__` too",
     "model/kernels/attention_kernels.py:71:53 True → False": "the context has one row for each index",
