@@ -56,7 +56,7 @@ def server(saved):
         yield running
 
 
-def test_no_answer_to_many_clients_is_lost_or_mixed_up(server, expected):
+def test_server_loses_and_mixes_up_no_answer_to_many_clients(server, expected):
     texts = TEXTS * (trials(4, 100))
     seen = asyncio.run(ask_all(server.url, texts, clients=64))
     assert Counter(text for text, _ in seen) == Counter(texts)

@@ -15,11 +15,11 @@ from support.toy import ToyBatches, ToyObjective
         (ToyObjective(), protocols.Objective),
     ],
 )
-def test_a_class_that_has_the_parts_fits(value, protocol):
+def test_protocol_accepts_a_class_with_its_methods(value, protocol):
     assert isinstance(value, protocol)
 
 
-def test_the_metrics_file_is_a_tracker(tmp_path):
+def test_metrics_file_is_a_tracker(tmp_path):
     metrics = MetricsFile(tmp_path / "metrics.jsonl", step=0)
     assert isinstance(metrics, protocols.Tracker)
     metrics.finish()

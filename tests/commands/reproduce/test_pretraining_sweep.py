@@ -26,7 +26,7 @@ def test_point_without_a_value_is_refused():
         parse_points(["train="])
 
 
-def test_rows_are_every_combination():
+def test_pretraining_sweep_has_a_row_for_every_combination():
     names = [row.name for row in rows_of({"a": (1, 2), "b": ("x", "y")})]
     assert names == ["a=1, b=x", "a=1, b=y", "a=2, b=x", "a=2, b=y"]
 

@@ -97,7 +97,7 @@ def test_mixture_epoch_is_that_of_the_first_corpus(corpora):
     assert mixed.examples_per_epoch == round(own * sum(WEIGHTS))
 
 
-def test_one_epoch_of_a_mixture_has_every_example_of_every_corpus(corpora):
+def test_mixture_epoch_has_every_example_of_every_corpus(corpora):
     mixed = mixture(corpora)
     found = Counter(ref.source.corpus.fingerprint for ref in mixed.one_epoch(1))
     assert found == {part.corpus.fingerprint: part.epoch_size(1) for part in mixed.parts}

@@ -56,7 +56,7 @@ def test_gradient_accumulation_gives_the_gradient_of_the_whole_batch(microbatch_
     assert parts_outcome.accuracies == whole_outcome.accuracies
 
 
-def test_each_loss_is_divided_by_its_own_count():
+def test_train_step_divides_each_loss_by_its_own_count():
     _, outcome = updated(ToyBatches())
     batch = ToyBatches().microbatches(0)[0]
     logits, _ = ToyModel(dropout=0.0)(batch.inputs)

@@ -25,7 +25,7 @@ def test_window_is_cls_question_sep_context_sep(tiny_tokenizer):
     assert window.feature.token_type_ids.tolist() == expected.token_type_ids
 
 
-def test_every_answer_is_recovered_from_the_tokens_of_its_window(tiny_tokenizer):
+def test_window_tokens_give_back_every_answer(tiny_tokenizer):
     examples = encoded(tiny_tokenizer, max_length=96)
     for index, (each, document) in enumerate(zip(QUESTIONS, examples.documents, strict=True)):
         for answer in each.answers:
