@@ -9,8 +9,8 @@ import pytest
 import litebert
 from litebert.errors import ConfigError
 from litebert.tasks.metrics.metrics import METRICS
-from support.texts import write_documents
-from support.tiny_runs import API_SETTINGS as SETTINGS
+from support.data.texts import write_documents
+from support.runs.tiny_runs import API_SETTINGS as SETTINGS
 
 
 def test_import_loads_no_torch_and_no_numpy():

@@ -8,7 +8,7 @@ import pytest
 
 from litebert import __version__
 from litebert.cli.main import COMMANDS, main
-from support.pretrain_runs import TOY
+from support.runs.pretrain_runs import TOY
 
 RESULTS = {
     "tokenizer encode": ["{tokenizer}", "the baker"],

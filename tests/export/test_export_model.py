@@ -16,7 +16,7 @@ from litebert.model.config import ModelConfig
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
 from litebert.runtime.export_metadata import KEY
-from support.saved_models import save_models
+from support.models.saved_models import save_models
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

@@ -15,7 +15,7 @@ from litebert.model.models import ForPretraining
 from litebert.runtime import Predictor
 from litebert.runtime.export_metadata import KEY
 from litebert.runtime.onnx_model import OnnxModel
-from support.tolerances import PROMISED, tolerance
+from support.models.tolerances import PROMISED, tolerance
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

@@ -4,7 +4,7 @@ import pytest
 
 from litebert.training import protocols
 from litebert.training.callbacks.metric_logger import MetricsFile
-from support.toy import ToyBatches, ToyObjective
+from support.runs.toy import ToyBatches, ToyObjective
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.format.verification import find_split_overlap, verify_corpus
 from litebert.corpus.readers.documents import Document, read_documents
 from litebert.errors import ConfigError, DataError
-from support.corpus_builders import prose
+from support.data.corpus_builders import prose
 
 SETTINGS = CorpusSettings(sentences="line", validation_fraction=0, shard_bytes=2000)
 

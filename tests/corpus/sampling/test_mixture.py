@@ -11,7 +11,7 @@ from litebert.corpus.sampling.mixture import Mixture, examples_by_corpus, remain
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
-from support.corpus_builders import make_corpus
+from support.data.corpus_builders import make_corpus
 
 SETTINGS = SamplingSettings(max_length=40, short_seq_prob=1 / 3)
 WEIGHTS = (1.0, 0.5, 0.3)

@@ -8,7 +8,7 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches, vocabulary_for
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
-from support.corpus_builders import VOCAB_SIZE, make_corpus, vocabulary
+from support.data.corpus_builders import VOCAB_SIZE, make_corpus, vocabulary
 
 SETTINGS = SamplingSettings(max_length=40, short_seq_prob=1 / 3)
 

@@ -7,8 +7,8 @@ import torch
 
 from litebert.model.kernels.layout import AttentionKernel
 from litebert.model.models import ForPretraining
-from support.model_builders import MODERN, padded_mask, random_batch
-from support.tolerances import tolerance
+from support.models.model_builders import MODERN, padded_mask, random_batch
+from support.models.tolerances import tolerance
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")]
 DEVICE = "cuda"

@@ -14,8 +14,8 @@ from litebert.errors import DivergedError
 from litebert.training.callbacks.callback import StepRecord
 from litebert.training.callbacks.spike_detector import SpikeDetector
 from litebert.training.loop.step import NO_LIMITS, StepOutcome, UpdateLimits
-from support.callbacks import KilledError, killer
-from support.toy import ToyBatches, losses, rows, settings, train, weights
+from support.runs.callbacks import KilledError, killer
+from support.runs.toy import ToyBatches, losses, rows, settings, train, weights
 
 SPIKES = {"window": 4, "sigma_factor": 6.0}
 LOUD = tuple((batch, 0) for batch in (9, 10, 11))

@@ -5,8 +5,8 @@ import torch
 
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.step import StepCounts, StepOutcome, TrainStep, gradient_scaler
-from support.tolerances import tolerance
-from support.toy import ToyBatches, ToyModel, ToyObjective, settings
+from support.models.tolerances import tolerance
+from support.runs.toy import ToyBatches, ToyModel, ToyObjective, settings
 
 COUNTS = {"class": 5, "size": 8}
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.tasks.types.extractive_qa.windows import Document
-from support.question_builders import CONTEXT, QUESTIONS, encoded, question
+from support.data.question_builders import CONTEXT, QUESTIONS, encoded, question
 
 LONG = " ".join(f"{CONTEXT} That quiet ending seemed bright, in {year}." for year in range(1999, 2007))
 

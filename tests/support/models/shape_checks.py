@@ -9,7 +9,7 @@ from functools import cache, wraps
 from beartype import beartype
 from jaxtyping import config
 
-from support.full_mode import trials
+from support.runs.full_mode import trials
 
 CALLS = trials(10, 1000)
 """Checks of a function in a test; a call has one of its parameters and one of its result."""
