@@ -10,8 +10,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from support import forks, shape_checks, short_reports
-from support.processes import PYTHONPATH
+from support.models import shape_checks
+from support.programs import forks
+from support.programs.processes import PYTHONPATH
+from support.runs import short_reports
 
 # No deadline: a busy machine is no failure. What one run sees every run sees; the full tests look elsewhere each time.
 settings.register_profile("laws", deadline=None, derandomize=not os.environ.get("LITEBERT_FULL_TESTS"))
@@ -150,7 +152,7 @@ def small_config(tiny_tokenizer):
 @pytest.fixture(scope="session")
 def film_windows(tiny_tokenizer):
     """Windows over questions about films, of several lengths, with answers and without."""
-    from support.question_builders import QUESTIONS, encoded, question
+    from support.data.question_builders import QUESTIONS, encoded, question
 
     shorter = question("q5", "Who?", "actor", context="The old actor.")
     return encoded(tiny_tokenizer, (*QUESTIONS, shorter), max_length=96)

@@ -46,7 +46,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "tokenization/sentencepiece_model.py": ("tests/tokenization",),
     "model/layers/block.py": (
         *("tests/model/layers", "tests/model/test_encoder.py", "tests/model/test_gradients.py"),
-        "tests/model/test_modern_block.py",
+        "tests/model/layers/test_modern_block.py",
     ),
     "model/kernels/attention_kernels.py": ("tests/model/kernels", "tests/model/test_encoder.py"),
 }

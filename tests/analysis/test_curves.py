@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from litebert.analysis.curves import Curve, read_curves, running_statistics
 from litebert.errors import DataError
-from support.tolerances import tolerance
+from support.models.tolerances import tolerance
 
 
 def write(path, *records):

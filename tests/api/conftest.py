@@ -2,8 +2,8 @@
 
 import pytest
 
-from support.labelled_files import OPINIONS, SUBJECTS
-from support.tiny_runs import API_SETTINGS, save_pretrained
+from support.data.labelled_files import OPINIONS, SUBJECTS
+from support.runs.tiny_runs import API_SETTINGS, save_pretrained
 
 
 @pytest.fixture(scope="session")

@@ -59,7 +59,7 @@ def test_rows_are_written_once_into_a_file_named_by_their_content(tmp_path):
     assert len(first.read_text().splitlines()) == 2
 
 
-def test_a_path_is_kept_as_it_is(tmp_path):
+def test_data_source_keeps_a_path_as_it_is(tmp_path):
     assert DataSource.of("labelled.csv", "train").to_file(tmp_path) == Path("labelled.csv")
 
 
@@ -71,7 +71,7 @@ def test_splits_of_a_data_set_are_named():
 
 
 @pytest.mark.parametrize("make", [np.array, lambda texts: pytest.importorskip("pandas").Series(texts)])
-def test_an_array_and_a_series_are_texts(make):
+def test_data_source_takes_an_array_or_a_series_as_texts(make):
     assert DataSource.of(make(TEXTS), "data").rows == [{"text": text} for text in TEXTS]
 
 

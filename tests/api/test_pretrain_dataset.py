@@ -8,7 +8,7 @@ from litebert.api.pretrain_dataset import PretrainDataset
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
-from support.corpus_builders import VOCAB_SIZE, make_corpus
+from support.data.corpus_builders import VOCAB_SIZE, make_corpus
 
 
 @pytest.fixture(scope="module")

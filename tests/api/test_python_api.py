@@ -9,8 +9,8 @@ import pytest
 import litebert
 from litebert.errors import ConfigError
 from litebert.tasks.metrics.metrics import METRICS
-from support.texts import write_documents
-from support.tiny_runs import API_SETTINGS as SETTINGS
+from support.data.texts import write_documents
+from support.runs.tiny_runs import API_SETTINGS as SETTINGS
 
 
 def test_import_loads_no_torch_and_no_numpy():
@@ -114,7 +114,7 @@ def test_embeddings_are_unit_vectors_of_the_given_dimensions(tuned):
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(1)
 
 
-def test_a_single_text_is_no_list_of_texts(tuned):
+def test_predictor_refuses_a_single_text_as_a_list_of_texts(tuned):
     with pytest.raises(ConfigError, match="put it into a list"):
         litebert.embed(tuned.model, "the film")
 

@@ -17,7 +17,7 @@ def test_settings_are_placed_in_the_class_that_has_them():
     assert values == {"train": {"learning_rate": 1e-4}, "batch_size": 8, "data": {"text": "review"}}
 
 
-def test_a_group_may_be_given_whole_and_in_parts():
+def test_settings_by_name_take_a_group_whole_and_in_parts():
     values = placed({"train": {"warmup": 0.1}, "learning_rate": 1e-4}, FinetuneRun, GROUPS)
     assert values == {"train": {"warmup": 0.1, "learning_rate": 1e-4}}
 

@@ -1,4 +1,4 @@
-"""Tolerances of numeric tests are those of tests/support/tolerances.py. Each test lists offenders."""
+"""Tolerances of numeric tests are those of tests/support/models/tolerances.py. Each test lists offenders."""
 
 import ast
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from support.tolerances import TOLERANCES
+from support.models.tolerances import TOLERANCES
 
 TESTS = Path(__file__).parents[1]
 ARGUMENTS = {"atol", "rtol", "abs", "rel", "abs_tol", "rel_tol"}
@@ -55,7 +55,7 @@ def own_figures(path: Path) -> Iterator[int]:
 def test_numeric_tests_take_their_tolerances_from_the_table():
     found = {path.relative_to(TESTS).as_posix(): sorted(set(own_figures(path))) for path in TESTS.rglob("test_*.py")}
     offenders = [f"{path}: lines {lines}" for path, lines in found.items() if lines and path not in OWN_FIGURES]
-    assert not offenders, "take these from tests/support/tolerances.py:\n" + "\n".join(sorted(offenders))
+    assert not offenders, "take these from tests/support/models/tolerances.py:\n" + "\n".join(sorted(offenders))
     assert not [path for path in OWN_FIGURES if not found.get(path)], "remove these from OWN_FIGURES"
 
 

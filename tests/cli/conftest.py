@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from litebert.cli.main import main
-from support.labelled_files import write_opinions
-from support.pretrain_runs import TOY
-from support.texts import write_documents
+from support.data.labelled_files import write_opinions
+from support.data.texts import write_documents
+from support.runs.pretrain_runs import TOY
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import pytest
 
 from litebert import __version__
 from litebert.cli.main import COMMANDS, main
-from support.pretrain_runs import TOY
+from support.runs.pretrain_runs import TOY
 
 RESULTS = {
     "tokenizer encode": ["{tokenizer}", "the baker"],
@@ -120,7 +120,7 @@ def test_pretrain_rejects_wrong_settings_without_importing_torch(made, tmp_path,
 
 
 @pytest.mark.parametrize(("rank", "lines"), [("0", 1), ("1", 0)])
-def test_only_the_first_of_several_processes_prints(made, monkeypatch, capsys, rank, lines):
+def test_commands_print_in_the_first_of_several_processes_only(made, monkeypatch, capsys, rank, lines):
     monkeypatch.setenv("RANK", rank)
     assert main(["corpus", "verify", str(made / "corpus")]) == 0
     assert len(capsys.readouterr().out.splitlines()) == lines

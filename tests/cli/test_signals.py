@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from litebert.cli.main import main
-from support.pretrain_runs import TOY
+from support.runs.pretrain_runs import TOY
 
 pytestmark = pytest.mark.usefixtures("forked_python")
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from litebert.cli.main import main
-from support.labelled_files import write_opinions
+from support.data.labelled_files import write_opinions
 
 QUICK = ("train.duration=2 steps", "train.device=cpu", "max_length=32")
 

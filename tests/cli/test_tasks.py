@@ -8,9 +8,9 @@ import zipfile
 import pytest
 
 from litebert.cli.main import main
-from support.benchmark_files import write_cola
-from support.labelled_files import write_opinions
-from support.tolerances import tolerance
+from support.data.benchmark_files import write_cola
+from support.data.labelled_files import write_opinions
+from support.models.tolerances import tolerance
 
 QUICK = ("train.duration=2 steps", "train.device=cpu", "max_length=32")
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from litebert.cli.main import main
-from support.wrong_words import write_bad_files, wrong_word
+from support.data.wrong_words import write_bad_files, wrong_word
 
 COMMANDS = {
     "tokenizer train": ["text:{made}/text.txt", "--out out:{new}/out", "--vocab-size integer:60"],

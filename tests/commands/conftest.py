@@ -7,7 +7,7 @@ from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
-from support.texts import write_documents
+from support.data.texts import write_documents
 
 
 @pytest.fixture(scope="session")

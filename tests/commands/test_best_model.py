@@ -16,7 +16,7 @@ from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.run_schedule import TrainingProgress
-from support.pretrain_runs import ONE_BLOCK
+from support.runs.pretrain_runs import ONE_BLOCK
 
 CONFIG = ModelConfig(
     hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32, embedding_size=8, vocab_size=60

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from support.pretrain_runs import SMALL, losses, plan
-from support.tolerances import tolerance
+from support.models.tolerances import tolerance
+from support.runs.pretrain_runs import SMALL, losses, plan
 
 CLUSTER = Path(__file__).parents[2] / "examples" / "cluster"
 

@@ -11,8 +11,8 @@ from litebert.model.encoder import Encoder
 from litebert.model.matmul_speed import MatmulSpeed
 from litebert.model.models import SentenceEmbedder
 from litebert.settings import read_yaml
-from support.pretrain_runs import losses, plan
-from support.tolerances import close_to
+from support.models.tolerances import close_to
+from support.runs.pretrain_runs import losses, plan
 
 STEPS = ("train.duration=3 steps", "max_eval_examples=0")
 

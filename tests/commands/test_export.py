@@ -7,7 +7,7 @@ import pytest
 from litebert.cli.main import main
 from litebert.export.browser_page import RUNTIME_FILES
 from litebert.runtime import Predictor
-from support.saved_models import save_models
+from support.models.saved_models import save_models
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

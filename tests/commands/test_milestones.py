@@ -12,11 +12,11 @@ from litebert.inference.predictor import Predictor
 from litebert.interop.convert_weights import convert
 from litebert.model.io.model_directory import load_model
 from litebert.training.checkpointing.checkpoint import read_tensors
-from support.callbacks import killed_after_saving
-from support.prediction_commands import run_ensemble
-from support.pretrain_runs import TOY, plan
-from support.tiny_runs import opinions_run
-from support.tolerances import close_to
+from support.models.tolerances import close_to
+from support.runs.callbacks import killed_after_saving
+from support.runs.prediction_commands import run_ensemble
+from support.runs.pretrain_runs import TOY, plan
+from support.runs.tiny_runs import opinions_run
 
 STEPS = ('train.milestones=["2 steps", "3 steps"]', "train.checkpoint_every=2 steps")
 NAMES = ("step-00000002", "step-00000003")

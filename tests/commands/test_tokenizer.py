@@ -10,7 +10,7 @@ from litebert.commands.tokenizer import TokenizerResult, encode, train
 from litebert.errors import ConfigError, DataError
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
-from support.texts import write_documents
+from support.data.texts import write_documents
 
 SMALL = TokenizerSettings(vocab_size=50, character_coverage=1.0)
 

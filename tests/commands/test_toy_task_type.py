@@ -19,8 +19,8 @@ from litebert.tasks.results import Result
 from litebert.tasks.types.registry import register, unregister
 from litebert.tasks.types.regression.regression import REGRESSION
 from litebert.tasks.types.task_type import CardEntry, ExampleReader, read_texts, score
-from support.labelled_files import write_opinions
-from support.tiny_runs import save_pretrained
+from support.data.labelled_files import write_opinions
+from support.runs.tiny_runs import save_pretrained
 
 GRADES = ("F", "C", "A")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.randomness import rng_for, torch_seed_for
-from support.processes import PYTHONPATH
+from support.programs.processes import PYTHONPATH
 
 KEYS = st.lists(st.integers() | st.text(max_size=5), min_size=1, max_size=4).map(tuple)
 

@@ -9,7 +9,7 @@ from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import Document
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
-from support.corpus_builders import prose
+from support.data.corpus_builders import prose
 
 
 @pytest.fixture(scope="session")

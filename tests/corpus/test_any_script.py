@@ -14,7 +14,7 @@ from litebert.corpus.sampling.sampling_settings import Pairing, SamplingSettings
 from litebert.files import write_manifest
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
-from support.corpus_builders import edges
+from support.data.corpus_builders import edges
 
 PAD, UNKNOWN, CLS, SEP, MASK = range(5)
 SPECIAL = {PAD, CLS, SEP, MASK}

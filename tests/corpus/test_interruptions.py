@@ -14,7 +14,7 @@ import pytest
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.format.verification import verify_corpus
-from support.directories import content
+from support.data.directories import content
 
 pytestmark = pytest.mark.usefixtures("forked_python")
 

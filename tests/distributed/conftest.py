@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from support.callbacks import killed_after_saving
-from support.distributed_worker import ELASTIC
-from support.forks import ForkedPopen
-from support.processes import free_port
-from support.toy import ToyModel, train
+from support.programs.distributed_worker import ELASTIC
+from support.programs.forks import ForkedPopen
+from support.programs.processes import free_port
+from support.runs.callbacks import killed_after_saving
+from support.runs.toy import ToyModel, train
 
 
 def run_ranks(size: int, directory: Path) -> list[dict]:
@@ -22,7 +22,7 @@ def run_ranks(size: int, directory: Path) -> list[dict]:
         "WORLD_SIZE": str(size),
         "OMP_NUM_THREADS": "1",
     }
-    command = [sys.executable, "-m", "support.distributed_worker", str(directory)]
+    command = [sys.executable, "-m", "support.programs.distributed_worker", str(directory)]
     processes = [ForkedPopen(command, env=os.environ | together | {"RANK": str(rank)}) for rank in range(size)]
     assert [process.wait(timeout=120) for process in processes] == [0] * size
     return [torch.load(directory / f"rank-{rank}.pt") for rank in range(size)]

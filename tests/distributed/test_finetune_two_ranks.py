@@ -13,10 +13,10 @@ from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining
-from support.forks import ForkedPopen
-from support.labelled_files import write_opinions
-from support.processes import free_port
-from support.tolerances import PROMISED, tolerance
+from support.data.labelled_files import write_opinions
+from support.models.tolerances import PROMISED, tolerance
+from support.programs.forks import ForkedPopen
+from support.programs.processes import free_port
 
 CHANGES = {
     "everything": {},

@@ -13,12 +13,12 @@ from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.model.io.model_directory import load_model
-from support.forks import ForkedPopen
-from support.model_builders import MODERN
-from support.pretrain_runs import losses
-from support.processes import free_port
-from support.texts import write_documents
-from support.tolerances import PROMISED, tolerance
+from support.data.texts import write_documents
+from support.models.model_builders import MODERN
+from support.models.tolerances import PROMISED, tolerance
+from support.programs.forks import ForkedPopen
+from support.programs.processes import free_port
+from support.runs.pretrain_runs import losses
 
 SMALL = (
     *("model.num_hidden_layers=2", "model.hidden_size=32", "model.num_attention_heads=2", "model.embedding_size=16"),

@@ -9,11 +9,11 @@ import time
 import pytest
 
 from litebert.randomness import rng_for
-from support.full_mode import trials
-from support.processes import free_port
-from support.tolerances import PROMISED
-from support.torchrun_script import RUN
-from support.toy import ToyModel, losses, train
+from support.models.tolerances import PROMISED
+from support.programs.processes import free_port
+from support.programs.torchrun_script import RUN
+from support.runs.full_mode import trials
+from support.runs.toy import ToyModel, losses, train
 
 pytestmark = pytest.mark.usefixtures("forked_python")
 
@@ -42,7 +42,7 @@ def alive(pid: int) -> bool:
 def test_killed_rank_costs_one_checkpoint_interval_and_no_process_stays(tmp_path, whole, trial):
     step = int(rng_for(os.getpid(), "kill", trial).integers(6, 24))
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    command += ["--max-restarts=1", "-m", "support.torchrun_script", "killed", str(tmp_path), "60", str(step)]
+    command += ["--max-restarts=1", "-m", "support.programs.torchrun_script", "killed", str(tmp_path), "60", str(step)]
     safe = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
     done = subprocess.run(command, env=os.environ | ENVIRONMENT | safe, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -60,7 +60,7 @@ def test_killed_rank_costs_one_checkpoint_interval_and_no_process_stays(tmp_path
 
 def test_hanging_rank_is_named_and_all_ranks_exit_in_time(tmp_path):
     together = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2"}
-    command = [sys.executable, "-m", "support.torchrun_script", "asleep", str(tmp_path), "5", "6"]
+    command = [sys.executable, "-m", "support.programs.torchrun_script", "asleep", str(tmp_path), "5", "6"]
     ranks = [
         subprocess.Popen(
             command,

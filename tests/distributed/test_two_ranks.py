@@ -7,10 +7,10 @@ from litebert.training.checkpointing.run_checkpoints import model_tensors
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.evaluation_loop import evaluate
 from litebert.training.loop.step import TrainStep, gradient_scaler
-from support import golden_lamb
-from support.distributed_worker import ELASTIC, GRADIENTS, TRAINED
-from support.tolerances import PROMISED, tolerance
-from support.toy import ToyBatches, ToyModel, ToyObjective, losses, rows, settings, train
+from support.models import golden_lamb
+from support.models.tolerances import PROMISED, tolerance
+from support.programs.distributed_worker import ELASTIC, GRADIENTS, TRAINED
+from support.runs.toy import ToyBatches, ToyModel, ToyObjective, losses, rows, settings, train
 
 CPU = torch.device("cpu")
 BOTH = pytest.mark.parametrize("rank", [0, 1])

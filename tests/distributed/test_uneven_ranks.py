@@ -7,8 +7,8 @@ from litebert.training.checkpointing.run_checkpoints import model_tensors
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.evaluation_loop import evaluate
 from litebert.training.loop.step import StepCounts, TrainStep, gradient_scaler
-from support.tolerances import tolerance
-from support.toy import ToyBatches, ToyModel, ToyObjective, settings, train
+from support.models.tolerances import tolerance
+from support.runs.toy import ToyBatches, ToyModel, ToyObjective, settings, train
 
 LAYOUTS = pytest.mark.parametrize("layout", ["", "_fsdp"])
 SIZES = pytest.mark.parametrize("size", [2, 3])

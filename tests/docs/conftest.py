@@ -2,10 +2,10 @@
 
 import pytest
 
-from support.documented_examples import text_of
-from support.server_in_process import serve_in_process
-from support.short_runs import shorten_runs
-from support.stand_ins import StandIns
+from support.pages.documented_examples import text_of
+from support.pages.stand_ins import StandIns
+from support.programs.server_in_process import serve_in_process
+from support.runs.short_runs import shorten_runs
 
 
 def pytest_addoption(parser):

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from litebert.cli.main import COMMANDS, main
-from support.documented_examples import ROOT, examples, pages, text_of
-from support.short_runs import short_python, short_words
-from support.shown_output import is_same_output, updated_output
-from support.toy import ToyBatches, ToyModel, ToyObjective
+from support.pages.documented_examples import ROOT, examples, pages, text_of
+from support.pages.shown_output import is_same_output, updated_output
+from support.runs.short_runs import short_python, short_words
+from support.runs.toy import ToyBatches, ToyModel, ToyObjective
 
 PAGES = [page for page in pages() if examples(page)]
 COMMANDS_OF_PAGES = [example for page in PAGES for example in examples(page) if example.is_command]

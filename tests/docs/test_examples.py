@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import litebert
-from support.labelled_files import write_opinions
-from support.texts import write_documents
-from support.tiny_runs import save_pretrained
+from support.data.labelled_files import write_opinions
+from support.data.texts import write_documents
+from support.runs.tiny_runs import save_pretrained
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

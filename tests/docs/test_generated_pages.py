@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.processes import PYTHONPATH
+from support.programs.processes import PYTHONPATH
 
 pytestmark = pytest.mark.usefixtures("forked_python")
 

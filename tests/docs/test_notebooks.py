@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from support.documented_examples import text_of
-from support.processes import PYTHONPATH
+from support.pages.documented_examples import text_of
+from support.programs.processes import PYTHONPATH
 
 NOTEBOOKS = Path(__file__).parents[2] / "examples" / "notebooks"
 CHECK = "\nassert _exit_code == 0, _exit_code"

@@ -10,8 +10,8 @@ import pytest
 
 from litebert.export.export_model import export_model
 from litebert.runtime import Predictor
-from support.saved_models import save_models
-from support.tolerances import tolerance
+from support.models.saved_models import save_models
+from support.models.tolerances import tolerance
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

@@ -10,8 +10,8 @@ import pytest
 from litebert.commands.export import ExportRun, export
 from litebert.export.browser_page import RUNTIME_FILES
 from litebert.runtime import Predictor
-from support.page_driver import MODULES, drive_page
-from support.saved_models import save_models
+from support.models.saved_models import save_models
+from support.programs.page_driver import MODULES, drive_page
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

@@ -16,7 +16,7 @@ from litebert.model.config import ModelConfig
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
 from litebert.runtime.export_metadata import KEY
-from support.saved_models import save_models
+from support.models.saved_models import save_models
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -58,7 +58,7 @@ def test_number_of_layers_is_an_input_with_a_default(saved, tmp_path):
     assert onnx.numpy_helper.to_array(default) == np.array(1)
 
 
-def test_nothing_is_written_if_the_outputs_differ(saved, tmp_path, monkeypatch):
+def test_export_writes_nothing_if_the_outputs_differ(saved, tmp_path, monkeypatch):
     monkeypatch.setitem(reference_outputs.TOLERANCES, "fp32", -1.0)
     with pytest.raises(LitebertError, match=r"outputs in fp32 differ from torch's by .* nothing was written"):
         export_model(saved["masked"], tmp_path / "out")

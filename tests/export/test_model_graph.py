@@ -6,9 +6,9 @@ from litebert.export.model_graph import build_graph
 from litebert.model import models
 from litebert.model.layers.lora import attach
 from litebert.model.layers.lora_settings import LoRASettings
-from support.exports import largest_difference, random_inputs, session_of
-from support.model_builders import MODERN, perturbed
-from support.tolerances import PROMISED, tolerance
+from support.models.exports import largest_difference, random_inputs, session_of
+from support.models.model_builders import MODERN, perturbed
+from support.models.tolerances import PROMISED, tolerance
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.saved_models import save_models
+from support.models.saved_models import save_models
 
 
 @pytest.fixture(scope="session")

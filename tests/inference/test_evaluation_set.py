@@ -9,8 +9,8 @@ from litebert.inference.pipeline import EvaluationSet, Pipeline, Workers, model_
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.read_labelled import task_for
 from litebert.tasks.readers.columns import Columns
-from support.example_builders import example
-from support.tolerances import tolerance
+from support.data.example_builders import example
+from support.models.tolerances import tolerance
 
 
 @pytest.mark.parametrize("rank", range(3))

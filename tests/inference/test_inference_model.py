@@ -6,7 +6,7 @@ from litebert.inference.inference_model import inference_model, resolve_precisio
 from litebert.model import matmul_speed
 from litebert.model.models import ForSequenceClassification
 from litebert.model.prepacked.prepack import has_operators
-from support.tolerances import within
+from support.models.tolerances import within
 
 needs_onednn = pytest.mark.skipif(not has_operators("fp32"), reason="torch without oneDNN")
 IDS = torch.tensor([[2, 5, 6, 3]])

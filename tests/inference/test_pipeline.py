@@ -9,7 +9,7 @@ from litebert.inference.pipeline import model_outputs
 from litebert.model.io.model_directory import load_model
 from litebert.tasks.encoded import Encoded, Feature, batches_by_length
 from litebert.tasks.types.task_type import sequence_logits
-from support.tolerances import tolerance
+from support.models.tolerances import tolerance
 
 
 def sequences_of(lengths):

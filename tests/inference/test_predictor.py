@@ -11,7 +11,7 @@ from litebert.hub_download import HubOptions
 from litebert.inference.predictor import Candidate, Predictor
 from litebert.model.io.model_directory import load_model
 from litebert.tasks.masked_text import masked_feature
-from support.tolerances import tolerance
+from support.models.tolerances import tolerance
 
 TEXTS = ["the film was good", "this story is awful, in 1999.", "music", ""]
 

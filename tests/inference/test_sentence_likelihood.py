@@ -10,7 +10,7 @@ from litebert.errors import DataError
 from litebert.inference.sentence_likelihood import log_likelihoods
 from litebert.inference.word_masking import Masking
 from litebert.model.models import ForMaskedLM, ForPretraining
-from support.tolerances import tolerance
+from support.models.tolerances import tolerance
 
 MASKINGS = get_args(Masking)
 SENTENCES = ["the film was good", "a long movie felt great, in 1999.", "was", "the old actor seemed boring"]

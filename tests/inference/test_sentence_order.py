@@ -7,7 +7,7 @@ from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining
-from support.tolerances import close_to
+from support.models.tolerances import close_to
 
 PAIRS = [("the film was good", "the music felt dull"), ("music", "this story is awful, in 1999.")]
 

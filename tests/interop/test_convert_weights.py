@@ -6,8 +6,8 @@ from litebert.interop.convert_weights import convert
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build, load_model, save_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
-from support.model_builders import MODERN
-from support.tf_checkpoints import NAMES, checkpoint_prefix
+from support.data.tf_checkpoints import NAMES, checkpoint_prefix
+from support.models.model_builders import MODERN
 
 TINY = ModelConfig(
     vocab_size=30,

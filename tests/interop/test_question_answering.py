@@ -12,7 +12,7 @@ from litebert.tasks.types.extractive_qa.question_settings import QuestionSetting
 from litebert.tasks.types.extractive_qa.span_scores import SpanLogits, decode_answer
 from litebert.tasks.types.extractive_qa.windows import encode_questions
 from litebert.tasks.types.registry import get_task_type
-from support.question_builders import CONTEXT, QUESTIONS, question
+from support.data.question_builders import CONTEXT, QUESTIONS, question
 
 LONG = f"{CONTEXT} That quiet ending seemed bright. This story is awful, in 2024. The music felt great."
 ASKED = (*QUESTIONS, question("q5", "What felt great?", "The music", context=LONG))

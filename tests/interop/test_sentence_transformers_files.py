@@ -10,8 +10,8 @@ from litebert.inference.predictor import Predictor
 from litebert.interop.convert_weights import convert
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining, ForSequenceClassification, SentenceEmbedder
-from support.model_builders import MODERN
-from support.tolerances import close_to
+from support.models.model_builders import MODERN
+from support.models.tolerances import close_to
 
 TEXTS = ["The film was good, in 1999.", "music", "this story is awful " * 30]
 

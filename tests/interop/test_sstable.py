@@ -7,7 +7,7 @@ from litebert.interop import sstable as table
 from litebert.interop.sstable import MAX_KEY_BYTES, masked_crc, read_table, write_table
 from litebert.interop.tensor_bundle import index_file
 from litebert.protobuf_wire import DamagedBytesError, varint
-from support.tf_checkpoints import NAMES, checkpoint_prefix
+from support.data.tf_checkpoints import NAMES, checkpoint_prefix
 
 KEYS = st.one_of(st.binary(max_size=12), st.text("ab\xff", max_size=6).map(lambda text: text.encode("latin1")))
 

@@ -12,7 +12,7 @@ from litebert.errors import CheckpointError
 from litebert.interop.sstable import masked_crc, read_table, write_table
 from litebert.interop.tensor_bundle import DTYPES, index_file, open_bundle, read_index, write_bundle
 from litebert.protobuf_wire import DamagedBytesError, bytes_field, fixed32_field, number_field
-from support.tf_checkpoints import NAMES, checkpoint_prefix
+from support.data.tf_checkpoints import NAMES, checkpoint_prefix
 
 ANY_ARRAY = st.sampled_from(sorted(DTYPES.values(), key=str)).flatmap(
     lambda dtype: arrays(dtype, array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))

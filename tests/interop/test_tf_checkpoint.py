@@ -12,7 +12,7 @@ from litebert.interop.tf_checkpoint import CONFIG, read_config, read_tf_checkpoi
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build, load_weights
 from litebert.model.io.model_spec import ModelSpec
-from support.tf_checkpoints import NAMES, checkpoint_prefix
+from support.data.tf_checkpoints import NAMES, checkpoint_prefix
 
 TINY = ModelConfig(
     vocab_size=30,

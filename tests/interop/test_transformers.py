@@ -9,7 +9,7 @@ from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build, load_model, read_directory, save_model
 from litebert.model.io.model_spec import HF_CLASSES, ModelSpec
-from support.tolerances import PROMISED
+from support.models.tolerances import PROMISED
 
 transformers = pytest.importorskip("transformers")
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from litebert.model.config import ModelConfig
-from support.model_builders import TokenBatch, padded_mask, random_batch
+from support.models.model_builders import TokenBatch, padded_mask, random_batch
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 
 from litebert.model.io.model_spec import ModelName
 from litebert.model.kernels.layout import AttentionKernel
-from support.tolerances import tolerance
-from support.unchecked import EXPORTS, compiled_difference, exported_difference, graphs
+from support.models.tolerances import tolerance
+from support.models.unchecked import EXPORTS, compiled_difference, exported_difference, graphs
 
 
 @pytest.mark.parametrize(("kernel", "sharing"), [("sdpa", "all"), ("sdpa", "none"), ("unpadded", "all")])

@@ -8,8 +8,8 @@ from litebert.model.config import ModelConfig, Sharing
 from litebert.model.kernels.layout import AttentionKernel
 from litebert.model.models import ForPretraining, ForSequenceClassification
 from litebert.model.sharing_schedule import stored_blocks
-from support.model_builders import fresh_encoder, padded_mask, random_batch
-from support.tolerances import tolerance, within
+from support.models.model_builders import fresh_encoder, padded_mask, random_batch
+from support.models.tolerances import tolerance, within
 
 MASKS = {
     "no padding": torch.ones(3, 7, dtype=torch.bool),

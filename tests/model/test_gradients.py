@@ -10,9 +10,9 @@ from litebert.commands.pretrain.pretraining_objective import PretrainingObjectiv
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch
 from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import AttentionKernel
-from support.model_builders import packed_rows, padded_mask, random_batch
-from support.tolerances import tolerance
-from support.unchecked import pretraining_gradient
+from support.models.model_builders import packed_rows, padded_mask, random_batch
+from support.models.tolerances import tolerance
+from support.models.unchecked import pretraining_gradient
 
 LENGTHS = [9, 5, 12, 3, 7, 12, 4, 8]
 ROWS = [[0, 1], [2], [3, 4], [5], [6, 7]]

@@ -4,7 +4,7 @@ import torch.nn.functional as F
 
 from litebert.model.losses import answerability_losses, classification_loss, regression_loss, span_loss
 from litebert.model.outputs import EncoderOutput, QuestionAnsweringWithNoAnswerOutput, SpanOutput
-from support.tolerances import tolerance
+from support.models.tolerances import tolerance
 
 NOTHING = EncoderOutput(torch.zeros(3, 4, 2), torch.zeros(3, 2))
 SCORES = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0))

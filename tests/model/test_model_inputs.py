@@ -13,7 +13,7 @@ from litebert.model.models import (
     ForTokenClassification,
     SentenceEmbedder,
 )
-from support.tolerances import close_to, within
+from support.models.tolerances import close_to, within
 
 CLOSE = within()
 

@@ -22,8 +22,8 @@ from litebert.model.models import (
     ForTokenClassification,
     SentenceEmbedder,
 )
-from support.model_builders import TokenBatch, padded_mask, random_batch
-from support.tolerances import tolerance
+from support.models.model_builders import TokenBatch, padded_mask, random_batch
+from support.models.tolerances import tolerance
 
 POSITIONS = torch.tensor([1, 4, 10])
 FORWARDS: dict[str, tuple[Callable[[ModelConfig], nn.Module], Callable[[nn.Module, TokenBatch], object]]] = {

@@ -8,7 +8,7 @@ from litebert.model.layers.lora import attach, is_adapter
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
 from litebert.model.models import ForSequenceClassification
 from litebert.model.param_groups import count_parameters, freeze, layer_depths
-from support.model_builders import MODERN
+from support.models.model_builders import MODERN
 
 TRAINED = {
     "nothing": {"embeddings", "projection", "attentions", "feed_forwards", "pooler", "classifier"},

@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from litebert.model.models import ForQuestionAnsweringWithNoAnswer
-from support.model_builders import padded_mask, random_batch
-from support.tolerances import tolerance
+from support.models.model_builders import padded_mask, random_batch
+from support.models.tolerances import tolerance
 
 
 @pytest.fixture

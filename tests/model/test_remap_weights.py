@@ -7,8 +7,8 @@ from litebert.errors import ConfigError
 from litebert.model.config import Projection, Sharing
 from litebert.model.models import ForPretraining
 from litebert.model.remap_weights import remap_weights
-from support.model_builders import MODERN, perturbed
-from support.tolerances import tolerance
+from support.models.model_builders import MODERN, perturbed
+from support.models.tolerances import tolerance
 
 POSITIONS = torch.arange(5)
 

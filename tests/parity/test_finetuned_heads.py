@@ -9,7 +9,7 @@ from litebert.interop.convert_weights import convert
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForMultipleChoice, ForSequenceClassification
 from litebert.tokenization.tokenizer import Tokenizer
-from support.tolerances import PROMISED
+from support.models.tolerances import PROMISED
 
 transformers = pytest.importorskip("transformers")
 

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from litebert.training.optim.optimizers import build_optimizer, set_learning_rate
-from support.golden_lamb import NAMES, STEPS, after, gradient, model, settings
-from support.tolerances import PROMISED
+from support.models.golden_lamb import NAMES, STEPS, after, gradient, model, settings
+from support.models.tolerances import PROMISED
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from torch import Tensor
 from litebert.model.io.tensor_names import tensor_names
 from litebert.model.kernels.layout import LAYOUTS
 from litebert.model.losses import classification_loss
-from support.golden import GOLDEN, MODELS, Golden
-from support.tolerances import PROMISED
+from support.models.golden import GOLDEN, MODELS, Golden
+from support.models.tolerances import PROMISED
 
 NOISE = 1e-9
 """Absolute, for each element of a gradient."""

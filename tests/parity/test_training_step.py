@@ -10,8 +10,8 @@ from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.step import TrainStep, gradient_scaler
 from litebert.training.optim.optimizers import build_optimizer, set_learning_rate
 from litebert.training.train_settings import TrainSettings
-from support.golden import MODELS, Golden
-from support.tolerances import PROMISED
+from support.models.golden import MODELS, Golden
+from support.models.tolerances import PROMISED
 
 RATE = 0.00176
 

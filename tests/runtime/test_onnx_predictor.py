@@ -15,7 +15,7 @@ from litebert.model.models import ForPretraining
 from litebert.runtime import Predictor
 from litebert.runtime.export_metadata import KEY
 from litebert.runtime.onnx_model import OnnxModel
-from support.tolerances import PROMISED, tolerance
+from support.models.tolerances import PROMISED, tolerance
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -103,7 +103,7 @@ def test_threshold_decides_whether_there_is_an_answer(exported):
     assert not always.answer(*FILM).text
 
 
-def test_a_million_characters_are_truncated_or_refused(exported):
+def test_onnx_predictor_truncates_or_refuses_a_million_characters(exported):
     text = "film " * 200_000
     (answer,) = Predictor.load(exported / "classifier").classify([text])
     assert answer.label in ("bad", "fair", "good")

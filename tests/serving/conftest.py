@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.saved_models import save_models
+from support.models.saved_models import save_models
 
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
@@ -18,7 +18,7 @@ def saved(tiny_tokenizer, small_config, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def application(saved):
-    from support.serving import Application
+    from support.programs.serving import Application
 
     with Application(*saved.values(), max_batch_tokens=128) as running:
         yield running

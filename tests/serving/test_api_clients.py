@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from litebert.inference.predictor import Predictor
-from support.full_mode import trials
-from support.processes import free_port
-from support.tolerances import close_to
+from support.models.tolerances import close_to
+from support.programs.processes import free_port
+from support.runs.full_mode import trials
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from litebert.errors import ConfigError
 from litebert.serving.model_registry import directories_by_name
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.server_state import API_KEY, read_api_key
-from support.serving import Application, post_scope
+from support.programs.serving import Application, post_scope
 
 JSON = {"content-type": "application/json"}
 

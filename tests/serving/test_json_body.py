@@ -6,7 +6,7 @@ import json
 import pytest
 
 from litebert.serving.http.json_body import check_json_body
-from support.serving import Application, post_scope
+from support.programs.serving import Application, post_scope
 
 JSON = {"content-type": "application/json"}
 MANY = [None] * 100_000

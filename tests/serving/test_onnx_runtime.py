@@ -10,8 +10,8 @@ from litebert.errors import CheckpointError
 from litebert.inference.predictor import Predictor
 from litebert.serving.loaded_model import find_directory
 from litebert.serving.serve_settings import ServeSettings
-from support.serving import Application
-from support.tolerances import close_to
+from support.models.tolerances import close_to
+from support.programs.serving import Application
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

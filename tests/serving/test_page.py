@@ -3,8 +3,8 @@
 import pytest
 
 from litebert.serving.routes.page_routes import FILES
-from support.page_driver import drive_page
-from support.serving import ServerProcess
+from support.programs.page_driver import drive_page
+from support.programs.serving import ServerProcess
 
 TITLES = {"Fill mask", "Classify", "Answer questions", "Compare", "Tag words", "Choose"}
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from litebert.inference.predictor import Predictor
-from support.processes import PYTHONPATH, free_port
-from support.tolerances import close_to
+from support.models.tolerances import close_to
+from support.programs.processes import PYTHONPATH, free_port
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "serving"
 PROGRAM = """

@@ -16,7 +16,7 @@ pytest.importorskip("uvicorn")
 from litebert.serving import server_state
 from litebert.serving.loaded_model import digest_of
 from litebert.serving.server_state import freeze_heap
-from support.serving import Application, ServerProcess
+from support.programs.serving import Application, ServerProcess
 
 KEY = {"authorization": "Bearer key"}
 

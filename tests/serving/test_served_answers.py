@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from litebert.inference.predictor import Predictor
 from litebert.serving.routes import embedding_routes, page_routes, prediction_routes, server_routes
 from litebert.serving.words_in_text import words_in
-from support.tolerances import close_to, tolerance
+from support.models.tolerances import close_to, tolerance
 
 ROUTERS = [each.router for each in (embedding_routes, page_routes, prediction_routes, server_routes)]
 WORDS = ["the", "film", "was", "good", "bad", "dull", "in", "1999", "a", "long", "movie", ".", ",", "wonderful"]

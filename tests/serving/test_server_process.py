@@ -16,9 +16,9 @@ from litebert.cli.main import main
 from litebert.commands.serve import listen
 from litebert.inference.predictor import Predictor
 from litebert.serving.serve_settings import ServeSettings
-from support.full_mode import trials
-from support.serving import ServerProcess
-from support.tolerances import close_to
+from support.models.tolerances import close_to
+from support.programs.serving import ServerProcess
+from support.runs.full_mode import trials
 
 TEXTS = [" ".join(["the film was good", "music"][: 1 + n % 2] * (1 + n % 3)) for n in range(50)]
 
@@ -56,7 +56,7 @@ def server(saved):
         yield running
 
 
-def test_no_answer_to_many_clients_is_lost_or_mixed_up(server, expected):
+def test_server_loses_and_mixes_up_no_answer_to_many_clients(server, expected):
     texts = TEXTS * (trials(4, 100))
     seen = asyncio.run(ask_all(server.url, texts, clients=64))
     assert Counter(text for text, _ in seen) == Counter(texts)

@@ -8,7 +8,7 @@ import pytest
 
 from litebert.cli.main import main
 from litebert.errors import MissingExtraError
-from support.serving import Application
+from support.programs.serving import Application
 
 
 class Collector(BaseHTTPRequestHandler):

@@ -6,7 +6,7 @@ from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
-from support.tokenizer_material import RELEASED_VOCABULARY, number_texts
+from support.data.tokenizer_material import RELEASED_VOCABULARY, number_texts
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,7 @@ def test_call_returns_what_transformers_returns(tiny_tokenizer, reference, pairs
     assert dict(found) == dict(expected)
 
 
-def test_one_text_gives_flat_lists_and_a_batch_of_one_tensor(tiny_tokenizer, reference):
+def test_batch_encoding_of_one_text_has_flat_lists_and_a_tensor_of_one_row(tiny_tokenizer, reference):
     assert dict(tiny_tokenizer(TEXTS[0])) == dict(reference(TEXTS[0]))
     tensors = tiny_tokenizer(TEXTS[0], PAIRS[0], return_tensors="pt")
     assert tensors.input_ids.tolist() == reference(TEXTS[0], PAIRS[0], return_tensors="pt")["input_ids"].tolist()
@@ -68,18 +68,18 @@ def test_arrays_hold_int64(tiny_tokenizer):
         ({"padding": "max_length"}, "needs max_length"),
     ],
 )
-def test_calls_that_cannot_work_are_refused(tiny_tokenizer, options, message):
+def test_tokenizer_call_refuses_options_that_cannot_work(tiny_tokenizer, options, message):
     with pytest.raises(ConfigError, match=message):
         tiny_tokenizer(TEXTS, **options)
 
 
-def test_a_list_of_pairs_is_a_batch_of_pairs(tiny_tokenizer):
+def test_tokenizer_call_takes_a_list_of_pairs_as_a_batch(tiny_tokenizer):
     pairs = [("the film", "was good"), ("a play", "it was bad")]
     firsts, seconds = zip(*pairs, strict=True)
     assert tiny_tokenizer(pairs) == tiny_tokenizer(list(firsts), list(seconds))
 
 
-def test_a_value_that_is_no_text_is_named(tiny_tokenizer):
+def test_tokenizer_call_names_a_value_that_is_no_text(tiny_tokenizer):
     with pytest.raises(DataError, match="tokenizer: found None among the texts"):
         tiny_tokenizer(["the film", None])
 
@@ -89,7 +89,7 @@ def test_as_many_second_texts_as_first_are_needed(tiny_tokenizer):
         tiny_tokenizer(TEXTS, PAIRS[:2])
 
 
-def test_an_encoding_names_the_fields_that_it_has(tiny_tokenizer):
+def test_batch_encoding_error_names_its_fields(tiny_tokenizer):
     with pytest.raises(AttributeError, match="has input_ids, token_type_ids, attention_mask, but no 'labels'"):
         _ = tiny_tokenizer(TEXTS[0]).labels
 

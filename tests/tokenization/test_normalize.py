@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.tokenization.normalize import normalize, normalize_with_alignment, without_surrogates
-from support.tokenizer_material import odd_texts
+from support.data.tokenizer_material import odd_texts
 
 WAYS = st.fixed_dictionaries({"lowercase": st.booleans(), "keep_accents": st.booleans()})
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from litebert.tokenization.normalize import Span, normalize
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.word_starts import SPACE
-from support.tokenizer_material import SHARED, number_like_texts, odd_texts, texts_of_scripts
+from support.data.tokenizer_material import SHARED, number_like_texts, odd_texts, texts_of_scripts
 
 WAYS = ({}, {"keep_accents": True}, {"lowercase": False, "keep_accents": True}, {"digit_comma": False})
 

@@ -11,7 +11,7 @@ from litebert.tokenization.normalize import normalize
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.word_starts import SPACE
-from support.tokenizer_material import SHARED, number_like_texts, number_texts, odd_texts, texts_of_scripts
+from support.data.tokenizer_material import SHARED, number_like_texts, number_texts, odd_texts, texts_of_scripts
 
 WAYS = ({}, {"keep_accents": True}, {"lowercase": False, "keep_accents": True}, {"digit_comma": False})
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from litebert.errors import ConfigError, DataError
 from litebert.tokenization.normalize import normalize
 from litebert.tokenization.tokenizer import Encoding, truncated_lengths
-from support.tokenizer_material import number_like_texts
+from support.data.tokenizer_material import number_like_texts
 
 
 def popped_lengths(first: int, second: int, budget: int) -> tuple[int, int]:

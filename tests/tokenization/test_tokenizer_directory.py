@@ -8,8 +8,8 @@ from litebert.errors import DataError
 from litebert.files import MANIFEST, read_manifest, verify_manifest
 from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.tokenizer import Tokenizer
-from support.damage import DAMAGES, damaged_files, delete
-from support.full_mode import trials
+from support.data.damage import DAMAGES, damaged_files, delete
+from support.runs.full_mode import trials
 
 FILES = ("spiece.model", "tokenizer.json", "tokenizer_config.json")
 

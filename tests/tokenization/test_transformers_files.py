@@ -9,7 +9,7 @@ from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.transformers_files import pipeline, text_settings, tokenizer_config
-from support.tokenizer_material import lines_of_books, odd_texts
+from support.data.tokenizer_material import lines_of_books, odd_texts
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 import pytest
 
 from litebert.tokenization.vocabulary_report import SplitWord, VocabularyReport, report_on
-from support.tokenizer_material import number_texts
+from support.data.tokenizer_material import number_texts
 
 
 def test_vocabulary_report_covers_known_characters(numbers):

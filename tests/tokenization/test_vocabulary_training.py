@@ -8,7 +8,7 @@ from litebert.errors import ConfigError, DataError
 from litebert.randomness import rng_for
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings, sample_lines, train_tokenizer
-from support.tokenizer_material import number_texts
+from support.data.tokenizer_material import number_texts
 
 SMALL = TokenizerSettings(vocab_size=60, character_coverage=1.0)
 

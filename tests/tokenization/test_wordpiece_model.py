@@ -7,7 +7,7 @@ from litebert.errors import DataError, MissingExtraError
 from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.wordpiece_model import WordPieceModel
-from support.tokenizer_material import odd_texts
+from support.data.tokenizer_material import odd_texts
 
 PIECES = "[PAD] [UNK] [CLS] [SEP] [MASK] the cat ##s sat , . 我 爱 北 京 un ##able e The é".split()  # noqa: SIM905
 CONTENT = ("\n".join(PIECES) + "\n").encode()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.tolerances import tolerance
+from support.models.tolerances import tolerance
 
 pytestmark = pytest.mark.usefixtures("forked_python")
 

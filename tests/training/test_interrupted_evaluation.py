@@ -9,8 +9,8 @@ import torch
 from litebert.errors import StoppedBySignalError
 from litebert.training.callbacks.early_stopping import EarlyStopping
 from litebert.training.loop.evaluation_loop import evaluate
-from support.callbacks import At, HookRecorder, KilledError, killer
-from support.toy import ToyBatches, ToyObjective, losses, rows, train, weights
+from support.runs.callbacks import At, HookRecorder, KilledError, killer
+from support.runs.toy import ToyBatches, ToyObjective, losses, rows, train, weights
 
 RUN = {"duration": "8 steps", "evaluate_every": "2 steps", "checkpoint_every": "3 steps"}
 

@@ -4,7 +4,7 @@ import pytest
 
 from litebert.training import protocols
 from litebert.training.callbacks.metric_logger import MetricsFile
-from support.toy import ToyBatches, ToyObjective
+from support.runs.toy import ToyBatches, ToyObjective
 
 
 @pytest.mark.parametrize(
@@ -15,11 +15,11 @@ from support.toy import ToyBatches, ToyObjective
         (ToyObjective(), protocols.Objective),
     ],
 )
-def test_a_class_that_has_the_parts_fits(value, protocol):
+def test_protocol_accepts_a_class_with_its_methods(value, protocol):
     assert isinstance(value, protocol)
 
 
-def test_the_metrics_file_is_a_tracker(tmp_path):
+def test_metrics_file_is_a_tracker(tmp_path):
     metrics = MetricsFile(tmp_path / "metrics.jsonl", step=0)
     assert isinstance(metrics, protocols.Tracker)
     metrics.finish()

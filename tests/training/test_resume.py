@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from litebert.randomness import rng_for
-from support.callbacks import KilledError, killer
-from support.forks import ForkedPopen
-from support.full_mode import trials
-from support.tolerances import PROMISED
-from support.toy import ToyBatches, losses, rows, train, trainer, validation, weights
+from support.models.tolerances import PROMISED
+from support.programs.forks import ForkedPopen
+from support.runs.callbacks import KilledError, killer
+from support.runs.full_mode import trials
+from support.runs.toy import ToyBatches, losses, rows, train, trainer, validation, weights
 
 OPTIMIZERS = {
     "lamb": ("lamb", False),
@@ -73,7 +73,7 @@ def test_resume_of_a_process_killed_at_a_random_moment_is_bit_exact(tmp_path, op
 def _kill_after(lines: int, seconds: float, directory: Path, changes: dict) -> None:
     """Start a run in a process of its own; kill it so many seconds after its metrics have so many lines."""
     environment = os.environ | {"OMP_NUM_THREADS": str(torch.get_num_threads())}
-    command = [sys.executable, "-m", "support.toy", str(directory), json.dumps(changes)]
+    command = [sys.executable, "-m", "support.runs.toy", str(directory), json.dumps(changes)]
     process = ForkedPopen(command, env=environment)
     metrics = directory / "metrics.jsonl"
     while process.poll() is None and (not metrics.exists() or metrics.read_bytes().count(b"\n") < lines):
@@ -118,7 +118,7 @@ def test_losses_do_not_depend_on_hash_seed_or_working_directory(tmp_path):
     train(tmp_path / "here")
     environment = os.environ | {"OMP_NUM_THREADS": str(torch.get_num_threads()), "PYTHONHASHSEED": "77"}
     changes = json.dumps({"duration": "6 steps", "learning_rate": 0.01, "device": "cpu"})
-    command = [sys.executable, "-m", "support.toy", str(tmp_path / "there"), changes]
+    command = [sys.executable, "-m", "support.runs.toy", str(tmp_path / "there"), changes]
     subprocess.run(command, env=environment, cwd=tmp_path, check=True)
     assert losses(tmp_path / "there") == losses(tmp_path / "here")
 

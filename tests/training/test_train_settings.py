@@ -8,7 +8,7 @@ import torch
 from litebert.errors import ConfigError, DivergedError
 from litebert.training.loop.duration import Duration
 from litebert.training.train_settings import TrainSettings
-from support.toy import ToyBatches, losses, rows, settings, train, validation, weights
+from support.runs.toy import ToyBatches, losses, rows, settings, train, validation, weights
 
 # Setting → a value that must change the weights.
 CHANGES_WEIGHTS = {

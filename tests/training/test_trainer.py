@@ -9,8 +9,8 @@ import torch
 
 from litebert.errors import CheckpointError, ConfigError, StoppedBySignalError
 from litebert.training.callbacks.callback import Callback
-from support.callbacks import At
-from support.toy import ToyBatches, ToyModel, losses, rows, train, trainer, validation
+from support.runs.callbacks import At
+from support.runs.toy import ToyBatches, ToyModel, losses, rows, train, trainer, validation
 
 
 def test_training_lowers_the_loss(tmp_path):

@@ -94,6 +94,6 @@ def _pair(texts: Sequence[str | None]) -> dict[str, str]:
 
 
 def _label(data: LabelledData, example: Any) -> Any:
-    """The name of a class; scores, answers and the labels of words as they are."""
+    """The name of a class; scores, answers and token labels as they are."""
     target = example.target
     return data.labels[target] if data.labels and isinstance(target, int) else target

@@ -25,9 +25,9 @@ def evaluate(run: Annotated[EvaluateRun, arguments_of(EvaluateRun, positional=("
 def predict(
     run: Annotated[PredictRun, arguments_of(PredictRun, positional=("model", "input", "output"))], json: Json = False
 ) -> None:
-    """Predict every row of a file: words for masks, labels, scores, options, labels of words, or answers.
+    """Predict every row of a file: labels, scores, options, token labels, answers, or candidates for masked tokens.
 
-    Files of any size are read and written in parts. A command that was stopped continues where it was. A pattern of
+    Files of any size are read and written in chunks. A command that was stopped resumes where it stopped. A pattern of
     files, such as 'texts/*.csv', has an output for each file in the directory OUTPUT.
     """
     from litebert.commands.predict.predict import predict as command
@@ -65,7 +65,7 @@ def embed(
 ) -> None:
     """Write the embedding of every row of a file: a vector made from the hidden states of a model.
 
-    Files of any size are read and written in parts. A command that was stopped continues where it was. A pattern of
+    Files of any size are read and written in chunks. A command that was stopped resumes where it stopped. A pattern of
     files, such as 'texts/*.csv', has an output for each file in the directory OUTPUT.
     """
     from litebert.commands.embed.embed import embed as embed_file

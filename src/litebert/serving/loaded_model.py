@@ -12,11 +12,9 @@ import numpy as np
 from litebert.errors import CheckpointError
 from litebert.files import MANIFEST, read_manifest, sha256
 from litebert.runtime.export_metadata import GRAPH_FILES
-from litebert.serving.model_operations import Operation
 from litebert.serving.serve_settings import ServeSettings
+from litebert.serving.served_tasks import SERVED_TASKS, Scorer
 
-PREDICT: Final = {"classification": "classify", "multi_label": "classify_multi_label", "regression": "regress"}
-"""Task → the method of `Predictor` behind /predict."""
 ONEDNN_CACHES: Final = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
 """Environment variables of oneDNN and of torch's interface to it: most compiled products that they keep.
 
@@ -25,14 +23,6 @@ that many, and find few of them again; the layers of one batch need eight.
 """
 WEIGHTS: Final = ("*.safetensors*", "pytorch_model*.bin")
 """Files of a model directory for torch."""
-_TRIALS: Final[dict[str, tuple[Operation, Any]]] = {
-    **{task: (Operation(method), "a") for task, method in PREDICT.items()},
-    "fill_mask": (Operation("fill_masks"), "a [MASK]"),
-    "multiple_choice": (Operation("multiple_choice"), ("a", None, ("b", "c"))),
-    "token_classification": (Operation("classify_tokens"), ("a",)),
-    "extractive_qa": (Operation("answer_batch"), ("a", "b")),
-    "extractive_qa_no_answer": (Operation("answer_batch"), ("a", "b")),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +51,20 @@ class LoadedModel:
         return tuple(self.predictor.labels)
 
     @property
+    def scorer(self) -> Scorer | None:
+        """How it scores texts; None for task types that do not."""
+        served = SERVED_TASKS.get(self.task)
+        return served.scorer if served else None
+
+    @property
     def routes(self) -> tuple[str, ...]:
         """The routes that the model has."""
-        scores_pairs = self.task == "regression" or (self.task == "classification" and len(self.labels) == 2)
-        available = {
-            "/predict": self.task in PREDICT,
-            "/rerank": scores_pairs,
-            "/multiple-choice": self.task == "multiple_choice",
-            "/fill-mask": self.task == "fill_mask",
-            "/token-classification": self.task == "token_classification",
-            "/question-answering": self.task.startswith("extractive_qa"),
-            **dict.fromkeys(("/embed", "/similarity", "/v1/embeddings"), self.embedding_size > 0),
-            "/tokenize": True,
-        }
-        return tuple(route for route, has_it in available.items() if has_it)
+        served = SERVED_TASKS.get(self.task)
+        own = [served.route] if served else []
+        if self.scorer and len(self.labels) in self.scorer.rerank_labels:
+            own.append("/rerank")
+        embeddings = ("/embed", "/similarity", "/v1/embeddings") if self.embedding_size else ()
+        return (*own, *embeddings, "/tokenize")
 
     @property
     def queued_routes(self) -> tuple[str, ...]:
@@ -83,9 +73,8 @@ class LoadedModel:
 
     def try_out(self) -> None:
         """Run the model once, which also warms it up; CheckpointError for numbers that are not finite."""
-        if self.task in _TRIALS:
-            operation, example = _TRIALS[self.task]
-            operation(self.predictor, [example])
+        if served := SERVED_TASKS.get(self.task):
+            served.operation(self.predictor, [served.example])
         if self.embedding_size and not np.isfinite(self.predictor.embed(["a"])).all():
             raise CheckpointError("the model computes numbers that are not finite; its weights are damaged")
 
@@ -155,12 +144,12 @@ def _load_onnx(directory: Path, settings: ServeSettings, *, digest: str) -> Load
 
     precision = None if settings.precision == "auto" else settings.precision
     predictor = Predictor.load(directory, precision=precision, threads=settings.threads)
-    reads_options = predictor.task == "multiple_choice"
+    served = SERVED_TASKS.get(predictor.task)
     return LoadedModel(
         predictor,
         predictor.tokenizer,
         max_length=predictor.metadata.max_length,
-        embedding_size=0 if reads_options else predictor.embed(["a"]).shape[1],
+        embedding_size=0 if served and not served.has_embeddings else predictor.embed(["a"]).shape[1],
         pooling=predictor.metadata.pooling,
         digest=digest,
     )

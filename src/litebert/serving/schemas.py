@@ -187,7 +187,7 @@ class PredictRequest(TruncatedBody):
         one_of("a text, a pair [text, pair], or a list of one or more [text] and [text, pair]"),
     ]
     raw_scores: bool = False
-    """Logarithms of the probabilities; log odds if several labels can hold."""
+    """Logarithms of the probabilities; log odds for multi-label models."""
 
 
 class Score(Reply):

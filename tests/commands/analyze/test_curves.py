@@ -8,7 +8,7 @@ from litebert.commands.analyze.curves import curves
 from litebert.errors import ConfigError
 
 
-def test_the_page_is_in_the_first_run_or_where_it_is_asked_for(tmp_path):
+def test_curves_page_is_in_the_first_run_or_at_the_given_path(tmp_path):
     line = {"step": 1, "train/learning_rate": 0.1, "train/mlm_loss": 2.0}
     for name in ("a", "b"):
         (tmp_path / name).mkdir()

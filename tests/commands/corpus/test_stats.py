@@ -12,7 +12,7 @@ from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
-from support.texts import write_documents
+from support.data.texts import write_documents
 
 SETTINGS = SamplingSettings(max_length=32)
 

@@ -14,8 +14,8 @@ from litebert.commands.predict import predict_stream
 from litebert.errors import CheckpointError, ConfigError, DataError, MissingExtraError
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.predictor import Predictor
-from support.forks import ForkedPopen
-from support.tolerances import close_to
+from support.models.tolerances import close_to
+from support.programs.forks import ForkedPopen
 
 KILLED = """
 import os, signal, sys

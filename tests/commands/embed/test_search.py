@@ -13,7 +13,7 @@ from litebert.errors import ConfigError, DataError
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForMaskedLM
-from support.tolerances import close_to
+from support.models.tolerances import close_to
 
 
 @pytest.fixture

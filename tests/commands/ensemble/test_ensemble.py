@@ -22,12 +22,12 @@ from litebert.model.models import (
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.readers.columns import Columns
 from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
-from support.benchmark_files import write_cola, write_race
-from support.labelled_files import OPINIONS, SUBJECTS, write_opinions
-from support.prediction_commands import run_ensemble, run_predict
-from support.question_builders import CONTEXT, QUESTIONS, squad_json, write_squad
-from support.tiny_runs import opinions_run, save_pretrained
-from support.tolerances import tolerance
+from support.data.benchmark_files import write_cola, write_race
+from support.data.labelled_files import OPINIONS, SUBJECTS, write_opinions
+from support.data.question_builders import CONTEXT, QUESTIONS, squad_json, write_squad
+from support.models.tolerances import tolerance
+from support.runs.prediction_commands import run_ensemble, run_predict
+from support.runs.tiny_runs import opinions_run, save_pretrained
 
 ROWS = {
     "opinions.csv": lambda path: write_opinions(path),

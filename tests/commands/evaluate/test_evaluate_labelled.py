@@ -7,8 +7,8 @@ from litebert.errors import ConfigError, DataError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForMaskedLM, ForMultipleChoice, ForSequenceClassification, ForTokenClassification
 from litebert.tasks.readers.columns import Columns
-from support.benchmark_files import write_cola, write_mnli, write_race
-from support.labelled_files import write_opinions
+from support.data.benchmark_files import write_cola, write_mnli, write_race
+from support.data.labelled_files import write_opinions
 
 
 @pytest.fixture(scope="module")

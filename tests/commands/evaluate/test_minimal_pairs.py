@@ -64,7 +64,7 @@ def test_model_without_masked_lm_head_is_refused(pairs, small_config, tiny_token
 
 
 @pytest.mark.parametrize("line", ["", "no json", "[]", "{}", '{"sentence_good": "a", "sentence_bad": ""}'])
-def test_line_that_is_no_pair_is_refused_with_its_place(line, tmp_path):
+def test_minimal_pairs_refuse_a_line_without_a_pair_with_its_place(line, tmp_path):
     (tmp_path / "bad.jsonl").write_text(line + "\n")
     with pytest.raises(DataError, match=r"bad\.jsonl, line 1: "):
         read_minimal_pairs(tmp_path)

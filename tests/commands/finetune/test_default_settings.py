@@ -12,7 +12,7 @@ from litebert.commands.finetune.default_settings import (
 from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.errors import ConfigError
 from litebert.training.loop.duration import Duration
-from support.labelled_files import write_opinions
+from support.data.labelled_files import write_opinions
 
 
 @pytest.mark.parametrize("rows", [10, 1000, 100_000])

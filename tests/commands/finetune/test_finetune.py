@@ -16,9 +16,9 @@ from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.types.task_type import Scored
-from support.callbacks import At
-from support.labelled_files import write_opinions
-from support.tolerances import tolerance
+from support.data.labelled_files import write_opinions
+from support.models.tolerances import tolerance
+from support.runs.callbacks import At
 
 TRAIN = {
     "duration": "40 steps",

@@ -18,8 +18,8 @@ from litebert.tasks.metrics.squad_metrics import percent, score_with_unanswerabl
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold
 from litebert.tasks.types.extractive_qa.squad_json import read_squad
-from support.prediction_commands import run_ensemble, run_predict
-from support.question_builders import CONTEXT, QUESTIONS, squad_json, write_squad
+from support.data.question_builders import CONTEXT, QUESTIONS, squad_json, write_squad
+from support.runs.prediction_commands import run_ensemble, run_predict
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from litebert.errors import CheckpointError
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining
-from support.callbacks import At
-from support.labelled_files import write_opinions
+from support.data.labelled_files import write_opinions
+from support.runs.callbacks import At
 
 
 class StoppedError(Exception):

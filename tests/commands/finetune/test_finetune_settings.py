@@ -20,9 +20,9 @@ from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.models import ForPretraining
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.types.task_type import Scored
-from support.callbacks import KilledError, killer
-from support.labelled_files import write_opinions
-from support.tolerances import close_to, tolerance
+from support.data.labelled_files import write_opinions
+from support.models.tolerances import close_to, tolerance
+from support.runs.callbacks import KilledError, killer
 
 TRAIN = {
     "duration": "4 steps",

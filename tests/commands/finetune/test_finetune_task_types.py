@@ -13,8 +13,8 @@ from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining
 from litebert.tasks.readers.columns import Columns
-from support.benchmark_files import write_cola, write_race
-from support.labelled_files import OPINIONS, SUBJECTS
+from support.data.benchmark_files import write_cola, write_race
+from support.data.labelled_files import OPINIONS, SUBJECTS
 
 TRAIN = {"duration": "100 steps", "optimizer": "adamw", "learning_rate": 0.01, "evaluate_every": "30 steps"}
 

@@ -8,8 +8,8 @@ from litebert.cli.main import main
 from litebert.commands.finetune.finetune_tasks import finetune_tasks
 from litebert.commands.finetune.finetune_tasks_settings import FinetuneTasksRun
 from litebert.errors import ConfigError
-from support.benchmark_files import write_cola, write_mnli
-from support.tiny_runs import save_pretrained
+from support.data.benchmark_files import write_cola, write_mnli
+from support.runs.tiny_runs import save_pretrained
 
 SHORT = ("train.duration=2 steps", "train.warmup=0.1", "train.evaluate_every=null", "train.device=cpu")
 SHORT += ("train.precision=fp32", "batch_size=4", "max_length=16")

@@ -10,8 +10,8 @@ from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.errors import ConfigError
 from litebert.inference.predictor import Predictor
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
-from support.prediction_commands import predict_split, run_predict, run_submission
-from support.tiny_runs import save_pretrained
+from support.runs.prediction_commands import predict_split, run_predict, run_submission
+from support.runs.tiny_runs import save_pretrained
 
 THINGS = ("film", "music", "movie", "story", "actor")
 

@@ -7,8 +7,8 @@ import pytest
 
 from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.commands.finetune.setup import read_data
-from support.benchmark_files import write_cola
-from support.labelled_files import write_opinions
+from support.data.benchmark_files import write_cola
+from support.data.labelled_files import write_opinions
 
 
 def warnings_of(caplog, data, **settings):

@@ -15,7 +15,7 @@ from litebert.corpus.build import parallel_map
 from litebert.errors import ConfigError, DataError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
-from support.directories import content
+from support.data.directories import content
 
 SIZES = {"a.csv": 5, "b.csv": 1, "deep/c.csv": 9, "deep/d.csv": 3}
 

@@ -9,8 +9,8 @@ from litebert.commands.predict.predict_settings import PredictRun
 from litebert.errors import ConfigError, DataError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForMultipleChoice, ForQuestionAnsweringWithNoAnswer, ForSequenceClassification
-from support.benchmark_files import SENTENCES, write_cola, write_race
-from support.question_builders import QUESTIONS, squad_json, write_squad
+from support.data.benchmark_files import SENTENCES, write_cola, write_race
+from support.data.question_builders import QUESTIONS, squad_json, write_squad
 
 
 def predict_split(model, task, split, directory, output, **options):

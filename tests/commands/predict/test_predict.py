@@ -18,7 +18,7 @@ from litebert.model.models import (
     ForTokenClassification,
     SentenceEmbedder,
 )
-from support.tolerances import close_to, tolerance
+from support.models.tolerances import close_to, tolerance
 
 TEXTS = ["the film was good, really", 'say "bad"', "the music was awful " * 3, "a"]
 

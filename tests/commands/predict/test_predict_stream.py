@@ -17,7 +17,7 @@ from litebert.model.models import ForSequenceClassification, ForTokenClassificat
 from litebert.tasks.output_formats import RowFormat
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.results import Regression
-from support.forks import ForkedPopen
+from support.programs.forks import ForkedPopen
 
 KILLED = """
 import os, signal, sys

@@ -13,7 +13,7 @@ from litebert.errors import CheckpointError, ConfigError, DataError, LitebertErr
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining
 from litebert.training.loop.memory import OutOfMemoryError
-from support.tolerances import close_to
+from support.models.tolerances import close_to
 
 SMALL = (
     *("model.num_hidden_layers=2", "model.hidden_size=32", "model.num_attention_heads=2", "model.embedding_size=16"),

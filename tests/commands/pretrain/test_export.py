@@ -8,7 +8,7 @@ import pytest
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.model.io.model_directory import load_model
-from support.pretrain_runs import TOY
+from support.runs.pretrain_runs import TOY
 
 
 @pytest.mark.usefixtures("full_reports")

@@ -17,7 +17,7 @@ from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForMaskedLM, ForPretraining, ForQuestionAnswering
 from litebert.tokenization.tokenizer import Tokenizer
-from support.pretrain_runs import ONE_BLOCK, SIZES
+from support.runs.pretrain_runs import ONE_BLOCK, SIZES
 
 
 def config(layers=1, **changes):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.pretrain_runs import SIZES
+from support.runs.pretrain_runs import SIZES
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 

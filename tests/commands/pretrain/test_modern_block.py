@@ -10,9 +10,9 @@ from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.errors import ConfigError
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import load_model
-from support.labelled_files import write_opinions
-from support.pretrain_runs import SIZES, losses
-from support.tolerances import tolerance
+from support.data.labelled_files import write_opinions
+from support.models.tolerances import tolerance
+from support.runs.pretrain_runs import SIZES, losses
 
 MODERN = (
     *(f"model.{name}={value}" for name, value in SIZES.items()),

@@ -23,10 +23,10 @@ from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForPretraining
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
-from support.forks import ForkedPopen
-from support.pretrain_runs import SMALL, losses, plan
-from support.texts import write_documents
-from support.tolerances import tolerance
+from support.data.texts import write_documents
+from support.models.tolerances import tolerance
+from support.programs.forks import ForkedPopen
+from support.runs.pretrain_runs import SMALL, losses, plan
 
 
 @pytest.fixture(scope="module")

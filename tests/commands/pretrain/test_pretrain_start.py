@@ -16,8 +16,8 @@ from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
-from support.pretrain_runs import plan
-from support.texts import sentences
+from support.data.texts import sentences
+from support.runs.pretrain_runs import plan
 
 
 def first_weights(start: PretrainStart, directory) -> torch.Tensor:

@@ -9,7 +9,7 @@ from torch import Tensor
 from litebert.commands.pretrain.pretraining_objective import sequence_lengths, training_flops
 from litebert.model.model_stats import flops_per_token
 from litebert.model.presets import preset
-from support.tolerances import tolerance
+from support.models.tolerances import tolerance
 
 CONFIG = preset("albert-base-v2")
 

@@ -10,8 +10,8 @@ from litebert.commands.quickstart.quickstart_settings import QuickstartRun
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.tokenization.tokenizer import Tokenizer
-from support.callbacks import At
-from support.texts import write_documents
+from support.data.texts import write_documents
+from support.runs.callbacks import At
 
 STAGES = ("text", "tokenizer", "corpus", "pretrain", "finetune", "from-scratch")
 FILES = {"north.txt": 1, "south.txt": 2}

@@ -7,7 +7,7 @@ import pytest
 from litebert.commands.quickstart import quickstart_text
 from litebert.commands.quickstart.quickstart_text import MAX_DEV_ROWS, MAX_TRAIN_ROWS, Page, TextFiles, split_text
 from litebert.errors import DataError
-from support.texts import write_documents
+from support.data.texts import write_documents
 
 
 def written(tmp_path, text):

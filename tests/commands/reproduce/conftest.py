@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.forks import forked_python
+from support.programs.forks import forked_python
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -10,7 +10,7 @@ from litebert.commands.reproduce.paper_tables import load_scale, load_table
 from litebert.commands.reproduce.pinned_precision import with_one_precision
 from litebert.commands.reproduce.scheduler import CellPaths
 from litebert.commands.reproduce.scores import all_cells
-from support.benchmark_files import write_cola
+from support.data.benchmark_files import write_cola
 
 
 @pytest.fixture

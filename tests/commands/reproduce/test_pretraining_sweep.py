@@ -6,7 +6,7 @@ from litebert.cli.main import main
 from litebert.commands.reproduce.pretraining_sweep_settings import parse_points, rows_of
 from litebert.commands.reproduce.report import TableReport
 from litebert.errors import ConfigError
-from support.benchmark_files import write_cola
+from support.data.benchmark_files import write_cola
 
 SMALL = [
     *("init=random", "freeze_duplicate_token_heads=false", "sampling.max_length=32", "max_eval_examples=16"),
@@ -26,7 +26,7 @@ def test_point_without_a_value_is_refused():
         parse_points(["train="])
 
 
-def test_rows_are_every_combination():
+def test_pretraining_sweep_has_a_row_for_every_combination():
     names = [row.name for row in rows_of({"a": (1, 2), "b": ("x", "y")})]
     assert names == ["a=1, b=x", "a=1, b=y", "a=2, b=x", "a=2, b=y"]
 
@@ -86,7 +86,7 @@ def test_analyze_layers_measures_and_draws_every_layer(pretrained_directory, cor
 @pytest.fixture(scope="module")
 def pretrained_directory(corpus_directory, tmp_path_factory):
     from litebert.tokenization.tokenizer import Tokenizer
-    from support.tiny_runs import save_pretrained
+    from support.runs.tiny_runs import save_pretrained
 
     tokenizer = Tokenizer.load(corpus_directory / "tokenizer")
     directory = tmp_path_factory.mktemp("model") / "model"

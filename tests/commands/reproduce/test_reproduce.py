@@ -19,9 +19,9 @@ from litebert.commands.reproduce.reproduce import report_text, reproduce
 from litebert.commands.reproduce.reproduce_settings import ReproduceRun
 from litebert.commands.reproduce.worker import Job, run_job
 from litebert.errors import CheckpointError, ConfigError
-from support.benchmark_files import write_cola
-from support.forks import ForkedPopen
-from support.full_mode import trials
+from support.data.benchmark_files import write_cola
+from support.programs.forks import ForkedPopen
+from support.runs.full_mode import trials
 
 SCALE = {
     "about": "A toy.",

@@ -3,7 +3,7 @@
 import pytest
 
 from litebert.commands.sweep.sweep_settings import SweepRun
-from support.tiny_runs import opinions_run, save_pretrained
+from support.runs.tiny_runs import opinions_run, save_pretrained
 
 
 @pytest.fixture(scope="session")

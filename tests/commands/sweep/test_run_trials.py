@@ -13,7 +13,7 @@ from litebert.commands.sweep.sweep import sweep
 from litebert.commands.sweep.sweep_settings import trials_of
 from litebert.commands.sweep.trial_results import SweepPaths, result_of
 from litebert.errors import StoppedBySignalError
-from support.sweeps import table
+from support.runs.sweeps import table
 
 
 @pytest.mark.usefixtures("forked_python")

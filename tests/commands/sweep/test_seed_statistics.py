@@ -10,12 +10,12 @@ SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=9)
 
 
 @given(SCORES, st.randoms(use_true_random=False))
-def test_the_order_of_the_seeds_changes_nothing(scores, random):
+def test_seed_statistics_do_not_depend_on_the_order(scores, random):
     assert statistics_of(random.sample(scores, len(scores))) == statistics_of(scores)
 
 
 @given(SCORES)
-def test_the_interval_holds_the_median_and_lies_within_the_scores(scores):
+def test_seed_interval_holds_the_median_and_lies_within_the_scores(scores):
     found = statistics_of(scores)
     assert found.best == max(scores)
     if len(scores) == 1:

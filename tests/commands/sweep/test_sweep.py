@@ -11,8 +11,8 @@ from litebert.commands.sweep.sweep import sweep
 from litebert.errors import CheckpointError, ConfigError, DivergedError, StoppedBySignalError
 from litebert.tasks.types.classification.classification import CLASSIFICATION
 from litebert.training.checkpointing.checkpoint import locked
-from support.callbacks import HookRecorder
-from support.sweeps import table
+from support.runs.callbacks import HookRecorder
+from support.runs.sweeps import table
 
 
 def test_sweep_trains_and_summarises_several_seeds(planned, tmp_path):

@@ -12,7 +12,7 @@ from litebert.commands.sweep.trial_results import (
     trial_rows,
 )
 from litebert.tasks.metrics.text_table import aligned
-from support.sweeps import RESULTS, done
+from support.runs.sweeps import RESULTS, done
 
 
 def test_sweep_csv_has_a_row_for_each_trial_with_all_digits():

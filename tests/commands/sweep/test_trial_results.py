@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.commands.sweep.trial_results import SweepPaths, configurations_of
-from support.sweeps import RESULTS, done
+from support.runs.sweeps import RESULTS, done
 
 
 def test_configurations_are_ordered_by_median_with_failed_ones_last():

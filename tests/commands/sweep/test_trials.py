@@ -16,7 +16,7 @@ def planned(*grid, **data):
     return load_sweep_config("default", given={"model": "m", "data": {"train": "t.csv", **data}}, grid=grid)
 
 
-def test_every_combination_of_the_grid_is_a_trial_named_by_its_values():
+def test_sweep_has_a_trial_for_every_combination_of_the_grid_named_by_its_values():
     trials = trials_of(planned("train.learning_rate=1e-5,0.00002", "seed=0..1"))
     assert [trial.name for trial in trials] == [
         "learning_rate=1e-05,seed=0",

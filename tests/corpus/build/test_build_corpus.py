@@ -8,8 +8,8 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.readers.documents import Document
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.tokenization.tokenizer import Tokenizer
-from support.corpus_builders import prose
-from support.directories import content
+from support.data.corpus_builders import prose
+from support.data.directories import content
 
 SETTINGS = CorpusSettings(sentences="line", validation_fraction=0.2, shard_bytes=2000)
 

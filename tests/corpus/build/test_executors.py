@@ -10,7 +10,7 @@ from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.executors import build_with_datatrove, plan_to_files, publish_written, write_planned
 from litebert.corpus.readers.documents import Document
 from litebert.errors import ConfigError, LitebertError, MissingExtraError
-from support.directories import content
+from support.data.directories import content
 
 SETTINGS = CorpusSettings(sentences="line", validation_fraction=0.2, shard_bytes=2000)
 

@@ -13,8 +13,8 @@ from litebert.corpus.dedup.near_duplicates import (
     signature,
 )
 from litebert.randomness import rng_for
-from support.corpus_builders import words
-from support.shingles import changed, shingles
+from support.data.corpus_builders import words
+from support.data.shingles import changed, shingles
 
 
 def random_signature(number: int) -> np.ndarray:

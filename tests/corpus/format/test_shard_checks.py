@@ -12,8 +12,8 @@ from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import DataError
 from litebert.files import MANIFEST, write_manifest
 from litebert.tokenization.tokenizer import Tokenizer
-from support.damage import DAMAGES, damaged_files
-from support.full_mode import trials
+from support.data.damage import DAMAGES, damaged_files
+from support.runs.full_mode import trials
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.format.verification import find_split_overlap, verify_corpus
 from litebert.corpus.readers.documents import Document, read_documents
 from litebert.errors import ConfigError, DataError
-from support.corpus_builders import prose
+from support.data.corpus_builders import prose
 
 SETTINGS = CorpusSettings(sentences="line", validation_fraction=0, shard_bytes=2000)
 
@@ -95,7 +95,7 @@ def test_build_corpus_refuses_a_validation_file_that_is_also_a_training_file(tmp
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_all_parts_of_a_cut_document_are_in_one_split(tmp_path, tokenizer, seed):
+def test_parts_of_a_cut_document_are_in_one_split(tmp_path, tokenizer, seed):
     """Two documents that are cut into several parts each."""
     texts = ["\n".join(line.replace("a", vowel) for line in prose(300, seed=seed)) for vowel in ("a", "o")]
     (tmp_path / "train.txt").write_text("\n\n".join(texts))

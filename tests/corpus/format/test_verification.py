@@ -9,8 +9,8 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.format.verification import verify_corpus
 from litebert.errors import DataError
 from litebert.files import write_manifest
-from support.damage import DAMAGES, damaged_files, delete, truncate
-from support.full_mode import trials
+from support.data.damage import DAMAGES, damaged_files, delete, truncate
+from support.runs.full_mode import trials
 
 
 @pytest.fixture

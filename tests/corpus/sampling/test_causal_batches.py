@@ -12,7 +12,7 @@ from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.corpus_statistics import count_examples
 from litebert.corpus.statistics.example_view import show_examples
 from litebert.errors import ConfigError
-from support.corpus_builders import make_corpus
+from support.data.corpus_builders import make_corpus
 
 
 @pytest.fixture(scope="module")

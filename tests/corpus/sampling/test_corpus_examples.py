@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from litebert.corpus.format.shards import ShardEntry
 from litebert.corpus.sampling.corpus_examples import CorpusExamples, group_shards
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
-from support.corpus_builders import FIRST_ID, make_corpus
+from support.data.corpus_builders import FIRST_ID, make_corpus
 
 SETTINGS = SamplingSettings(max_length=24, short_seq_prob=0.25, mask_unit="token")
 

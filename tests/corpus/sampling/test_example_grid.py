@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from litebert.corpus.sampling.example_grid import MaskingDraws, to_grid
 from litebert.corpus.sampling.pairing import Example
-from support.corpus_builders import vocabulary
+from support.data.corpus_builders import vocabulary
 
 lengths_of = st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=1, max_size=4)
 

@@ -14,7 +14,7 @@ from litebert.corpus.sampling.masking import (
     prediction_budgets,
 )
 from litebert.corpus.sampling.sampling_settings import LinearSchedule, SamplingSettings
-from support.corpus_builders import VOCAB_SIZE, vocabulary
+from support.data.corpus_builders import VOCAB_SIZE, vocabulary
 
 CLS, SEP, MASK, FIRST_REGULAR_ID = 2, 3, 4, 100
 STARTS = np.arange(VOCAB_SIZE) % 3 != 0

@@ -11,7 +11,7 @@ from litebert.corpus.sampling.mixture import Mixture, examples_by_corpus, remain
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
-from support.corpus_builders import make_corpus
+from support.data.corpus_builders import make_corpus
 
 SETTINGS = SamplingSettings(max_length=40, short_seq_prob=1 / 3)
 WEIGHTS = (1.0, 0.5, 0.3)
@@ -97,7 +97,7 @@ def test_mixture_epoch_is_that_of_the_first_corpus(corpora):
     assert mixed.examples_per_epoch == round(own * sum(WEIGHTS))
 
 
-def test_one_epoch_of_a_mixture_has_every_example_of_every_corpus(corpora):
+def test_mixture_epoch_has_every_example_of_every_corpus(corpora):
     mixed = mixture(corpora)
     found = Counter(ref.source.corpus.fingerprint for ref in mixed.one_epoch(1))
     assert found == {part.corpus.fingerprint: part.epoch_size(1) for part in mixed.parts}

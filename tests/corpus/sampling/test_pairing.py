@@ -19,7 +19,7 @@ from litebert.corpus.sampling.pairing import (
 from litebert.corpus.sampling.sampling_settings import Pairing, SamplingSettings
 from litebert.corpus.sampling.stream import ExampleStream
 from litebert.errors import ConfigError
-from support.corpus_builders import FIRST_ID, make_corpus
+from support.data.corpus_builders import FIRST_ID, make_corpus
 
 NUM_DOCUMENTS = 300
 

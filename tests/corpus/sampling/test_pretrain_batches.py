@@ -8,7 +8,7 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches, vocabulary_for
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
-from support.corpus_builders import VOCAB_SIZE, make_corpus, vocabulary
+from support.data.corpus_builders import VOCAB_SIZE, make_corpus, vocabulary
 
 SETTINGS = SamplingSettings(max_length=40, short_seq_prob=1 / 3)
 
@@ -180,7 +180,7 @@ def test_batches_cover_the_epochs_without_gap_or_repetition(corpus):
 
 
 @pytest.mark.parametrize("world_size", [1, 5])
-def test_one_epoch_has_each_example_once_over_all_ranks(corpus, world_size):
+def test_pretrain_epoch_has_each_example_once_over_all_ranks(corpus, world_size):
     parts = [rows(source(corpus, rank=rank, world_size=world_size).one_epoch()) for rank in range(world_size)]
     assert sum(map(len, parts)) == source(corpus).epoch_size()
     assert Counter(row for part in parts for row in part) == Counter(rows(source(corpus).one_epoch()))

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from litebert.corpus.sampling.sampling_settings import PRESETS, LinearSchedule, SamplingSettings
 from litebert.errors import ConfigError
-from support.tolerances import tolerance
+from support.models.tolerances import tolerance
 
 
 def test_sampling_settings_survive_a_round_trip():

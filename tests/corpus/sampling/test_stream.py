@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from litebert.corpus.format.shards import Shard
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.sampling.stream import ExampleStream, segment_documents
-from support.corpus_builders import edges, make_corpus
+from support.data.corpus_builders import edges, make_corpus
 
 documents = st.lists(st.lists(st.integers(1, 12), min_size=1, max_size=8), min_size=1, max_size=6)
 

@@ -19,8 +19,8 @@ from litebert.corpus.statistics.cooccurrence import (
 )
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.files import write_manifest
-from support.corpus_builders import vocabulary
-from support.tolerances import tolerance
+from support.data.corpus_builders import vocabulary
+from support.models.tolerances import tolerance
 
 KINGS, RIVERS, COMMON, NEVER = (10, 11), (20, 21), 30, 40
 

@@ -13,7 +13,7 @@ from litebert.corpus.statistics.corpus_statistics import (
     ngram_sizes,
     shares,
 )
-from support.corpus_builders import FIRST_ID, VOCAB_SIZE, make_corpus
+from support.data.corpus_builders import FIRST_ID, VOCAB_SIZE, make_corpus
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.statistics.token_frequency import most_frequent_token, token_counts, unigram_entropy
-from support.corpus_builders import FIRST_ID, VOCAB_SIZE, make_corpus
+from support.data.corpus_builders import FIRST_ID, VOCAB_SIZE, make_corpus
 
 
 def test_token_counts_of_a_small_corpus_are_complete(tmp_path):

@@ -8,7 +8,7 @@ from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import SentenceEmbedder
-from support.tolerances import close_to
+from support.models.tolerances import close_to
 
 TEXTS = ["the film was good", "music", "this story is awful, in 1999. her play"]
 MODELS = ["pretraining", "masked", "classifier", "chooser", "tagger", "reader", "embedder"]

@@ -12,7 +12,7 @@ from litebert.inference.embeddings import exact_search as module
 from litebert.inference.embeddings.approximate_search import ApproximateIndex
 from litebert.inference.embeddings.exact_search import exact_search
 from litebert.inference.predictor import Predictor
-from support.tolerances import close_to
+from support.models.tolerances import close_to
 
 
 @given(st.integers(1, 40), st.integers(1, 12), st.integers(1, 10), st.integers(0, 1000))

@@ -10,7 +10,7 @@ from torch.distributed.tensor import DTensor
 from litebert.model.config import ModelConfig
 from litebert.model.initialization.structured_init import freeze_heads
 from litebert.model.models import ForPretraining
-from support.model_builders import TokenBatch
+from support.models.model_builders import TokenBatch
 
 
 def gradients(model: ForPretraining, batch: TokenBatch, *, passes: int = 1) -> dict[str, Tensor]:

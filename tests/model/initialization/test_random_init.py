@@ -26,11 +26,11 @@ def test_biases_are_zero_and_norms_do_nothing(tiny_config, build):
             assert module.weight.std() > 0.1
 
 
-def test_the_vocabulary_bias_is_zero(tiny_config):
+def test_random_init_sets_the_vocabulary_bias_to_zero(tiny_config):
     assert not ForMaskedLM(tiny_config).mlm.bias.any()
 
 
-def test_the_seed_decides_and_nothing_else(tiny_config):
+def test_random_init_depends_on_the_seed_only(tiny_config):
     first = ForPretraining(tiny_config, seed=3).state_dict()
     torch.manual_seed(1)
     second, other = ForPretraining(tiny_config, seed=3).state_dict(), ForPretraining(tiny_config, seed=4).state_dict()
@@ -38,17 +38,17 @@ def test_the_seed_decides_and_nothing_else(tiny_config):
     assert not torch.equal(first["encoder.embeddings.word.weight"], other["encoder.embeddings.word.weight"])
 
 
-def test_the_encoder_starts_the_same_under_any_head(tiny_config):
+def test_random_init_of_the_encoder_is_the_same_under_any_head(tiny_config):
     pretraining, masked = ForPretraining(tiny_config).state_dict(), ForMaskedLM(tiny_config).state_dict()
     assert all(torch.equal(masked[name], pretraining[name]) for name in masked)
 
 
-def test_no_two_parameters_start_equal(tiny_config):
+def test_random_init_gives_no_two_parameters_equal_values(tiny_config):
     block = ForPretraining(tiny_config).encoder.attentions[0]
     assert not torch.equal(block.query.weight, block.key.weight)
 
 
-def test_a_model_without_storage_stays_without(tiny_config):
+def test_random_init_skips_parameters_on_the_meta_device(tiny_config):
     with torch.device("meta"):
         model = ForPretraining(tiny_config)
     assert all(parameter.is_meta for parameter in model.parameters())

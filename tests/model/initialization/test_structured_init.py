@@ -20,7 +20,7 @@ from litebert.model.initialization.structured_init import (
 from litebert.model.kernels.layout import LAYOUTS
 from litebert.model.layers.block import BlockInputs
 from litebert.model.models import ForPretraining
-from support.tolerances import tolerance
+from support.models.tolerances import tolerance
 
 VOCAB = 50
 

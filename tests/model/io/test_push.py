@@ -18,7 +18,7 @@ from litebert.model.io.model_directory import save_model
 from litebert.model.io.model_spec import ModelSpec, to_json
 from litebert.model.io.push import push_to_hub
 from litebert.model.models import ForMaskedLM, ForSequenceClassification
-from support.fake_hub import fake_hub
+from support.data.fake_hub import fake_hub
 
 TINY = ModelConfig(
     hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, embedding_size=4, vocab_size=10

@@ -10,8 +10,8 @@ from litebert.model.io.model_spec import LABELLED, REMOTE_CODE_CLASSES, has_remo
 from litebert.model.io.weight_files import SAFETENSORS
 from litebert.model.layers.lora import attach
 from litebert.model.layers.lora_settings import LoRASettings
-from support.model_builders import MODERN, padded_mask, perturbed, random_batch
-from support.tolerances import tolerance
+from support.models.model_builders import MODERN, padded_mask, perturbed, random_batch
+from support.models.tolerances import tolerance
 
 transformers = pytest.importorskip("transformers")
 AUTO_CLASSES = {

@@ -12,8 +12,8 @@ from litebert.model.kernels.attention_kernels import (
     attention_probabilities,
 )
 from litebert.model.kernels.layout import UnpaddedLayout
-from support.model_builders import padded_mask
-from support.tolerances import tolerance
+from support.models.model_builders import padded_mask
+from support.models.tolerances import tolerance
 
 HEADS, SIZE = 2, 8
 masks = st.tuples(st.integers(1, 4), st.integers(1, 9)).flatmap(lambda shape: arrays(bool, shape).map(torch.from_numpy))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from litebert.model.kernels import cpu_attention
 from litebert.model.kernels.attention_kernels import attend_by_length
 from litebert.model.kernels.cpu_attention import attend_16_bits
-from support.kernel_gradients import assert_close, random, with_gradients
+from support.models.kernel_gradients import assert_close, random, with_gradients
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.sampled_from([1, 100, 2**20]), st.booleans())

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from litebert.model.kernels import cpu_gelu
 from litebert.model.kernels.cpu_gelu import gelu_tanh
-from support.kernel_gradients import assert_close, random, with_gradients
+from support.models.kernel_gradients import assert_close, random, with_gradients
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16)
 

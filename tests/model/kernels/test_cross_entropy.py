@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from litebert.model.kernels import cross_entropy
 from litebert.model.kernels.cross_entropy import NO_LABEL, at_least_32_bits, summed_cross_entropy
-from support.tolerances import TOLERANCES
+from support.models.tolerances import TOLERANCES
 
 DTYPES = TOLERANCES["operation"]
 

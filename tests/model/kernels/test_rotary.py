@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from litebert.model.kernels.rotary import rotate, rotation
-from support.kernel_gradients import random, with_gradients
-from support.tolerances import tolerance, within
+from support.models.kernel_gradients import random, with_gradients
+from support.models.tolerances import tolerance, within
 
 
 def by_complex_numbers(x, positions, theta):

@@ -6,7 +6,7 @@ import torch
 
 from litebert.model.config import Activation
 from litebert.model.layers.block import ACTIVATIONS
-from support.tolerances import tolerance
+from support.models.tolerances import tolerance
 
 X = torch.linspace(-4, 4, 33, dtype=torch.float64)
 FORMULAS = {

@@ -4,7 +4,7 @@ import torch
 from litebert.model.kernels.attention_kernels import attend_reference
 from litebert.model.kernels.layout import LAYOUTS
 from litebert.model.layers.block import Attention, BlockInputs
-from support.tolerances import tolerance
+from support.models.tolerances import tolerance
 
 MASK = torch.ones(2, 5, dtype=torch.bool)
 

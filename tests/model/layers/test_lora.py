@@ -13,8 +13,8 @@ from litebert.model.layers.lora import LoRALinear, attach, can_be_merged, is_ada
 from litebert.model.layers.lora_settings import Adaptable, LoRASettings
 from litebert.model.model_stats import parameter_counts
 from litebert.model.models import ForSequenceClassification
-from support.model_builders import MODERN, perturbed
-from support.tolerances import tolerance
+from support.models.model_builders import MODERN, perturbed
+from support.models.tolerances import tolerance
 
 ALL = tuple(name for name in get_args(Adaptable) if name != "gate")
 VARIANTS = [{}, {"sharing": "none"}, {"sharing": "attention"}, {"num_hidden_groups": 2}, {"inner_group_num": 2}]

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from litebert.model.prepacked.int8_linear import Int8Linear, largest_weight, quantize_rows
 from litebert.model.prepacked.prepack import has_operators
-from support.tolerances import within
+from support.models.tolerances import within
 
 pytestmark = pytest.mark.skipif(not has_operators("int8"), reason="torch without oneDNN")
 

@@ -19,8 +19,8 @@ from litebert.model.models import (
     SentenceEmbedder,
 )
 from litebert.model.prepacked.prepack import can_prepack, has_operators, prepacked
-from support.model_builders import MODERN, TokenBatch, padded_mask, perturbed, random_batch
-from support.tolerances import within
+from support.models.model_builders import MODERN, TokenBatch, padded_mask, perturbed, random_batch
+from support.models.tolerances import within
 
 pytestmark = pytest.mark.skipif(not has_operators("fp32"), reason="torch without oneDNN")
 LENGTHS = [3, 9, 1, 9, 24, 3]

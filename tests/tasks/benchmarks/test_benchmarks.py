@@ -22,7 +22,7 @@ def test_benchmark_metrics_fit_its_task_type(name):
     assert (task.labels is not None) == (task.task_type == "classification")
 
 
-def test_every_submission_file_is_of_one_split():
+def test_submission_files_are_of_one_split_each():
     rows = [task for task in BENCHMARKS.values() if task.format == "tsv"]
     names = [split.submitted_as for task in rows for split in task.splits.values() if split.submitted_as]
     glue = "AX CoLA MNLI-m MNLI-mm MRPC QNLI QQP RTE SST-2 STS-B WNLI"

@@ -19,7 +19,7 @@ from litebert.model.models import ForSequenceClassification
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.candidate_ranking import other_candidates, rank_candidates
 from litebert.tasks.labelled_data import Example
-from support.prediction_commands import run_predict
+from support.runs.prediction_commands import run_predict
 
 LABELS = ("entailment", "not_entailment")
 PAIRS = st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 1)), min_size=1, max_size=9)

@@ -14,7 +14,7 @@ from litebert.tasks.benchmarks.benchmark_files import (
     glue_file,
     race_file,
 )
-from support.example_builders import choice, example
+from support.data.example_builders import choice, example
 
 ROWS = [example("a", id="0"), example("b", id="7")]
 

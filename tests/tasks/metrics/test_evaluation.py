@@ -44,6 +44,6 @@ def test_evaluation_text_is_a_line_and_aligned_tables():
     assert replace(evaluation, metrics=metrics, by_slice=()).to_text() == evaluation.to_text().split("\n")[0]
 
 
-def test_parts_leave_out_examples_without_a_slice():
+def test_evaluation_by_slice_leaves_out_examples_without_one():
     assert [(part.name, part.examples) for part in parts(["b", None, "a", "b"], count)] == [("a", 1), ("b", 2)]
     assert parts([None, None], count) == ()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.tasks.metrics.squad_metrics import best_thresholds, percent, score_with_unanswerable
-from support.question_builders import QUESTIONS
+from support.data.question_builders import QUESTIONS
 
 NAMES = [question.id for question in QUESTIONS]
 TEXTS = st.lists(st.sampled_from(["", "old actor", "2024", "Her first play", "good"]), min_size=4, max_size=4)

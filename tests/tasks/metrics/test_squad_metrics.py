@@ -20,7 +20,7 @@ from litebert.tasks.metrics.squad_metrics import (
     word_f1,
 )
 from litebert.tasks.types.extractive_qa.squad_json import read_squad
-from support.question_builders import QUESTIONS
+from support.data.question_builders import QUESTIONS
 
 WORDS = st.lists(st.sampled_from(["the", "a", "An", "Red", "army,", "1,000", "%", ""]), max_size=5).map(" ".join)
 

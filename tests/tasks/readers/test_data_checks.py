@@ -13,7 +13,7 @@ from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.splits import find_duplicates, warn_duplicates, warn_small_dataset, warn_train_dev_leakage
 from litebert.tasks.types.extractive_qa.questions import GoldAnswer, Question
 from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
-from support.example_builders import choice, example, tokens
+from support.data.example_builders import choice, example, tokens
 
 PLACE = Path("rows.csv")
 LABELLED = st.lists(st.builds(example, st.sampled_from("abc"), st.sampled_from([None, "x"]), st.integers(0, 2)))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from litebert.errors import DataError
 from litebert.tasks.labelled_data import LabelledData, input_key
 from litebert.tasks.readers.splits import train_dev_split
-from support.example_builders import choice, example, tokens
+from support.data.example_builders import choice, example, tokens
 
 
 def data_of(groups):

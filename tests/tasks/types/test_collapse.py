@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from litebert.tasks.types.classification.classification import matthews_of_confusion
 from litebert.tasks.types.registry import get_task_type, task_types
-from support.tolerances import tolerance
+from support.models.tolerances import tolerance
 
 
 def classes(*rows):

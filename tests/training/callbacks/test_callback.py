@@ -6,8 +6,8 @@ import torch
 from litebert.errors import ConfigError
 from litebert.training.callbacks.callback import Callback
 from litebert.training.loop.step import UpdateLimits
-from support.callbacks import HookRecorder, KilledError, killer
-from support.toy import ToyBatches, ToyModel, rows, train, validation, weights
+from support.runs.callbacks import HookRecorder, KilledError, killer
+from support.runs.toy import ToyBatches, ToyModel, rows, train, validation, weights
 
 
 def test_callback_hooks_are_called_in_order(tmp_path):

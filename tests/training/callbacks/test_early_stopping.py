@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from litebert.training.callbacks.early_stopping import EarlyStopping
-from support.callbacks import KilledError, killer
-from support.toy import ToyModel, rows, train, weights
+from support.runs.callbacks import KilledError, killer
+from support.runs.toy import ToyModel, rows, train, weights
 
 LONG = {"duration": "20 steps", "evaluate_every": "2 steps", "checkpoint_every": "3 steps"}
 

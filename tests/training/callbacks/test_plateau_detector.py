@@ -6,8 +6,8 @@ import math
 import pytest
 
 from litebert.training.callbacks.plateau_detector import PlateauDetector
-from support.callbacks import KilledError, killer
-from support.toy import CLASSES, train
+from support.runs.callbacks import KilledError, killer
+from support.runs.toy import CLASSES, train
 
 BASELINES = {"class": math.log(CLASSES)}
 

@@ -24,8 +24,8 @@ from litebert.training.callbacks.progress_display import (
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.run_schedule import RunSchedule, TrainingProgress
 from litebert.training.loop.step import StepOutcome
-from support.tolerances import tolerance
-from support.toy import ToyBatches, ToyModel, settings, train, validation
+from support.models.tolerances import tolerance
+from support.runs.toy import ToyBatches, ToyModel, settings, train, validation
 
 
 def state(step: int) -> RunState:

@@ -14,8 +14,8 @@ from litebert.errors import DivergedError
 from litebert.training.callbacks.callback import StepRecord
 from litebert.training.callbacks.spike_detector import SpikeDetector
 from litebert.training.loop.step import NO_LIMITS, StepOutcome, UpdateLimits
-from support.callbacks import KilledError, killer
-from support.toy import ToyBatches, losses, rows, settings, train, weights
+from support.runs.callbacks import KilledError, killer
+from support.runs.toy import ToyBatches, losses, rows, settings, train, weights
 
 SPIKES = {"window": 4, "sigma_factor": 6.0}
 LOUD = tuple((batch, 0) for batch in (9, 10, 11))
@@ -109,7 +109,7 @@ def test_skipped_steps_are_warned_of_at_the_first_and_at_the_end_only(tmp_path, 
     assert warnings[1].startswith("3 steps were skipped up to step 16 ")
 
 
-def test_one_skipped_step_is_warned_of_once(tmp_path, caplog):
+def test_spike_detector_warns_once_of_one_skipped_step(tmp_path, caplog):
     train(tmp_path, batches=ToyBatches(loud=((9, 0),)), duration="12 steps", spikes=SPIKES)
     assert [record.message.partition(":")[0] for record in caplog.records if record.levelname == "WARNING"] == [
         "step 10 skipped"

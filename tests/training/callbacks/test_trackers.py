@@ -11,7 +11,7 @@ import pytest
 from litebert.errors import MissingExtraError
 from litebert.training.callbacks.metric_logger import MetricsFile, open_tracker
 from litebert.training.train_settings import TrackerName
-from support.toy import rows, train
+from support.runs.toy import rows, train
 
 
 def written(path, *steps: int) -> MetricsFile:

@@ -8,9 +8,9 @@ import torch
 
 from litebert.errors import CheckpointError
 from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoint, Checkpoints
-from support.callbacks import At, HookRecorder
-from support.limits import files_no_larger_than
-from support.toy import rows, train, trainer
+from support.models.limits import files_no_larger_than
+from support.runs.callbacks import At, HookRecorder
+from support.runs.toy import rows, train, trainer
 
 
 def checkpoint(step: int) -> Checkpoint:

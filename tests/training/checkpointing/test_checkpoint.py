@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from litebert.errors import CheckpointError
 from litebert.training.checkpointing.checkpoint import Checkpoint, Checkpoints, read_state, read_tensors, verified
-from support.damage import DAMAGES, damaged_files
-from support.full_mode import trials
+from support.data.damage import DAMAGES, damaged_files
+from support.runs.full_mode import trials
 
 SHARED = [HealthCheck.function_scoped_fixture]
 FILES = ["litebert.safetensors", "optimizer.safetensors", "trainer_state.json", "SHA256SUMS"]

@@ -9,7 +9,7 @@ from torch import nn
 from litebert.errors import CheckpointError
 from litebert.settings import Settings
 from litebert.training.checkpointing.run_checkpoints import Fingerprint, parameters_digest
-from support.toy import ToyBatches, ToyModel, settings
+from support.runs.toy import ToyBatches, ToyModel, settings
 
 
 class Model(Settings):

@@ -10,8 +10,8 @@ from filelock import FileLock
 from litebert.errors import CheckpointError
 from litebert.training.checkpointing import checkpoint
 from litebert.training.checkpointing.checkpoint import locked
-from support.callbacks import At
-from support.toy import train
+from support.runs.callbacks import At
+from support.runs.toy import train
 
 pytestmark = pytest.mark.usefixtures("forked_python")
 

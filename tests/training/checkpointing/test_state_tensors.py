@@ -12,7 +12,7 @@ from litebert.training.checkpointing.run_checkpoints import (
     restore_optimizer,
 )
 from litebert.training.optim.optimizers import build_optimizer
-from support.toy import ToyModel, settings
+from support.runs.toy import ToyModel, settings
 
 
 def stepped(optimizer_name: str) -> tuple[ToyModel, torch.optim.Optimizer]:

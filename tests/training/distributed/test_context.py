@@ -13,7 +13,7 @@ from litebert.training.distributed.context import (
     is_sharded,
     reduce_gradients,
 )
-from support.toy import ToyModel, settings
+from support.runs.toy import ToyModel, settings
 
 ALONE = DistributedContext.current("cpu")
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from litebert.training.loop.evaluation_loop import evaluate
-from support.tolerances import tolerance
-from support.toy import ToyBatches, ToyModel, ToyObjective
+from support.models.tolerances import tolerance
+from support.runs.toy import ToyBatches, ToyModel, ToyObjective
 
 CPU = torch.device("cpu")
 

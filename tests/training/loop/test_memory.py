@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from litebert.training.loop.memory import OutOfMemoryError, PeakMemory, memory_left, translate_memory_errors
-from support.toy import ToyBatches, ToyObjective, train
+from support.runs.toy import ToyBatches, ToyObjective, train
 
 CPU = torch.device("cpu")
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from litebert.training.trainer import Prefetcher
-from support.toy import ToyBatches
+from support.runs.toy import ToyBatches
 
 
 class Watched(ToyBatches):

@@ -4,7 +4,7 @@ import pytest
 
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.profile_step import profile_step
-from support.toy import ToyBatches, ToyModel, ToyObjective, losses, settings, train
+from support.runs.toy import ToyBatches, ToyModel, ToyObjective, losses, settings, train
 
 
 def test_profile_step_measures_the_first_step(tmp_path):

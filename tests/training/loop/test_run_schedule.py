@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
 from litebert.training.loop.run_schedule import DurationConverter, RunSchedule, TrainingProgress
-from support.toy import ToyBatches, settings
+from support.runs.toy import ToyBatches, settings
 
 
 def schedule(**changes) -> RunSchedule:

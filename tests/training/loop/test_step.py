@@ -5,8 +5,8 @@ import torch
 
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.step import StepCounts, StepOutcome, TrainStep, gradient_scaler
-from support.tolerances import tolerance
-from support.toy import ToyBatches, ToyModel, ToyObjective, settings
+from support.models.tolerances import tolerance
+from support.runs.toy import ToyBatches, ToyModel, ToyObjective, settings
 
 COUNTS = {"class": 5, "size": 8}
 
@@ -56,7 +56,7 @@ def test_gradient_accumulation_gives_the_gradient_of_the_whole_batch(microbatch_
     assert parts_outcome.accuracies == whole_outcome.accuracies
 
 
-def test_each_loss_is_divided_by_its_own_count():
+def test_train_step_divides_each_loss_by_its_own_count():
     _, outcome = updated(ToyBatches())
     batch = ToyBatches().microbatches(0)[0]
     logits, _ = ToyModel(dropout=0.0)(batch.inputs)

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from litebert.training.optim.lamb import Lamb, _batches
-from support.tolerances import tolerance
+from support.models.tolerances import tolerance
 
 RATE, BETA1, BETA2, EPS, DECAY = 0.01, 0.9, 0.999, 1e-6, 0.1
 START = np.random.Generator(np.random.Philox(key=1)).normal(size=(4, 3))

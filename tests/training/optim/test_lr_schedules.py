@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from litebert.errors import ConfigError
 from litebert.training.optim.lr_schedules import Schedule, lr_multiplier
-from support.toy import settings
+from support.runs.toy import settings
 
 TYPES = ["constant", "linear", "polynomial", "cosine", "warmup_stable_decay", "linear_tf"]
 TO_ZERO = ["linear", "polynomial", "cosine", "warmup_stable_decay"]

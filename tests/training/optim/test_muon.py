@@ -5,9 +5,9 @@ import torch
 
 from litebert.errors import ConfigError
 from litebert.training.optim.optimizers import build_optimizer, set_learning_rate
-from support.callbacks import KilledError, killer
-from support.tolerances import tolerance
-from support.toy import ToyBatches, ToyModel, losses, settings, train, weights
+from support.models.tolerances import tolerance
+from support.runs.callbacks import KilledError, killer
+from support.runs.toy import ToyBatches, ToyModel, losses, settings, train, weights
 
 MUON = {"optimizer": "muon", "muon_parameters": ["up", "classifier"], "learning_rate": 0.01, "muon_learning_rate": 0.05}
 

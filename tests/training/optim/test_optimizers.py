@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from litebert.training.optim.optimizers import build_optimizer, set_learning_rate
-from support.tolerances import tolerance
-from support.toy import ToyModel, settings
+from support.models.tolerances import tolerance
+from support.runs.toy import ToyModel, settings
 
 BOTH = pytest.mark.parametrize("name", ["lamb", "adamw"])
 CHOICES = [(name, corrected) for name in ("lamb", "adamw") for corrected in (False, True)]

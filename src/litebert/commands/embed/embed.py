@@ -48,7 +48,7 @@ class EmbedResult(Result):
 def embed(run: EmbedRun) -> EmbedResult | FilesWritten:
     """Embed every row of `run.input`, or of the files that match it, and write `run.output`.
 
-    Memory is bounded; a command that was killed continues where it was, to the same bytes.
+    Memory is bounded; a command that was killed resumes where it stopped, to the same bytes.
     """
     if is_pattern(run.input):
         return _embed_files(EmbedRun(**run.model_dump()))

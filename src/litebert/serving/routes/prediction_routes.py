@@ -1,15 +1,15 @@
 """Routes of fine-tuned models and of masked language models."""
 
-import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from fastapi import APIRouter, Response
 
 from litebert.serving import schemas
 from litebert.serving.http.http_errors import ERROR_RESPONSES, RequestError, TooLargeError
-from litebert.serving.loaded_model import PREDICT
 from litebert.serving.model_operations import Operation, OperationInput
+from litebert.serving.served_model import ServedModel
+from litebert.serving.served_tasks import Scorer
 from litebert.serving.server_state import State
 from litebert.serving.words_in_text import Word, words_in
 
@@ -17,8 +17,6 @@ router = APIRouter(responses=ERROR_RESPONSES, tags=["predictions"])
 MASK = "[MASK]"
 MAX_CANDIDATES: Final = 10_000
 """For all masks of a request: writing a response of this size takes some hundredths of a second."""
-SMALLEST: Final = 1e-30
-"""Stands for a probability of 0, whose logarithm JSON cannot hold."""
 
 
 @router.post("/predict")
@@ -33,9 +31,9 @@ async def predict(
     is_batch = isinstance(body.inputs, list) and isinstance(body.inputs[0], list)
     texts = [_text_or_pair(each) for each in (body.inputs if is_batch else [body.inputs])]
     inputs = [OperationInput(each, [(each,) if isinstance(each, str) else each]) for each in texts]
-    operation = Operation(PREDICT[model.loaded.task])
-    results = await model.answer(operation, inputs, truncate=body.truncate, headers=response.headers)
-    raw = _RAW[model.loaded.task] if body.raw_scores else None
+    scorer = _scorer(model)
+    results = await model.answer(Operation(scorer.method), inputs, truncate=body.truncate, headers=response.headers)
+    raw = scorer.raw_score if body.raw_scores else None
     scores = [_scores(each, model.loaded.labels, raw) for each in results]
     return scores if is_batch else scores[0]
 
@@ -45,12 +43,12 @@ async def rerank(body: schemas.RerankRequest, state: State, response: Response) 
     """The texts by their relevance to the query: the value, or the second of two probabilities."""
     model = state.models.find(body.model, "/rerank")
     inputs = [OperationInput((body.query, text), [(body.query, text)]) for text in body.texts]
-    operation = Operation(PREDICT[model.loaded.task])
-    results = await model.answer(operation, inputs, truncate=body.truncate, headers=response.headers)
+    scorer = _scorer(model)
+    results = await model.answer(Operation(scorer.method), inputs, truncate=body.truncate, headers=response.headers)
     relevant = model.loaded.labels[-1]
     scores = [each if isinstance(each, float) else each.probabilities[relevant] for each in results]
-    if body.raw_scores and model.loaded.task == "classification":
-        scores = [_log_odds(each) for each in scores]
+    if body.raw_scores:
+        scores = [scorer.raw_relevance(each) for each in scores]
     order = sorted(range(len(scores)), key=lambda index: -scores[index])
     return [
         schemas.Rank(index=index, score=scores[index], text=body.texts[index] if body.return_text else None)
@@ -141,6 +139,11 @@ def _text_or_pair(inputs: Any) -> str | tuple[str, str]:
     return inputs[0] if len(inputs) == 1 else (inputs[0], inputs[1])
 
 
+def _scorer(model: ServedModel) -> Scorer:
+    """How a model with the route /predict scores texts."""
+    return cast(Scorer, model.loaded.scorer)
+
+
 def _scores(result: Any, labels: tuple[str, ...], raw: Callable[[float], float] | None) -> list[schemas.Score]:
     scores = {labels[0] if labels else "score": result} if isinstance(result, float) else result.probabilities
     if raw is not None:
@@ -148,21 +151,6 @@ def _scores(result: Any, labels: tuple[str, ...], raw: Callable[[float], float] 
     return [
         schemas.Score(label=label, score=score) for label, score in sorted(scores.items(), key=lambda each: -each[1])
     ]
-
-
-def _log(probability: float) -> float:
-    return math.log(max(probability, SMALLEST))
-
-
-def _log_odds(probability: float) -> float:
-    return _log(probability) - _log(1 - probability)
-
-
-_RAW: Final[dict[str, Callable[[float], float]]] = {
-    "classification": _log,
-    "multi_label": _log_odds,
-    "regression": float,
-}
 
 
 def _positions(words: list[str]) -> list[Word]:

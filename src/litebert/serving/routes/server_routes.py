@@ -15,7 +15,7 @@ from litebert.serving.http.http_errors import (
     UnavailableError,
     documented,
 )
-from litebert.serving.loaded_model import PREDICT, LoadedModel
+from litebert.serving.loaded_model import LoadedModel
 from litebert.serving.routes import server_schemas
 from litebert.serving.server_state import State
 
@@ -68,11 +68,11 @@ async def info(state: State) -> server_schemas.ServerInformation:
 
 def _model_type(model: LoadedModel) -> Any:
     """As text-embeddings-inference names it: a model that scores, or one whose vectors can be used."""
-    if model.task not in PREDICT:
+    if model.scorer is None:
         return {"embedding": server_schemas.EmbeddingType(pooling=model.pooling)}
     labels = {str(index): label for index, label in enumerate(model.labels)}
     scorer = server_schemas.ScorerType(id2label=labels, label2id={label: int(index) for index, label in labels.items()})
-    return {"reranker" if model.task == "regression" else "classifier": scorer}
+    return {model.scorer.model_type: scorer}
 
 
 @router.get("/v1/models", responses={401: ERROR_RESPONSES[401]})

@@ -6,7 +6,7 @@ from litebert.tasks.labelled_data import Task
 from litebert.tasks.types.extractive_qa.extractive_qa import answer_errors, evaluate_answers
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from litebert.tasks.types.extractive_qa.span_scores import SpanScores
-from support.question_builders import CONTEXT, QUESTIONS, labelled
+from support.data.question_builders import CONTEXT, QUESTIONS, labelled
 
 TASK = Task(
     task_type="extractive_qa_no_answer",

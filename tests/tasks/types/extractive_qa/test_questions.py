@@ -3,7 +3,7 @@
 import pytest
 
 from litebert.errors import DataError
-from support.question_builders import CONTEXT, QUESTIONS, labelled
+from support.data.question_builders import CONTEXT, QUESTIONS, labelled
 
 
 def test_gold_answer_span_slices_its_text_from_the_context():

@@ -20,7 +20,7 @@ from litebert.tasks.types.extractive_qa.span_scores import (
     scores_from_beams,
     scores_from_logits,
 )
-from support.question_builders import CONTEXT, QUESTIONS, encoded, question
+from support.data.question_builders import CONTEXT, QUESTIONS, encoded, question
 
 LONG = f"{CONTEXT} That quiet ending seemed bright. This story is awful, in 2024."
 

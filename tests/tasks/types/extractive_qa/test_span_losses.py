@@ -8,7 +8,7 @@ from litebert.commands.finetune.setup import TaskObjective
 from litebert.model.models import ForQuestionAnswering, ForQuestionAnsweringWithNoAnswer
 from litebert.tasks.types.extractive_qa.extractive_qa import EXTRACTIVE_QA, EXTRACTIVE_QA_NO_ANSWER
 from litebert.tasks.types.extractive_qa.span_outputs import IMPOSSIBLE_WEIGHT, answer_mask
-from support.tolerances import tolerance
+from support.models.tolerances import tolerance
 
 PAIRS = [
     (ForQuestionAnswering, EXTRACTIVE_QA),

@@ -7,7 +7,7 @@ import torch
 from litebert.model.models import ForQuestionAnswering, ForQuestionAnsweringWithNoAnswer
 from litebert.tasks.types.extractive_qa.span_outputs import answer_mask, span_beams, span_logits
 from litebert.tasks.types.extractive_qa.span_scores import BEAM_SIZE
-from support.tolerances import tolerance
+from support.models.tolerances import tolerance
 
 
 def test_answer_mask_is_the_context_and_cls(film_windows):

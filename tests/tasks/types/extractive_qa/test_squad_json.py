@@ -6,7 +6,7 @@ import pytest
 
 from litebert.errors import DataError
 from litebert.tasks.types.extractive_qa.squad_json import read_squad, read_squad_questions
-from support.question_builders import CONTEXT, QUESTIONS, squad_json, write_squad
+from support.data.question_builders import CONTEXT, QUESTIONS, squad_json, write_squad
 
 
 def edited(change):

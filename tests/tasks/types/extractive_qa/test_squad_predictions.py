@@ -4,7 +4,7 @@ import json
 
 from litebert.tasks.types.extractive_qa.span_scores import NO_SPAN, Answer, SpanAnswer
 from litebert.tasks.types.extractive_qa.squad_json import N_BEST, NULL_ODDS, PREDICTIONS, write_squad_predictions
-from support.question_builders import QUESTIONS
+from support.data.question_builders import QUESTIONS
 
 SPAN = SpanAnswer("2024", 3, 7, probability=0.75, start_score=2.0, end_score=1.0)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.tasks.types.extractive_qa.windows import Document
-from support.question_builders import CONTEXT, QUESTIONS, encoded, question
+from support.data.question_builders import CONTEXT, QUESTIONS, encoded, question
 
 LONG = " ".join(f"{CONTEXT} That quiet ending seemed bright, in {year}." for year in range(1999, 2007))
 
@@ -25,7 +25,7 @@ def test_window_is_cls_question_sep_context_sep(tiny_tokenizer):
     assert window.feature.token_type_ids.tolist() == expected.token_type_ids
 
 
-def test_every_answer_is_recovered_from_the_tokens_of_its_window(tiny_tokenizer):
+def test_window_tokens_give_back_every_answer(tiny_tokenizer):
     examples = encoded(tiny_tokenizer, max_length=96)
     for index, (each, document) in enumerate(zip(QUESTIONS, examples.documents, strict=True)):
         for answer in each.answers:

@@ -16,7 +16,7 @@ from litebert.tasks.types.pronoun_resolution.candidate_scores import (
     scores_by_example,
 )
 from litebert.tasks.types.pronoun_resolution.pronoun_examples import PronounExample
-from support.tolerances import within
+from support.models.tolerances import within
 
 TEXT = "the film was good because it had music"
 EXAMPLES = [

@@ -40,7 +40,7 @@ def test_noun_phrases_are_names_and_determiners_with_one_or_two_words():
     assert list(noun_phrases(text)) == ["Mary Ann", "the old hat", "the sheep", "the carrot", "Bob"]
 
 
-def test_others_are_candidates_of_the_same_pronoun_and_then_noun_phrases():
+def test_pronoun_candidates_are_those_of_the_same_pronoun_and_then_noun_phrases():
     pairs = [
         Example(text=TROPHY, text_pair="The trophy is too big.", target=1),
         Example(text=TROPHY, text_pair="The big shelf is too big.", target=0),

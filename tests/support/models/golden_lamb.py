@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from litebert.training.train_settings import TrainSettings
 
-GOLDEN = np.load(Path(__file__).parents[1] / "parity" / "golden" / "lamb.npz")
+GOLDEN = np.load(Path(__file__).parents[2] / "parity" / "golden" / "lamb.npz")
 NAMES = sorted(name.removeprefix("init/") for name in GOLDEN.files if name.startswith("init/"))
 STEPS = len(GOLDEN[f"grads/{NAMES[0]}"])
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-GOLDEN = Path(__file__).parents[1] / "parity" / "golden"
+GOLDEN = Path(__file__).parents[2] / "parity" / "golden"
 NAMES = ("all_shared", "inner_group_2", "not_shared_E_equals_H", "relu", "two_groups")
 
 

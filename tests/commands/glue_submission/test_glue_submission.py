@@ -9,8 +9,8 @@ from litebert.errors import ConfigError, DataError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForMultipleChoice, ForSequenceClassification
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
-from support.benchmark_files import SENTENCES, write_cola, write_mnli
-from support.prediction_commands import predict_split, run_ensemble, run_submission
+from support.data.benchmark_files import SENTENCES, write_cola, write_mnli
+from support.runs.prediction_commands import predict_split, run_ensemble, run_submission
 
 
 @pytest.fixture(scope="module")

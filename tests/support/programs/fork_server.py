@@ -1,6 +1,7 @@
 """A process that has imported torch and litebert, and forks for each Python command that a test starts.
 
-`python -m support.fork_server SOCKET PID`; it ends when the process PID has ended. `ForkedPopen` is its client.
+`python -m support.programs.fork_server SOCKET PID`; it ends when the process PID has ended. Its client is `ForkedPopen`
+of forks.py.
 """
 
 import atexit
@@ -66,7 +67,7 @@ def prepare():
     """What each command would do again: the pattern of a tokenizer's files is made of a million characters."""
     from litebert.tokenization.text_settings import TextSettings
     from litebert.tokenization.transformers_files import _normalizers
-    from support import short_reports
+    from support.runs import short_reports
 
     _normalizers(TextSettings(), b"")
     short_reports.set_all()
@@ -133,7 +134,7 @@ def run_python(words):
 
     import torch
 
-    from support.forks import ForkedPopen
+    from support.programs.forks import ForkedPopen
 
     subprocess.Popen = ForkedPopen
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))

@@ -7,9 +7,9 @@ import torch
 
 from litebert.model.kernels.layout import AttentionKernel
 from litebert.model.models import ForPretraining
-from support.model_builders import packed_rows, padded_mask, random_batch
-from support.tolerances import tolerance
-from support.unchecked import packed_difference
+from support.models.model_builders import packed_rows, padded_mask, random_batch
+from support.models.tolerances import tolerance
+from support.models.unchecked import packed_difference
 
 LENGTHS, ROWS = [5, 3, 9, 1, 6], [[0, 1], [2], [3, 4]]
 

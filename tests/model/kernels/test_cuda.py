@@ -7,8 +7,8 @@ import torch
 
 from litebert.model.kernels.layout import AttentionKernel
 from litebert.model.models import ForPretraining
-from support.model_builders import MODERN, padded_mask, random_batch
-from support.tolerances import tolerance
+from support.models.model_builders import MODERN, padded_mask, random_batch
+from support.models.tolerances import tolerance
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")]
 DEVICE = "cuda"
@@ -31,7 +31,7 @@ def states_and_gradient(config, kernel: AttentionKernel, *, bf16: bool):
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
 @pytest.mark.parametrize("head_size", [8, 64])
 @pytest.mark.parametrize("block", [{}, MODERN], ids=["albert", "modern"])
-def test_every_kernel_gives_the_reference_on_a_gpu(tiny_config, kernel, head_size, block):
+def test_attention_kernels_give_the_reference_on_a_gpu(tiny_config, kernel, head_size, block):
     sizes = {"hidden_size": 4 * head_size, "intermediate_size": 8 * head_size, "initializer_range": 0.05}
     config = tiny_config.replace(**sizes, **block)
     expected, gradient = states_and_gradient(config, "reference", bf16=False)

@@ -25,9 +25,9 @@ from litebert.training.distributed.context import (
 from litebert.training.loop.evaluation_loop import evaluate
 from litebert.training.loop.step import StepCounts, TrainStep, gradient_scaler
 from litebert.training.optim.optimizers import build_optimizer, set_learning_rate
-from support import golden_lamb
-from support.limits import files_no_larger_than
-from support.toy import ToyBatches, ToyModel, ToyObjective, settings, train, trainer, validation
+from support.models import golden_lamb
+from support.models.limits import files_no_larger_than
+from support.runs.toy import ToyBatches, ToyModel, ToyObjective, settings, train, trainer, validation
 
 ELASTIC = {"duration": "6 steps", "checkpoint_every": "2 steps"}
 TRAINED = {"duration": "4 steps", "optimizer": "lamb", "max_grad_norm": 0.5}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from support.fork_server import NUMBER
+from support.programs.fork_server import NUMBER
 
 SERVER = "LITEBERT_FORK_SERVER"
 """Environment variable: the socket of the server, and after a colon the process with which it ends."""
@@ -43,7 +43,7 @@ class ForkedPopen(subprocess.Popen):
             "new_session": given["start_new_session"],
         }
         message = pickle.dumps(request)
-        self._server = connected()
+        self._server = connected(int(request["environment"].get("RANK", "0")))
         descriptors = [standard if pipe == -1 else pipe for standard, pipe in enumerate(pipes)]
         socket.send_fds(self._server, [NUMBER.pack(len(message))], descriptors)
         self._server.sendall(message)
@@ -100,9 +100,14 @@ def forked_python():
         yield
 
 
-def connected():
-    """A connection to the server, which is started if nothing has needed it yet."""
+def connected(rank=0):
+    """A connection to the server, which is started if nothing has needed it yet.
+
+    Forks of one server have one seed of string hashes, so processes of even and odd rank have servers of their own:
+    an order of a set that differs between ranks is then seen, as with new interpreters.
+    """
     path, _, watched = os.environ[SERVER].rpartition(":")
+    path = f"{path}-{rank % 2}"
     connection = socket.socket(socket.AF_UNIX)
     try:
         connection.connect(path)
@@ -117,7 +122,7 @@ def _start_server(path, watched):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if Path(path).exists():
             return
-        words = [sys.executable, "-m", "support.fork_server", path, watched]
+        words = [sys.executable, "-m", "support.programs.fork_server", path, watched]
         streams = {0: os.devnull, 1: os.devnull, 2: f"{path}.log"}
         actions = [(os.POSIX_SPAWN_OPEN, each, name, os.O_RDWR | os.O_CREAT, 0o600) for each, name in streams.items()]
         os.posix_spawn(sys.executable, words, {**os.environ, "OMP_NUM_THREADS": "1"}, file_actions=actions, setsid=True)

@@ -3,7 +3,7 @@
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining
-from support.labelled_files import write_opinions
+from support.data.labelled_files import write_opinions
 
 API_SETTINGS = {
     "duration": "30 steps",

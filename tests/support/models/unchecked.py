@@ -21,7 +21,7 @@ from litebert.model.models import (
     ForTokenClassification,
     SentenceEmbedder,
 )
-from support.model_builders import fresh_encoder, packed_rows, padded_mask, random_batch
+from support.models.model_builders import fresh_encoder, packed_rows, padded_mask, random_batch
 
 
 def graphs(config: ModelConfig, kernel: AttentionKernel) -> int:

@@ -14,7 +14,7 @@ import httpx
 
 from litebert.serving.app import create_app
 from litebert.serving.serve_settings import ServeSettings
-from support.forks import ForkedPopen
+from support.programs.forks import ForkedPopen
 
 Request = tuple[str, dict[str, Any]]
 """Route and body."""

@@ -10,9 +10,9 @@ from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import AttentionKernel
 from litebert.model.models import ForPretraining
-from support.model_builders import MODERN, fresh_encoder, packed_rows, padded_mask, perturbed, random_batch
-from support.tolerances import tolerance, within
-from support.unchecked import exported_difference, graphs, packed_difference
+from support.models.model_builders import MODERN, fresh_encoder, packed_rows, padded_mask, perturbed, random_batch
+from support.models.tolerances import tolerance, within
+from support.models.unchecked import exported_difference, graphs, packed_difference
 
 VARIANTS = {
     **{name: {name: value} for name, value in MODERN.items()},

@@ -3,7 +3,7 @@
 import json
 
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS
-from support.labelled_files import OPINIONS, SUBJECTS
+from support.data.labelled_files import OPINIONS, SUBJECTS
 
 SENTENCES = [
     (f"{subject} {opinion}", int(name == "good"))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-HARNESS = Path(__file__).with_name("browser")
+HARNESS = Path(__file__).parents[1] / "browser"
 MODULES = Path(os.environ.get("LITEBERT_NODE_MODULES", HARNESS / "node_modules"))
 
 

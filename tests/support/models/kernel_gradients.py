@@ -2,7 +2,7 @@
 
 import torch
 
-from support.tolerances import tolerance
+from support.models.tolerances import tolerance
 
 
 def random(*shape: int, dtype: torch.dtype, seed: int = 0) -> torch.Tensor:

@@ -14,13 +14,13 @@ from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining, ForSequenceClassification
 from litebert.tokenization.tokenizer import Tokenizer
-from support.benchmark_files import write_glue, write_race
-from support.labelled_files import SUBJECTS, write_opinions
-from support.model_builders import MODERN
-from support.question_builders import QUESTIONS, squad_json
-from support.saved_models import save_models
-from support.texts import write_documents
-from support.tf_checkpoints import checkpoint_prefix
+from support.data.benchmark_files import write_glue, write_race
+from support.data.labelled_files import SUBJECTS, write_opinions
+from support.data.question_builders import QUESTIONS, squad_json
+from support.data.texts import write_documents
+from support.data.tf_checkpoints import checkpoint_prefix
+from support.models.model_builders import MODERN
+from support.models.saved_models import save_models
 
 SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
 ENTAILMENT = ("contradiction", "entailment", "neutral")

@@ -10,7 +10,7 @@ from litebert.interop.tf_checkpoint import read_tf_checkpoint
 from litebert.model.losses import classification_loss
 from litebert.model.models import ForPretraining
 
-GOLDEN = Path(__file__).parents[1] / "parity" / "golden"
+GOLDEN = Path(__file__).parents[2] / "parity" / "golden"
 MODELS = ("all_shared", "inner_group_2", "not_shared_E_equals_H", "relu", "two_groups")
 
 

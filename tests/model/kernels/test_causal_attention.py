@@ -7,8 +7,8 @@ import torch
 
 from litebert.model.kernels.layout import AttentionKernel
 from litebert.model.models import ForPretraining
-from support.model_builders import MODERN, fresh_encoder, packed_rows, padded_mask, perturbed, random_batch
-from support.tolerances import tolerance
+from support.models.model_builders import MODERN, fresh_encoder, packed_rows, padded_mask, perturbed, random_batch
+from support.models.tolerances import tolerance
 
 KERNELS = pytest.mark.parametrize("kernel", get_args(AttentionKernel))
 ATOL = tolerance()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies
 
-SHARED = Path(__file__).parents[2].parent / "shared"
+SHARED = Path(__file__).parents[3].parent / "shared"
 RELEASED_VOCABULARY = SHARED / "data" / "albert_vocab" / "30k-clean.model"
 
 _ODD_CHARACTERS = "aZ 9,.–½ﬁ①Σİéß\u0301\t\u00a0\u200b¨ﷺ한カ\u3099▁😀\ud800\0"

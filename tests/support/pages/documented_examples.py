@@ -7,7 +7,7 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 GENERATED = {"docs/reference/commands.md", "docs/reference/settings.md", "docs/reference/python-api.md"}
 BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"(?:(?:[A-Z_]+=\S+|torchrun|--\S+|\d+) )*litebert .*")

@@ -4,8 +4,8 @@ import os
 import socket
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[2] / "src"
-TESTS = Path(__file__).parents[1]
+SOURCE = Path(__file__).parents[3] / "src"
+TESTS = Path(__file__).parents[2]
 PYTHONPATH = os.pathsep.join([str(SOURCE), str(TESTS)])
 """What a child process needs to import this checkout, whatever litebert is installed."""
 

@@ -9,10 +9,12 @@ from functools import cache, wraps
 from beartype import beartype
 from jaxtyping import config
 
-CALLS = 10
+from support.runs.full_mode import trials
+
+CALLS = trials(10, 1000)
 """Checks of a function in a test; a call has one of its parameters and one of its result."""
-ALL_CALLS = 2000
-"""Checks of all functions in a test."""
+ALL_CALLS = trials(2000, 1_000_000)
+"""Calls of all functions in a test, after which nothing is checked in it."""
 _calls = Counter()
 _beartype = cache(beartype)
 _is_disabled = config.jaxtyping_disable

@@ -10,7 +10,7 @@ import torch
 
 from litebert.training.callbacks.callback import Callback
 from litebert.training.distributed.context import DistributedContext, distributed_context
-from support.toy import ToyBatches, ToyModel, ToyObjective, settings, train
+from support.runs.toy import ToyBatches, ToyModel, ToyObjective, settings, train
 
 RUN = {"duration": "24 steps", "checkpoint_every": "4 steps"}
 

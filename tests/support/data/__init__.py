@@ -1,0 +1,1 @@
+"""Files and inputs for tests."""

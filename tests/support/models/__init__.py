@@ -1,0 +1,1 @@
+"""Models, golden values, tolerances and checks of shapes."""

@@ -1,0 +1,1 @@
+"""Short training runs and the commands on their models."""
