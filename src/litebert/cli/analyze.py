@@ -29,10 +29,7 @@ def curves(
         over: the x axis; compare runs with different batch sizes over tokens, on different machines over minutes
     """
     from litebert.commands.analyze.curves import curves as run
-    from litebert.errors import ConfigError
 
-    if not runs:
-        raise ConfigError("analyze curves: no run directory; give one or more")
     print_result(run(runs, out, over=over), as_json=json)
 
 

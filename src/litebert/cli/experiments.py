@@ -8,8 +8,7 @@ from tyro.conf import Positional, arg
 from litebert.cli.arguments.common import Flag, Json, Recipe, Several, print_result
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.finetune.finetune_tasks_settings import FinetuneTasksRun
-
-Tables = Annotated[tuple[str, ...], Positional, arg(metavar="TABLE…", help_behavior_hint="(required)")]
+from litebert.commands.reproduce.reproduce_settings import ReproduceRun
 
 Points = Annotated[
     tuple[str, ...], Positional, arg(metavar="SETTING=VALUE[,VALUE …] …", help_behavior_hint="(required)")
@@ -17,14 +16,9 @@ Points = Annotated[
 
 
 def reproduce(
-    tables: Tables,
+    run: Annotated[ReproduceRun, arguments_of(ReproduceRun, positional=("tables",))],
     *,
-    corpus: Annotated[Path, arg(help_behavior_hint="(required)")],
     out: Annotated[Path, arg(help_behavior_hint="(required)")],
-    scale: str = "tiny",
-    additional_corpus: Several = (),
-    data: Several = (),
-    seeds: Annotated[int | None, arg(metavar="INT", help_behavior_hint="")] = None,
     jobs: int = 1,
     plan: Flag = False,
     check: Flag = False,
@@ -35,23 +29,14 @@ def reproduce(
     Runs that tables have in common are run once. The same command resumes, also after kill -9.
 
     Args:
-        tables: table-1 to table-14, figure-1, figure-2, or `all`
-        corpus: corpus directory from `litebert corpus build`
         out: directory of the report, the results and the runs
-        scale: tiny (hours on two cores), small (a day on a GPU), paper (for --plan), or a .yaml file
-        additional_corpus: corpora of the rows with additional data
-        data: directories with the folders of GLUE, SQuAD and RACE; tasks without files are left out
-        seeds: number of seeds of every table; default: as the scale says
         jobs: runs at the same time
         plan: print the number of runs, and the hours, memory and disk that they need, and stop
         check: exit with 1 if a claim of the paper does not hold
     """
-    from litebert.commands.reproduce.reproduce_settings import ReproduceRun
     from litebert.machine import validate_processes
 
     validate_processes(jobs, where="jobs")
-    settings = {"tables": tables, "scale": scale, "corpus": corpus, "additional_corpus": additional_corpus}
-    run = ReproduceRun.parse({**settings, "data": data, "seeds": seeds}, where="reproduce")
     # Imports torch, which takes seconds: only once the settings are known to be valid.
     from litebert.commands.reproduce.reproduce import plan_tables
     from litebert.commands.reproduce.reproduce import reproduce as run_tables
@@ -61,7 +46,7 @@ def reproduce(
         return 0
     result = run_tables(run, out, jobs=jobs)
     print_result(result, as_json=json)
-    return int(bool(result.failed) or (check and result.claims["not held"] > 0))
+    return result.exit_code(check=check)
 
 
 def sweep_pretrain(

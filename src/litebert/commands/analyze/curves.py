@@ -23,6 +23,8 @@ class CurvesResult(Result):
 
 def curves(runs: Sequence[Path], out: Path | None, *, over: Axis = "steps") -> CurvesResult:
     """Write the curves of every run directory to one page: `out`, or `curves.html` in the first run directory."""
+    if not runs:
+        raise ConfigError("curves: no run directory; give one or more")
     if out is not None and out.suffix != ".html":
         raise ConfigError(f"out: {out.name!r}, but the page is an HTML file; give a name that ends in .html")
     page = write_curve_page(runs, out or runs[0] / "curves.html", over=over)

@@ -42,6 +42,10 @@ class ReproduceResult(Result):
         failed = f"\nfailed: {', '.join(self.failed)}" if self.failed else ""
         return f"{self.report}: {', '.join(self.tables)}\nclaims: {verdicts}{failed}"
 
+    def exit_code(self, *, check: bool) -> int:
+        """1 if a cell failed, or with `check` if a claim does not hold."""
+        return int(bool(self.failed) or (check and self.claims["not held"] > 0))
+
 
 def plan_tables(run: ReproduceRun, out: Path) -> Plan:
     """What the tables cost on this machine; nothing is written."""

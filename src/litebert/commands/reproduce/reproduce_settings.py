@@ -14,17 +14,17 @@ class ReproduceRun(Settings):
     """What is reproduced, at which scale, from which data."""
 
     tables: tuple[str, ...] = Field(min_length=1)
-    """Names of tables and figures, .yaml files, or `all`."""
+    """table-1 to table-14, figure-1, figure-2, .yaml files, or `all`."""
     scale: str = "tiny"
-    """`tiny`, `small`, `paper`, or a .yaml file."""
+    """tiny (hours on two cores), small (a day on a GPU), paper (for --plan), or a .yaml file."""
     corpus: Path
-    """Corpus directory."""
+    """Corpus directory from `litebert corpus build`."""
     additional_corpus: tuple[Path, ...] = ()
     """Corpora of the rows with additional data."""
     data: tuple[Path, ...] = ()
     """Directories with the folders of GLUE, SQuAD and RACE; tasks without files are left out."""
     seeds: int | None = Field(default=None, ge=1, le=MAX_SEEDS)
-    """Number of seeds, from 0, of every table; null: as the scale says."""
+    """Number of seeds, from 0, of every table; default: as the scale says."""
 
     @property
     def names(self) -> tuple[str, ...]:
