@@ -27,7 +27,7 @@ from litebert.model.models import ForSequenceClassification
 from litebert.model.presets import preset
 from litebert.randomness import rng_for
 from litebert.tasks.benchmarks.benchmark_files import read_benchmark
-from litebert.tasks.encoded import Sequences, encode_sequences
+from litebert.tasks.encoded import Encoded, encode_sequences
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_batches import LabelledBatches
 from litebert.tasks.types.classification.classification import CLASSIFICATION
@@ -144,7 +144,7 @@ def timed(steps: Iterator[None]) -> float:
     return clock() - began
 
 
-def our_steps(run: Any, model: Path, rows: Sequences) -> Iterator[None]:
+def our_steps(run: Any, model: Path, rows: Encoded) -> Iterator[None]:
     """The steps of litebert's engine; the first `next` warms up on a batch that is not counted."""
     network, world = load_model(model), DistributedContext.current("cpu")
     objective = TaskObjective(CLASSIFICATION.loss)
@@ -158,7 +158,7 @@ def our_steps(run: Any, model: Path, rows: Sequences) -> Iterator[None]:
         yield
 
 
-def their_steps(run: Any, model: Path, rows: Sequences) -> Iterator[None]:
+def their_steps(run: Any, model: Path, rows: Encoded) -> Iterator[None]:
     """The steps of transformers' run_glue.py, in the order of the rows."""
     network = their_model(model).train()
     optimizer = torch.optim.AdamW(network.parameters(), lr=run.train.learning_rate, fused=True)
@@ -182,7 +182,7 @@ def their_model(model: Path) -> Any:
     return AlbertForSequenceClassification.from_pretrained(model)
 
 
-def their_inputs(rows: Sequences, step: int, *, batch_size: int) -> dict[str, Any]:
+def their_inputs(rows: Encoded, step: int, *, batch_size: int) -> dict[str, Any]:
     """One batch as DataCollatorWithPadding makes it; the rows themselves are in random order."""
     batch = rows.batch(np.arange(step * batch_size, (step + 1) * batch_size))
     inputs = batch.inputs
@@ -195,7 +195,7 @@ def their_inputs(rows: Sequences, step: int, *, batch_size: int) -> dict[str, An
 
 
 @torch.no_grad()
-def logit_difference(model: Path, rows: Sequences, *, batch_size: int) -> float:
+def logit_difference(model: Path, rows: Encoded, *, batch_size: int) -> float:
     """‖litebert − transformers‖ ÷ ‖transformers‖ on the first batch, in fp32, without dropout."""
     inputs = their_inputs(rows, 0, batch_size=batch_size)
     theirs = their_model(model).eval()(**inputs).logits

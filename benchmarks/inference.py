@@ -5,7 +5,7 @@ anything is timed. Contestants alternate, and each one's fastest run counts. On 
 process is measured, which other processes do not lengthen much; on several threads the time that passes.
 
     python benchmarks/inference.py FOLDER --prepare --tokenizer TOKENIZER --texts SST-2/dev.tsv dev-v1.1.json
-    /other/environment/python benchmarks/quantize_openvino.py FOLDER
+    /other/environment/python benchmarks/libraries/quantize_openvino.py FOLDER
     OMP_NUM_THREADS=1 python benchmarks/inference.py FOLDER --threads 1 --out results.json
 """
 
@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import inference_contestants as libraries
 import numpy as np
 import torch
-from inference_contestants import Contestant, Ids
+from libraries import inference_contestants as libraries
+from libraries.inference_contestants import Contestant, Ids
 
 from litebert.files import write_json
 from litebert.machine import environment

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import speed_contestants as who
 import torch
+from libraries import speed_contestants as who
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 

@@ -71,7 +71,7 @@ def server(name: str, arguments: argparse.Namespace) -> Iterator[int]:
             *(["--runtime", "onnx"] if "onnx" in name else []),
         ]
     else:
-        command = ["-m", "uvicorn", "--factory", "serving_contestants:create", "--port", str(arguments.port)]
+        command = ["-m", "uvicorn", "--factory", "libraries.serving_contestants:create", "--port", str(arguments.port)]
         command += ["--app-dir", str(HERE), "--log-level", "error"]
         environment |= {"CONTESTANT": name, "MODEL": model, "THREADS": str(arguments.threads)}
     process = subprocess.Popen([sys.executable, *command], env=environment)

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import speed_contestants as who
 import speed_timing as timing
 import torch
+from libraries import speed_contestants as who
 from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.utils.flop_counter import FlopCounterMode

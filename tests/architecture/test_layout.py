@@ -6,6 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SOURCE, TESTS = ROOT / "src" / "litebert", ROOT / "tests"
+BENCHMARKS = sorted((ROOT / "benchmarks").rglob("*.py"))
 MODULES = sorted(SOURCE.rglob("*.py"))
 MAX_LINES, MAX_MODULES, MAX_TEST_NAME = 350, 15, 88
 SAME_NAME_ALLOWED = {
@@ -29,7 +30,9 @@ def test_files_stay_small():
 
 def test_directories_hold_at_most_15_modules():
     counts = Counter(
-        path.parent for path in (*MODULES, *TESTS.rglob("*.py")) if path.name not in ("__init__.py", "conftest.py")
+        path.parent
+        for path in (*MODULES, *TESTS.rglob("*.py"), *BENCHMARKS)
+        if path.name not in ("__init__.py", "conftest.py")
     )
     offenders = [f"{folder.relative_to(ROOT)}: {n} modules" for folder, n in counts.items() if n > MAX_MODULES]
     assert not offenders, "make packages of:\n" + "\n".join(offenders)

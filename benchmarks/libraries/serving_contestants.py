@@ -1,6 +1,6 @@
 """Servers that `benchmarks/serving.py` compares with: what one writes in an hour around a library.
 
-CONTESTANT=transformers|onnxruntime, MODEL, THREADS in the environment; `uvicorn benchmarks.serving_contestants:app`.
+CONTESTANT=transformers|onnxruntime, MODEL, THREADS in the environment; started by serving.py.
 
 - `transformers`: a FastAPI route around `pipeline("text-classification")`, one request at a time a thread.
 - `onnxruntime`: a FastAPI route around an ONNX graph, with a batcher that takes up to 32 waiting requests in turn

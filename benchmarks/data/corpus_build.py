@@ -1,7 +1,7 @@
 """Speed of `corpus build` on one core, compared with raw SentencePiece on the same sentences; and its peak memory.
 
-python benchmarks/corpus_build.py speed TOKENIZER TEXT...
-python benchmarks/corpus_build.py memory TOKENIZER [--gigabytes 2] [--workers 1 2] [--scratch DIRECTORY]
+python benchmarks/data/corpus_build.py speed TOKENIZER TEXT...
+python benchmarks/data/corpus_build.py memory TOKENIZER [--gigabytes 2] [--workers 1 2] [--scratch DIRECTORY]
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Time and memory to reach a batch of a corpus of a given size, whose index is simulated.
 
-python benchmarks/corpus_scale.py OUT.json [--tokens 30000000 300000000 3000000000]
+python benchmarks/data/corpus_scale.py OUT.json [--tokens 30000000 300000000 3000000000]
 
 The corpus has sentences of 20 tokens, documents of 50 sentences and shards of 7 million tokens. All shards are hard
 links to one, so that the disk holds one; each is mapped and read like any other. A new process measures each size.

@@ -1,6 +1,6 @@
 """How many gold answers can be recovered exactly from the tokens of a window, and which cannot.
 
-python benchmarks/squad_alignment.py TOKENIZER dev-v1.1.json [dev-v2.0.json …]
+python benchmarks/data/squad_alignment.py TOKENIZER dev-v1.1.json [dev-v2.0.json …]
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Speed of drawing masked examples on one core, the share of padding, and the time to reach an arbitrary step.
 
-python benchmarks/data_examples.py CORPUS [MORE_CORPORA...]      further corpora are mixed in, with weight 0.3 each
+python benchmarks/data/data_examples.py CORPUS [MORE_CORPORA...]      further corpora are mixed in, with weight 0.3 each
 
 The examples are checked first. Bytes of text per second are for comparison with `create_pretraining_data.py` of
 google-research/albert, which draws its examples while it builds its files: see GOOGLE.

@@ -1,7 +1,7 @@
 """Quantize an ONNX file to int8 for OpenVINO by NNCF, with 100 texts for calibration: an input of `inference.py`.
 
 NNCF is not among the packages of this project; run this in an environment with `pip install nncf openvino`:
-    python benchmarks/quantize_openvino.py FOLDER, where FOLDER is that of `inference.py --prepare`
+    python benchmarks/libraries/quantize_openvino.py FOLDER, where FOLDER is that of `inference.py --prepare`
 """
 
 import json

@@ -1,6 +1,6 @@
 """SQuAD features, litebert and transformers' fast tokenizer, one thread each; the outputs are compared first.
 
-python benchmarks/squad_features.py TOKENIZER dev-v1.1.json [QUESTIONS]
+python benchmarks/data/squad_features.py TOKENIZER dev-v1.1.json [QUESTIONS]
 
 transformers prepares training data with the fast tokenizer, overflowing tokens and offsets, and a loop that finds the
 tokens of the answer. Its stride is an overlap of 128 tokens; litebert's, as in google-research/albert, is the distance
