@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import threading
-import time
 
 import pytest
 
@@ -41,14 +40,22 @@ def test_signal_saves_the_state_of_every_parallel_trial(planned, tmp_path):
     paths = SweepPaths(tmp_path)
     trials = trials_of(run)
 
-    def interrupt_once_both_train():
-        while not all((paths.run(trial.name) / "metrics.jsonl").exists() for trial in trials):
-            time.sleep(0.2)
-        os.kill(os.getpid(), signal.SIGTERM)
+    ended = threading.Event()
 
-    threading.Thread(target=interrupt_once_both_train).start()
-    with pytest.raises(StoppedBySignalError, match="every trial has saved its state"):
-        train_all(trials, paths, jobs=2)
+    def interrupt_once_both_train():
+        while not ended.wait(0.2):
+            if all((paths.run(trial.name) / "metrics.jsonl").exists() for trial in trials):
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
+
+    thread = threading.Thread(target=interrupt_once_both_train)
+    thread.start()
+    try:
+        with pytest.raises(StoppedBySignalError, match="every trial has saved its state"):
+            train_all(trials, paths, jobs=2)
+    finally:  # so that no later test gets the signal
+        ended.set()
+        thread.join()
     assert [result_of(trial, paths).state for trial in trials] == ["unfinished", "unfinished"]
     assert all(list((paths.run(trial.name) / "checkpoints").glob("step-*")) for trial in trials)
 
