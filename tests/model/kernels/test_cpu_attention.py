@@ -11,11 +11,17 @@ from litebert.model.kernels.cpu_attention import attend_16_bits
 from support.models.kernel_gradients import assert_close, random, with_gradients
 
 
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.sampled_from([1, 100, 2**20]), st.booleans())
-def test_cpu_attention_equals_torch_in_outputs_and_gradients(lengths, scores_at_once, causal):
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=6),
+    st.sampled_from([1, 100, 2**20]),
+    st.sampled_from([15, 16]),
+    st.booleans(),
+)
+def test_cpu_attention_equals_torch_in_outputs_and_gradients(lengths, scores_at_once, stored_width, causal):
     heads = [random(sum(lengths), 2, 8, dtype=torch.float64, seed=seed) for seed in range(3)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cpu_attention, "SCORES_PER_CHUNK", scores_at_once)
+        patch.setattr(cpu_attention, "STORED_WIDTH", stored_width)
         cpu_attention.chunks_by_length.cache_clear()
         ours = with_gradients(lambda *qkv: attend_16_bits(*qkv, lengths, causal=causal), *heads)
     expected = with_gradients(
@@ -30,6 +36,15 @@ def test_cpu_attention_in_16_bits_equals_64_bits_up_to_rounding():
     ours = with_gradients(lambda *qkv: attend_16_bits(*qkv, lengths), *heads)
     wide = [tensor.double() for tensor in heads]
     assert_close(ours, with_gradients(lambda *qkv: attend_16_bits(*qkv, lengths), *wide), torch.bfloat16)
+
+
+@pytest.mark.parametrize(("heads", "stored"), [(16, 1), (17, 0)])
+def test_cpu_attention_stores_probabilities_of_narrow_models_only(heads, stored):
+    inputs = [random(32, heads, 16, dtype=torch.bfloat16, seed=seed).requires_grad_() for seed in range(3)]
+    saved = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: saved.append(tensor) or tensor, lambda tensor: tensor):
+        attend_16_bits(*inputs, [32])
+    assert [tensor.shape for tensor in saved[3:]] == [(heads, 32, 32)] * stored
 
 
 def test_cpu_attention_ignores_autocast():

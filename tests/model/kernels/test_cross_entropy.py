@@ -36,12 +36,20 @@ def test_cross_entropy_and_its_gradient_equal_torch(dtype, labels, at_once):
     assert gradient.dtype == dtype
 
 
-def test_cross_entropy_saves_no_further_tensor_of_the_size_of_the_logits():
+def test_cross_entropy_saves_one_tensor_of_the_size_and_dtype_of_the_logits_instead_of_them():
     logits = torch.randn(8, 1000, dtype=torch.bfloat16, generator=torch.Generator().manual_seed(0)).requires_grad_()
-    kept = []
-    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: kept.append(tensor) or tensor, lambda tensor: tensor):
+    saved = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: saved.append(tensor) or tensor, lambda tensor: tensor):
         summed_cross_entropy(logits, torch.zeros(8, dtype=torch.int64))
-    assert sum(tensor.numel() for tensor in kept if tensor.data_ptr() != logits.data_ptr()) <= 8 * 8
+    assert all(tensor.data_ptr() != logits.data_ptr() for tensor in saved)
+    assert sum(tensor.nbytes for tensor in saved) <= logits.nbytes + 8 * 8
+
+
+def test_cross_entropy_without_gradients_computes_none():
+    logits = torch.randn(8, 1000, generator=torch.Generator().manual_seed(0))
+    with torch.profiler.profile() as profile:
+        summed_cross_entropy(logits, torch.zeros(8, dtype=torch.int64))
+    assert "aten::scatter_add_" not in {event.key for event in profile.key_averages()}
 
 
 def test_cross_entropy_of_huge_logits_does_not_overflow():
