@@ -11,6 +11,10 @@ from litebert.model.kernels.cpu_attention import attend_16_bits
 from support.models.kernel_gradients import assert_close, random, with_gradients
 
 
+def one_row_by_length(query, key, value, lengths):
+    return attend_by_length(query[None], key[None], value[None], lengths, 0.0)[0]
+
+
 @given(
     st.lists(st.integers(1, 9), min_size=1, max_size=6),
     st.sampled_from([1, 100, 2**20]),
@@ -36,6 +40,20 @@ def test_cpu_attention_in_16_bits_equals_64_bits_up_to_rounding():
     ours = with_gradients(lambda *qkv: attend_16_bits(*qkv, lengths), *heads)
     wide = [tensor.double() for tensor in heads]
     assert_close(ours, with_gradients(lambda *qkv: attend_16_bits(*qkv, lengths), *wide), torch.bfloat16)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("attend", [attend_16_bits, one_row_by_length])
+def test_attention_gives_zeros_in_the_rows_after_the_examples_whatever_these_hold(attend, dtype):
+    lengths = [3, 5, 3]
+    heads = [random(sum(lengths) + 4, 2, 8, dtype=dtype, seed=seed) for seed in range(3)]
+    for tensor in heads:
+        tensor[sum(lengths) :] = torch.nan
+    contexts, *gradients = with_gradients(lambda *qkv: attend(*qkv, lengths)[: sum(lengths)], *heads)
+    expected = with_gradients(lambda *qkv: attend(*qkv, lengths), *(tensor[: sum(lengths)] for tensor in heads))
+    assert_close([contexts, *(each[: sum(lengths)] for each in gradients)], expected, dtype)
+    assert attend(*heads, lengths)[sum(lengths) :].abs().max() == 0
+    assert all(each[sum(lengths) :].abs().max() == 0 for each in gradients)
 
 
 @pytest.mark.parametrize(("heads", "stored"), [(16, 1), (17, 0)])

@@ -7,18 +7,28 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from litebert.model.kernels.attention_kernels import attend_sdpa
-from litebert.model.kernels.layout import LAYOUTS, AttentionKernel, Layout, PaddedLayout, UnpaddedLayout, default_kernel
+from litebert.model.kernels.layout import (
+    LAYOUTS,
+    AttentionKernel,
+    Layout,
+    PaddedLayout,
+    UnpaddedLayout,
+    default_kernel,
+    rounded_up,
+)
 
-masks = st.tuples(st.integers(1, 4), st.integers(1, 9)).flatmap(lambda shape: arrays(bool, shape).map(torch.from_numpy))
+masks = st.tuples(st.integers(1, 9), st.integers(1, 9)).flatmap(lambda shape: arrays(bool, shape).map(torch.from_numpy))
 
 
 @settings(deadline=None)
 @given(masks)
-def test_unpadded_layout_packs_the_real_tokens_in_order(mask):
+def test_unpadded_layout_packs_the_real_tokens_in_order_and_then_zeros(mask):
     layout = UnpaddedLayout.of(mask)
-    grid = torch.arange(mask.numel()).view(mask.shape)
-    assert torch.equal(layout.pack(grid)[0], grid[mask])
-    assert torch.equal(layout.positions[0], torch.arange(mask.shape[1]).expand_as(mask)[mask])
+    grid = 1 + torch.arange(mask.numel()).view(mask.shape)
+    positions = torch.arange(mask.shape[1]).expand_as(mask)[mask]
+    rest = torch.zeros(rounded_up(len(positions)) - len(positions), dtype=torch.int64)
+    assert torch.equal(layout.pack(grid)[0], torch.cat([grid[mask], rest]))
+    assert torch.equal(layout.positions[0], torch.cat([positions, rest]))
     assert sum(layout.lengths) == layout.boundaries[-1] == mask.sum()
     assert all(layout.lengths) or layout.lengths == (0,)
 
@@ -35,6 +45,14 @@ def test_layout_unpacks_every_real_token(mask, kernel):
 def test_unpadded_layout_unpacks_padding_to_zeros():
     layout = UnpaddedLayout.of(torch.tensor([[True, False], [False, False]]))
     assert layout.unpack(torch.ones(1, 1, 2)).sum() == 2
+
+
+def test_rounded_numbers_of_tokens_are_few_and_close():
+    rounded = [rounded_up(tokens) for tokens in range(4097)]
+    assert all(tokens <= each <= tokens * 17 / 16 for tokens, each in enumerate(rounded))
+    assert rounded == [rounded_up(each) for each in rounded]
+    assert len(set(rounded[2049:])) == 16
+    assert sum(each / max(1, tokens) - 1 for tokens, each in enumerate(rounded)) / len(rounded) < 0.025
 
 
 def test_padded_layout_changes_nothing():

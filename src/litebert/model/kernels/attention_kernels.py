@@ -51,25 +51,27 @@ def attend_sdpa(
 
 
 def attend_by_length(
-    query: Float[Tensor, "1 N A D"],
-    key: Float[Tensor, "1 N A D"],
-    value: Float[Tensor, "1 N A D"],
+    query: Float[Tensor, "1 R A D"],
+    key: Float[Tensor, "1 R A D"],
+    value: Float[Tensor, "1 R A D"],
     lengths: Sequence[int],
     dropout: float,
     *,
     causal: bool = False,
-) -> Float[Tensor, "1 N A D"]:
-    """Attention inside each of the examples concatenated on the token axis; equal lengths are batched.
+) -> Float[Tensor, "1 R A D"]:
+    """Attention inside each of the examples concatenated on the token axis; zeros in the rows after them.
 
     `causal`: to no later token.
     """
-    parts = [tensor[0].split(list(lengths)) for tensor in (query, key, value)]
+    rest = query.shape[1] - sum(lengths)
+    parts = [tensor[0].split([*lengths, rest]) for tensor in (query, key, value)]
     contexts: dict[int, Tensor] = {}
     for indices in _indices_by_length(lengths).values():
         stacked = (torch.stack([part[index] for index in indices]).transpose(1, 2) for part in parts)  # n A length D
         context = F.scaled_dot_product_attention(*stacked, dropout_p=dropout, is_causal=causal).transpose(1, 2)
         contexts.update(zip(indices, context, strict=True))
-    return torch.cat([contexts[index] for index in range(len(lengths))])[None]
+    zeros = query.new_zeros(rest, *query.shape[2:])
+    return torch.cat([*(contexts[index] for index in range(len(lengths))), zeros])[None]
 
 
 def attend_varlen(

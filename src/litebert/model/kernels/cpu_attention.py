@@ -45,14 +45,14 @@ class Chunk:
 
 
 def attend_16_bits(
-    query: Float[Tensor, "N A D"],
-    key: Float[Tensor, "N A D"],
-    value: Float[Tensor, "N A D"],
+    query: Float[Tensor, "R A D"],
+    key: Float[Tensor, "R A D"],
+    value: Float[Tensor, "R A D"],
     lengths: Sequence[int],
     *,
     causal: bool = False,
-) -> Float[Tensor, "N A D"]:
-    """Attention inside each of the concatenated examples; `causal`: to no later token.
+) -> Float[Tensor, "R A D"]:
+    """Attention inside each of the concatenated examples, zeros in the rows after them; `causal`: to no later token.
 
     Probabilities are computed twice above `STORED_WIDTH`. Scores are rounded to 16 bits, as in any attention that is
     not fused.
@@ -64,6 +64,7 @@ class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, lengths: tuple[int, ...], causal: bool) -> Tensor:
         ctx.chunks = chunks_by_length(lengths, heads=query.shape[1], causal=causal, dtype=query.dtype)
+        ctx.tokens = sum(lengths)
         contexts, stored = _empty_rows(query), []
         with torch.autocast("cpu", enabled=False):
             for chunk in ctx.chunks:
@@ -73,7 +74,7 @@ class _Attention(torch.autograd.Function):
                 if query[0].numel() <= STORED_WIDTH:
                     stored.append(probabilities)
         ctx.save_for_backward(query, key, value, *stored)
-        return contexts[:-1]
+        return _without_padding(contexts, ctx.tokens)
 
     @staticmethod
     @once_differentiable
@@ -89,7 +90,7 @@ class _Attention(torch.autograd.Function):
                 gradients = _attention_gradients(q, k, v, gradient, probabilities)
                 for heads, result in zip(gradients, results, strict=True):
                     _unstack_heads(heads, result, chunk)
-        return *(result[:-1] for result in results), None, None
+        return *(_without_padding(result, ctx.tokens) for result in results), None, None
 
 
 def scaled_probabilities(
@@ -167,12 +168,18 @@ def _chunk(
     return Chunk(shape, sources.flatten(), targets.flatten(), past.flatten().nonzero()[:, 0], bias)
 
 
-def _empty_rows(like: Float[Tensor, "N A D"]) -> Float[Tensor, "R A D"]:
-    """A row for each token and one for what is computed at padding."""
+def _empty_rows(like: Float[Tensor, "R A D"]) -> Float[Tensor, "R_plus_1 A D"]:
+    """A row for each token and, after the tokens, one for what is computed at padding."""
     return like.new_empty(len(like) + 1, *like.shape[1:])
 
 
-def _stack_heads(tensor: Float[Tensor, "N A D"], chunk: Chunk, *, zero_padding: bool = False) -> Float[Tensor, "M L D"]:
+def _without_padding(rows: Float[Tensor, "R_plus_1 A D"], tokens: int) -> Float[Tensor, "R A D"]:
+    """The rows of the tokens, then zeros."""
+    rows[tokens:].zero_()
+    return rows[:-1]
+
+
+def _stack_heads(tensor: Float[Tensor, "R A D"], chunk: Chunk, *, zero_padding: bool = False) -> Float[Tensor, "M L D"]:
     """One matrix per example and head."""
     rows = tensor.flatten(1).index_select(0, chunk.sources)
     if zero_padding and len(chunk.padding):
@@ -181,7 +188,7 @@ def _stack_heads(tensor: Float[Tensor, "N A D"], chunk: Chunk, *, zero_padding: 
     return rows.view(n, length, heads, -1).transpose(1, 2).flatten(0, 1)
 
 
-def _unstack_heads(matrices: Float[Tensor, "M L D"], target: Float[Tensor, "R A D"], chunk: Chunk) -> None:
+def _unstack_heads(matrices: Float[Tensor, "M L D"], target: Float[Tensor, "R_plus_1 A D"], chunk: Chunk) -> None:
     """Inverse of `_stack_heads`, written into `target`."""
     n, length, heads = chunk.shape
     rows = matrices.view(n, heads, length, -1).transpose(1, 2).reshape(n * length, -1)

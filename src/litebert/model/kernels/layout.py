@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final, Literal
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
@@ -79,54 +80,57 @@ class PaddedLayout:
 
 @dataclass(frozen=True)
 class UnpaddedLayout:
-    """Only the real tokens, all examples concatenated."""
+    """Only the real tokens, all examples concatenated, and on a CPU a few rows of zeros: see `rounded_up`."""
 
     shape: torch.Size
     """B S."""
     indices: Int[Tensor, " N"]
     """Flat position b·S + s of each token."""
-    positions: Int[Tensor, "1 N"]
-    """Position of each token in its example."""
+    positions: Int[Tensor, "1 R"]
+    """Position of each token in its example; R is N and the rows of zeros."""
     boundaries: Int[Tensor, " examples_plus_1"]
     lengths: tuple[int, ...]
     causal: bool
 
     @classmethod
-    def of(cls, mask: Mask, sequence_starts: Starts | None = None, *, causal: bool = False) -> "UnpaddedLayout":
+    def of(
+        cls, mask: Mask, sequence_starts: Starts | None = None, *, causal: bool = False, rounded: bool = True
+    ) -> "UnpaddedLayout":
         """Layout of a batch; examples without tokens are dropped. Reads the lengths, which synchronises with CUDA."""
         indices = mask.flatten().nonzero()[:, 0]
         starts = example_starts(mask, sequence_starts).flatten()[indices]
         lengths = tuple(starts.unique_consecutive(return_counts=True)[1].tolist()) or (0,)
         boundaries = torch.tensor([0, *lengths], device=mask.device).cumsum(0, dtype=torch.int32)
-        return cls(mask.shape, indices, (indices - starts)[None], boundaries, lengths, causal)
+        extra = rounded_up(len(indices)) - len(indices) if rounded and mask.is_cpu else 0
+        return cls(mask.shape, indices, F.pad(indices - starts, (0, extra))[None], boundaries, lengths, causal)
 
-    def pack(self, padded: Shaped[Tensor, "B S"]) -> Shaped[Tensor, "1 N"]:
-        """The values of the real tokens."""
-        return padded.flatten()[self.indices][None]
+    def pack(self, padded: Shaped[Tensor, "B S"]) -> Shaped[Tensor, "1 R"]:
+        """The values of the real tokens, then zeros."""
+        real = padded.flatten()[self.indices]
+        return F.pad(real, (0, self.positions.shape[1] - len(real)))[None]
 
-    def unpack(self, packed: Float[Tensor, "1 N W"]) -> Float[Tensor, "B S W"]:
+    def unpack(self, packed: Float[Tensor, "1 R W"]) -> Float[Tensor, "B S W"]:
         """The vectors at the positions of their tokens, zeros at padding."""
         padded = packed.new_zeros(self.shape.numel(), packed.shape[-1])
-        return padded.index_copy(0, self.indices, packed[0]).view(*self.shape, -1)
+        return padded.index_copy(0, self.indices, packed[0, : len(self.indices)]).view(*self.shape, -1)
 
-    def take(self, packed: Float[Tensor, "1 N W"], at: Int[Tensor, " P"]) -> Float[Tensor, "1 P W"]:
+    def take(self, packed: Float[Tensor, "1 R W"], at: Int[Tensor, " P"]) -> Float[Tensor, "1 P W"]:
         """The vectors at flat positions of B S, as one row; zeros at padding."""
-        size = len(self.indices)
-        packed_index = self.indices.new_full((self.shape.numel(),), size)
-        packed_index[self.indices] = torch.arange(size, device=packed_index.device)
+        packed_index = self.indices.new_full((self.shape.numel(),), packed.shape[1])
+        packed_index[self.indices] = torch.arange(len(self.indices), device=packed_index.device)
         with_zeros = torch.cat([packed[0], packed.new_zeros(1, packed.shape[-1])])
         return with_zeros.index_select(0, packed_index[at])[None]
 
     @torch._disable_dynamo  # the lengths are Python numbers, so every batch would be compiled anew
     def attend(
         self,
-        query: Float[Tensor, "1 N A D"],
-        key: Float[Tensor, "1 N A D"],
-        value: Float[Tensor, "1 N A D"],
+        query: Float[Tensor, "1 R A D"],
+        key: Float[Tensor, "1 R A D"],
+        value: Float[Tensor, "1 R A D"],
         *,
         dropout: float,
-    ) -> Float[Tensor, "1 N A D"]:
-        """Attention inside each example."""
+    ) -> Float[Tensor, "1 R A D"]:
+        """Attention inside each example; zeros in the rows after them."""
         if dropout or query.dtype not in (torch.float16, torch.bfloat16):
             return attend_by_length(query, key, value, self.lengths, dropout, causal=self.causal)
         if query.is_cuda:
@@ -138,9 +142,11 @@ class LengthSortedLayout(UnpaddedLayout):
     """The same, the longest examples first, so that attention reads examples of one length in one piece."""
 
     @classmethod
-    def of(cls, mask: Mask, sequence_starts: Starts | None = None, *, causal: bool = False) -> UnpaddedLayout:
+    def of(
+        cls, mask: Mask, sequence_starts: Starts | None = None, *, causal: bool = False, rounded: bool = False
+    ) -> UnpaddedLayout:
         """Layout of a batch; examples without tokens are dropped."""
-        rows = super().of(mask, sequence_starts, causal=causal)
+        rows = super().of(mask, sequence_starts, causal=causal, rounded=rounded)
         lengths = torch.tensor(rows.lengths)
         tokens = lengths.repeat_interleave(lengths).argsort(descending=True, stable=True)
         sorted_lengths = tuple(sorted(rows.lengths, reverse=True))
@@ -167,6 +173,16 @@ LAYOUTS: Final[dict[AttentionKernel, Callable[..., Layout]]] = {
     "unpadded": UnpaddedLayout.of,
     "length_sorted": LengthSortedLayout.of,
 }
+
+
+def rounded_up(tokens: int) -> int:
+    """At most 1/16 more, 2 % in the mean: the next multiple of the power of two of a sixteenth to a thirty-second.
+
+    oneDNN compiles a product anew for every number of rows, which takes as long as a small product itself; without
+    rounding nearly every batch has another number of tokens.
+    """
+    step = 1 << max(0, tokens.bit_length() - 5)
+    return -(-tokens // step) * step
 
 
 MIN_UNPADDED_ROW: Final = 12_000
