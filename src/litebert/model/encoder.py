@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from litebert.errors import DataError
 from litebert.model.config import ModelConfig
-from litebert.model.kernels.layout import LAYOUTS, AttentionKernel, Layout, default_kernel
+from litebert.model.kernels.layout import LAYOUTS, AttentionKernel, Layout, default_kernel, rounded_up
 from litebert.model.kernels.rotary import rotation
 from litebert.model.layers.block import (
     NO_UPDATES,
@@ -112,8 +113,11 @@ class Encoder(nn.Module):
         *inputs, last_inputs = self._block_inputs(layout)
         for output in self._block_outputs(self.schedule[:-1], x, inputs):
             x = output
-        (last,) = self._block_outputs(self.schedule[-1:], x, [last_inputs._replace(positions=positions)])
-        return self.final_norm(last[0])
+        computed = positions
+        if self.training and positions.is_cpu:  # position 0 a few times more: see `rounded_up`
+            computed = F.pad(positions, (0, rounded_up(len(positions)) - len(positions)))
+        (last,) = self._block_outputs(self.schedule[-1:], x, [last_inputs._replace(positions=computed)])
+        return self.final_norm(last[0, : positions.shape[0]])
 
     def pooled(
         self,
