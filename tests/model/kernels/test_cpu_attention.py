@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 from litebert.model.kernels import cpu_attention
 from litebert.model.kernels.attention_kernels import attend_by_length
 from litebert.model.kernels.cpu_attention import attend_16_bits
+from litebert.model.kernels.length_groups import attend_in_groups, length_groups
 from support.models.kernel_gradients import assert_close, random, with_gradients
+
+
+def in_groups(query, key, value, lengths):
+    return attend_in_groups(query, key, value, length_groups(lengths))
 
 
 def one_row_by_length(query, key, value, lengths):
@@ -43,7 +48,7 @@ def test_cpu_attention_in_16_bits_equals_64_bits_up_to_rounding():
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
-@pytest.mark.parametrize("attend", [attend_16_bits, one_row_by_length])
+@pytest.mark.parametrize("attend", [attend_16_bits, one_row_by_length, in_groups])
 def test_attention_gives_zeros_in_the_rows_after_the_examples_whatever_these_hold(attend, dtype):
     lengths = [3, 5, 3]
     heads = [random(sum(lengths) + 4, 2, 8, dtype=dtype, seed=seed) for seed in range(3)]

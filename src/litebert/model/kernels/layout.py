@@ -93,15 +93,13 @@ class UnpaddedLayout:
     causal: bool
 
     @classmethod
-    def of(
-        cls, mask: Mask, sequence_starts: Starts | None = None, *, causal: bool = False, rounded: bool = True
-    ) -> "UnpaddedLayout":
+    def of(cls, mask: Mask, sequence_starts: Starts | None = None, *, causal: bool = False) -> "UnpaddedLayout":
         """Layout of a batch; examples without tokens are dropped. Reads the lengths, which synchronises with CUDA."""
         indices = mask.flatten().nonzero()[:, 0]
         starts = example_starts(mask, sequence_starts).flatten()[indices]
         lengths = tuple(starts.unique_consecutive(return_counts=True)[1].tolist()) or (0,)
         boundaries = torch.tensor([0, *lengths], device=mask.device).cumsum(0, dtype=torch.int32)
-        extra = rounded_up(len(indices)) - len(indices) if rounded and mask.is_cpu else 0
+        extra = rounded_up(len(indices)) - len(indices) if mask.is_cpu else 0
         return cls(mask.shape, indices, F.pad(indices - starts, (0, extra))[None], boundaries, lengths, causal)
 
     def pack(self, padded: Shaped[Tensor, "B S"]) -> Shaped[Tensor, "1 R"]:
@@ -142,25 +140,25 @@ class LengthSortedLayout(UnpaddedLayout):
     """The same, the longest examples first, so that attention reads examples of one length in one piece."""
 
     @classmethod
-    def of(
-        cls, mask: Mask, sequence_starts: Starts | None = None, *, causal: bool = False, rounded: bool = False
-    ) -> UnpaddedLayout:
+    def of(cls, mask: Mask, sequence_starts: Starts | None = None, *, causal: bool = False) -> UnpaddedLayout:
         """Layout of a batch; examples without tokens are dropped."""
-        rows = super().of(mask, sequence_starts, causal=causal, rounded=rounded)
+        rows = super().of(mask, sequence_starts, causal=causal)
         lengths = torch.tensor(rows.lengths)
         tokens = lengths.repeat_interleave(lengths).argsort(descending=True, stable=True)
+        positions = rows.positions.clone()
+        positions[:, : len(tokens)] = rows.positions[:, tokens]
         sorted_lengths = tuple(sorted(rows.lengths, reverse=True))
-        return replace(rows, indices=rows.indices[tokens], positions=rows.positions[:, tokens], lengths=sorted_lengths)
+        return replace(rows, indices=rows.indices[tokens], positions=positions, lengths=sorted_lengths)
 
     def attend(
         self,
-        query: Float[Tensor, "1 N A D"],
-        key: Float[Tensor, "1 N A D"],
-        value: Float[Tensor, "1 N A D"],
+        query: Float[Tensor, "1 R A D"],
+        key: Float[Tensor, "1 R A D"],
+        value: Float[Tensor, "1 R A D"],
         *,
         dropout: float,
-    ) -> Float[Tensor, "1 N A D"]:
-        """Attention inside each example."""
+    ) -> Float[Tensor, "1 R A D"]:
+        """Attention inside each example; zeros in the rows after them."""
         groups = length_groups(self.lengths)
         return attend_in_groups(query[0], key[0], value[0], groups, dropout=dropout, causal=self.causal)[None]
 
@@ -176,12 +174,12 @@ LAYOUTS: Final[dict[AttentionKernel, Callable[..., Layout]]] = {
 
 
 def rounded_up(tokens: int) -> int:
-    """At most 1/16 more, 2 % in the mean: the next multiple of the power of two of a sixteenth to a thirty-second.
+    """At most 1/32 more, 1 % in the mean: the next multiple of a power of two, which is 1/32 to 1/64 of `tokens`.
 
     oneDNN compiles a product anew for every number of rows, which takes as long as a small product itself; without
     rounding nearly every batch has another number of tokens.
     """
-    step = 1 << max(0, tokens.bit_length() - 5)
+    step = 1 << max(0, tokens.bit_length() - 6)
     return -(-tokens // step) * step
 
 

@@ -27,24 +27,25 @@ def length_groups(lengths: Sequence[int]) -> LengthGroups:
 
 
 def attend_in_groups(
-    query: Float[Tensor, "N A D"],
-    key: Float[Tensor, "N A D"],
-    value: Float[Tensor, "N A D"],
+    query: Float[Tensor, "R A D"],
+    key: Float[Tensor, "R A D"],
+    value: Float[Tensor, "R A D"],
     groups: LengthGroups,
     *,
     dropout: float = 0.0,
     causal: bool = False,
-) -> Float[Tensor, "N A D"]:
-    """Attention inside each example: by torch's fused kernel, or in 16 bits by products of whole score matrices.
+) -> Float[Tensor, "R A D"]:
+    """Attention inside each example, zeros in the rows after them; `causal`: to no later token.
 
-    Torch's fused kernel takes twice as long in 16 bits as the products that it consists of, unless these are small.
-    `causal`: to no later token.
+    By torch's fused kernel, or in 16 bits by products of whole score matrices: the fused kernel takes
+    twice as long in 16 bits as the products that it consists of, unless these are small.
     """
     heads = query.shape[1]
     sixteen_bits = query.dtype in (torch.float16, torch.bfloat16)
     fused = partial(F.scaled_dot_product_attention, dropout_p=dropout, is_causal=causal)
     by_products = partial(_attend_by_products, causal=causal)
     context = torch.empty(query.shape, dtype=query.dtype)
+    context[sum(length * count for length, count in groups) :] = 0
     for tokens, length in _pieces(groups, heads=heads):
         attend = by_products if sixteen_bits and length > FUSED_LENGTH and not dropout else fused
         q, k, v = (tensor[tokens].unflatten(0, (-1, length)).transpose(1, 2) for tensor in (query, key, value))
