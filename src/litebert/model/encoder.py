@@ -151,8 +151,12 @@ class Encoder(nn.Module):
             raise DataError(
                 f"input_ids: {length} tokens in a sequence, the model has {longest} positions; truncate the text"
             )
-        row = length * self.config.hidden_size
-        kernel = self.attention_kernel or default_kernel(attention_mask.device, training=self.training, row=row)
+        kernel = self.attention_kernel or default_kernel(
+            attention_mask.device,
+            training=self.training,
+            row=length * self.config.hidden_size,
+            sixteen_bits=torch.is_autocast_enabled("cpu") and not self.config.attention_probs_dropout_prob,
+        )
         return LAYOUTS[kernel](attention_mask, sequence_starts, causal=causal)
 
     def _embed(self, input_ids: Tensor, token_type_ids: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from litebert.model import encoder
 from litebert.model.kernels.attention_kernels import attend_sdpa
 from litebert.model.kernels.layout import (
     LAYOUTS,
@@ -16,6 +17,7 @@ from litebert.model.kernels.layout import (
     default_kernel,
     rounded_up,
 )
+from litebert.model.presets import preset
 
 masks = st.tuples(st.integers(1, 9), st.integers(1, 9)).flatmap(lambda shape: arrays(bool, shape).map(torch.from_numpy))
 
@@ -97,13 +99,34 @@ def test_layout_with_row_starts_equals_the_default(mask):
 
 
 @pytest.mark.parametrize(
-    ("device", "training", "row", "kernel"),
+    ("device", "training", "row", "sixteen_bits", "kernel"),
     [
-        ("cpu", True, 128 * 128, "unpadded"),
-        ("cpu", True, 64 * 128, "sdpa"),
-        ("cpu", False, 512 * 768, "sdpa"),
-        ("cuda", True, 512 * 768, "sdpa"),
+        ("cpu", True, 128 * 128, False, "unpadded"),
+        ("cpu", True, 64 * 128, False, "sdpa"),
+        ("cpu", True, 64 * 128, True, "unpadded"),
+        ("cpu", False, 512 * 768, True, "sdpa"),
+        ("cuda", True, 512 * 768, True, "sdpa"),
     ],
 )
-def test_default_kernel_is_unpadded_for_training_on_a_cpu_unless_rows_are_tiny(device, training, row, kernel):
-    assert default_kernel(torch.device(device), training=training, row=row) == kernel
+def test_default_kernel_is_unpadded_for_training_on_a_cpu_unless_rows_are_tiny_in_fp32(
+    device, training, row, sixteen_bits, kernel
+):
+    assert default_kernel(torch.device(device), training=training, row=row, sixteen_bits=sixteen_bits) == kernel
+
+
+@pytest.mark.parametrize(
+    ("dropout", "autocast", "kernel"), [(0, True, "unpadded"), (0.1, True, "sdpa"), (0, False, "sdpa")]
+)
+def test_encoder_skips_padding_of_tiny_rows_under_autocast_without_attention_dropout(
+    monkeypatch, dropout, autocast, kernel
+):
+    used = []
+    recorded = {
+        name: lambda *args, name=name, **kw: used.append(name) or LAYOUTS[name](*args, **kw) for name in LAYOUTS
+    }
+    monkeypatch.setattr(encoder, "LAYOUTS", recorded)
+    model = encoder.Encoder(preset("tiny").replace(attention_probs_dropout_prob=dropout, num_hidden_layers=1)).train()
+    ids, mask = torch.zeros(2, 3, dtype=torch.int64), torch.ones(2, 3, dtype=torch.bool)
+    with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+        model(ids, mask, ids)
+    assert used == [kernel]
