@@ -5,10 +5,12 @@ Other modules only call `logging.getLogger(__name__)`.
 
 import logging
 import sys
+from typing import Final
 
 from litebert.errors import ConfigError, suggestion
 
 LEVELS = ("debug", "info", "warning", "error")
+_YEAR: Final = 365 * 86_400
 
 
 def log_to_stderr(level: str = "info") -> None:
@@ -34,9 +36,11 @@ def _handler() -> logging.Handler:
 
 
 def readable_seconds(seconds: float) -> str:
-    """The two largest units of a duration: `12.5 s`, `3 min 5 s`, `5 h 3 min`, `2 d 4 h`."""
+    """The two largest units of a duration: `12.5 s`, `3 min 5 s`, `5 h 3 min`, `2 d 4 h`; from a year on `1,200 years`."""
     if seconds < 59.95:
         return f"{seconds:.3g} s"
+    if seconds >= _YEAR:
+        return f"{seconds / _YEAR:,.1f} years" if seconds < 10 * _YEAR else f"{seconds / _YEAR:,.0f} years"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)

@@ -42,6 +42,9 @@ def test_log_records_go_to_stderr_only(monkeypatch, capsys, terminal):
         (7385, "2 h 3 min"),
         (86400 + 7200, "1 d 2 h"),
         (86400 + 60, "1 d"),
+        (364 * 86400, "364 d"),
+        (547.5 * 86400, "1.5 years"),
+        (4135684 * 86400, "11,331 years"),
     ],
 )
 def test_readable_seconds_has_the_two_largest_units(seconds, text):
