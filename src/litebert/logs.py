@@ -36,7 +36,7 @@ def _handler() -> logging.Handler:
 
 
 def readable_seconds(seconds: float) -> str:
-    """The two largest units of a duration: `12.5 s`, `3 min 5 s`, `5 h 3 min`, `2 d 4 h`; `1,200 years` from a year on."""
+    """The two largest units of a duration: `12.5 s`, `3 min 5 s`, `5 h 3 min`, `2 d 4 h`; or years, `1,200 years`."""
     if seconds < 59.95:
         return f"{seconds:.3g} s"
     if seconds >= _YEAR:
