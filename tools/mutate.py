@@ -69,7 +69,7 @@ EQUIVALENT: dict[str, str] = {
     "tasks/metrics/metrics.py:80:22 1 → 2": "of two labels both have the same area, so their mean is it too",
     "tokenization/sentencepiece_model.py:24:64 128 → 129": "ASCII has no byte 128 to look up",
     "tokenization/sentencepiece_model.py:128:8 statement deleted": "a dict is empty without `dict.__init__` too",
-    "model/kernels/attention_kernels.py:71:53 True → False": "the context has one row for each index",
+    "model/kernels/attention_kernels.py:72:53 True → False": "the context has one row for each index",
 }
 """`file:line:column description` → why no test can tell the mutation from the source."""
 COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
