@@ -4,9 +4,9 @@ python benchmarks/preset_speed.py OUT.json [--length 512] [--examples 1] [--pres
 
 Every model trains on the same number of random tokens in full rows, AdamW, forward, backward and update; the median
 of the rounds counts. Forward and backward are timed apart from the update of the weights, which the paper's batches of
-4,096 rows spread over more tokens. The ratios of the paper are those of 64 to 512 TPUs at equal numbers of them. Results
-are added to OUT.json, so that each preset can be measured in a call of its own; the table of all of them is printed as
-Markdown.
+4,096 rows spread over more tokens. The ratios of the paper are those of 64 to 512 TPUs at equal numbers of them.
+Results are added to OUT.json, so that each preset can be measured in a call of its own; the table of all of them is
+printed as Markdown.
 """
 
 import argparse
