@@ -45,6 +45,14 @@ def test_cross_entropy_saves_one_tensor_of_the_size_and_dtype_of_the_logits_inst
     assert sum(tensor.nbytes for tensor in saved) <= logits.nbytes + 8 * 8
 
 
+def test_cross_entropy_gradient_in_16_bits_is_scaled_in_32_bits():
+    logits = torch.randn(8, 100, dtype=torch.bfloat16, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    labels = torch.tensor([0, 1, 2, 3, 4, 5, 6, NO_LABEL])
+    (unscaled,) = torch.autograd.grad(summed_cross_entropy(logits, labels), logits)
+    (scaled,) = torch.autograd.grad(summed_cross_entropy(logits, labels) / 451, logits)
+    assert torch.equal(scaled, (unscaled.float() * torch.tensor(1 / 451)).bfloat16())
+
+
 def test_cross_entropy_without_gradients_computes_none():
     logits = torch.randn(8, 1000, generator=torch.Generator().manual_seed(0))
     with torch.profiler.profile() as profile:
