@@ -55,7 +55,7 @@ class _SummedCrossEntropy(torch.autograd.Function):
 
 
 def _zero_rows(matrix: Float[Tensor, "P V"], rows: Bool[Tensor, " P"]) -> None:
-    """By the fastest operator: on a CPU a pass over all elements takes time, on a GPU to wait for the number of rows."""
+    """On a CPU without a pass over all elements, on a GPU without a synchronisation."""
     if matrix.is_cpu:
         matrix.index_fill_(0, rows.nonzero()[:, 0], 0)
     else:
