@@ -62,6 +62,11 @@ def write_bytes(path: Path, content: bytes) -> None:
             temporary.unlink(missing_ok=True)
 
 
+def unfinished_writes(path: Path) -> set[Path]:
+    """What processes that were killed while they wrote `path` have left beside it."""
+    return set(path.parent.glob(f".{path.name}.*.tmp"))
+
+
 @contextlib.contextmanager
 def atomic_directory(path: Path) -> Iterator[Path]:
     """A temporary directory that is renamed to `path` if the block succeeds and removed if it fails.

@@ -115,6 +115,14 @@ def test_run_directory_may_be_an_empty_directory(tmp_path):
     assert opened(tmp_path).settings_file.exists()
 
 
+def test_run_directory_killed_while_it_wrote_its_settings_can_be_opened(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".settings.yaml.1.tmp").write_text("command: pre")
+    run = opened(tmp_path / "run")
+    assert read_yaml(run.settings_file)["command"] == "pretrain"
+    assert sorted(file.name for file in run.path.iterdir()) == ["environment.json", "settings.yaml"]
+
+
 def test_run_directory_has_a_result_once_finished(tmp_path):
     run = opened(tmp_path / "run")
     assert run.result(Finished) is None

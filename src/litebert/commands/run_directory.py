@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
-from litebert.files import write_json, write_text
+from litebert.files import unfinished_writes, write_json, write_text
 from litebert.machine import environment
 from litebert.settings import Settings, changed_names, flatten, read_yaml, write_yaml
 from litebert.training.train_settings import NON_NUMERIC_SETTINGS
@@ -91,7 +91,7 @@ class RunDirectory:
                 write_text(run.settings_file, write_yaml(wanted))
             if not changed <= ALWAYS_CHANGEABLE:
                 run.result_file.unlink(missing_ok=True)
-        elif path.exists() and (not path.is_dir() or any(file.name != DATA for file in path.iterdir())):
+        elif path.exists() and (not path.is_dir() or set(path.iterdir()) - run._before_settings()):
             raise ConfigError(f"{path}: exists and is not a run directory; choose another --out or remove it")
         return run
 
@@ -103,8 +103,14 @@ class RunDirectory:
         if self.settings_file.exists():
             return
         # The file that identifies a run directory comes first, so that a process killed here can be started again.
+        for leftover in unfinished_writes(self.settings_file):
+            leftover.unlink(missing_ok=True)
         write_text(self.settings_file, write_yaml({"command": command, **settings.to_dict()}))
         write_json(self.path / "environment.json", {**environment(), **(provenance or {})})
+
+    def _before_settings(self) -> set[Path]:
+        """What may be in the directory of a run that was killed before it wrote its settings."""
+        return {self.path / DATA, *unfinished_writes(self.settings_file)}
 
     @property
     def has_checkpoint(self) -> bool:
