@@ -1,7 +1,7 @@
 """Speed and accuracy of prediction on a CPU: litebert against other libraries, ALBERT-base with random weights.
 
 All start from the same weights and the same token ids; logits are compared with those of transformers in fp32 before
-anything is timed. Contestants alternate, and each one's fastest run counts. On one thread the processor time of the
+anything is timed. Contestants take turns, and each one's fastest call counts. On one thread the processor time of the
 process is measured, which other processes do not lengthen much; on several threads the time that passes.
 
     python benchmarks/inference.py FOLDER --prepare --tokenizer TOKENIZER --texts SST-2/dev.tsv dev-v1.1.json

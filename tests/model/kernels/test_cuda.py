@@ -4,7 +4,9 @@ from typing import get_args
 
 import pytest
 import torch
+import torch.nn.functional as F
 
+from litebert.model.kernels.cross_entropy import NO_LABEL, summed_cross_entropy
 from litebert.model.kernels.layout import AttentionKernel
 from litebert.model.models import ForPretraining
 from support.models.model_builders import MODERN, padded_mask, random_batch
@@ -39,3 +41,13 @@ def test_attention_kernels_give_the_reference_on_a_gpu(tiny_config, kernel, head
         states, own = states_and_gradient(config, kernel, bf16=bf16)
         assert (states - expected).norm() <= tolerance(dtype) * expected.norm()
         assert (own - gradient).norm() <= tolerance(dtype, "compound") * gradient.norm()
+
+
+def test_cross_entropy_on_a_gpu_equals_torch_and_ignores_rows_without_label():
+    logits = torch.randn(4, 11, device=DEVICE, requires_grad=True)
+    labels = torch.tensor([3, NO_LABEL, 10, 0], device=DEVICE)
+    expected = F.cross_entropy(logits, labels, ignore_index=NO_LABEL, reduction="sum")
+    loss = summed_cross_entropy(logits, labels)
+    (gradient,), (expected_gradient,) = torch.autograd.grad(loss, logits), torch.autograd.grad(expected, logits)
+    assert torch.allclose(loss, expected)
+    assert torch.allclose(gradient, expected_gradient, atol=tolerance(torch.float32))

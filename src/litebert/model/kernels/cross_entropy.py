@@ -35,7 +35,8 @@ class _SummedCrossEntropy(torch.autograd.Function):
         for chunk, label, out in _in_chunks(logits, classes, gradient):
             wide = at_least_32_bits(chunk)  # operations on mixed dtypes are slow on a CPU
             probabilities = wide.softmax(-1)
-            # By way of the most probable class: its probability never rounds to zero, that of the label may.
+            # The probability of the label can round to zero, that of the most probable class cannot, so its logarithm
+            # is taken, and the difference of the two logits is added.
             distance = wide.amax(-1, keepdim=True) - wide.gather(1, label)
             losses.append(distance - probabilities.amax(-1, keepdim=True).log_())
             if ctx.needs_input_grad[0]:

@@ -44,7 +44,7 @@ def attend_in_groups(
     sixteen_bits = query.dtype in (torch.float16, torch.bfloat16)
     fused = partial(F.scaled_dot_product_attention, dropout_p=dropout, is_causal=causal)
     by_products = partial(_attend_by_products, causal=causal)
-    context = torch.empty(query.shape, dtype=query.dtype)
+    context = query.new_empty(query.shape)
     context[sum(length * count for length, count in groups) :] = 0
     for tokens, length in _pieces(groups, heads=heads):
         attend = by_products if sixteen_bits and length > FUSED_LENGTH and not dropout else fused
