@@ -1,10 +1,12 @@
 """Training speed of the paper's models: the last column of table 2, on the device at hand.
 
 python benchmarks/preset_speed.py OUT.json [--length 512] [--examples 1] [--presets bert-large albert-base-v1 …]
+python benchmarks/preset_speed.py OUT.json --scale tiny --vocab-size 8000 --presets bert-large albert-xxlarge
 
 Every model trains on the same number of random tokens in full rows, AdamW, forward, backward and update; the median
-of the rounds counts. Forward and backward are timed apart from the update of the weights, which the paper's batches of
-4,096 rows spread over more tokens. The ratios of the paper are those of 64 to 512 TPUs at equal numbers of them.
+of the rounds counts. Forward and backward are timed apart from the update of the weights, which the paper's batches
+of 4,096 rows spread over more tokens. The ratios of the paper are those of 64 to 512 TPUs at equal numbers of them.
+With --scale the presets are models of that scale of `litebert reproduce`: so its `equal_time` for table 6 was found.
 Results are added to OUT.json, so that each preset can be measured in a call of its own; the table of all of them is
 printed as Markdown.
 """
@@ -22,10 +24,15 @@ from typing import Any
 import torch
 from torch.nn.functional import cross_entropy
 
+from litebert.commands.recipes import load_recipe, resolved_model
+from litebert.commands.reproduce.cells import overrides
+from litebert.commands.reproduce.paper_tables import load_scale
 from litebert.machine import processor_name, source_commit
+from litebert.model.config import ModelConfig
 from litebert.model.model_stats import flops_per_token
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
+from litebert.settings import with_overrides
 
 PAPER = {
     "bert-large": 1.0,
@@ -67,9 +74,16 @@ def random_batch(vocab_size: int, examples: int, length: int, device: str) -> tu
     return tuple(tensor.to(device) for tensor in (input_ids, mask, types, positions, labels))
 
 
-def measure(name: str, *, examples: int, length: int, rounds: int, device: str) -> dict[str, float]:
-    """Seconds and speed of one preset."""
-    config = preset(name)
+def model_of_scale(name: str, scale_name: str, vocab_size: int) -> ModelConfig:
+    """A model of a scale of `litebert reproduce`."""
+    scale = load_scale(scale_name)
+    recipe = load_recipe(scale.recipe, command="pretrain").settings
+    values = with_overrides(recipe, overrides({**scale.settings, **scale.models[name]}))
+    return ModelConfig.parse(resolved_model(values["model"], vocab_size=vocab_size), where=name)
+
+
+def measure(config: ModelConfig, *, examples: int, length: int, rounds: int, device: str) -> dict[str, float]:
+    """Seconds and speed of one model."""
     model = ForPretraining(config, seed=0).to(device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     batch = random_batch(config.vocab_size, examples, length, device)
@@ -99,6 +113,8 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--presets", nargs="+", default=list(PAPER))
+    parser.add_argument("--scale", help="take the models of this scale instead of presets")
+    parser.add_argument("--vocab-size", type=int, default=30_000, help="of the models of a scale")
     arguments = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     sizes = {"examples": arguments.examples, "length": arguments.length}
@@ -108,14 +124,17 @@ def main() -> None:
         "threads": torch.get_num_threads(),
         "python": platform.python_version(),
         **sizes,
+        "scale": arguments.scale,
     }
     content = json.loads(arguments.out.read_text()) if arguments.out.exists() else {**about, "presets": {}}
-    if differing := [name for name, value in about.items() if content[name] != value]:
+    if differing := [name for name, value in about.items() if content.get(name) != value]:
         parser.error(f"{arguments.out}: was measured with another {', '.join(differing)}; give another file")
     for name in arguments.presets:
-        found = measure(name, device=device, rounds=arguments.rounds, **sizes)
+        scale = arguments.scale
+        config = model_of_scale(name, scale, arguments.vocab_size) if scale else preset(name)
+        found = measure(config, device=device, rounds=arguments.rounds, **sizes)
         stamp = {"rounds": arguments.rounds, "date": date.today().isoformat(), "commit": source_commit()}
-        content["presets"][name] = {**found, "paper": PAPER.get(name), **stamp}
+        content["presets"][name] = {**found, "paper": None if scale else PAPER.get(name), **stamp}
         arguments.out.write_text(json.dumps(with_ratios(content), indent=2) + "\n")
     print(markdown(content))
 

@@ -60,11 +60,11 @@ COMMANDS = {
         "--minutes number:1",
         "--vocab-size integer:60",
     ],
-    "sweep-pretrain": [
+    "sweep pretrain": [
         *("recipe:quickstart", "setting:train.duration=1 steps", "seed=0,1", "--corpus corpus:{made}/corpus"),
         *("--out out:{new}/out", "--seeds count:1", "--jobs count:1"),
     ],
-    "sweep-pretrain (tasks)": [
+    "sweep pretrain (tasks)": [
         *("recipe:quickstart", "seed=0,1", "--corpus corpus:{made}/corpus", "--out out:{new}/out"),
         *("--tasks task:cola", "--data {bad}/directory"),
     ],

@@ -17,13 +17,20 @@ TABLE = TableReport(
     scale="tiny",
     metrics=["parameters", "mlm_loss", "sst-2"],
     rows=[
-        {"name": "SOP", "paper": {"sst-2": 90.3}, "values": {"parameters": [1e6], "mlm_loss": [5.1], "sst-2": [71.25]}}
+        {
+            "name": "SOP",
+            "paper": {"sst-2": 90.3},
+            "values": {"parameters": [1e6], "mlm_loss": [5.1], "sst-2": [71.25]},
+            "runs": ["pretrain-1"],
+        }
     ],
     claims=[
         {"about": "SOP solves NSP", "state": "held", "seen": "61.0 against 50.0", "p_value": 0.012},
         {"about": "NSP solves SOP", "state": "undecided", "seen": "not measured", "p_value": None},
     ],
     figures=["figure-1.png"],
+    left_out=["race"],
+    gains=["sst-2: ensemble +0.5 points over its best member, +1.0 over the mean of its 3 members."],
 )
 CELL = {"kind": "pretrain", "seconds": 7200.0, "date": "2026-11-22", "processor": "EPYC", "commit": "0123456789ab"}
 
@@ -41,7 +48,7 @@ def root(tool, tmp_path):
     """A project whose pages were made of a small reproduction."""
     out, root = tmp_path / "out", tmp_path / "project"
     (out / "cells").mkdir(parents=True)
-    write_reports([TABLE], out, about="A toy.")
+    write_reports([TABLE], out, title="Tables", about="A toy.")
     (out / "cells" / "one.json").write_text(json.dumps(CELL))
     (out / "figure-1.png").write_bytes(b"picture")
     (root / "docs" / "results").mkdir(parents=True)
@@ -53,6 +60,8 @@ def root(tool, tmp_path):
 
 def test_page_has_the_numbers_of_the_results(tool, root):
     page = (root / tool.PAGE).read_text()
+    assert "Left out: race." in page
+    assert "ensemble +0.5 points over its best member" in page
     assert "| SOP | 1.00M | 5.100 | 71.2 (90.3) |" in page
     assert "| SOP solves NSP | held | 61.0 against 50.0 | 0.012 |" in page
     assert "2026-11-22, EPYC, commits 0123456789; 1 pretrain in 2.0 hours" in page

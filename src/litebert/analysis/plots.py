@@ -177,6 +177,7 @@ def line_panels(panels: Sequence[Panel], path: Path, *, title: str) -> None:
         for label, (x, y) in panel.lines.items():
             axis.plot(x, y, "o-", markersize=3, label=label)
         axis.set(xlabel=panel.x_label, ylabel=panel.y_label)
+        axis.xaxis.get_major_locator().set_params(integer=True)
         axis.grid(alpha=0.3)
         axis.legend(fontsize=8)
     _save(figure, path, title=title)

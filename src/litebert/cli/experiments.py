@@ -1,4 +1,4 @@
-"""`litebert reproduce TABLE…`, `litebert sweep-pretrain RECIPE SETTING=VALUE,VALUE …` and `litebert finetune-tasks`."""
+"""`litebert reproduce TABLE…`, `litebert sweep pretrain RECIPE SETTING=VALUE,VALUE …` and `litebert finetune-tasks`."""
 
 from pathlib import Path
 from typing import Annotated

@@ -38,7 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "fine-tune on several benchmarks, after another task or directly",
     ),
     "sweep": ("sweep:sweep", "fine-tune with several seeds, or over a grid of settings, and compare the runs"),
-    "sweep-pretrain": (
+    "sweep pretrain": (
         "experiments:sweep_pretrain",
         "pretrain over a grid of settings, fine-tune each model, and compare",
     ),

@@ -6,6 +6,7 @@ from scipy import stats
 
 from litebert.commands.reproduce.claims import t_test, verdict
 from litebert.commands.reproduce.paper_tables import Table, load_table
+from litebert.commands.reproduce.report import TableReport
 from litebert.commands.reproduce.scores import Scores
 
 ROWS = [{"name": "a", "model": "m", "paper": {"average": 80.0}}, {"name": "b", "model": "m"}]
@@ -40,6 +41,35 @@ def test_claims_use_the_seeds_that_both_rows_have():
     found = judge(ORDERING, [60.0, None, 61.0, 60.2], [50.0, 99.0, 50.5, 50.1])
     assert (found.state, found.seen) == ("held", "60.4 against 50.2, 3 seeds")
     assert judge(ORDERING, [None], [50.0]).seen == "not measured"
+
+
+def test_ordering_compares_with_the_best_of_several_rows():
+    rows = [{"name": name, "model": "m"} for name in "ab"] + [{"name": "c", "ensemble_of": ["a", "b"]}]
+    claim = {"kind": "ordering", "about": "x", "metric": "average", "greater": "c", "less": ["a", "b"]}
+    table = Table.parse({"title": "t", "rows": rows, "claims": [claim]}, where="t")
+    scores = {"a": [1.0, 9.0, 2.0, 3.0], "b": [8.0, 2.0, 9.0, None], "c": [9.0, 10.2, 10.1, 11.0]}
+    found = verdict(table.claims[0], table, Scores({row: {"average": values} for row, values in scores.items()}, {}))
+    assert (found.state, found.seen) == ("held", "9.8 against 8.7, 3 seeds")
+
+
+def test_recipes_that_differ_from_the_paper_are_named():
+    rows = [{"name": "cola", "recipe": "cola", "paper": {"batch_size": 16, "max_length": 512}}]
+    table = Table.parse({"title": "t", "rows": rows, "claims": [{"kind": "same_settings", "about": "x"}]}, where="t")
+    equal, differing = (
+        verdict(table.claims[0], table, Scores({"cola": {"batch_size": [16], "max_length": [length]}}, {}))
+        for length in (512, 128)
+    )
+    assert (equal.state, equal.seen) == ("held", "2 settings are equal")
+    assert (differing.state, differing.seen) == ("not held", "cola: max_length differ")
+
+
+def test_report_says_what_an_ensemble_gains_over_its_members():
+    rows = [{"name": name, "model": "m"} for name in "ab"] + [{"name": "both", "ensemble_of": ["a", "b"]}]
+    table = Table.parse({"title": "t", "rows": rows}, where="t")
+    values = {"a": {"cola": [10.0]}, "b": {"cola": [20.0]}, "both": {"cola": [21.5]}}
+    report = TableReport.of("t", table, Scores(values, {}), [], scale="s", figures=[])
+    assert report.gains == ["cola: both +1.5 points over its best member, +6.5 over the mean of its 2 members."]
+    assert report.gains[0] in report.to_markdown()
 
 
 def test_ordering_compares_with_a_number():

@@ -10,6 +10,7 @@ from litebert.commands.reproduce.paper_tables import load_scale, load_table
 from litebert.commands.reproduce.pinned_precision import with_one_precision
 from litebert.commands.reproduce.scheduler import CellPaths
 from litebert.commands.reproduce.scores import all_cells
+from litebert.errors import CheckpointError
 from support.data.benchmark_files import write_cola
 
 
@@ -18,7 +19,7 @@ def cells(corpus_directory, tmp_path):
     """Three pretraining runs without a precision, and fine-tuning runs with one."""
     scale = load_scale("tiny").replace(tasks={"cola": {}}, finetune={"train.precision": "bf16"})
     inputs = Inputs(corpus_directory, (), (write_cola(tmp_path / "glue"),))
-    return unique(all_cells(cells_of(load_table("table-5"), scale, inputs, seeds=(0,))))
+    return unique(all_cells(cells_of(load_table("table-5").replace(tasks=True), scale, inputs, seeds=(0,))))
 
 
 @pytest.fixture
@@ -48,6 +49,15 @@ def test_precision_is_measured_once_and_recorded(cells, measured, tmp_path):
 def test_precision_that_a_run_names_is_kept(cells, measured, tmp_path):
     found = with_one_precision(cells, CellPaths(tmp_path / "out"))
     assert precisions(found, "finetune") == {"bf16"}
+
+
+@pytest.mark.parametrize("content", ["{}", '{"precision": "fp99"}'])
+def test_damaged_record_of_the_precision_is_refused(cells, tmp_path, content):
+    paths = CellPaths(tmp_path / "out")
+    paths.path.mkdir()
+    (paths.path / "precision.json").write_text(content)
+    with pytest.raises(CheckpointError, match=r"precision.json: has no precision; remove it"):
+        with_one_precision(cells, paths)
 
 
 def test_precision_of_runs_that_began_before_the_record_is_taken(cells, measured, tmp_path):

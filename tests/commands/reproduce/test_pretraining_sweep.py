@@ -33,14 +33,14 @@ def test_pretraining_sweep_has_a_row_for_every_combination():
 
 def test_pretraining_sweep_writes_one_table_and_adds_rows(corpus_directory, tmp_path, capsys):
     data = write_cola(tmp_path / "glue")
-    words = ["sweep-pretrain", "tiny", *SMALL, "--corpus", str(corpus_directory), "--out", str(tmp_path / "out")]
+    words = ["sweep", "pretrain", "tiny", *SMALL, "--corpus", str(corpus_directory), "--out", str(tmp_path / "out")]
     words += ["--tasks", "cola", "--data", str(data), "--finetune", "train.duration=2 steps", "max_length=16"]
     words += ["train.warmup=0.1", "train.evaluate_every=null", "train.device=cpu"]
     for sizes, rows in (("4,8", 2), ("4,8,16", 3)):
-        assert main([*words[:2], f"model.embedding_size={sizes}", *words[2:]]) == 0
+        assert main([*words[:3], f"model.embedding_size={sizes}", *words[3:]]) == 0
         lines = (tmp_path / "out" / "report.md").read_text().splitlines()
         assert sum(line.startswith("| model.embedding_size=") for line in lines) == rows
-        assert "|  | parameters | tokens/s | MLM | MLM loss | SOP | cola |" in lines
+        assert "|  | parameters | embedding size | tokens/s | MLM | MLM loss | SOP | cola |" in lines
         (first, *_) = [line for line in lines if line.startswith("| model.embedding_size=4 ")]
         assert " (1.00x) | " in first
     assert "2 of 6 cells to run" in capsys.readouterr().err
@@ -49,25 +49,25 @@ def test_pretraining_sweep_writes_one_table_and_adds_rows(corpus_directory, tmp_
 def test_speed_of_a_row_is_relative_to_the_first():
     speeds = {"a": [100.0, 120.0, 80.0], "b": [150.0, None, 170.0], "c": [None]}
     rows = [{"name": name, "paper": {}, "values": {"tokens_per_second": each}} for name, each in speeds.items()]
-    report = TableReport("grid", "t", "", "s", ["tokens_per_second"], rows, [], [])
+    report = TableReport("grid", "t", "", "s", ["tokens_per_second"], rows, [], [], [], [])
     lines = report.to_markdown().splitlines()[-3:]
     assert lines == ["| a | 100 (1.00x) |", "| b | 160 (1.60x) |", "| c | – |"]
 
 
 def test_pretraining_sweep_refuses_what_it_cannot_do(corpus_directory, tmp_path, capsys):
-    words = ["sweep-pretrain", "tiny", "--corpus", str(corpus_directory), "--out", str(tmp_path / "out")]
-    assert main([*words[:2], "seed=1", *words[2:]]) == 2
+    words = ["sweep", "pretrain", "tiny", "--corpus", str(corpus_directory), "--out", str(tmp_path / "out")]
+    assert main([*words[:3], "seed=1", *words[3:]]) == 2
     assert "grid" in capsys.readouterr().err
-    assert main([*words[:2], "seed=1,2", *words[2:], "--tasks", "cola"]) == 2
+    assert main([*words[:3], "seed=1,2", *words[3:], "--tasks", "cola"]) == 2
     assert "cola: its files are not given; give the directory of the benchmark (--data)" in capsys.readouterr().err
-    assert main([*words[:2], "seed=1,2", *words[2:], "--tasks", "colla"]) == 2
+    assert main([*words[:3], "seed=1,2", *words[3:], "--tasks", "colla"]) == 2
     assert "did you mean 'cola'?" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
 def test_pretraining_sweep_refuses_a_directory_with_other_files(corpus_directory, tmp_path, capsys):
     (tmp_path / "notes.txt").write_text("mine")
-    words = ["sweep-pretrain", "tiny", *SMALL, "seed=1,2", "--corpus", str(corpus_directory), "--out", str(tmp_path)]
+    words = ["sweep", "pretrain", "tiny", *SMALL, "seed=1,2", "--corpus", str(corpus_directory), "--out", str(tmp_path)]
     assert main(words) == 4
     assert "holds other files; choose a new directory" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -61,7 +62,7 @@ TABLE = {
             "set": {"model.num_hidden_layers": "$deep"},
             "start_from": "one layer",
         },
-        {"name": "both", "model": "small", "ensemble_of": ["one layer", "two layers"]},
+        {"name": "both", "ensemble_of": ["one layer", "two layers"]},
     ],
     "claims": [{"kind": "ordering", "about": "deeper", "metric": "cola", "greater": "two layers", "less": "one layer"}],
 }
@@ -152,7 +153,7 @@ def test_failed_cells_do_not_stop_the_others(inputs, tmp_path, jobs):
     assert "failed: pretrain-" in result.to_text()
     text = (tmp_path / "out" / "report.md").read_text()
     assert "| fine | 0.01M |" in text
-    assert "| broken | – | – |" in text
+    assert "| broken | 0.01M | – |" in text
 
 
 def test_check_exits_with_1_where_a_claim_does_not_hold(finished, inputs, capsys):
@@ -183,6 +184,80 @@ def test_table_without_models_costs_nothing(inputs, tmp_path, capsys):
     assert "Hyperparameters" in (tmp_path / "out" / "report.md").read_text()
 
 
+def test_table_14_has_the_settings_of_the_recipes_beside_those_of_the_paper(inputs, tmp_path):
+    out = tmp_path / "out"
+    assert reproduce(inputs.replace(tables=("table-14",), scale="tiny"), out).claims["held"] == 1
+    text = (out / "report.md").read_text()
+    assert "| cola | 1e-05 (1e-05) | 16 (16) | 0 (0) | 0.1 (0.1) | 5336 (5336) | 320 (320) | 512 (512) |" in text
+    assert "| the recipes of all tasks have the paper's settings | held | 84 settings are equal |" in text
+
+
+def test_table_1_has_the_sizes_of_the_models_and_runs_nothing(inputs, tmp_path):
+    out = tmp_path / "out"
+    result = reproduce(inputs.replace(tables=("table-1",), scale="tiny"), out)
+    assert result.claims == {"held": 6, "not held": 0, "undecided": 0}
+    assert not (out / "runs").exists()
+    text = (out / "report.md").read_text()
+    assert "|  | parameters | layers | hidden size | embedding size |" in text
+    assert "(18M) | 8 (24) | 160 (1024) | 32 (128) |" in text
+    assert "| held | 108,490,752 without pooler |" in text
+
+
+def test_report_keeps_the_tables_of_earlier_calls_in_the_order_of_the_paper(inputs, tmp_path):
+    out = tmp_path / "out"
+    for name in ("table-14", "table-1", "table-14"):
+        reproduce(inputs.replace(tables=(name,), scale="tiny"), out)
+    text = (out / "report.md").read_text()
+    assert text.count("## Table 1: ") == text.count("## Table 14: ") == 1
+    assert text.index("## Table 1: ") < text.index("## Table 14: ")
+
+
+def test_reproduce_refuses_results_of_other_labelled_files(finished, inputs, tmp_path):
+    out, _ = finished
+    other = write_cola(tmp_path / "other")
+    with (other / "CoLA" / "dev.tsv").open("a") as stream:
+        stream.write("src\t1\t\tone more\n")
+    with pytest.raises(CheckpointError, match=r"data.json: the results in .* are of other files of cola than those"):
+        reproduce(inputs.replace(data=(other,)), out)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"key": "x", "metrics": {}}'])
+def test_damaged_result_of_a_cell_is_refused_with_its_file(finished, inputs, content):
+    out, _ = finished
+    file = next((out / "cells").glob("pretrain-*"))
+    before = file.read_text()
+    try:
+        file.write_text(content)
+        with pytest.raises(CheckpointError, match=rf"{file.name}: not the result of {file.stem}; remove it"):
+            reproduce(inputs, out)
+    finally:
+        file.write_text(before)
+
+
+def test_cell_whose_weights_are_trained_again_may_fail(inputs, tmp_path, monkeypatch):
+    """Its first result is there, but a model that needs its weights cannot start."""
+    out = tmp_path / "out"
+    reproduce(inputs, out)
+    shutil.rmtree(out / "runs")
+    next((out / "cells").glob("ensemble-*")).unlink()
+    monkeypatch.setitem(worker.RUNNERS, "pretrain", lambda job: 1 / 0)
+    assert "ensemble" in reproduce(inputs, out).failed[-1]
+
+
+def test_reproduce_names_what_has_no_data(inputs, tmp_path, capsys):
+    words = ["reproduce", inputs.tables[0], "--scale", inputs.scale, "--corpus", str(inputs.corpus), "--plan"]
+    assert main([*words, "--out", str(tmp_path / "out")]) == 0
+    assert "left out, for lack of data: cola" in capsys.readouterr().out
+    assert main([*words, "--out", str(tmp_path / "out"), "--data", str(tmp_path / "nowhere")]) == 2
+    assert "nowhere is not a directory; give those that hold the files of the tasks" in capsys.readouterr().err
+
+
+def test_output_that_is_a_file_is_refused(inputs, tmp_path):
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(CheckpointError, match="out: is a file, expected a directory"):
+        reproduce(inputs, tmp_path / "out")
+
+
 def test_paper_scale_is_for_planning_only(inputs, tmp_path):
     with pytest.raises(ConfigError, match="scale paper: is for --plan only"):
         reproduce(inputs.replace(scale="paper"), tmp_path / "out")
@@ -208,6 +283,8 @@ def test_interrupted_reproduction_ends_with_the_same_report(finished, inputs, tm
         time.sleep(trial)
         os.kill(process.pid, number)
         assert process.wait() == (143 if number == signal.SIGTERM else -number)
+        # A stopped command reports what is finished.
+        assert (out / "report.md").exists() == (number == signal.SIGTERM)
         reproduce(inputs, out)
         assert (out / "report.md").read_text() == (expected / "report.md").read_text()
 

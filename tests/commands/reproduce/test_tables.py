@@ -52,10 +52,10 @@ def test_average_of_a_row_takes_the_mean_of_f1_and_exact_match_as_one_task(tmp_p
     }
     tasks = {task: Cell("finetune", {}, {"task": task}) for task in metrics}
     for task in ("squad-v1.1", "mnli"):
-        write_json(paths.result(tasks[task]), {"metrics": metrics[task]})
+        write_json(paths.result(tasks[task]), {"key": tasks[task].key, "metrics": metrics[task]})
     row = RowCells("a", 0, None, tasks)
     assert scores_of([row], paths).values == {"a": {"squad-v1.1": [85.0], "mnli": [70.0], "race": [None]}}
-    write_json(paths.result(tasks["race"]), {"metrics": metrics["race"]})
+    write_json(paths.result(tasks["race"]), {"key": tasks["race"].key, "metrics": metrics["race"]})
     assert scores_of([row], paths).of("a", "average") == [65.0]
 
 
@@ -73,7 +73,7 @@ def test_rows_resolve_at_every_scale(name, scale, corpus_directory):
         return
     loaded = load_scale(scale)
     for row in load_table(name).rows:
-        assert row.ensemble_of or loaded.models[row.model]
+        assert row.ensemble_of or row.recipe or loaded.models[row.model]
         loaded.resolve(row.set)
 
 
@@ -102,7 +102,7 @@ def planned(row, scale):
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", table_names())
 def test_rows_of_a_table_are_different_runs_at_every_scale(name, scale):
-    runs = [planned(row, load_scale(scale)) for row in load_table(name).rows if not row.ensemble_of]
+    runs = [planned(row, load_scale(scale)) for row in load_table(name).rows if row.model]
     assert len(set(runs)) == len(runs)
 
 
@@ -115,15 +115,16 @@ def test_tables_share_the_cells_that_they_have_in_common(corpus_directory):
     assert len(keys) == 1
     everything = [cell for name in table_names() for cell in all_cells(cells(name, "tiny", corpus_directory))]
     pretraining = [cell for cell in unique(everything) if cell.kind == "pretrain"]
-    # 31 distinct runs of the paper's tables, and the longer run of the ensembles.
-    assert len(pretraining) == 32
+    # 31 distinct runs of the paper's tables, the longer run of the ensembles, and 3 layers that start from random
+    # weights, which table 12 compares with those of other hidden sizes.
+    assert len(pretraining) == 33
 
 
 def test_cells_come_after_those_that_they_need(corpus_directory):
     found = unique(reversed(all_cells(cells("table-11", "tiny", corpus_directory))))
     places = {cell: place for place, cell in enumerate(found)}
     assert all(places[needed] < places[cell] for cell in found for needed in cell.needs)
-    assert sum(bool(cell.needs) for cell in found) == 4  # 6, 12, 24 and 48 layers start from the row before
+    assert sum(bool(cell.needs) for cell in found) == 5  # all but one layer start from the row before
 
 
 def test_key_of_a_cell_depends_on_what_decides_its_result_only(corpus_directory, second_corpus):
@@ -145,6 +146,49 @@ def test_rows_with_additional_data_need_it(corpus_directory):
     table = load_table("table-7")
     alone = cells_of(table, load_scale("tiny"), Inputs(corpus_directory), seeds=[0])
     assert [each.row for each in alone] == ["no additional data"]
+
+
+def test_rows_that_need_a_row_without_data_are_left_out(corpus_directory):
+    rows = [
+        {"name": "more", "model": "albert-base", "corpus": "additional"},
+        {"name": "deeper", "model": "albert-large", "start_from": "more"},
+        {"name": "alone", "model": "albert-base"},
+    ]
+    table = Table.parse({"title": "t", "tasks": False, "rows": rows}, where="t")
+    found = cells_of(table, load_scale("tiny"), Inputs(corpus_directory), seeds=[0])
+    assert [each.row for each in found] == ["alone"]
+
+
+def test_table_names_its_tasks():
+    five = ["squad-v1.1", "squad-v2.0", "mnli", "sst-2", "race"]
+    scale = load_scale("paper")
+    assert load_table("table-2").tasks_of(scale) == five
+    assert load_table("table-10").tasks_of(scale) == ["squad-v1.1", "squad-v2.0", "race"]
+    glue = {"mnli", "qnli", "qqp", "rte", "sst-2", "mrpc", "cola", "sts-b"}
+    assert set(load_table("table-9").tasks_of(scale)) == glue
+    assert load_table("table-9").tasks_of(load_scale("tiny")) == ["sst-2", "mnli"]
+    assert load_table("table-1").tasks_of(scale) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"start_from": "b"}, "'a' needs 'b', which is not the name of a model before it"),
+        ({"start_from": "a"}, "'a' needs 'a', which is not the name of a model before it"),
+        ({"model": None}, "expected one of model, ensemble_of and recipe"),
+        ({"recipe": "cola"}, "expected one of model, ensemble_of and recipe"),
+    ],
+)
+def test_table_refuses_rows_that_cannot_be_run(changed, message):
+    rows = [{"name": "a", "model": "m", **changed}, {"name": "b", "model": "m"}]
+    with pytest.raises(ConfigError, match=message):
+        Table.parse({"title": "t", "rows": rows}, where="t")
+
+
+def test_table_refuses_a_metric_that_does_not_exist():
+    claim = {"kind": "ordering", "about": "x", "metric": "colla", "greater": "a", "less": 1.0}
+    with pytest.raises(ConfigError, match="'colla' is not a metric; did you mean 'cola'"):
+        Table.parse({"title": "t", "rows": [{"name": "a", "model": "m"}], "claims": [claim]}, where="t")
 
 
 def test_table_refuses_unknown_rows_and_repeated_names():

@@ -147,9 +147,10 @@ def _has_pair_head(spec: ModelSpec) -> bool:
 
 
 def _pretraining_settings(model: Path) -> dict[str, Any] | None:
-    """The settings of the pretraining run that a model directory lies in; None if it lies in none."""
-    file = RunDirectory(model.parent).settings_file
-    settings = read_yaml(file) if file.is_file() else {}
+    """The settings of the pretraining run that a model directory lies in, also as a milestone; None if in none."""
+    files = [RunDirectory(directory).settings_file for directory in (model.parent, model.parent.parent)]
+    file = next((file for file in files if file.is_file()), None)
+    settings = read_yaml(file) if file else {}
     return settings if settings.get("command") == "pretrain" else None
 
 

@@ -76,18 +76,28 @@ class RowCells:
     row: str
     seed: int
     model: Cell | None
-    """None for an ensemble."""
+    """None for an ensemble and for a fine-tuning recipe."""
     tasks: dict[str, Cell]
     layers: Cell | None = None
+    train: bool = True
+    """Whether the model is trained; false: its sizes are all that is wanted."""
+    recipe: str | None = None
+    """Fine-tuning recipe whose settings are the values of the row."""
 
     def all(self) -> Iterator[Cell]:
-        """Every cell, those that others need first."""
-        yield from (cell for cell in (self.model, *self.tasks.values(), self.layers) if cell is not None)
+        """Every cell to run, those that others need first."""
+        model = self.model if self.train else None
+        yield from (cell for cell in (model, *self.tasks.values(), self.layers) if cell is not None)
 
 
 def cells_of(table: Table, scale: Scale, inputs: Inputs, *, seeds: Sequence[int]) -> list[RowCells]:
     """The cells of all rows and seeds; rows with additional data are left out if there is none."""
-    rows = [row for row in table.rows if row.corpus == "standard" or inputs.additional]
+    rows: list[Row] = []
+    for row in table.rows:
+        names = [each.name for each in rows]
+        has_data = row.corpus == "standard" or bool(inputs.additional)
+        if has_data and all(name in names for name in row.needs):
+            rows.append(row)
     return [cells for seed in seeds for cells in _cells_of_seed(rows, table, scale, inputs, seed)]
 
 
@@ -114,15 +124,18 @@ def _cells_of_seed(rows: Sequence[Row], table: Table, scale: Scale, inputs: Inpu
             tasks[row.name] = {task: _ensemble([each[task] for each in members]) for task in members[0]}
             yield RowCells(row.name, seed, None, tasks[row.name])
             continue
+        if row.recipe:
+            yield RowCells(row.name, seed, None, {}, recipe=row.recipe)
+            continue
         start = models[row.start_from] if row.start_from else None
         model = models[row.name] = pretrain_cell(scale, inputs, _settings(row, scale), seed, start=start, row=row)
-        found = tasks[row.name] = finetune_cells(scale, inputs, model, seed) if table.tasks else {}
+        found = tasks[row.name] = finetune_cells(scale, inputs, model, seed, tasks=table.tasks_of(scale))
         layers = Cell("layers", model.settings, {}, (model,)) if table.figure == "layers" else None
-        yield RowCells(row.name, seed, model, found, layers)
+        yield RowCells(row.name, seed, model, found, layers, train=table.train)
 
 
 def _settings(row: Row, scale: Scale) -> dict[str, Value]:
-    if row.model not in scale.models:
+    if row.model is None or row.model not in scale.models:
         raise ConfigError(f"{row.name}: the scale has no model {row.model!r}; it has {', '.join(scale.models)}")
     return {**scale.models[row.model], **scale.resolve(row.set)}
 
@@ -148,15 +161,15 @@ def pretrain_cell(
     return Cell("pretrain", values, identity, (start,) if start else ())
 
 
-def finetune_cells(scale: Scale, inputs: Inputs, model: Cell, seed: int) -> dict[str, Cell]:
+def finetune_cells(scale: Scale, inputs: Inputs, model: Cell, seed: int, *, tasks: Sequence[str]) -> dict[str, Cell]:
     """The fine-tuning runs of a model, by task; tasks without files are left out."""
     cells = {}
-    for task, settings in scale.tasks.items():
+    for task in tasks:
         directory = inputs.directory_of(task)
         if directory is None:
             continue
         given = {"model": "(the pretrained model)", "data": {"task": task, "directory": str(directory)}}
-        words = overrides({**scale.finetune, **scale.resolve(settings), "seed": seed})
+        words = overrides({**scale.finetune, **scale.resolve(scale.tasks[task]), "seed": seed})
         values = load_finetune_config(task, words, given=given).to_dict()
         identity = {**_numeric(values), "data": {**values["data"], "directory": None}}
         cells[task] = Cell("finetune", values, identity, (model,))

@@ -1,11 +1,21 @@
 """Claims of the paper as tests: exact numbers, orderings and equivalences over seeds, intervals around its values."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from litebert.commands.reproduce.paper_tables import Claim, Equivalence, Exact, Interval, Metric, Ordering, Table
+from litebert.commands.reproduce.paper_tables import (
+    Claim,
+    Equivalence,
+    Exact,
+    Interval,
+    Metric,
+    Ordering,
+    SameSettings,
+    Table,
+)
 from litebert.commands.reproduce.scores import Scores
 from litebert.errors import import_extra
 from litebert.model.model_stats import parameter_counts
@@ -34,6 +44,8 @@ def verdict(claim: Claim, table: Table, scores: Scores) -> Verdict:
     """The verdict on one claim."""
     if isinstance(claim, Exact):
         return _exact(claim)
+    if isinstance(claim, SameSettings):
+        return _same_settings(claim, table, scores)
     if isinstance(claim, Interval):
         return _interval(claim, table, scores)
     if isinstance(claim, Ordering):
@@ -47,9 +59,17 @@ def verdict(claim: Claim, table: Table, scores: Scores) -> Verdict:
 
 def _exact(claim: Exact) -> Verdict:
     counts = parameter_counts(preset(claim.preset))
-    found = (counts.encoder, counts.encoder_and_pooler, counts.pretraining)
+    found = {counts.encoder: "without", counts.encoder_and_pooler: "with", counts.pretraining: "with heads and"}
     state: State = "held" if claim.parameters in found else "not held"
-    return Verdict(claim.about, state, f"{counts.encoder_and_pooler:,} with pooler")
+    seen = claim.parameters if claim.parameters in found else counts.encoder_and_pooler
+    return Verdict(claim.about, state, f"{seen:,} {found[seen]} pooler")
+
+
+def _same_settings(claim: SameSettings, table: Table, scores: Scores) -> Verdict:
+    settings = [(row.name, name, value) for row in table.rows for name, value in row.paper.items()]
+    differing = [f"{row}: {name}" for row, name, value in settings if scores.of(row, name) != [value]]
+    seen = f"{', '.join(differing)} differ" if differing else f"{len(settings)} settings are equal"
+    return Verdict(claim.about, "not held" if differing else "held", seen)
 
 
 def _interval(claim: Interval, table: Table, scores: Scores) -> Verdict:
@@ -72,10 +92,15 @@ def _equivalence(claim: Equivalence, scores: Scores) -> Verdict:
     return Verdict(claim.about, _state(inside, outside), f"{seen} (margin {claim.within:g})", inside)
 
 
-def _differences(metric: Metric, first: str, second: str | float, scores: Scores) -> tuple[np.ndarray, str]:
+def _differences(
+    metric: Metric, first: str, second: str | float | tuple[str, ...], scores: Scores
+) -> tuple[np.ndarray, str]:
     """First minus second, by seed, and both in words."""
     left = scores.of(first, metric)
-    right = [second] * len(left) if isinstance(second, int | float) else scores.of(second, metric)
+    if isinstance(second, tuple):
+        right = [_best(values) for values in zip(*(scores.of(row, metric) for row in second), strict=False)]
+    else:
+        right = [second] * len(left) if isinstance(second, int | float) else scores.of(second, metric)
     pairs = [(a, b) for a, b in zip(left, right, strict=False) if a is not None and b is not None]
     if not pairs:
         return np.zeros(0), "not measured"
@@ -83,6 +108,11 @@ def _differences(metric: Metric, first: str, second: str | float, scores: Scores
     means = values.mean(0)
     digits = 3 if metric in LOWER_IS_BETTER else 1
     return values[:, 0] - values[:, 1], f"{means[0]:.{digits}f} against {means[1]:.{digits}f}, {len(pairs)} seeds"
+
+
+def _best(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return max(known) if len(known) == len(values) else None
 
 
 def t_test(differences: np.ndarray, mean: float, alternative: Literal["greater", "less"]) -> float:

@@ -9,17 +9,37 @@ from pydantic import Field, model_validator
 
 from litebert.errors import ConfigError, suggestion
 from litebert.settings import MAX_SEEDS, Leaf, Settings, read_yaml
+from litebert.tasks.benchmarks.benchmarks import BENCHMARKS
 
 Value = Leaf | list[Any]
 Metric = str
-"""`parameters`, `mlm_accuracy`, `mlm_loss`, `sop_accuracy`, `nsp_accuracy`, the name of a task, or `average`."""
+"""`parameters` or another size of a model, `initial_mlm_accuracy` (before step 1), `mlm_accuracy`, `mlm_loss`,
+`sop_accuracy`, `nsp_accuracy`, the name of a task, `average`; a setting in rows with a `recipe`.
+"""
+MEASURES = ("initial_mlm_accuracy", "mlm_accuracy", "mlm_loss", "sop_accuracy", "nsp_accuracy", "tokens_per_second")
+SIZES = ("num_hidden_layers", "hidden_size", "embedding_size")
+RECIPE_SETTINGS = (
+    "learning_rate",
+    "batch_size",
+    "hidden_dropout_prob",
+    "classifier_dropout_prob",
+    "steps",
+    "warmup_steps",
+    "max_length",
+)
+VARIATIONS = ("distance_variation", "angle_variation")
+METRICS: tuple[Metric, ...] = (
+    *("parameters", "average"),
+    *(*MEASURES, *SIZES, *RECIPE_SETTINGS, *VARIATIONS),
+    *BENCHMARKS,
+)
 
 
 class Row(Settings):
-    """One model of a table."""
+    """One model of a table: one of `model`, `ensemble_of` and `recipe` is given."""
 
     name: str
-    model: str
+    model: str | None = None
     """Name of a model of the scale."""
     set: dict[str, Value] = Field(default={})
     """Pretraining settings that differ from the model's; `$NAME` is a value of the scale."""
@@ -28,9 +48,22 @@ class Row(Settings):
     corpus: Literal["standard", "additional"] = "standard"
     """`additional` adds the corpora of --additional-corpus."""
     ensemble_of: tuple[str, ...] = ()
-    """Rows of the same table whose fine-tuned models are averaged; the row has no model of its own then."""
+    """Rows of the same table whose fine-tuned models are averaged."""
+    recipe: str | None = None
+    """Fine-tuning recipe whose settings are the row's values; nothing is run."""
     paper: dict[Metric, float] = Field(default={})
     """The paper's values, in the units of the report: percent, and numbers of parameters."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The rows whose models this one reads."""
+        return (*self.ensemble_of, *([self.start_from] if self.start_from else []))
+
+    @model_validator(mode="after")
+    def _check(self) -> "Row":
+        if sum(map(bool, (self.model, self.ensemble_of, self.recipe))) != 1:
+            raise ValueError("expected one of model, ensemble_of and recipe")
+        return self
 
 
 class Exact(Settings):
@@ -42,14 +75,21 @@ class Exact(Settings):
     parameters: int
 
 
+class SameSettings(Settings):
+    """The recipes of all rows have the paper's settings."""
+
+    kind: Literal["same_settings"]
+    about: str
+
+
 class Ordering(Settings):
-    """A metric is greater in one row than in another row, or than a number."""
+    """A metric is greater in one row than in another row, in the best of several rows, or than a number."""
 
     kind: Literal["ordering"]
     about: str
     metric: Metric
     greater: str
-    less: str | float
+    less: str | float | tuple[str, ...]
 
 
 class Equivalence(Settings):
@@ -73,7 +113,7 @@ class Interval(Settings):
     within: float = Field(gt=0)
 
 
-Claim = Annotated[Exact | Ordering | Equivalence | Interval, Field(discriminator="kind")]
+Claim = Annotated[Exact | SameSettings | Ordering | Equivalence | Interval, Field(discriminator="kind")]
 
 
 class Table(Settings):
@@ -82,8 +122,10 @@ class Table(Settings):
     title: str
     measures: tuple[Metric, ...] = ()
     """Metrics of the pretrained models that are columns."""
-    tasks: bool = True
-    """Whether the models are fine-tuned on the tasks of the scale."""
+    tasks: bool | tuple[str, ...] = True
+    """The tasks of the scale that the models are fine-tuned on: all, none, or those named here."""
+    train: bool = True
+    """Whether the models are trained; false: the table has their sizes only."""
     figure: Literal["layers", "curves"] | None = None
     """A picture: layer transitions, or validation MLM accuracy over steps."""
     note: str = ""
@@ -93,16 +135,30 @@ class Table(Settings):
     @model_validator(mode="after")
     def _check(self) -> "Table":
         names = [row.name for row in self.rows]
-        for name in self._named_rows():
+        for name in self._rows_of_claims():
             if name not in names:
                 raise ValueError(f"{name!r} is not a row; {suggestion(name, names)}")
         if len(set(names)) < len(names):
             raise ValueError("rows: two rows have the same name")
+        for place, row in enumerate(self.rows):
+            before = [each.name for each in self.rows[:place] if each.model]
+            for name in row.needs:
+                if name not in before:
+                    raise ValueError(f"{row.name!r} needs {name!r}, which is not the name of a model before it")
+        for metric in self._metrics_of_claims():
+            if metric not in METRICS:
+                raise ValueError(f"{metric!r} is not a metric; {suggestion(metric, METRICS)}")
         return self
 
     def row(self, name: str) -> Row:
         """The row of that name."""
         return next(row for row in self.rows if row.name == name)
+
+    def tasks_of(self, scale: "Scale") -> list[str]:
+        """The tasks that the models are fine-tuned on at a scale."""
+        if isinstance(self.tasks, bool):
+            return list(scale.tasks) if self.tasks else []
+        return [task for task in scale.tasks if task in self.tasks]
 
     def with_intervals(self, within: float | None) -> "Table":
         """The table with a claim for each row that its average, or without one each of its scores, is the paper's."""
@@ -116,13 +172,14 @@ class Table(Settings):
         ]
         return self.replace(claims=(*self.claims, *sorted(claims, key=lambda claim: claim.about)))
 
-    def _named_rows(self) -> Iterator[str]:
-        for row in self.rows:
-            yield from ([row.start_from] if row.start_from else [])
-            yield from row.ensemble_of
+    def _rows_of_claims(self) -> Iterator[str]:
         for claim in self.claims:
-            values = [getattr(claim, name, None) for name in ("greater", "less", "of", "to")]
-            yield from (value for value in values if isinstance(value, str))
+            for value in (getattr(claim, name, None) for name in ("greater", "less", "of", "to")):
+                yield from [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
+
+    def _metrics_of_claims(self) -> Iterator[Metric]:
+        yield from self.measures
+        yield from (claim.metric for claim in self.claims if not isinstance(claim, Exact | SameSettings))
 
 
 class Scale(Settings):
@@ -163,7 +220,13 @@ class Scale(Settings):
 
 def table_names() -> list[str]:
     """`table-1` to `table-14`, `figure-1`, `figure-2`."""
-    return sorted(_names("tables"), key=lambda name: (name.split("-")[0] != "table", int(name.split("-")[1])))
+    return sorted(_names("tables"), key=place_in_paper)
+
+
+def place_in_paper(name: str) -> tuple[bool, int]:
+    """By which names are sorted: tables before figures, by number."""
+    kind, _, number = name.partition("-")
+    return kind != "table", int(number) if number.isdigit() else 0
 
 
 def load_table(name: str) -> Table:
@@ -180,7 +243,8 @@ def _file(folder: str, name: str) -> Path:
     if name.endswith((".yaml", ".yml")):
         return Path(name)
     if name not in _names(folder):
-        raise ConfigError(f"{name!r}: not one of the {folder}; {suggestion(name, _names(folder))}")
+        names = table_names() if folder == "tables" else sorted(_names(folder))
+        raise ConfigError(f"{name!r}: not one of the {folder}; {suggestion(name, names)}")
     return Path(str(_folder(folder) / f"{name}.yaml"))
 
 

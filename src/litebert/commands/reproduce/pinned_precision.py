@@ -7,14 +7,15 @@ kept in `OUT/precision.json`, so that a table that is resumed, also on another m
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, get_args
 
 from litebert.commands.compute import with_measured_precision
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.reproduce.cells import Cell
 from litebert.commands.reproduce.scheduler import CellPaths
+from litebert.errors import CheckpointError
 from litebert.files import read_json_object, write_json
-from litebert.settings import read_yaml
+from litebert.settings import TrainingPrecision, read_yaml
 from litebert.training.distributed.context import DistributedContext
 
 logger = logging.getLogger(__name__)
@@ -36,7 +37,9 @@ def with_one_precision(cells: Sequence[Cell], paths: CellPaths) -> list[Cell]:
     if not file.exists():
         (paths.path / "cells").mkdir(parents=True, exist_ok=True)  # by which a directory of tables is recognized
         write_json(file, {"precision": _of_a_run(undecided, paths) or _measured(cells)})
-    precision = read_json_object(file, if_missing="run the command again")["precision"]
+    precision = read_json_object(file, if_missing="run the command again").get("precision")
+    if not isinstance(precision, str) or precision not in get_args(TrainingPrecision):
+        raise CheckpointError(f"{file}: has no precision; remove it, and the same command writes it anew")
     logger.info("train.precision: %s for all runs that leave it open (%s)", precision, file)
     return [_with_precision(cell, precision) if _leaves_it_open(cell) else cell for cell in cells]
 

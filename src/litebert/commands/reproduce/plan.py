@@ -39,6 +39,8 @@ class Plan(Result):
     """Bytes of the weights of all runs."""
     timed_seconds: float
     """Of the runs whose duration is a time."""
+    left_out: tuple[str, ...] = ()
+    """What has no data."""
 
     @property
     def seconds(self) -> float:
@@ -49,7 +51,8 @@ class Plan(Result):
         """The plan for a person."""
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.cells.items()) or "none"
         gflops = (self.flops_per_second or 0) / 1e9
-        speed = f" ({self.flops:.3g} FLOPs at {gflops:,.0f} GFLOP/s, measured)" if gflops else ""
+        speed = f" ({self.flops:.3g} FLOPs at {gflops:,.3g} GFLOP/s, measured)" if gflops else ""
+        without = [f"left out, for lack of data: {', '.join(self.left_out)}"] if self.left_out else []
         return "\n".join(
             [
                 f"cells: {kinds}; {self.finished} finished",
@@ -57,24 +60,26 @@ class Plan(Result):
                 f"{speed}",
                 f"memory: {readable_bytes(self.memory)} for the largest run, by formula",
                 f"disk: {readable_bytes(self.disk)} of weights",
+                *without,
             ]
         )
 
 
-def plan(cells: Sequence[Cell], finished: Sequence[Cell]) -> Plan:
+def plan(cells: Sequence[Cell], finished: Sequence[Cell], *, left_out: Sequence[str] = ()) -> Plan:
     """The price of the cells on this machine; trains a throw-away model for some steps to measure its speed."""
     todo = [cell for cell in cells if cell not in finished]
     runs = {cell.key: PretrainRun.parse(cell.settings, where=cell.key) for cell in cells if cell.kind == "pretrain"}
+    trained = [cell for cell in cells if cell.kind in ("pretrain", "finetune")]
     costs = [_cost(cell, runs) for cell in todo]
     return Plan(
         cells={kind: sum(cell.kind == kind for cell in cells) for kind in dict.fromkeys(c.kind for c in cells)},
         finished=len(finished),
         flops=sum(flops for flops, _ in costs),
-        flops_per_second=measured_speed(next(iter(runs.values()))) if todo else None,
+        flops_per_second=measured_speed(next(iter(runs.values()))) if todo and runs else None,
         memory=max((expected_memory(run).training for run in runs.values()), default=0),
-        disk=sum(WEIGHT_BYTES * parameter_counts(_model(cell, runs).model).pretraining for cell in cells if cell.needs)
-        + sum(WEIGHT_BYTES * parameter_counts(run.model).pretraining for run in runs.values()),
+        disk=WEIGHT_BYTES * sum(parameter_counts(_model(cell, runs).model).pretraining for cell in trained),
         timed_seconds=sum(seconds for _, seconds in costs),
+        left_out=tuple(left_out),
     )
 
 

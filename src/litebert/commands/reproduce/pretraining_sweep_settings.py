@@ -1,4 +1,4 @@
-"""The settings of `litebert sweep-pretrain`, and the runs of its grid. Imports no torch, so that wrong settings are
+"""The settings of `litebert sweep pretrain`, and the runs of its grid. Imports no torch, so that wrong settings are
 refused at once.
 """
 
@@ -74,7 +74,7 @@ def load_pretraining_sweep(
     single, grid = parse_points(settings)
     of_tasks, _ = parse_points(finetune)
     values = {**given, "settings": single, "grid": grid, "finetune": of_tasks}
-    run = PretrainingSweep.parse(values, where="sweep-pretrain")
+    run = PretrainingSweep.parse(values, where="sweep pretrain")
     load_recipe(run.recipe, command="pretrain")
     for task in run.tasks:
         benchmark_task(task)

@@ -1,7 +1,7 @@
 """The report of a table: the paper's values beside the measured ones, the claims, and the pictures."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +10,32 @@ import numpy as np
 from litebert.analysis.plots import Panel, line_panels
 from litebert.commands.analyze.layer_analysis import LayerTransitions, layer_panels
 from litebert.commands.reproduce.claims import Verdict
-from litebert.commands.reproduce.paper_tables import Metric, Table
+from litebert.commands.reproduce.paper_tables import RECIPE_SETTINGS, Metric, Row, Table
 from litebert.commands.reproduce.scores import Scores
 from litebert.commands.sweep.trial_results import statistics_of
 from litebert.tasks.metrics.text_table import markdown_table
 
-PARAMETERS, SPEED = "parameters", "tokens_per_second"
-_COLUMNS = {"mlm_accuracy": "MLM", "mlm_loss": "MLM loss", "sop_accuracy": "SOP", "nsp_accuracy": "NSP"}
-_COLUMNS |= {SPEED: "tokens/s"}
-_PRETRAINING = (PARAMETERS, *_COLUMNS)
+PARAMETERS, SPEED, AVERAGE = "parameters", "tokens_per_second", "average"
+_SIZES = {"num_hidden_layers": "layers", "hidden_size": "hidden size", "embedding_size": "embedding size"}
+_PRETRAINING = {
+    "initial_mlm_accuracy": "MLM before step 1",
+    "mlm_accuracy": "MLM",
+    "mlm_loss": "MLM loss",
+    "sop_accuracy": "SOP",
+    "nsp_accuracy": "NSP",
+    SPEED: "tokens/s",
+}
+_FIGURES = {"distance_variation": "variation of distances", "angle_variation": "variation of angles"}
+_COLUMNS = _SIZES | _PRETRAINING | _FIGURES
 DECIMALS = {"mlm_loss": 3, "distance_variation": 3, "angle_variation": 3}
+LEGEND = """\
+A cell is the median over the seeds; in brackets its 95 % bootstrap interval, which of three seeds is their range; in
+parentheses the paper's value. Accuracies and scores are in percent, losses in nats. MLM, SOP and NSP are measured on
+the validation split of the corpus. The score of SQuAD is the mean of F1 and exact match, as in the paper's averages;
+`average` is the mean of the tasks in the table. `parameters` counts the encoder with its pooler. A variation is the
+mean absolute difference between successive layers, relative to the mean. Claims compare means over the seeds; p is
+that of a paired one-sided t-test, of an equivalence the larger one of two, not corrected for the number of claims.
+Fewer than three seeds decide nothing."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +48,13 @@ class TableReport:
     scale: str
     metrics: list[Metric]
     rows: list[dict[str, Any]]
-    """`name`, `seeds`, `paper` (metric → value) and `values` (metric → one value a seed)."""
+    """`name`, `paper` (metric → value), `values` (metric → one value a seed), `runs` (pretraining runs by seed)."""
     claims: list[dict[str, Any]]
     figures: list[str]
+    left_out: list[str]
+    """Tasks of the table that were not run, and rows without their data."""
+    gains: list[str]
+    """What each ensemble gains over its members, in words."""
 
     @classmethod
     def of(
@@ -42,23 +62,31 @@ class TableReport:
     ) -> "TableReport":
         """The report of the scores of a table."""
         rows = [
-            {"name": row.name, "paper": row.paper, "values": scores.values[row.name]}
+            {"name": row.name, "paper": row.paper, "values": values, "runs": scores.runs.get(row.name, [])}
             for row in table.rows
-            if row.name in scores.values
+            if (values := scores.values.get(row.name)) is not None
         ]
-        found = [metric for row in rows for metric, values in row["values"].items() if set(values) != {None}]
-        wanted = [PARAMETERS, *table.measures, *(metric for metric in found if metric not in _PRETRAINING)]
-        metrics = [metric for metric in dict.fromkeys(wanted) if metric in found]
         claims = [asdict(each) for each in verdicts]
-        return cls(name, table.title, table.note, scale, metrics, rows, claims, list(figures))
+        metrics, left_out = _columns(table, rows), _left_out(table, rows)
+        gains = [gain for row in table.rows if row.ensemble_of for gain in _gains(row, metrics, scores)]
+        return cls(name, table.title, table.note, scale, metrics, rows, claims, list(figures), left_out, gains)
+
+    @classmethod
+    def field_names(cls) -> set[str]:
+        """By which the tables of another version are told."""
+        return {each.name for each in fields(cls)}
 
     def to_markdown(self) -> str:
         """Tables of the results and of the claims."""
         lines = [f"## {self.name.replace('-', ' ').capitalize()}: {self.title}", ""]
         lines += [self.note, ""] if self.note else []
+        if self.left_out:
+            beside = "; the paper's averages include all tasks" if AVERAGE in self.metrics else ""
+            lines += [f"Left out: {', '.join(self.left_out)}{beside}.", ""]
         if self.metrics:
             header = ["", *(_COLUMNS.get(metric, metric) for metric in self.metrics)]
             lines.append(markdown_table([header, *map(self._row, self.rows)]))
+        lines += [f"\n{gain}" for gain in self.gains]
         lines += [f"\n![{self.title}]({figure})" for figure in self.figures]
         if self.claims:
             rows = [[claim["about"], claim["state"], claim["seen"], _p(claim["p_value"])] for claim in self.claims]
@@ -77,21 +105,61 @@ class TableReport:
         return f"{median:.0f} ({median / first:.2f}x)"
 
 
+def _columns(table: Table, rows: Sequence[Mapping[str, Any]]) -> list[Metric]:
+    """The metrics that have values: sizes only where they vary, an average only of several tasks."""
+    found = {metric: None for row in rows for metric, values in row["values"].items() if set(values) != {None}}
+    varying = [size for size in _SIZES if len({_median(size, row) for row in rows} - {None}) > 1]
+    rest = [metric for metric in found if metric not in (PARAMETERS, *_SIZES, *_PRETRAINING)]
+    tasks = [metric for metric in rest if metric not in (AVERAGE, *_FIGURES)]
+    if len(tasks) == 1 and AVERAGE in rest:
+        rest.remove(AVERAGE)
+    wanted = dict.fromkeys((PARAMETERS, *varying, *table.measures, *rest))
+    return [metric for metric in wanted if metric in found]
+
+
+def _left_out(table: Table, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    measured = {metric for row in rows for metric in row["values"]}
+    tasks = [] if isinstance(table.tasks, bool) else [task for task in table.tasks if task not in measured]
+    names = {row["name"] for row in rows}
+    return [*tasks, *(f"the row {row.name}" for row in table.rows if row.name not in names)]
+
+
+def _gains(row: Row, metrics: Sequence[Metric], scores: Scores) -> Iterator[str]:
+    """A sentence for each score: how much better the ensemble is than its best member, and than their mean."""
+    for metric in metrics:
+        of_members = [scores.of(member, metric) for member in row.ensemble_of]
+        seeds = [values for values in zip(scores.of(row.name, metric), *of_members, strict=False) if None not in values]
+        if seeds:
+            table = np.array(seeds, dtype=np.float64)
+            best, mean = table[:, 1:].max(1), table[:, 1:].mean(1)
+            yield (
+                f"{metric}: {row.name} {np.median(table[:, 0] - best):+.1f} points over its best member, "
+                f"{np.median(table[:, 0] - mean):+.1f} over the mean of its {len(of_members)} members."
+            )
+
+
 def _cell(metric: Metric, row: Mapping[str, Any]) -> str:
-    """`median ± half the range of the seeds (paper's value)`."""
+    """`median [interval] (paper's value)`."""
     values = [value for value in row["values"].get(metric, []) if value is not None]
     paper = row["paper"].get(metric)
     if metric == PARAMETERS:
         beside = f" ({paper / 1e6:.0f}M)" if paper else ""
         return (f"{values[0] / 1e6:.2f}M" if values else "–") + beside
+    if metric in (*_SIZES, *RECIPE_SETTINGS):  # the same for every seed
+        return (f"{values[0]:g}" if values else "–") + (f" ({paper:g})" if paper is not None else "")
     digits = DECIMALS.get(metric, 1)
-    beside = f" ({paper:.1f})" if paper is not None else ""
+    beside = f" ({paper:.{_paper_digits(paper)}f})" if paper is not None else ""
     if not values:
         return f"–{beside}"
     if len(values) == 1:
         return f"{values[0]:.{digits}f}{beside}"
     low, high = statistics_of(values).median_interval or (values[0], values[0])
     return f"{float(np.median(values)):.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]{beside}"
+
+
+def _paper_digits(value: float) -> int:
+    """Two for a mean of F1 and exact match that ends in 5."""
+    return 1 if round(value, 1) == value else 2
 
 
 def _median(metric: Metric, row: Mapping[str, Any]) -> float | None:
@@ -101,25 +169,29 @@ def _median(metric: Metric, row: Mapping[str, Any]) -> float | None:
 
 def write_figures(name: str, table: Table, scores: Scores, directory: Path) -> list[str]:
     """Draw the picture of a figure, if its cells are finished; returns its file name."""
-    panels = {"layers": _layer_panels, "curves": _curve_panels}[table.figure](scores) if table.figure else []
+    draw = {"layers": _layer_panels, "curves": _curve_panels}
+    panels = draw[table.figure](table, scores) if table.figure else []
     if not panels or not panels[0].lines:
         return []
     line_panels(panels, directory / f"{name}.png", title=table.title)
     return [f"{name}.png"]
 
 
-def _layer_panels(scores: Scores) -> list[Panel]:
-    records = {row: each for row, found in scores.records.items() for each in found[:2] if "distances" in each}
+def _layer_panels(table: Table, scores: Scores) -> list[Panel]:
+    """Of the first seed."""
+    first = {row.name: scores.records.get(row.name, [])[:2] for row in table.rows}
+    records = {row: each for row, found in first.items() for each in found if "distances" in each}
     return layer_panels({row: LayerTransitions(each["distances"], each["angles"]) for row, each in records.items()})
 
 
-def _curve_panels(scores: Scores) -> list[Panel]:
-    lines = {}
-    for row, found in scores.records.items():
-        points = np.array(found[0]["curve"])
-        if len(points):
-            lines[row] = (points[:, 0].tolist(), (100 * points[:, 1]).tolist())
-    return [Panel("step", "MLM accuracy on validation text (%)", lines)]
+def _curve_panels(table: Table, scores: Scores) -> list[Panel]:
+    """Of the first seed, a panel for each model."""
+    lines: dict[str | None, dict[str, tuple[list[float], list[float]]]] = {}
+    for row in table.rows:
+        for record in scores.records.get(row.name, [])[:1]:
+            steps, values = zip(*record["curve"], strict=True) if record["curve"] else ((), ())
+            lines.setdefault(row.model, {})[row.name] = (list(steps), [100 * value for value in values])
+    return [Panel(f"step ({model})", "MLM accuracy on validation text (%)", each) for model, each in lines.items()]
 
 
 def _p(value: float | None) -> str:

@@ -8,17 +8,18 @@ from typing import Any
 
 from litebert.commands.reproduce.cells import Cell, Inputs, RowCells, cells_of, unique
 from litebert.commands.reproduce.claims import verdict
-from litebert.commands.reproduce.paper_tables import Scale, Table, load_scale, load_table
+from litebert.commands.reproduce.paper_tables import Scale, Table, load_scale, load_table, place_in_paper
+from litebert.commands.reproduce.pinned_data import pin_data
 from litebert.commands.reproduce.pinned_precision import with_one_precision
 from litebert.commands.reproduce.plan import Plan, plan
 from litebert.commands.reproduce.pretraining_sweep_settings import PretrainingSweep
-from litebert.commands.reproduce.report import TableReport, write_figures
+from litebert.commands.reproduce.report import LEGEND, TableReport, write_figures
 from litebert.commands.reproduce.reproduce_settings import ReproduceRun
 from litebert.commands.reproduce.scheduler import CellPaths, run_cells
 from litebert.commands.reproduce.scores import all_cells, scores_of
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
-from litebert.files import write_json, write_text
+from litebert.files import read_json_object, write_json, write_text
 from litebert.machine import validate_processes
 from litebert.training.checkpointing.checkpoint import locked
 
@@ -52,7 +53,7 @@ def plan_tables(run: ReproduceRun, out: Path) -> Plan:
     scale = load_scale(run.scale)
     cells = unique(cell for name in run.names for cell in all_cells(_rows(name, load_table(name), scale, run)))
     paths = CellPaths(out)
-    return plan(cells, [cell for cell in cells if paths.result(cell).exists()])
+    return plan(cells, [cell for cell in cells if paths.result(cell).exists()], left_out=left_out(run, scale))
 
 
 def reproduce(run: ReproduceRun, out: Path, *, jobs: int = 1) -> ReproduceResult:
@@ -64,9 +65,20 @@ def reproduce(run: ReproduceRun, out: Path, *, jobs: int = 1) -> ReproduceResult
     scale = load_scale(run.scale)
     if not scale.runs:
         raise ConfigError(f"scale {run.scale}: is for --plan only; choose another scale")
+    if missing := left_out(run, scale):
+        logger.warning("left out, for lack of data: %s", ", ".join(missing))
     tables = {name: load_table(name).with_intervals(scale.within) for name in run.names}
     rows = {name: _rows(name, table, scale, run) for name, table in tables.items()}
     return run_tables(tables, rows, run.inputs, out, jobs=jobs, scale=run.scale, about=scale.about)
+
+
+def left_out(run: ReproduceRun, scale: Scale) -> list[str]:
+    """The tasks of the tables without files in `run.data`, and rows with additional data if there is none."""
+    tables = [load_table(name) for name in run.names]
+    tasks = dict.fromkeys(task for table in tables for task in table.tasks_of(scale))
+    rows = any(row.corpus == "additional" for table in tables for row in table.rows)
+    without = [task for task in tasks if run.inputs.directory_of(task) is None]
+    return without + (["rows with additional data"] if rows and not run.additional_corpus else [])
 
 
 def run_tables(
@@ -78,16 +90,21 @@ def run_tables(
     jobs: int,
     scale: str,
     about: str,
+    title: str = "Tables and figures of the paper",
 ) -> ReproduceResult:
     """Run the cells of some tables and write their report."""
     paths = CellPaths(out)
     paths.validate()
     with locked(out):
         cells = unique(cell for of_table in rows.values() for cell in all_cells(of_table))
+        (out / "cells").mkdir(parents=True, exist_ok=True)  # by which a directory of tables is recognized
+        pin_data(cells, paths)
         cells = with_one_precision(cells, paths)
-        failed = run_cells(cells, paths, inputs, jobs=jobs)
-        reports = [_report(name, table, rows[name], paths, scale) for name, table in tables.items()]
-        write_reports(reports, out, about=about)
+        try:
+            failed = run_cells(cells, paths, inputs, jobs=jobs)
+        finally:  # a report of what is finished, also after a signal
+            reports = [_report(name, table, rows[name], paths, scale) for name, table in tables.items()]
+            write_reports(reports, out, title=title, about=about)
     return _result(reports, failed, out)
 
 
@@ -95,20 +112,25 @@ def sweep_pretraining(run: PretrainingSweep, out: Path, *, jobs: int = 1) -> Rep
     """Train every model of the grid with every seed, and write one table of parameters, speed, scores and tasks."""
     validate_processes(jobs, where="jobs")
     tables, rows, about = {"grid": run.table()}, {"grid": run.cells()}, run.scale().about
-    return run_tables(tables, rows, run.inputs, out, jobs=jobs, scale=run.recipe, about=about)
+    return run_tables(tables, rows, run.inputs, out, jobs=jobs, scale=run.recipe, about=about, title="Grid")
 
 
-def write_reports(reports: Sequence[TableReport], out: Path, *, about: str) -> None:
-    """Write `results.json`, and from it `report.md`."""
-    content = {"about": about, "tables": [asdict(report) for report in reports]}
-    write_json(out / "results.json", content)
+def write_reports(reports: Sequence[TableReport], out: Path, *, title: str, about: str) -> None:
+    """Write `results.json`, and from it `report.md`; tables that are there from other calls stay."""
+    file = out / "results.json"
+    before = read_json_object(file, if_missing="") if file.exists() else {"tables": []}
+    earlier = [table for table in before["tables"] if table.keys() == TableReport.field_names()]
+    tables = {table["name"]: table for table in (*earlier, *map(asdict, reports))}
+    ordered = sorted(tables.values(), key=lambda table: place_in_paper(table["name"]))
+    content = {"title": title, "about": about, "tables": ordered}
+    write_json(file, content)
     write_text(out / "report.md", report_text(content))
 
 
 def report_text(content: Mapping[str, Any]) -> str:
     """The Markdown of `results.json`; documentation is made by it, and a test compares both."""
     parts = [TableReport(**table).to_markdown() for table in content["tables"]]
-    return "\n\n".join(["# Tables and figures of the paper", content["about"].strip(), *parts]) + "\n"
+    return "\n\n".join([f"# {content['title']}", content["about"].strip(), LEGEND, *parts]) + "\n"
 
 
 def _rows(name: str, table: Table, scale: Scale, run: ReproduceRun) -> list[RowCells]:

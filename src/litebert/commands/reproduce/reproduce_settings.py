@@ -22,14 +22,14 @@ class ReproduceRun(Settings):
     additional_corpus: tuple[Path, ...] = ()
     """Corpora of the rows with additional data."""
     data: tuple[Path, ...] = ()
-    """Directories with the folders of GLUE, SQuAD and RACE; tasks without files are left out."""
+    """Directories that hold the folders or files of the tasks, as --task-dir; tasks without files are left out."""
     seeds: int | None = Field(default=None, ge=1, le=MAX_SEEDS)
     """Number of seeds, from 0, of every table; default: as the scale says."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """The tables, `all` resolved."""
-        return tuple(table_names()) if self.tables == ("all",) else self.tables
+        return tuple(table_names()) if "all" in self.tables else self.tables
 
     @property
     def inputs(self) -> Inputs:
@@ -42,4 +42,7 @@ class ReproduceRun(Settings):
         load_scale(self.scale)
         for name in self.names:
             load_table(name)
+        for directory in self.data:
+            if not directory.is_dir():
+                raise ValueError(f"data: {directory} is not a directory; give those that hold the files of the tasks")
         return self

@@ -1,6 +1,5 @@
 """Running cells: each in a process of its own, several at once, resumed after any interruption."""
 
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -12,7 +11,7 @@ from litebert.commands.reproduce.cells import Cell, Inputs
 from litebert.commands.reproduce.worker import Job, run_job
 from litebert.commands.worker_processes import Worker, run_workers
 from litebert.errors import CheckpointError, LitebertError, StoppedBySignalError
-from litebert.files import write_json
+from litebert.files import read_json_object, write_json
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +23,9 @@ class CellPaths:
     path: Path
 
     def validate(self) -> None:
-        """Raise CheckpointError for a directory with other files."""
+        """Raise CheckpointError for a file, or for a directory with other files."""
+        if self.path.exists() and not self.path.is_dir():
+            raise CheckpointError(f"{self.path}: is a file, expected a directory; choose another one")
         names = {file.name for file in self.path.iterdir()} if self.path.is_dir() else set()
         if names - {".lock"} and "cells" not in names:
             raise CheckpointError(f"{self.path}: holds other files; choose a new directory, or one of the same command")
@@ -46,9 +47,19 @@ class CellPaths:
         return self.path / "logs" / f"{cell.key}.log"
 
     def read(self, cell: Cell) -> dict[str, Any] | None:
-        """The result of a finished cell."""
+        """The result of a finished cell; raises CheckpointError for a damaged file."""
         file = self.result(cell)
-        return json.loads(file.read_bytes()) if file.exists() else None
+        if not file.exists():
+            return None
+        try:
+            record = read_json_object(file, if_missing="")
+        except CheckpointError:
+            record = {}
+        if record.get("key") != cell.key or not isinstance(record.get("metrics"), dict):
+            raise CheckpointError(
+                f"{file}: not the result of {cell.key}; remove it, and the same command runs it again"
+            )
+        return record
 
 
 def run_cells(cells: Sequence[Cell], paths: CellPaths, inputs: Inputs, *, jobs: int) -> list[Cell]:
@@ -70,14 +81,14 @@ def _run_here(waiting: Sequence[Cell], paths: CellPaths, inputs: Inputs) -> list
         if not set(cell.needs) & set(failed):
             try:
                 run_job(_job(cell, paths, inputs))
+                continue
             except StoppedBySignalError:
                 raise
             except LitebertError as error:
                 logger.error("%s: %s", cell.key, error)
             except Exception:
                 logger.exception("%s: failed", cell.key)
-        if not paths.result(cell).exists():
-            failed.append(cell)
+        failed.append(cell)
     return failed
 
 
@@ -87,7 +98,7 @@ def _run_in_parallel(waiting: list[Cell], paths: CellPaths, inputs: Inputs, *, j
         return Worker(cell.key, "litebert.commands.reproduce.worker", str(paths.job(cell)), paths.log(cell))
 
     def ended(cell: Cell, code: int) -> bool:
-        if paths.result(cell).exists():
+        if code == 0:
             logger.info("%s: done", cell.key)
             return True
         logger.error("%s: failed; see %s", cell.key, paths.log(cell))

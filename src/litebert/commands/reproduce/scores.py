@@ -1,15 +1,19 @@
 """The scores of a table: row by metric by seed, from the results of its cells."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from litebert.commands.finetune.finetune_settings import load_finetune_config
+from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.reproduce.cells import Cell, RowCells
-from litebert.commands.reproduce.paper_tables import Metric
+from litebert.commands.reproduce.paper_tables import SIZES, Metric
 from litebert.commands.reproduce.scheduler import CellPaths
+from litebert.model.model_stats import parameter_counts
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
+from litebert.training.loop.duration import Duration
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,8 @@ class Scores:
     """Row → metric → one value a seed; None where the cell has no result."""
     records: dict[str, list[dict[str, Any]]]
     """Row → the results of its pretrained models or, in figure 1, of its layers."""
+    runs: dict[str, list[str]] = field(default_factory=dict)
+    """Row → the names of the runs of its pretrained models, one a seed."""
 
     def of(self, row: str, metric: Metric) -> list[float | None]:
         """One value a seed; empty if the metric was not measured."""
@@ -30,6 +36,7 @@ def scores_of(rows: Sequence[RowCells], paths: CellPaths) -> Scores:
     """The scores of the finished cells."""
     values: dict[str, dict[Metric, list[float | None]]] = {}
     records: dict[str, list[dict[str, Any]]] = {}
+    runs: dict[str, list[str]] = {}
     for cells in rows:
         of_row = values.setdefault(cells.row, {})
         found = _metrics(cells, paths)
@@ -40,17 +47,42 @@ def scores_of(rows: Sequence[RowCells], paths: CellPaths) -> Scores:
         for cell in (cells.model, cells.layers):
             if cell is not None and (record := paths.read(cell)):
                 records.setdefault(cells.row, []).append(record)
-    return Scores(values, records)
+        if cells.model is not None and cells.train:
+            runs.setdefault(cells.row, []).append(cells.model.key)
+    return Scores(values, records, runs)
 
 
 def _metrics(cells: RowCells, paths: CellPaths) -> dict[Metric, float | None]:
     found: dict[Metric, float | None] = {}
-    for cell in (cells.model, cells.layers):
+    for cell in (cells.model if cells.train else None, cells.layers):
         found |= (paths.read(cell) or {}).get("metrics", {}) if cell is not None else {}
     tasks = {task: task_score(task, paths.read(cell)) for task, cell in cells.tasks.items()}
-    if len(tasks) > 1 and None not in tasks.values():
+    if tasks and None not in tasks.values():
         tasks["average"] = float(np.mean([value for value in tasks.values() if value is not None]))
-    return found | tasks
+    sizes = model_sizes(cells.model) if cells.model is not None else {}
+    return found | sizes | (recipe_settings(cells.recipe) if cells.recipe else {}) | tasks
+
+
+def model_sizes(cell: Cell) -> dict[Metric, float]:
+    """The parameters of the encoder with its pooler, as the paper counts them, and what they follow from."""
+    model = PretrainRun.parse(cell.settings, where=cell.key).model
+    sizes = {name: float(getattr(model, name)) for name in SIZES}
+    return {"parameters": float(parameter_counts(model).encoder_and_pooler), **sizes}
+
+
+def recipe_settings(recipe: str) -> dict[Metric, float | None]:
+    """The settings of a fine-tuning recipe that table 14 of the paper has."""
+    run = load_finetune_config(recipe, given={"model": "(any)", "data": {"train": "(any)"}})
+    assert isinstance(run.train.warmup, Duration)  # in steps, as table 14 has it
+    return {
+        "learning_rate": run.train.learning_rate,
+        "batch_size": run.batch_size,
+        "hidden_dropout_prob": run.hidden_dropout_prob,
+        "classifier_dropout_prob": run.classifier_dropout_prob,
+        "steps": run.train.duration.amount,
+        "warmup_steps": run.train.warmup.amount,
+        "max_length": run.max_length,
+    }
 
 
 def task_score(task: str, record: Mapping[str, Any] | None) -> float | None:

@@ -99,6 +99,8 @@ def _pretrain(job: Job) -> dict[str, Any]:
     curve = read_curves(RunDirectory(Path(job.run)).metrics).get("evaluation/mlm_accuracy")
     metrics: dict[str, float] = {"parameters": parameter_counts(run.model).pretraining}
     metrics["tokens_per_second"] = result.tokens_per_second
+    if result.start is not None:
+        metrics["initial_mlm_accuracy"] = 100 * result.start.mlm_accuracy
     if scores is not None:
         metrics |= {"mlm_accuracy": 100 * scores.mlm_accuracy, "mlm_loss": scores.mlm_loss}
         metrics |= {f"{name}_accuracy": 100 * pairs.accuracy for name, pairs in scores.sentence_pairs.items()}
