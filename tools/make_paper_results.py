@@ -53,7 +53,10 @@ def summary_of(cells: list[dict[str, Any]]) -> dict[str, Any]:
 
 def update(root: Path, *, check: bool) -> int:
     """Write the pages that differ, or with `check` name them and return 1."""
-    content = json.loads((root / PAGE).with_suffix("").joinpath("results.json").read_bytes())
+    directory = (root / PAGE).with_suffix("")
+    content = json.loads((directory / "results.json").read_bytes())
+    notes = directory / "notes.md"  # written by hand: data, commands, what the tables show
+    content["notes"] = notes.read_text("utf-8") if notes.exists() else None
     readme = root / "README.md"
     pages = {root / PAGE: page_text(content), readme: with_claims(readme.read_text("utf-8"), content)}
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text("utf-8") != text]
@@ -68,7 +71,10 @@ def page_text(content: dict[str, Any]) -> str:
     """The page: the report with how it was made."""
     title, _, report = report_text(content).partition("\n\n")
     report = re.sub(r"\]\((figure-\d+\.png)\)", rf"]({PAGE.stem}/\1)", report)
-    return "\n\n".join([title, NOTE, *(_how(content["runs"]) if "runs" in content else ()), report])
+    how = _how(content["runs"]) if "runs" in content else []
+    # The notes lie one directory below the page.
+    notes = [content["notes"].strip().replace("](../", "](")] if content.get("notes") else []
+    return "\n\n".join([title, NOTE, *how, *notes, report])
 
 
 def _how(runs: dict[str, Any]) -> list[str]:
@@ -78,8 +84,7 @@ def _how(runs: dict[str, Any]) -> list[str]:
         f"How it was made: `litebert reproduce` ([guide](../guides/reproducing-the-paper.md)), {dates}, "
         f"{', '.join(runs['processor'])}, commits {', '.join(commit[:10] for commit in runs['commit'])}; {cells} in "
         f"{runs['hours']} hours of runs side by side on a machine with other load, so no times are compared.",
-        "Cells: the median over the seeds, with its 95 % bootstrap interval where there are several, and the paper's "
-        f"value in parentheses. The data: [results.json]({PAGE.stem}/results.json).",
+        f"The values of every seed: [results.json]({PAGE.stem}/results.json).",
     ]
 
 

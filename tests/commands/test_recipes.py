@@ -11,6 +11,7 @@ from litebert.model.model_stats import memory, parameter_counts
 from litebert.model.presets import preset
 from litebert.settings import with_overrides
 from litebert.training.loop.run_schedule import DurationConverter, RunSchedule, TrainingProgress
+from support.pages.parsed_commands import code_of_parsing
 
 PAPER = {
     "paper-base": 11_813_810,
@@ -54,6 +55,7 @@ def test_recipe_has_description_cost_and_expected_result(command, name):
     recipe = load_recipe(name, command=command)
     assert tuple(recipe.about) == ABOUT
     assert f"{command} {name} " in recipe.about["command"]
+    assert code_of_parsing(recipe.about["command"].partition("litebert ")[2].split()) == 0
     assert recipe.to_text().startswith(f"{name}\n  about     ")
 
 

@@ -22,7 +22,8 @@ def description() -> str:
             "For each configuration: median with a bootstrap interval, mean ± std and best over the seeds. Collapsed "
             "trials are named. The results are one table, and the settings of the best trial as a recipe.",
             "The same command again resumes the sweep; a larger --grid trains the new trials only.",
-            "The arguments are those of `litebert finetune`, whose --help also lists the recipes.",
+            "The arguments are those of `litebert finetune`, whose --help also lists the recipes. "
+            "`litebert sweep pretrain` compares pretraining settings.",
         ]
     )
 

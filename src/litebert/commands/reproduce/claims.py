@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from litebert.commands.reproduce.paper_tables import (
+    DECIMALS,
     Claim,
     Equivalence,
     Exact,
@@ -25,7 +26,6 @@ State = Literal["held", "not held", "undecided"]
 SIGNIFICANCE = 0.05
 MIN_SEEDS = 3
 """Seeds below which nothing is decided: with two, a t-test hangs on one difference."""
-LOWER_IS_BETTER = ("mlm_loss",)
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,9 @@ def _differences(
         return np.zeros(0), "not measured"
     values = np.array(pairs, dtype=np.float64)
     means = values.mean(0)
-    digits = 3 if metric in LOWER_IS_BETTER else 1
-    return values[:, 0] - values[:, 1], f"{means[0]:.{digits}f} against {means[1]:.{digits}f}, {len(pairs)} seeds"
+    digits = DECIMALS.get(metric, 1)
+    seeds = f"{len(pairs)} {'seed' if len(pairs) == 1 else 'seeds'}"
+    return values[:, 0] - values[:, 1], f"{means[0]:.{digits}f} against {means[1]:.{digits}f}, {seeds}"
 
 
 def _best(values: Sequence[float | None]) -> float | None:

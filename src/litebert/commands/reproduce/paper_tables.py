@@ -28,6 +28,8 @@ RECIPE_SETTINGS = (
     "max_length",
 )
 VARIATIONS = ("distance_variation", "angle_variation")
+DECIMALS = {"mlm_loss": 3, **dict.fromkeys(VARIATIONS, 3)}
+"""Of metrics that are not shown with one."""
 METRICS: tuple[Metric, ...] = (
     *("parameters", "average"),
     *(*MEASURES, *SIZES, *RECIPE_SETTINGS, *VARIATIONS),

@@ -10,7 +10,7 @@ import numpy as np
 from litebert.analysis.plots import Panel, line_panels
 from litebert.commands.analyze.layer_analysis import LayerTransitions, layer_panels
 from litebert.commands.reproduce.claims import Verdict
-from litebert.commands.reproduce.paper_tables import RECIPE_SETTINGS, Metric, Row, Table
+from litebert.commands.reproduce.paper_tables import DECIMALS, RECIPE_SETTINGS, Metric, Row, Table
 from litebert.commands.reproduce.scores import Scores
 from litebert.commands.sweep.trial_results import statistics_of
 from litebert.tasks.metrics.text_table import markdown_table
@@ -27,7 +27,6 @@ _PRETRAINING = {
 }
 _FIGURES = {"distance_variation": "variation of distances", "angle_variation": "variation of angles"}
 _COLUMNS = _SIZES | _PRETRAINING | _FIGURES
-DECIMALS = {"mlm_loss": 3, "distance_variation": 3, "angle_variation": 3}
 LEGEND = """\
 A cell is the median over the seeds; in brackets its 95 % bootstrap interval, which of three seeds is their range; in
 parentheses the paper's value. Accuracies and scores are in percent, losses in nats. MLM, SOP and NSP are measured on
@@ -73,7 +72,7 @@ class TableReport:
 
     @classmethod
     def field_names(cls) -> set[str]:
-        """By which the tables of another version are told."""
+        """By which the tables of another version are recognized."""
         return {each.name for each in fields(cls)}
 
     def to_markdown(self) -> str:

@@ -73,7 +73,13 @@ def reproduce(run: ReproduceRun, out: Path, *, jobs: int = 1) -> ReproduceResult
 
 
 def left_out(run: ReproduceRun, scale: Scale) -> list[str]:
-    """The tasks of the tables without files in `run.data`, and rows with additional data if there is none."""
+    """The tasks of the tables without files in `run.data`, and rows with additional data if there is none.
+
+    Raises ConfigError for data that is not a directory.
+    """
+    for directory in run.data:
+        if not directory.is_dir():
+            raise ConfigError(f"data: {directory} is not a directory; give those that hold the files of the tasks")
     tables = [load_table(name) for name in run.names]
     tasks = dict.fromkeys(task for table in tables for task in table.tasks_of(scale))
     rows = any(row.corpus == "additional" for table in tables for row in table.rows)

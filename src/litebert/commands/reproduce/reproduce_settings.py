@@ -42,7 +42,4 @@ class ReproduceRun(Settings):
         load_scale(self.scale)
         for name in self.names:
             load_table(name)
-        for directory in self.data:
-            if not directory.is_dir():
-                raise ValueError(f"data: {directory} is not a directory; give those that hold the files of the tasks")
         return self
