@@ -4,6 +4,8 @@ import shutil
 
 import pytest
 
+from litebert.commands.evaluate.evaluate import evaluate
+from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.pretrain.pretrain import pretrain
@@ -65,6 +67,13 @@ def test_milestones_are_accepted_where_a_model_is(run, tmp_path):
     assert len(members) == 2
     report = run_ensemble(members, file)
     assert {member.name for member in members} <= {path.name for path in report.members}
+
+
+@pytest.mark.parametrize("directory", ["milestones", "checkpoints"])
+def test_milestone_is_scored_on_examples_drawn_as_in_its_run(run, corpus_directory, caplog, directory):
+    caplog.set_level("INFO")
+    evaluate(EvaluateRun(model=str(run / directory / NAMES[0]), corpus=corpus_directory))
+    assert "drawn as in its run" in caplog.text
 
 
 def test_milestone_beyond_the_end_is_refused_before_anything_is_written(corpus_directory, tmp_path):

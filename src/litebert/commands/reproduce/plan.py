@@ -1,5 +1,6 @@
 """The price of tables before anything runs: cells, hours, memory and disk."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from litebert.files import readable_bytes
 from litebert.logs import readable_seconds
 from litebert.model.model_stats import flops_per_token, parameter_counts
 from litebert.training.loop.duration import Duration
+
+logger = logging.getLogger(__name__)
 
 PROBE_TOKENS = 2048
 """Tokens of the step that is timed: enough for the speed of a large batch, few enough for a small memory."""
@@ -87,6 +90,7 @@ def measured_speed(run: PretrainRun) -> float:
     """FLOPs per second of a training step of this model with a batch of about `PROBE_TOKENS` at most."""
     examples = min(run.microbatch_size, max(1, PROBE_TOKENS // run.sampling.max_length))
     small = run.replace(batch_size=examples, microbatch_size=examples, init="random", init_checkpoint=None)
+    logger.info("the speed of a training step of %d examples is measured", examples)
     probe = dry_run(small.replace(freeze_duplicate_token_heads=False), Path("probe"))
     return probe.tokens_per_step * _training_flops(run) / probe.step_seconds
 
