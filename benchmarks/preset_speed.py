@@ -26,7 +26,7 @@ from torch.nn.functional import cross_entropy
 
 from litebert.commands.recipes import load_recipe, resolved_model
 from litebert.commands.reproduce.cells import overrides
-from litebert.commands.reproduce.paper_tables import load_scale
+from litebert.commands.reproduce.tables.scales import load_scale
 from litebert.machine import processor_name, source_commit
 from litebert.model.config import ModelConfig
 from litebert.model.model_stats import flops_per_token

@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from litebert.commands.reproduce.claims import t_test, verdict
-from litebert.commands.reproduce.paper_tables import Table, load_table
 from litebert.commands.reproduce.report import TableReport
 from litebert.commands.reproduce.scores import Scores
+from litebert.commands.reproduce.tables.paper_tables import Table, load_table
 
 ROWS = [{"name": "a", "model": "m", "paper": {"average": 80.0}}, {"name": "b", "model": "m"}]
 

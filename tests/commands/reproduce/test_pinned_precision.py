@@ -6,10 +6,11 @@ import pytest
 
 from litebert.commands import compute
 from litebert.commands.reproduce.cells import Cell, Inputs, cells_of, unique
-from litebert.commands.reproduce.paper_tables import load_scale, load_table
 from litebert.commands.reproduce.pinned_precision import with_one_precision
 from litebert.commands.reproduce.scheduler import CellPaths
 from litebert.commands.reproduce.scores import all_cells
+from litebert.commands.reproduce.tables.paper_tables import load_table
+from litebert.commands.reproduce.tables.scales import load_scale
 from litebert.errors import CheckpointError
 from support.data.benchmark_files import write_cola
 

@@ -7,9 +7,11 @@ import pytest
 
 from litebert.commands.recipes import load_recipe, resolved_model
 from litebert.commands.reproduce.cells import Cell, Inputs, RowCells, cells_of, overrides, unique
-from litebert.commands.reproduce.paper_tables import Scale, Table, load_scale, load_table, table_names
 from litebert.commands.reproduce.scheduler import CellPaths
 from litebert.commands.reproduce.scores import all_cells, scores_of
+from litebert.commands.reproduce.tables.paper_tables import Table, load_table
+from litebert.commands.reproduce.tables.scales import Scale, load_scale
+from litebert.commands.reproduce.tables.table_files import file_names
 from litebert.commands.reproduce.worker import percent
 from litebert.errors import ConfigError
 from litebert.files import write_json
@@ -29,7 +31,7 @@ SCALES = ("paper", "small", "tiny")
 
 
 def test_tables_are_those_of_the_paper():
-    assert table_names() == [*(f"table-{number}" for number in range(1, 15)), "figure-1", "figure-2"]
+    assert file_names("tables") == [*(f"table-{number}" for number in range(1, 15)), "figure-1", "figure-2"]
     scales = files("litebert") / "recipes/reproduce/scales"
     assert {path.name for path in scales.iterdir()} == {f"{scale}.yaml" for scale in SCALES}
     assert {number: len(load_table(f"table-{number}").rows) for number in ROWS} == ROWS
@@ -65,7 +67,7 @@ def test_scores_of_cells_are_in_percent_once():
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("name", table_names())
+@pytest.mark.parametrize("name", file_names("tables"))
 def test_rows_resolve_at_every_scale(name, scale, corpus_directory):
     if scale == "tiny":
         rows = cells(name, scale, corpus_directory, seeds=range(2))
@@ -100,7 +102,7 @@ def planned(row, scale):
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("name", table_names())
+@pytest.mark.parametrize("name", file_names("tables"))
 def test_rows_of_a_table_are_different_runs_at_every_scale(name, scale):
     runs = [planned(row, load_scale(scale)) for row in load_table(name).rows if row.model]
     assert len(set(runs)) == len(runs)
@@ -113,7 +115,7 @@ def test_tables_share_the_cells_that_they_have_in_common(corpus_directory):
     for name, row in base.items():
         keys |= {each.model.key for each in cells(name, "tiny", corpus_directory) if each.row == row}
     assert len(keys) == 1
-    everything = [cell for name in table_names() for cell in all_cells(cells(name, "tiny", corpus_directory))]
+    everything = [cell for name in file_names("tables") for cell in all_cells(cells(name, "tiny", corpus_directory))]
     pretraining = [cell for cell in unique(everything) if cell.kind == "pretrain"]
     # 31 distinct runs of the paper's tables, the longer run of the ensembles, and 3 layers that start from random
     # weights, which table 12 compares with those of other hidden sizes.

@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
-from litebert.commands.reproduce.paper_tables import Row, Scale, Table, Value
+from litebert.commands.reproduce.tables.paper_tables import Row, Table
+from litebert.commands.reproduce.tables.scales import Scale, Value
 from litebert.corpus.format.shards import Corpus
 from litebert.errors import ConfigError
 from litebert.tasks.benchmarks.benchmark_files import available_splits

@@ -6,18 +6,17 @@ from typing import Literal
 
 import numpy as np
 
-from litebert.commands.reproduce.paper_tables import (
-    DECIMALS,
+from litebert.commands.reproduce.scores import Scores
+from litebert.commands.reproduce.tables.paper_tables import (
     Claim,
     Equivalence,
     Exact,
     Interval,
-    Metric,
     Ordering,
     SameSettings,
     Table,
 )
-from litebert.commands.reproduce.scores import Scores
+from litebert.commands.reproduce.tables.table_metrics import DECIMALS, Metric
 from litebert.errors import import_extra
 from litebert.model.model_stats import parameter_counts
 from litebert.model.presets import preset

@@ -11,7 +11,8 @@ from pydantic import Field
 
 from litebert.commands.recipes import load_recipe
 from litebert.commands.reproduce.cells import Inputs, RowCells, cells_of
-from litebert.commands.reproduce.paper_tables import Row, Scale, Table
+from litebert.commands.reproduce.tables.paper_tables import Row, Table
+from litebert.commands.reproduce.tables.scales import Scale
 from litebert.commands.sweep.sweep_settings import parse_grid
 from litebert.errors import ConfigError
 from litebert.settings import MAX_SEEDS, Settings

@@ -10,8 +10,9 @@ import numpy as np
 from litebert.analysis.plots import Panel, line_panels
 from litebert.commands.analyze.layer_analysis import LayerTransitions, layer_panels
 from litebert.commands.reproduce.claims import Verdict
-from litebert.commands.reproduce.paper_tables import DECIMALS, RECIPE_SETTINGS, Metric, Row, Table
 from litebert.commands.reproduce.scores import Scores
+from litebert.commands.reproduce.tables.paper_tables import Row, Table
+from litebert.commands.reproduce.tables.table_metrics import DECIMALS, RECIPE_SETTINGS, Metric
 from litebert.commands.sweep.trial_results import statistics_of
 from litebert.tasks.metrics.text_table import markdown_table
 

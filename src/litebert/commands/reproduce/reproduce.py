@@ -8,7 +8,6 @@ from typing import Any
 
 from litebert.commands.reproduce.cells import Cell, Inputs, RowCells, cells_of, unique
 from litebert.commands.reproduce.claims import verdict
-from litebert.commands.reproduce.paper_tables import Scale, Table, load_scale, load_table, place_in_paper
 from litebert.commands.reproduce.pinned_data import pin_data
 from litebert.commands.reproduce.pinned_precision import with_one_precision
 from litebert.commands.reproduce.plan import Plan, plan
@@ -17,6 +16,9 @@ from litebert.commands.reproduce.report import LEGEND, TableReport, write_figure
 from litebert.commands.reproduce.reproduce_settings import ReproduceRun
 from litebert.commands.reproduce.scheduler import CellPaths, run_cells
 from litebert.commands.reproduce.scores import all_cells, scores_of
+from litebert.commands.reproduce.tables.paper_tables import Table, load_table
+from litebert.commands.reproduce.tables.scales import Scale, load_scale
+from litebert.commands.reproduce.tables.table_files import place_in_paper
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.files import read_json_object, write_json, write_text

@@ -6,7 +6,9 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from litebert.commands.reproduce.cells import Inputs
-from litebert.commands.reproduce.paper_tables import load_scale, load_table, table_names
+from litebert.commands.reproduce.tables.paper_tables import load_table
+from litebert.commands.reproduce.tables.scales import load_scale
+from litebert.commands.reproduce.tables.table_files import file_names
 from litebert.settings import MAX_SEEDS, Settings
 
 
@@ -29,7 +31,7 @@ class ReproduceRun(Settings):
     @property
     def names(self) -> tuple[str, ...]:
         """The tables, `all` resolved."""
-        return tuple(table_names()) if "all" in self.tables else self.tables
+        return tuple(file_names("tables")) if "all" in self.tables else self.tables
 
     @property
     def inputs(self) -> Inputs:

@@ -9,8 +9,8 @@ import numpy as np
 from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.reproduce.cells import Cell, RowCells
-from litebert.commands.reproduce.paper_tables import SIZES, Metric
 from litebert.commands.reproduce.scheduler import CellPaths
+from litebert.commands.reproduce.tables.table_metrics import SIZES, Metric
 from litebert.model.model_stats import parameter_counts
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.training.loop.duration import Duration

@@ -1,40 +1,15 @@
-"""Tables of the paper as data: what the rows vary, the paper's values and the claims; and the scales to run them at."""
+"""Tables of the paper as data: what the rows vary, the paper's values and the claims."""
 
-from collections.abc import Iterator, Mapping
-from importlib.resources import files
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from litebert.errors import ConfigError, suggestion
-from litebert.settings import MAX_SEEDS, Leaf, Settings, read_yaml
-from litebert.tasks.benchmarks.benchmarks import BENCHMARKS
-
-Value = Leaf | list[Any]
-Metric = str
-"""`parameters` or another size of a model, `initial_mlm_accuracy` (before step 1), `mlm_accuracy`, `mlm_loss`,
-`sop_accuracy`, `nsp_accuracy`, the name of a task, `average`; a setting in rows with a `recipe`.
-"""
-MEASURES = ("initial_mlm_accuracy", "mlm_accuracy", "mlm_loss", "sop_accuracy", "nsp_accuracy", "tokens_per_second")
-SIZES = ("num_hidden_layers", "hidden_size", "embedding_size")
-RECIPE_SETTINGS = (
-    "learning_rate",
-    "batch_size",
-    "hidden_dropout_prob",
-    "classifier_dropout_prob",
-    "steps",
-    "warmup_steps",
-    "max_length",
-)
-VARIATIONS = ("distance_variation", "angle_variation")
-DECIMALS = {"mlm_loss": 3, **dict.fromkeys(VARIATIONS, 3)}
-"""Of metrics that are not shown with one."""
-METRICS: tuple[Metric, ...] = (
-    *("parameters", "average"),
-    *(*MEASURES, *SIZES, *RECIPE_SETTINGS, *VARIATIONS),
-    *BENCHMARKS,
-)
+from litebert.commands.reproduce.tables.scales import Scale, Value
+from litebert.commands.reproduce.tables.table_files import named_file
+from litebert.commands.reproduce.tables.table_metrics import METRICS, Metric
+from litebert.errors import suggestion
+from litebert.settings import Settings, read_yaml
 
 
 class Row(Settings):
@@ -184,75 +159,6 @@ class Table(Settings):
         yield from (claim.metric for claim in self.claims if not isinstance(claim, Exact | SameSettings))
 
 
-class Scale(Settings):
-    """How large the models are, how long they train, and on which tasks they are fine-tuned."""
-
-    about: str
-    recipe: str
-    """Pretraining recipe that all rows begin with."""
-    settings: dict[str, Value] = Field(default={})
-    """Settings that differ from the recipe's, in all rows."""
-    models: dict[str, dict[str, Value]]
-    """Settings of each model that the tables name."""
-    values: dict[str, Value] = Field(default={})
-    """What `$NAME` stands for in the rows."""
-    tasks: dict[str, dict[str, Value]] = Field(default={})
-    """Benchmark → settings that differ from those of its recipe."""
-    finetune: dict[str, Value] = Field(default={})
-    """Settings of all fine-tuning runs."""
-    runs: bool = True
-    """Whether the scale can be run; false: it is for --plan only."""
-    within: float | None = Field(default=None, gt=0)
-    """Points within which the average of each row must be the paper's (kind `interval`); null: no such claims."""
-    seeds: int = Field(default=1, ge=1, le=MAX_SEEDS)
-    seeds_of: dict[str, int] = Field(default={})
-    """Number of seeds of tables that have another one."""
-
-    def resolve(self, settings: Mapping[str, Value]) -> dict[str, Value]:
-        """The settings with the values of the scale in the place of `$NAME`."""
-        return {name: self._value(value) for name, value in settings.items()}
-
-    def _value(self, value: Value) -> Value:
-        if not (isinstance(value, str) and value.startswith("$")):
-            return value
-        if value[1:] not in self.values:
-            raise ConfigError(f"{value}: the scale has no such value; {suggestion(value[1:], self.values)}")
-        return self.values[value[1:]]
-
-
-def table_names() -> list[str]:
-    """`table-1` to `table-14`, `figure-1`, `figure-2`."""
-    return sorted(_names("tables"), key=place_in_paper)
-
-
-def place_in_paper(name: str) -> tuple[bool, int]:
-    """By which names are sorted: tables before figures, by number."""
-    kind, _, number = name.partition("-")
-    return kind != "table", int(number) if number.isdigit() else 0
-
-
 def load_table(name: str) -> Table:
     """A table of the paper by its name, or a .yaml file of the user."""
-    return Table.parse(read_yaml(_file("tables", name)), where=name)
-
-
-def load_scale(name: str) -> Scale:
-    """A scale by its name, or a .yaml file of the user."""
-    return Scale.parse(read_yaml(_file("scales", name)), where=name)
-
-
-def _file(folder: str, name: str) -> Path:
-    if name.endswith((".yaml", ".yml")):
-        return Path(name)
-    if name not in _names(folder):
-        names = table_names() if folder == "tables" else sorted(_names(folder))
-        raise ConfigError(f"{name!r}: not one of the {folder}; {suggestion(name, names)}")
-    return Path(str(_folder(folder) / f"{name}.yaml"))
-
-
-def _names(folder: str) -> list[str]:
-    return [Path(str(entry)).stem for entry in _folder(folder).iterdir() if str(entry).endswith(".yaml")]
-
-
-def _folder(folder: str) -> Any:
-    return files("litebert") / "recipes" / "reproduce" / folder
+    return Table.parse(read_yaml(named_file("tables", name)), where=name)

@@ -1,0 +1,1 @@
+"""Tables, claims and scales as data. Before: .yaml files. After: cells."""

@@ -1,0 +1,27 @@
+"""The metrics that are columns of a table and that claims are about."""
+
+from litebert.tasks.benchmarks.benchmarks import BENCHMARKS
+
+Metric = str
+"""`parameters` or another size of a model, `initial_mlm_accuracy` (before step 1), `mlm_accuracy`, `mlm_loss`,
+`sop_accuracy`, `nsp_accuracy`, the name of a task, `average`; a setting in rows with a `recipe`.
+"""
+MEASURES = ("initial_mlm_accuracy", "mlm_accuracy", "mlm_loss", "sop_accuracy", "nsp_accuracy", "tokens_per_second")
+SIZES = ("num_hidden_layers", "hidden_size", "embedding_size")
+RECIPE_SETTINGS = (
+    "learning_rate",
+    "batch_size",
+    "hidden_dropout_prob",
+    "classifier_dropout_prob",
+    "steps",
+    "warmup_steps",
+    "max_length",
+)
+VARIATIONS = ("distance_variation", "angle_variation")
+DECIMALS = {"mlm_loss": 3, **dict.fromkeys(VARIATIONS, 3)}
+"""Of metrics that are not shown with one."""
+METRICS: tuple[Metric, ...] = (
+    *("parameters", "average"),
+    *(*MEASURES, *SIZES, *RECIPE_SETTINGS, *VARIATIONS),
+    *BENCHMARKS,
+)
