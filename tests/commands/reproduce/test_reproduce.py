@@ -212,6 +212,15 @@ def test_report_keeps_the_tables_of_earlier_calls_in_the_order_of_the_paper(inpu
     assert text.index("## Table 1: ") < text.index("## Table 14: ")
 
 
+@pytest.mark.parametrize("content", ["", "{}", '{"tables": [{"name": "table-2"}]}'])
+def test_damaged_report_is_written_anew(inputs, tmp_path, content):
+    out = tmp_path / "out"
+    (out / "cells").mkdir(parents=True)
+    (out / "results.json").write_text(content)
+    reproduce(inputs.replace(tables=("table-14",), scale="tiny"), out)
+    assert [table["name"] for table in json.loads((out / "results.json").read_text())["tables"]] == ["table-14"]
+
+
 def test_reproduce_refuses_results_of_other_labelled_files(finished, inputs, tmp_path):
     out, _ = finished
     other = write_cola(tmp_path / "other")

@@ -8,7 +8,7 @@ import pytest
 from litebert.commands.recipes import load_recipe, resolved_model
 from litebert.commands.reproduce.cells import Cell, Inputs, RowCells, cells_of, overrides, unique
 from litebert.commands.reproduce.scheduler import CellPaths
-from litebert.commands.reproduce.scores import all_cells, scores_of
+from litebert.commands.reproduce.scores import all_cells, recipe_settings, scores_of
 from litebert.commands.reproduce.tables.paper_tables import Table, load_table
 from litebert.commands.reproduce.tables.scales import Scale, load_scale
 from litebert.commands.reproduce.tables.table_files import file_names
@@ -159,6 +159,11 @@ def test_rows_that_need_a_row_without_data_are_left_out(corpus_directory):
     table = Table.parse({"title": "t", "tasks": False, "rows": rows}, where="t")
     found = cells_of(table, load_scale("tiny"), Inputs(corpus_directory), seeds=[0])
     assert [each.row for each in found] == ["alone"]
+
+
+def test_settings_of_a_recipe_leave_out_a_warmup_in_shares():
+    assert recipe_settings("quickstart")["warmup_steps"] is None
+    assert recipe_settings("cola")["warmup_steps"] == 320
 
 
 def test_table_names_its_tasks():

@@ -20,7 +20,7 @@ from litebert.commands.reproduce.tables.paper_tables import Table, load_table
 from litebert.commands.reproduce.tables.scales import Scale, load_scale
 from litebert.commands.reproduce.tables.table_files import place_in_paper
 from litebert.commands.result import Result
-from litebert.errors import ConfigError
+from litebert.errors import CheckpointError, ConfigError
 from litebert.files import read_json_object, write_json, write_text
 from litebert.machine import validate_processes
 from litebert.training.checkpointing.checkpoint import locked
@@ -126,13 +126,20 @@ def sweep_pretraining(run: PretrainingSweep, out: Path, *, jobs: int = 1) -> Rep
 def write_reports(reports: Sequence[TableReport], out: Path, *, title: str, about: str) -> None:
     """Write `results.json`, and from it `report.md`; tables that are there from other calls stay."""
     file = out / "results.json"
-    before = read_json_object(file, if_missing="") if file.exists() else {"tables": []}
-    earlier = [table for table in before["tables"] if table.keys() == TableReport.field_names()]
-    tables = {table["name"]: table for table in (*earlier, *map(asdict, reports))}
+    tables = {table["name"]: table for table in (*_earlier_tables(file), *map(asdict, reports))}
     ordered = sorted(tables.values(), key=lambda table: place_in_paper(table["name"]))
     content = {"title": title, "about": about, "tables": ordered}
     write_json(file, content)
     write_text(out / "report.md", report_text(content))
+
+
+def _earlier_tables(file: Path) -> list[dict[str, Any]]:
+    """The tables of earlier calls; a damaged file is written anew."""
+    try:
+        tables = read_json_object(file, if_missing="").get("tables", [])
+    except CheckpointError:
+        return []
+    return [table for table in tables if table.keys() == TableReport.field_names()]
 
 
 def report_text(content: Mapping[str, Any]) -> str:

@@ -110,7 +110,7 @@ def _run_in_parallel(waiting: list[Cell], paths: CellPaths, inputs: Inputs, *, j
 
 def needed_cells(cells: Sequence[Cell], paths: CellPaths) -> list[Cell]:
     """The cells without a result, and those whose weights they need where these are gone."""
-    todo = [cell for cell in cells if not paths.result(cell).exists()]
+    todo = [cell for cell in cells if paths.read(cell) is None]  # a damaged result is found before anything runs
     for cell in todo:
         for needed in cell.needs:
             if needed not in todo and not (paths.run(needed) / "result.json").exists():

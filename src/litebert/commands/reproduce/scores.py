@@ -73,14 +73,14 @@ def model_sizes(cell: Cell) -> dict[Metric, float]:
 def recipe_settings(recipe: str) -> dict[Metric, float | None]:
     """The settings of a fine-tuning recipe that table 14 of the paper has."""
     run = load_finetune_config(recipe, given={"model": "(any)", "data": {"train": "(any)"}})
-    assert isinstance(run.train.warmup, Duration)  # in steps, as table 14 has it
+    warmup = run.train.warmup
     return {
         "learning_rate": run.train.learning_rate,
         "batch_size": run.batch_size,
         "hidden_dropout_prob": run.hidden_dropout_prob,
         "classifier_dropout_prob": run.classifier_dropout_prob,
         "steps": run.train.duration.amount,
-        "warmup_steps": run.train.warmup.amount,
+        "warmup_steps": warmup.amount if isinstance(warmup, Duration) else None,  # else a share of the steps
         "max_length": run.max_length,
     }
 
