@@ -12,22 +12,19 @@ from litebert.commands.analyze.layer_analysis import LayerTransitions, layer_pan
 from litebert.commands.reproduce.claims import Verdict
 from litebert.commands.reproduce.scores import Scores
 from litebert.commands.reproduce.tables.paper_tables import Row, Table
-from litebert.commands.reproduce.tables.table_metrics import DECIMALS, RECIPE_SETTINGS, Metric
+from litebert.commands.reproduce.tables.table_metrics import (
+    DECIMALS,
+    MEASURES,
+    RECIPE_SETTINGS,
+    SIZES,
+    VARIATIONS,
+    Metric,
+)
 from litebert.commands.sweep.trial_results import statistics_of
 from litebert.tasks.metrics.text_table import markdown_table
 
 PARAMETERS, SPEED, AVERAGE = "parameters", "tokens_per_second", "average"
-_SIZES = {"num_hidden_layers": "layers", "hidden_size": "hidden size", "embedding_size": "embedding size"}
-_PRETRAINING = {
-    "initial_mlm_accuracy": "MLM before step 1",
-    "mlm_accuracy": "MLM",
-    "mlm_loss": "MLM loss",
-    "sop_accuracy": "SOP",
-    "nsp_accuracy": "NSP",
-    SPEED: "tokens/s",
-}
-_FIGURES = {"distance_variation": "variation of distances", "angle_variation": "variation of angles"}
-_COLUMNS = _SIZES | _PRETRAINING | _FIGURES
+_COLUMNS = SIZES | MEASURES | VARIATIONS
 LEGEND = """\
 A cell is the median over the seeds; in brackets its 95 % bootstrap interval, which of three seeds is their range; in
 parentheses the paper's value. Accuracies and scores are in percent, losses in nats. MLM, SOP and NSP are measured on
@@ -108,9 +105,9 @@ class TableReport:
 def _columns(table: Table, rows: Sequence[Mapping[str, Any]]) -> list[Metric]:
     """The metrics that have values: sizes only where they vary, an average only of several tasks."""
     found = {metric: None for row in rows for metric, values in row["values"].items() if set(values) != {None}}
-    varying = [size for size in _SIZES if len({_median(size, row) for row in rows} - {None}) > 1]
-    rest = [metric for metric in found if metric not in (PARAMETERS, *_SIZES, *_PRETRAINING)]
-    tasks = [metric for metric in rest if metric not in (AVERAGE, *_FIGURES)]
+    varying = [size for size in SIZES if len({_median(size, row) for row in rows} - {None}) > 1]
+    rest = [metric for metric in found if metric not in (PARAMETERS, *SIZES, *MEASURES)]
+    tasks = [metric for metric in rest if metric not in (AVERAGE, *VARIATIONS)]
     if len(tasks) == 1 and AVERAGE in rest:
         rest.remove(AVERAGE)
     wanted = dict.fromkeys((PARAMETERS, *varying, *table.measures, *rest))
@@ -145,7 +142,7 @@ def _cell(metric: Metric, row: Mapping[str, Any]) -> str:
     if metric == PARAMETERS:
         beside = f" ({paper / 1e6:.0f}M)" if paper else ""
         return (f"{values[0] / 1e6:.2f}M" if values else "–") + beside
-    if metric in (*_SIZES, *RECIPE_SETTINGS):  # the same for every seed
+    if metric in (*SIZES, *RECIPE_SETTINGS):  # the same for every seed
         return (f"{values[0]:g}" if values else "–") + (f" ({paper:g})" if paper is not None else "")
     digits = DECIMALS.get(metric, 1)
     beside = f" ({paper:.{_paper_digits(paper)}f})" if paper is not None else ""

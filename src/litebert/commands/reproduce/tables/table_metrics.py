@@ -6,8 +6,17 @@ Metric = str
 """`parameters` or another size of a model, `initial_mlm_accuracy` (before step 1), `mlm_accuracy`, `mlm_loss`,
 `sop_accuracy`, `nsp_accuracy`, the name of a task, `average`; a setting in rows with a `recipe`.
 """
-MEASURES = ("initial_mlm_accuracy", "mlm_accuracy", "mlm_loss", "sop_accuracy", "nsp_accuracy", "tokens_per_second")
-SIZES = ("num_hidden_layers", "hidden_size", "embedding_size")
+MEASURES = {
+    "initial_mlm_accuracy": "MLM before step 1",
+    "mlm_accuracy": "MLM",
+    "mlm_loss": "MLM loss",
+    "sop_accuracy": "SOP",
+    "nsp_accuracy": "NSP",
+    "tokens_per_second": "tokens/s",
+}
+"""Of a pretraining run; each with the title of its column, as the next ones."""
+SIZES = {"num_hidden_layers": "layers", "hidden_size": "hidden size", "embedding_size": "embedding size"}
+VARIATIONS = {"distance_variation": "variation of distances", "angle_variation": "variation of angles"}
 RECIPE_SETTINGS = (
     "learning_rate",
     "batch_size",
@@ -17,7 +26,6 @@ RECIPE_SETTINGS = (
     "warmup_steps",
     "max_length",
 )
-VARIATIONS = ("distance_variation", "angle_variation")
 DECIMALS = {"mlm_loss": 3, **dict.fromkeys(VARIATIONS, 3)}
 """Of metrics that are not shown with one."""
 METRICS: tuple[Metric, ...] = (
