@@ -12,7 +12,7 @@ process is measured, which other processes do not lengthen much; on several thre
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--cases", nargs="+", default=["short", "full", "offline"])
+    parser.add_argument("--libraries", nargs="+", help="beginnings of their names (all)")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     if arguments.prepare:
@@ -85,7 +86,9 @@ def measure(folder: Path, arguments: Any) -> dict[str, Any]:
         "full": random.integers(5, config.vocab_size, (16, 128)).tolist(),
         "offline": ids[: arguments.count],
     }
-    contestants, failed = load_contestants(folder, dict(zip(map(tuple, ids), texts, strict=True)), arguments.threads)
+    contestants, failed = load_contestants(
+        folder, dict(zip(map(tuple, ids), texts, strict=True)), arguments.threads, arguments.libraries
+    )
     result: dict[str, Any] = {
         "threads": arguments.threads,
         "environment": environment(),
@@ -97,7 +100,7 @@ def measure(folder: Path, arguments: Any) -> dict[str, Any]:
     for name in arguments.cases:
         case = cases[name]
         used = [each for each in contestants if name == "offline" or not each.sorts or each.name == "litebert"]
-        used = [each for each in used if name == "offline" or each.name != "sentence-transformers"]
+        used = [each for each in used if name == "offline" or not each.name.startswith("sentence-transformers")]
         result[name] = rows(used, case, rounds=arguments.rounds, calls=CALLS.get(name, 1), threads=arguments.threads)
     if "full" in arguments.cases:
         result["parts"] = {name: parts(folder, name, cases["full"]) for name in ("fp32", "bf16", "int8")}
@@ -109,13 +112,18 @@ def measure(folder: Path, arguments: Any) -> dict[str, Any]:
 
 
 def load_contestants(
-    folder: Path, texts: dict[tuple[int, ...], str], threads: int
+    folder: Path, texts: dict[tuple[int, ...], str], threads: int, chosen: Sequence[str] | None
 ) -> tuple[list[Contestant], dict[str, str]]:
-    """Every contestant that loads, and the errors of the others."""
+    """Every contestant that loads, of the chosen libraries, and the errors of the others."""
     int8 = folder / "model-int8.xml"
     loaders: dict[str, Callable[[], list[Contestant]]] = {
         "transformers": lambda: libraries.transformers(folder / "model"),
-        "sentence-transformers": lambda: libraries.sentence_transformers(folder / "model", texts),
+        "sentence-transformers torch": lambda: libraries.sentence_transformers(
+            folder / "model", texts, backend="torch", threads=threads
+        ),
+        "sentence-transformers onnx": lambda: libraries.sentence_transformers(
+            folder / "model", texts, backend="onnx", threads=threads
+        ),
         "onnxruntime fp32": lambda: libraries.onnxruntime(folder / "model.onnx", "fp32", threads=threads),
         "onnxruntime int8": lambda: libraries.onnxruntime(folder / "model-int8.onnx", "int8", threads=threads),
         "openvino fp32": lambda: libraries.openvino(folder / "model.onnx", "fp32", threads=threads),
@@ -126,6 +134,8 @@ def load_contestants(
     loaded: list[Contestant] = []
     failed: dict[str, str] = {}
     for name, load in loaders.items():
+        if chosen and not any(name.startswith(each) for each in chosen):
+            continue
         try:
             loaded += load()
         except Exception as error:  # a contestant that crashes is a result
@@ -221,7 +231,7 @@ def table(result: dict[str, Any]) -> str:
             order = "sorted" if row["sorts"] else "as given"
             share = f", {row['of_matmul']:.0%} of matmul" if "of_matmul" in row else ""
             lines.append(
-                f"{name:8}{row['library']:24}{row['precision']:6}{order:10}{1e3 * row['seconds']:10.1f} ms"
+                f"{name:8}{row['library']:30}{row['precision']:6}{order:10}{1e3 * row['seconds']:10.1f} ms"
                 f"  difference {row['max_difference']:.1e}{share}"
             )
     lines += [f"{name}: {shares}" for name, shares in result.get("parts", {}).items()]

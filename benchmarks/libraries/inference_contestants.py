@@ -6,7 +6,7 @@ Before: a model directory and token ids. After: functions from token ids to logi
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -68,13 +68,25 @@ def transformers(directory: Path) -> list[Contestant]:
     return [*contestants("fp32", torch.float32), *contestants("bf16", torch.bfloat16)]
 
 
-def sentence_transformers(directory: Path, texts: dict[tuple[int, ...], str]) -> list[Contestant]:
-    """`SentenceTransformer.encode`, which sorts by length and tokenizes; then the same pooler and head."""
+def sentence_transformers(
+    directory: Path, texts: dict[tuple[int, ...], str], *, backend: Literal["torch", "onnx"], threads: int
+) -> list[Contestant]:
+    """`SentenceTransformer.encode`, which sorts by length and tokenizes; then the same pooler and head.
+
+    The backend "onnx" exports the encoder by `optimum-onnx`, which needs transformers before version 4.58.
+    """
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.models import Pooling, Transformer
 
     head: Any = load_model(directory).eval()
-    encoder = Transformer(str(directory), max_seq_length=512)
+    options: dict[str, Any] = {}
+    if backend == "onnx":
+        import onnxruntime as ort
+
+        session_options = ort.SessionOptions()
+        session_options.intra_op_num_threads, session_options.inter_op_num_threads = threads, 1
+        options = {"provider": "CPUExecutionProvider", "export": True, "session_options": session_options}
+    encoder = Transformer(str(directory), max_seq_length=512, backend=backend, model_kwargs=options)
     model = SentenceTransformer(modules=[encoder, Pooling(head.config.hidden_size, pooling_mode="cls")], device="cpu")
 
     @torch.inference_mode()
@@ -84,7 +96,7 @@ def sentence_transformers(directory: Path, texts: dict[tuple[int, ...], str]) ->
         )
         return head.classifier(head.encoder.pool(first)).numpy()
 
-    return [Contestant("sentence-transformers", "fp32", sorts=True, run=run)]
+    return [Contestant(f"sentence-transformers {backend}", "fp32", sorts=True, run=run)]
 
 
 def onnxruntime(file: Path, precision: str, *, threads: int) -> list[Contestant]:
