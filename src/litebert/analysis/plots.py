@@ -179,7 +179,8 @@ def line_panels(panels: Sequence[Panel], path: Path, *, title: str) -> None:
         axis.set(xlabel=panel.x_label, ylabel=panel.y_label)
         axis.xaxis.get_major_locator().set_params(integer=True)
         axis.grid(alpha=0.3)
-        axis.legend(fontsize=8)
+        # Above the axes, where it covers no point.
+        axis.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     _save(figure, path, title=title)
 
 
