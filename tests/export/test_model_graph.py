@@ -67,6 +67,14 @@ def test_graph_pools_as_the_embedder_does(config, pooling):
     assert largest_difference(model, session_of(model), random_inputs(model, 2, 9)) <= PROMISED["outputs"]
 
 
+@pytest.mark.parametrize("name", ["ForSequenceClassification", "ForMultipleChoice"])
+def test_graph_classifies_the_mean_of_tokens(config, name):
+    model = build(name, config.replace(classifier_pooling="mean"))
+    inputs = random_inputs(model, 3, 9)
+    assert largest_difference(model, session_of(model), inputs) <= PROMISED["outputs"]
+    assert largest_difference(model, session_of(model, "int8"), inputs) <= 0.2
+
+
 @pytest.mark.parametrize("changes", [{}, {"num_hidden_groups": 2}, MODERN], ids=["shared", "groups", "modern block"])
 def test_input_of_fewer_layers_runs_the_first_ones(config, changes):
     whole = build("ForMaskedLM", config.replace(**changes))

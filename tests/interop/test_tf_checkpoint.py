@@ -209,6 +209,7 @@ def test_tf_config_that_is_missing_is_named(tmp_path):
         ("ForMaskedLM", {"hidden_act": "gelu"}, "no activation 'gelu'"),
         ("ForMaskedLM", {"layer_norm_eps": 1e-6}, "layer_norm_eps"),
         ("ForMaskedLM", {"sharing": "attention"}, "cannot share"),
+        ("ForMultipleChoice", {"classifier_pooling": "mean"}, "has no classifier_pooling"),
         ("ForMaskedLM", {"hidden_size": 8, "embedding_projection": "always"}, "no projection"),
     ],
 )

@@ -203,6 +203,7 @@ CHANGES = {
     "hidden_dropout_prob": 0.5,
     "attention_probs_dropout_prob": 0.5,
     "classifier_dropout_prob": 0.5,
+    "classifier_pooling": "mean",
     "vocab_size": 61,
     "max_position_embeddings": 25,
     "type_vocab_size": 3,

@@ -22,7 +22,7 @@ from litebert.model.models import (
     ForTokenClassification,
     SentenceEmbedder,
 )
-from support.models.model_builders import TokenBatch, padded_mask, random_batch
+from support.models.model_builders import TokenBatch, padded_mask, perturbed, random_batch
 from support.models.tolerances import tolerance
 
 POSITIONS = torch.tensor([1, 4, 10])
@@ -174,6 +174,24 @@ def test_multiple_choice_logits_do_not_depend_on_other_choices(tiny_config):
     alone = model(*(tensor[:, None] for tensor in batch.arguments)).logits
     assert together.shape == (2, 2)
     assert torch.allclose(together.flatten(), alone.flatten(), atol=tolerance())
+
+
+@pytest.mark.parametrize("kernel", ["sdpa", "unpadded"])
+@pytest.mark.parametrize("hidden_states", [False, True])
+def test_classifiers_read_the_first_token_or_the_mean_of_all(
+    tiny_config, batch, kernel: AttentionKernel, hidden_states
+):
+    model = perturbed(ForSequenceClassification(tiny_config, num_labels=3)).eval()
+    by_mean = ForSequenceClassification(tiny_config.replace(classifier_pooling="mean"), num_labels=3).eval()
+    by_mean.load_state_dict(model.state_dict())
+    for each in (model, by_mean):
+        each.encoder.attention_kernel = kernel
+    states = model.encoder(*batch.arguments).last_hidden_state
+    means = torch.stack([row[mask].mean(0) for row, mask in zip(states, batch.attention_mask, strict=True)])
+    for each, vectors in ((model, states[:, 0]), (by_mean, means)):
+        expected = model.classifier(torch.tanh(model.encoder.pooler(vectors)))
+        logits = each(*batch.arguments, output_hidden_states=hidden_states).logits
+        assert torch.allclose(logits, expected, atol=tolerance(), rtol=tolerance(depth="compound"))
 
 
 def test_sentence_embedder_pools_the_mean_or_the_first_token(tiny_config, batch):

@@ -9,6 +9,7 @@ import numpy as np
 from litebert.export.encoder_graph import Sequences
 from litebert.export.graph_builder import GraphBuilder
 from litebert.export.weight_formats import Dense, Float32, WeightFormat, activation, norm
+from litebert.model.config import Pooling
 from litebert.model.models import FORBIDDEN
 from litebert.tasks.types.extractive_qa.span_scores import BEAM_SIZE
 
@@ -54,20 +55,37 @@ class HeadInputs:
         """The states at the first positions, [B, H]."""
         return self.graph.op("Gather", self.by_row, self.graph.constant(0), axis=1)
 
-    def pooled(self) -> str:
+    def mean(self) -> str:
+        """The mean of the states of the real tokens, [B, H]."""
+        graph, axis = self.graph, self.graph.constant([1])
+        mask = graph.op("Cast", self.sequences.attention_mask, to=1)
+        summed = graph.op("Squeeze", graph.op("MatMul", graph.op("Unsqueeze", mask, axis), self.by_row), axis)
+        count = graph.op("ReduceSum", mask, axis, keepdims=1)
+        return graph.op("Div", summed, graph.op("Max", count, graph.constant(1, FLOAT)))
+
+    def vectors(self, pooling: Pooling) -> str:
+        """One vector for each sequence, [B, H]."""
+        return self.first() if pooling == "cls" else self.mean()
+
+    def pooled(self, pooling: Pooling = "cls") -> str:
         """The pooler's output, [B, H]."""
-        return self.graph.op("Tanh", self.dense(self.first(), "pooler", self.model.encoder.pooler))
+        return self.graph.op("Tanh", self.dense(self.vectors(pooling), "pooler", self.model.encoder.pooler))
+
+    def sequence_classifier(self) -> str:
+        """The logits of each sequence, [B, classes]."""
+        pooled = self.pooled(self.model.config.classifier_pooling)
+        return self.classifier(pooled, "classifier", self.model.classifier)
 
 
 def sequence_logits(inputs: HeadInputs) -> Outputs:
     """One row of logits for each sequence."""
-    logits = inputs.classifier(inputs.pooled(), "classifier", inputs.model.classifier)
+    logits = inputs.sequence_classifier()
     return {"logits": Output(logits, ("batch", inputs.model.classifier.out_features))}
 
 
 def choice_logits(inputs: HeadInputs) -> Outputs:
     """One logit for each option; the rows are the options of all questions."""
-    logits = inputs.classifier(inputs.pooled(), "classifier", inputs.model.classifier)
+    logits = inputs.sequence_classifier()
     shape = inputs.graph.op("Shape", "input_ids", start=0, end=2)
     return {"logits": Output(inputs.graph.op("Reshape", logits, shape), ("batch", "choices"))}
 

@@ -48,25 +48,12 @@ def _outputs(graph: GraphBuilder, model: Any, precision: str, layers: str) -> Ou
     states = EncoderGraph(graph, model.encoder, weights).states(sequences, layers)
     by_row = graph.reshape(states, sequences.batch, sequences.length, config.hidden_size)
     head = HeadInputs(graph, model, weights, sequences, states, by_row)
-    vector = head.first() if getattr(model, "pooling", "mean") == "cls" else _mean(head)
+    vector = head.vectors(getattr(model, "pooling", "mean"))
     return {
         **HEADS[type(model).__name__](head),
         "last_hidden_state": Output(by_row, ("rows", "sequence", config.hidden_size)),
         "sentence_embedding": Output(vector, ("rows", config.hidden_size)),
     }
-
-
-def _mean(head: HeadInputs) -> str:
-    """The mean of the states of the real tokens, [B, H]."""
-    graph = head.graph
-    mask = graph.op("Cast", head.sequences.attention_mask, to=1)
-    summed = graph.op(
-        "Squeeze",
-        graph.op("MatMul", graph.op("Unsqueeze", mask, graph.constant([1])), head.by_row),
-        graph.constant([1]),
-    )
-    count = graph.op("ReduceSum", mask, graph.constant([1]), keepdims=1)
-    return graph.op("Div", summed, graph.op("Max", count, graph.constant(1, np.float32)))
 
 
 def _value_info(name: str, output: Output) -> Any:

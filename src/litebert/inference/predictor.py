@@ -18,9 +18,10 @@ from litebert.inference.fill_mask import MASKED_LANGUAGE_MODELS, FillMask
 from litebert.inference.inference_model import resolve_precision
 from litebert.inference.pipeline import Pipeline, model_outputs
 from litebert.inference.prediction_methods import PredictionMethods, validate_order_head, validate_texts
+from litebert.model.config import Pooling
 from litebert.model.io.hub import local_model_directory
 from litebert.model.io.model_directory import HUB, load_model
-from litebert.model.io.model_spec import Pooling, read_model_spec
+from litebert.model.io.model_spec import read_model_spec
 from litebert.model.model_inputs import ModelInputs
 from litebert.model.models import ForPretraining
 from litebert.settings import InferencePrecision, validate_not_given

@@ -19,7 +19,7 @@ from litebert.interop.tensor_bundle import Bundle, index_file, open_bundle, writ
 from litebert.model.config import ModelConfig
 from litebert.model.io.hf_weights import MappedWeights
 from litebert.model.io.model_directory import check_replaceable, write_extra_files
-from litebert.model.io.model_spec import LABELLED, ModelName, ModelSpec
+from litebert.model.io.model_spec import LABELLED, ModelName, ModelSpec, missing_in_albert
 from litebert.model.io.tensor_names import TensorNames, groups_in, tensor_names
 
 CONFIG: Final = "albert_config.json"
@@ -126,7 +126,7 @@ def tf_config(spec: ModelSpec) -> dict[str, Any]:
         "has no token classifier": spec.model == "ForTokenClassification",
         f"has no activation {config.hidden_act!r}": config.hidden_act not in activations,
         "has layer_norm_eps 1e-12": config.layer_norm_eps != 1e-12,
-        f"has no {', '.join(config.non_albert_fields)}": bool(config.non_albert_fields),
+        f"has no {', '.join(missing_in_albert(spec))}": bool(missing_in_albert(spec)),
         "cannot share parameters so": groups is None,
         "has no projection at equal sizes": config.has_projection and config.embedding_size == config.hidden_size,
     }

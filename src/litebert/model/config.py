@@ -10,6 +10,7 @@ Sharing = Literal["all", "attention", "feed_forward", "none"]
 Activation = Literal["gelu", "gelu_new", "relu", "silu"]
 Projection = Literal["if_needed", "always"]
 PositionEmbedding = Literal["absolute", "rotary"]
+Pooling = Literal["mean", "cls"]
 MAX_LAYERS: Final = 1000
 """Many times the depth of any encoder: every layer is an object, so that more of them exhaust the memory."""
 BLOCK_FIELDS: Final = ("position_embedding", "norm_first", "gated_feed_forward", "use_bias", "recursion_lora_rank")
@@ -46,6 +47,9 @@ class ModelConfig(Settings):
     """Dropout on the attention probabilities."""
     classifier_dropout_prob: float = Field(default=0.1, ge=0, lt=1)
     """Dropout before the classifiers of the fine-tuning heads."""
+    classifier_pooling: Pooling = "cls"
+    """What the classifiers of a sequence and of choices read: `cls`: the hidden state of the first token, as ALBERT;
+    `mean`: the mean of the hidden states of all tokens."""
     vocab_size: int = Field(default=30_000, gt=0)
     """Number of tokens, V."""
     max_position_embeddings: int = Field(default=512, gt=0)

@@ -128,9 +128,9 @@ class Encoder(nn.Module):
         """`pooled` of `forward`; the last block computes the first position of each sequence only."""
         return self.pool(self.at_positions(input_ids, attention_mask, token_type_ids, row_starts(input_ids)))
 
-    def pool(self, first: Float[Tensor, "X H"]) -> Float[Tensor, "X H"]:
-        """One vector per sequence, from the hidden state of its first position."""
-        return first if self.pooler is None else torch.tanh(self.pooler(first))
+    def pool(self, states: Float[Tensor, "X H"]) -> Float[Tensor, "X H"]:
+        """The pooler's output for one vector per sequence, in ALBERT the hidden state of its first position."""
+        return states if self.pooler is None else torch.tanh(self.pooler(states))
 
     def attention_probabilities(
         self, output: EncoderOutput, attention_mask: Bool[Tensor, "B S"]

@@ -8,11 +8,11 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from litebert.model.config import ModelConfig
+from litebert.model.config import ModelConfig, Pooling
 from litebert.model.encoder import Encoder, row_starts
 from litebert.model.initialization.random_init import initialize
 from litebert.model.io.hub_model import HubModel
-from litebert.model.io.model_spec import Pooling, TrainedPairing
+from litebert.model.io.model_spec import TrainedPairing
 from litebert.model.kernels.cross_entropy import at_least_32_bits
 from litebert.model.layers.block import MaskedLMHead
 from litebert.model.model_inputs import ModelInputs, complete_inputs, label_loss, labelled_positions, span_label_loss
@@ -144,11 +144,16 @@ class ForSequenceClassification(HubModel):
         return ClassifierOutput(logits, label_loss(logits, labels), hidden_states, attentions)
 
     def _states(self, inputs: ModelInputs, hidden_states: bool, attentions: bool) -> tuple[Tensor, Tensors, Tensors]:
-        """What is classified, hidden states and attentions; without these the last block computes one position."""
-        if not (hidden_states or attentions):
+        """What is classified, hidden states and attentions.
+
+        Where only the first position is read, the last block computes no others.
+        """
+        pooling = self.config.classifier_pooling
+        if pooling == "cls" and not (hidden_states or attentions):
             return self.encoder.pooled(*inputs), (), ()
         output, probabilities = _encoded(self.encoder, inputs, hidden_states, attentions)
-        return output.pooled, output.hidden_states, probabilities
+        vectors = POOLERS[pooling](output.last_hidden_state, inputs.attention_mask)
+        return self.encoder.pool(vectors), output.hidden_states, probabilities
 
     def _logits(self, states: Tensor, shape: torch.Size) -> Tensor:
         return self.classifier(self.dropout(states))

@@ -183,6 +183,14 @@ def test_finetune_sets_every_dropout(settings, tmp_path):
     assert {name: getattr(config, name) for name in rates} == rates
 
 
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+@pytest.mark.parametrize("from_scratch", [False, True])
+def test_finetune_sets_what_the_classifier_reads(settings, tmp_path, pooling, from_scratch):
+    settings["train"]["duration"] = "1 steps"
+    run = parsed(settings, classifier_pooling=pooling, from_scratch=from_scratch)
+    assert load_model(finetune(run, tmp_path / "run").model).config.classifier_pooling == pooling
+
+
 def test_finetune_logs_the_new_head_and_warns_of_random_weights(settings, pretrained, tmp_path, caplog):
     settings["train"]["duration"] = "1 steps"
     with caplog.at_level(logging.INFO, "litebert"):

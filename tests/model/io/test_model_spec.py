@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import CheckpointError, ConfigError
-from litebert.model.config import Activation, ModelConfig, Sharing
+from litebert.model.config import Activation, ModelConfig, Pooling, Sharing
 from litebert.model.io.model_spec import (
     CONFIG,
     LABELLED,
@@ -46,6 +46,7 @@ def configs(draw) -> ModelConfig:
         hidden_dropout_prob=draw(PROBABILITIES),
         attention_probs_dropout_prob=draw(PROBABILITIES),
         classifier_dropout_prob=draw(PROBABILITIES),
+        classifier_pooling=draw(st.sampled_from(get_args(Pooling))),
         vocab_size=draw(st.integers(1, 99)),
         max_position_embeddings=draw(st.integers(1, 99)),
         type_vocab_size=draw(st.integers(1, 4)),

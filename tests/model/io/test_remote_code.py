@@ -29,6 +29,7 @@ VARIANTS = {
     "all, gelu, two groups of two": {**MODERN, "hidden_act": "gelu", "num_hidden_groups": 2, "inner_group_num": 2},
     "attention shared": {"sharing": "attention", "embedding_size": 32},
 }
+MEAN = {"classifier_pooling": "mean"}
 
 
 @pytest.fixture(autouse=True)
@@ -100,6 +101,29 @@ def test_remote_code_gives_the_outputs_of_litebert(tiny_config, tmp_path, name, 
     for found, expected in zip(remote, outputs(model, name, batch), strict=True):
         mask = batch.attention_mask if found.shape[:2] == batch.attention_mask.shape else slice(None)
         assert torch.allclose(found[mask], expected[mask], atol=tolerance(), rtol=tolerance(depth="compound"))
+
+
+@pytest.mark.parametrize("block", [{}, MODERN], ids=["albert", "modern"])
+@pytest.mark.parametrize("name", ["ForSequenceClassification", "ForMultipleChoice"])
+def test_remote_code_classifies_the_mean_of_tokens(tiny_config, tmp_path, name, block):
+    model = build(name, tiny_config.replace(**block, **MEAN))
+    directory = save_model(model, tmp_path / "model")
+    assert load_model(directory).config == model.config
+    batch = random_batch(model.config, padded_mask([9, 5, 1]))
+    remote = load_remote(directory, name)
+    (found,), (expected,) = remote_outputs(remote, name, batch), outputs(model, name, batch)
+    assert torch.allclose(found, expected, atol=tolerance(), rtol=tolerance(depth="compound"))
+    if name == "ForSequenceClassification":
+        ids = batch.input_ids[:1]  # no padding
+        assert torch.allclose(remote(ids).logits, model(ids).logits, atol=tolerance(), rtol=tolerance(depth="compound"))
+
+
+def test_only_classifiers_of_sequences_need_remote_code_for_the_mean_of_tokens(tiny_config, tmp_path):
+    """Other models of ALBERT's block have equal outputs in transformers whatever the pooling."""
+    directory = save_model(build("ForMaskedLM", tiny_config.replace(**MEAN)), tmp_path / "model")
+    assert not has_remote_code(read_model_spec(directory))
+    assert read_model_spec(directory).config.classifier_pooling == "mean"
+    assert transformers.AutoModelForMaskedLM.from_pretrained(directory).config.model_type == "albert"
 
 
 @pytest.mark.parametrize("name", AUTO_CLASSES)

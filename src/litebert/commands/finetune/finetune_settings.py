@@ -16,6 +16,7 @@ from litebert.commands.finetune.default_settings import (
     settings_for_size,
 )
 from litebert.commands.recipes import load_recipe
+from litebert.model.config import Pooling
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
 from litebert.settings import Settings, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
@@ -151,6 +152,9 @@ class FinetuneRun(Settings):
     """Dropout on the attention probabilities."""
     classifier_dropout_prob: float = Field(default=0.1, ge=0, lt=1)
     """Dropout in front of the new head."""
+    classifier_pooling: Pooling | None = None
+    """What the classifier of a sequence reads: `cls`: the first token, as ALBERT; `mean`: the mean of all tokens, which
+    small encoders classify better; null: that of the model."""
     microbatch_size: int = Field(default=32, gt=0)
     """Examples in one forward and backward pass; fewer need less memory and give the same gradient."""
     compute: Compute = Compute()

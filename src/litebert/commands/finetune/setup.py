@@ -155,7 +155,7 @@ def _pretrained(run: FinetuneRun, source: Path, task: Task, tokenizer: Tokenizer
         as_model=task_type.model,
         labels=output_names(task),
         fresh=() if run.keep_head else task_type.head,
-        changes=_dropouts(run),
+        changes=_config_changes(run),
         seed=run.seed,
     )
 
@@ -188,17 +188,20 @@ def _random_model(run: FinetuneRun, task: Task, tokenizer: Tokenizer) -> nn.Modu
     logger.warning("%s: all weights are initialized randomly (from_scratch)", run.model)
     directory = resolve_model_directory(run.model)
     config = read_model_spec(directory).config if directory.is_dir() else preset(run.model)
-    config = config.replace(vocab_size=tokenizer.vocab_size, **_dropouts(run))
+    config = config.replace(vocab_size=tokenizer.vocab_size, **_config_changes(run))
     _validate_sizes(run, config, tokenizer)
     spec = ModelSpec(model=get_task_type(task.task_type).model, config=config, labels=output_names(task))
     return build(spec, seed=run.seed)
 
 
-def _dropouts(run: FinetuneRun) -> dict[str, float]:
+def _config_changes(run: FinetuneRun) -> dict[str, Any]:
+    """Fields of the model's config that fine-tuning sets."""
+    pooling = {} if run.classifier_pooling is None else {"classifier_pooling": run.classifier_pooling}
     return {
         "hidden_dropout_prob": run.hidden_dropout_prob,
         "attention_probs_dropout_prob": run.attention_probs_dropout_prob,
         "classifier_dropout_prob": run.classifier_dropout_prob,
+        **pooling,
     }
 
 

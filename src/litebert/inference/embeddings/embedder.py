@@ -11,7 +11,7 @@ from litebert.errors import ConfigError, DataError
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.pipeline import model_outputs
 from litebert.inference.prediction_methods import unit_length
-from litebert.model.io.model_spec import Pooling
+from litebert.model.config import Pooling
 from litebert.model.model_inputs import ModelInputs
 from litebert.model.models import POOLERS
 from litebert.settings import InferencePrecision

@@ -4,7 +4,7 @@ from typing import Final
 
 from pydantic import Field
 
-from litebert.model.io.model_spec import Pooling
+from litebert.model.config import Pooling
 from litebert.settings import Settings
 
 

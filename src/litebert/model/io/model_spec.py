@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from litebert.errors import ConfigError
 from litebert.files import read_json_object
-from litebert.model.config import ModelConfig
+from litebert.model.config import ModelConfig, Pooling
 from litebert.model.io.tensor_names import TargetFormat, groups_in
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.settings import Settings
@@ -31,7 +31,6 @@ ModelName = Literal[
     "SentenceEmbedder",
 ]
 ProblemType = Literal["regression", "single_label_classification", "multi_label_classification"]
-Pooling = Literal["mean", "cls"]
 TrainedPairing = Literal["sop", "nsp", "none"]
 
 HF_CLASSES: Final[dict[ModelName, str]] = {
@@ -49,6 +48,7 @@ REMOTE_CODE_CLASSES: Final[dict[ModelName, str]] = {
 }
 """The equivalent class of `remote_code/modeling_litebert.py`."""
 LABELLED: Final[tuple[ModelName, ...]] = ("ForSequenceClassification", "ForTokenClassification")
+CLASSIFIERS_OF_SEQUENCES: Final[tuple[ModelName, ...]] = ("ForSequenceClassification", "ForMultipleChoice")
 LITEBERT_MODEL_TYPE: Final = "litebert"
 CONFIG: Final = "config.json"
 
@@ -120,14 +120,20 @@ def validate_target(to: TargetFormat, as_model: ModelName | None) -> None:
         raise ConfigError(f"as_model: sentence-transformers loads a SentenceEmbedder, not a {as_model}; leave it out")
 
 
+def missing_in_albert(spec: ModelSpec) -> tuple[str, ...]:
+    """Fields of the config that this model needs and other implementations of ALBERT do not have."""
+    pooled = spec.model in CLASSIFIERS_OF_SEQUENCES and spec.config.classifier_pooling != "cls"
+    return (*spec.config.non_albert_fields, *(["classifier_pooling"] if pooled else []))
+
+
 def transformers_incompatibility(spec: ModelSpec) -> str | None:
     """Why transformers cannot load this model; None if it can."""
     if spec.model not in HF_CLASSES:
         return f"transformers has no class with the head of {spec.model}"
     if spec.adapters:
         return "transformers has no per-layer adapters for a shared block"
-    if spec.config.non_albert_fields:
-        return f"transformers' ALBERT has no {', '.join(spec.config.non_albert_fields)}"
+    if missing := missing_in_albert(spec):
+        return f"transformers' ALBERT has no {', '.join(missing)}"
     if groups_in(spec.config, "transformers") is None:
         return f"transformers cannot share parameters as {_sharing(spec.config)} does"
     return None

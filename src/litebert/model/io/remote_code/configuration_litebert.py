@@ -22,6 +22,7 @@ class LitebertConfig(PreTrainedConfig):
     hidden_dropout_prob: float = 0.0
     attention_probs_dropout_prob: float = 0.0
     classifier_dropout_prob: float = 0.1
+    classifier_pooling: str = "cls"
     max_position_embeddings: int = 512
     type_vocab_size: int = 2
     initializer_range: float = 0.02

@@ -4,7 +4,7 @@ An encoder whose layers share blocks, as ALBERT (Lan et al., 2020), optionally w
 feed-forward and a low-rank update of the shared weights in each layer. Shapes: B batch, S sequence, V vocabulary.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -188,11 +188,11 @@ class LitebertHead(LitebertPreTrainedModel):
         inputs = (input_ids, attention_mask, token_type_ids)
         rows = [None if tensor is None else tensor.flatten(0, -2) for tensor in inputs]
         output = self.encoder(*rows, output_hidden_states)
-        logits = self._logits(output, input_ids.shape)
+        logits = self._logits(output, rows[1], input_ids.shape)
         loss = None if labels is None else self._loss(logits, labels)
         return self.output_class(loss, logits, output.hidden_states)
 
-    def _logits(self, output: BaseModelOutputWithPooling, shape: torch.Size) -> Tensor:
+    def _logits(self, output: BaseModelOutputWithPooling, mask: Tensor | None, shape: torch.Size) -> Tensor:
         raise NotImplementedError
 
     def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
@@ -210,7 +210,7 @@ class LitebertForMaskedLM(LitebertHead):
         self.mlm = LitebertMaskedLMHead(config)
         self.post_init()
 
-    def _logits(self, output: BaseModelOutputWithPooling, shape: torch.Size) -> Tensor:
+    def _logits(self, output: BaseModelOutputWithPooling, mask: Tensor | None, shape: torch.Size) -> Tensor:
         return self.mlm(output.last_hidden_state, self.encoder.embeddings.word)
 
 
@@ -226,9 +226,20 @@ class LitebertClassifier(LitebertHead):
         self.classifier = nn.Linear(config.hidden_size, num_labels or config.num_labels or 1)
         self.post_init()
 
-    def _logits(self, output: BaseModelOutputWithPooling, shape: torch.Size) -> Tensor:
-        states = output.pooler_output if self.has_pooler else output.last_hidden_state
+    def _logits(self, output: BaseModelOutputWithPooling, mask: Tensor | None, shape: torch.Size) -> Tensor:
+        states = cast(Tensor, output.last_hidden_state)
+        if self.encoder.pooler is not None:
+            first = self.config.classifier_pooling == "cls"
+            states = torch.tanh(self.encoder.pooler(states[:, 0] if first else mean_of_tokens(states, mask)))
         return self.classifier(self.dropout(states))
+
+
+def mean_of_tokens(states: Tensor, mask: Tensor | None) -> Tensor:
+    """The mean of the hidden states [B, S, H] where `mask` is 1; zeros if it never is."""
+    if mask is None:
+        return states.mean(1)
+    states = states.masked_fill(mask[..., None] == 0, 0)
+    return states.sum(1) / mask.sum(1, keepdim=True).clamp(min=1).to(states.dtype)
 
 
 class LitebertForSequenceClassification(LitebertClassifier):
@@ -252,8 +263,8 @@ class LitebertForMultipleChoice(LitebertClassifier):
     def __init__(self, config: LitebertConfig):
         super().__init__(config, num_labels=1)
 
-    def _logits(self, output: BaseModelOutputWithPooling, shape: torch.Size) -> Tensor:
-        return super()._logits(output, shape).view(shape[:2])
+    def _logits(self, output: BaseModelOutputWithPooling, mask: Tensor | None, shape: torch.Size) -> Tensor:
+        return super()._logits(output, mask, shape).view(shape[:2])
 
 
 class LitebertForTokenClassification(LitebertClassifier):
