@@ -18,6 +18,7 @@ from litebert.model.models import (
     ForTokenClassification,
     SentenceEmbedder,
 )
+from litebert.model.prepacked import prepacked_layers
 from litebert.model.prepacked.prepack import can_prepack, has_operators, prepacked
 from support.models.model_builders import MODERN, TokenBatch, padded_mask, perturbed, random_batch
 from support.models.tolerances import within
@@ -34,6 +35,7 @@ VARIANTS = {
     **{activation: {"hidden_act": activation} for activation in get_args(Activation)},
     "gated": {"gated_feed_forward": True},
     "without biases": {"use_bias": False},
+    "mean of tokens": {"classifier_pooling": "mean"},
 }
 
 
@@ -63,6 +65,19 @@ def test_prepacked_model_is_near_its_model_in_low_precision(config, precision, l
     batch = random_batch(config, padded_mask(LENGTHS))
     found, expected = outputs(prepacked(model, precision), batch), outputs(model, batch)
     assert (found - expected).norm() < largest * expected.norm()
+
+
+@pytest.mark.parametrize(
+    ("precision", "rounding"), [("fp32", torch.float32), ("bf16", torch.bfloat16), ("int8", torch.bfloat16)]
+)
+def test_rows_in_chunks_have_the_results_of_all_rows_at_once(config, precision, rounding, monkeypatch):
+    if not has_operators(precision):
+        pytest.skip(f"torch has no {precision} products on this processor")
+    model = prepacked(perturbed(ForTokenClassification(config, num_labels=3)).eval(), precision)
+    batch = random_batch(config, padded_mask(LENGTHS))
+    at_once = outputs(model, batch)
+    monkeypatch.setattr(prepacked_layers, "CHUNK", 5 * config.intermediate_size)
+    torch.testing.assert_close(outputs(model, batch), at_once, **within(rounding))
 
 
 def test_prepacked_copy_runs_every_model(tiny_config):

@@ -45,7 +45,7 @@ class Int8Linear:
         """The outputs."""
         quantized, scales = quantize_rows(x.float())
         products = self.products(quantized.view(torch.uint8).bitwise_xor_(ZERO_POINT))
-        outputs = torch.addcmul(self.bias, products, scales[..., None])
+        outputs = products.mul_(scales[..., None]).add_(self.bias)  # two passes of half the time of `addcmul`'s one
         return self.activation(outputs) if self.activation else outputs
 
     def products(self, unsigned: UInt8[Tensor, "*rows inputs"]) -> Float[Tensor, "*rows outputs"]:
