@@ -1,6 +1,7 @@
 """Export directories: what is written, and that nothing is left after a failure."""
 
 import json
+import shutil
 import sys
 
 import numpy as np
@@ -13,6 +14,7 @@ from litebert.export import reference_outputs
 from litebert.export.export_model import export_model
 from litebert.export.model_graph import build_graph
 from litebert.model.config import ModelConfig
+from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
 from litebert.runtime.export_metadata import KEY
@@ -48,6 +50,31 @@ def test_metadata_describe_the_model(saved, tiny_tokenizer, tmp_path):
     assert metadata["labels"] == ["bad", "fair", "good"]
     assert metadata["settings"]["max_length"] == metadata["max_length"] == 96
     assert metadata["tokenizer"] == tiny_tokenizer.fingerprint
+
+
+def test_tokenizer_of_an_export_truncates_to_the_length_of_the_task(saved, tiny_tokenizer, tmp_path):
+    """transformers.js truncates to `model_max_length`, so that its answers are those of Python."""
+    task = tmp_path / "task"
+    shutil.copytree(saved["classifier"], task)
+    (task / "input_settings.json").write_text('{"max_length": 12}')
+    for source, expected in ((task, 12), (saved["classifier"], 96)):
+        export_model(source, tmp_path / "out")
+        assert json.loads((tmp_path / "out" / "tokenizer_config.json").read_text())["model_max_length"] == expected
+
+
+def test_model_of_an_export_is_not_loaded_as_weights(saved, tmp_path):
+    export_model(saved["classifier"], tmp_path / "out")
+    with pytest.raises(CheckpointError, match=r"a directory of `litebert export`, which only litebert.runtime"):
+        load_model(tmp_path / "out")
+
+
+def test_model_that_resolves_pronouns_is_exported_only_to_fill_masks(saved, tmp_path):
+    task = tmp_path / "task"
+    shutil.copytree(saved["masked"], task)
+    (task / "task.json").write_text('{"task_type": "pronoun_resolution"}')
+    with pytest.raises(ConfigError, match="models for pronoun_resolution cannot be exported; as_model=ForMaskedLM"):
+        export_model(task, tmp_path / "out")
+    assert len(export_model(task, tmp_path / "out", as_model="ForMaskedLM")) == 1
 
 
 def test_number_of_layers_is_an_input_with_a_default(saved, tmp_path):

@@ -71,3 +71,11 @@ def test_inference_model_is_the_model_under_autocast_where_it_cannot_be_prepacke
 def test_int8_needs_a_model_that_can_be_prepacked(model):
     with pytest.raises(ConfigError, match="int8 needs"), inference_model(model.double(), "int8"):
         pass
+
+
+@pytest.mark.parametrize("lengths", [[0, 0], [0, 3]])
+def test_prepacked_model_accepts_rows_without_a_token(model, lengths):
+    mask = torch.arange(4) < torch.tensor(lengths)[:, None]
+    ids = torch.full(mask.shape, 5)
+    with inference_model(model, "fp32") as running:
+        assert running(ids, mask, torch.zeros_like(ids)).logits.isfinite().all()

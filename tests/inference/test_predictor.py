@@ -13,7 +13,7 @@ from litebert.model.io.model_directory import load_model
 from litebert.tasks.masked_text import masked_feature
 from support.models.tolerances import tolerance
 
-TEXTS = ["the film was good", "this story is awful, in 1999.", "music", ""]
+TEXTS = ["the film was good", "this story is awful, in 1999.", "music", "old"]
 
 
 @pytest.mark.parametrize("name", ["pretraining", "masked"])
@@ -145,6 +145,10 @@ def test_predictor_sets_the_threads(saved):
         ("classifier", lambda model: model.classify(["a", None]), r"texts\[1\]: expected .* found None"),
         ("classifier", lambda model: model.classify([("a", "b", "c")]), r"texts\[0\]: expected a text or a pair"),
         ("classifier", lambda model: model.classify([("a", 1)]), r"texts\[0\]: expected a text or a pair"),
+        ("masked", lambda model: model.fill_mask("[MASK]", top_k=-1), "top_k: -1, expected 1 or more"),
+        ("embedder", lambda model: model.search(["a"], ["b", "c"]), r"expected an array .* found list"),
+        ("embedder", lambda model: model.search(["a"], np.zeros((1, 16)), top_k=0), "top_k: 0, expected 1 or more"),
+        ("embedder", lambda model: model.embed([None]), r"texts\[0\]: expected a text, found None"),
     ],
 )
 def test_predictor_rejects_methods_and_inputs_of_other_tasks(saved, name, call, message):
@@ -160,6 +164,27 @@ def test_predictor_rejects_methods_and_inputs_of_other_tasks(saved, name, call, 
 def test_predictor_load_refuses_a_device_that_is_not_there(saved, name, device, message):
     with pytest.raises(ConfigError, match=message):
         Predictor.load(saved[name], device=device)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"precision": "int4"}, "precision: 'int4', expected one of auto, fp32"),
+        ({"threads": -1}, "threads: -1, expected 1 or more"),
+        ({"device": "mps"}, "device: 'mps'; expected cpu, cuda"),
+    ],
+)
+def test_predictor_load_refuses_wrong_options(saved, options, message):
+    with pytest.raises(ConfigError, match=message):
+        Predictor.load(saved["classifier"], **options)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\u200b", ("", " ")])
+def test_text_without_a_token_is_refused(saved, text):
+    predictor = Predictor.load(saved["classifier"])
+    with pytest.raises(DataError, match=r"text 2: .* has no tokens; remove it"):
+        predictor.classify(["a", text])
+    predictor.classify([("", "a pair with one text")])
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,10 @@ from support.models.tolerances import PROMISED, tolerance
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-TEXTS = ["the film was good", "this story is awful, in 1999.", "music", "", ("the film", "was bad"), "good " * 100]
+TEXTS = [
+    *("the film was good", "this story is awful, in 1999.", "music"),
+    *(("", "bad"), ("the film", "was bad"), "good " * 100),
+]
 FILM = ("What was good?", "the film was good, in 2024.")
 CONTEXTS = [FILM, ("Who?", "The old actor. " * 20), ("", ""), ("Why?", "Ä")]
 CHOICES = [("the film", "was _?", ["good", "bad", "x " * 60]), ("a", None, ["b", "c", "d"])]
@@ -121,6 +124,14 @@ def test_onnx_predictor_truncates_or_refuses_a_million_characters(exported):
         ("chooser", lambda p: p.embed(["a"]), "the graph reads questions with options"),
         ("embedder", lambda p: p.embed(["a"], dimensions=99), "99 is more than the 16 of the model"),
         ("embedder", lambda p: p.embed(["a"], max_length=2), "max_length: 2, expected 3 to 48"),
+        ("embedder", lambda p: p.embed([("a", "b")]), r"texts\[0\]: expected a text, found \('a', 'b'\)"),
+        ("pretraining", lambda p: p.order_batch([("a", None)]), r"pairs\[0\]: expected two texts"),
+        ("reader", lambda p: p.answer_batch([(1, 2)]), r"pairs\[0\]: expected two texts"),
+        ("chooser", lambda p: p.multiple_choice([("t", "q", [])]), "one of them has no options"),
+        ("tagger", lambda p: p.classify_tokens([[1, 2]]), "found something else in a list"),
+        ("embedder", lambda p: p.embed(["a"], dimensions=0), "dimensions: 0, expected 1 or more"),
+        ("embedder", lambda p: p.embed(["a"], pooling="max"), "pooling: 'max', expected one of mean, cls"),
+        ("masked", lambda p: p.fill_mask("[MASK]", top_k=0), "top_k: 0, expected 1 or more"),
         ("classifier", lambda p: p.classify("a"), "expected a list of texts"),
     ],
 )
@@ -129,9 +140,24 @@ def test_wrong_calls_are_refused(exported, name, call, message):
         call(Predictor.load(exported / name))
 
 
+def test_embeddings_of_no_texts_have_the_dimensions_of_the_model(exported):
+    predictor = Predictor.load(exported / "embedder")
+    assert predictor.embed([]).shape == (0, 16)
+    assert predictor.embed([], dimensions=4).shape == (0, 4)
+    assert predictor.similarity([], ["a"]).shape == (0, 1)
+
+
+def test_order_names_the_text_without_a_token(exported):
+    with pytest.raises(DataError, match="pair 1: ' ' has no tokens"):
+        Predictor.load(exported / "pretraining").order("a", " ")
+
+
 def test_text_without_a_token_is_refused(exported):
     with pytest.raises(DataError, match=r"text 2: ' ' has no tokens"):
         Predictor.load(exported / "embedder").embed(["a", " "])
+    for text in (" ", (" ", "")):
+        with pytest.raises(DataError, match=r"text 2: ' ' has no tokens"):
+            Predictor.load(exported / "classifier").classify(["a", text])
     with pytest.raises(DataError, match=r"has no \[MASK\]"):
         Predictor.load(exported / "masked").fill_mask("no mask")
 
@@ -141,12 +167,23 @@ def test_text_without_a_token_is_refused(exported):
     [
         ({"precision": "int4"}, "precision: 'int4', expected one of fp32, int8"),
         ({"layers": 3}, "layers: 3, expected 1 to 2"),
+        ({"threads": 0}, "threads: 0, expected 1 or more"),
         ({"threshold": 1.0}, 'a model for classification never predicts "no answer"'),
     ],
 )
 def test_wrong_options_are_refused(exported, options, message):
     with pytest.raises(ConfigError, match=message):
         Predictor.load(exported / "classifier", **options)
+
+
+WRONG_TYPES = (
+    *({"format": True}, {"format": 1.0}, {"task": []}, {"labels": "abc"}, {"labels": [1, 2, 3]}, {"settings": None}),
+    *({"text_settings": None}, {"vocabulary": None}, {"tokenizer": None}, {"max_length": "96"}, {"pairing": 1}),
+)
+
+
+def update_metadata(path, new):
+    change_metadata(path, lambda values: json.dumps({**values, **new}))
 
 
 def change_metadata(path, change):
@@ -171,6 +208,10 @@ def change_metadata(path, change):
         (lambda path: change_metadata(path, lambda values: "{"), "the metadata are damaged"),
         (lambda path: change_metadata(path, lambda values: '{"format": 1}'), "the metadata are damaged"),
         (lambda path: change_metadata(path, lambda values: json.dumps({**values, "new": 1})), "metadata are damaged"),
+        *((lambda path, new=new: update_metadata(path, new), "the metadata are damaged") for new in WRONG_TYPES),
+        (lambda path: update_metadata(path, {"labels": ["bad", "good"]}), "has no label for each of 3 logits"),
+        (lambda path: update_metadata(path, {"settings": {}}), "has no max_length; export the model again"),
+        (lambda path: update_metadata(path, {"task": "extractive_qa"}), "has no doc_stride, end_logits, max_answer"),
         (
             lambda path: change_metadata(path, lambda values: json.dumps({**values, "format": 9, "litebert": "7.0"})),
             "format 9 of litebert 7.0, expected format 1; export the model again",
@@ -202,4 +243,7 @@ def test_vocabulary_of_another_model_is_refused(exported, tmp_path):
     path = copy / "onnx" / "model.onnx"
     change_metadata(path, lambda values: json.dumps({**values, "tokenizer": "0" * 64}))
     with pytest.raises(CheckpointError, match=r"the model was exported with 000000000000…"):
+        Predictor.load(copy)
+    update_metadata(path, {"text_settings": {"lowercase": True}})
+    with pytest.raises(CheckpointError, match="the metadata are damaged"):
         Predictor.load(copy)

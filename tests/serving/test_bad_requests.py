@@ -49,7 +49,7 @@ def small(saved):
         (b'{"inputs": "' + b"good " * 300 + b'"}', 413),
         (b" " * 3001, 413),
         (b'{"inputs": "\\u0000 \\u2028"}', 200),
-        (b'{"inputs": ""}', 200),
+        (b'{"inputs": ""}', 422),
     ],
 )
 def test_bodies_get_a_status_and_an_error_without_the_text(small, content, status):

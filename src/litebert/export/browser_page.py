@@ -55,7 +55,7 @@ def _description(directory: Path) -> dict[str, object]:
         "name": directory.name,
         "task": model.task,
         "labels": model.labels,
-        "max_length": model.metadata.max_length,
+        "max_length": model.metadata.settings.get("max_length", model.metadata.max_length),
         "graph": graph,
     }
 

@@ -15,6 +15,7 @@ from litebert.model.io.model_directory import check_replaceable, load_model, spe
 from litebert.model.io.model_spec import CONFIG, read_model_spec, to_json
 from litebert.model.layers.lora import can_be_merged, merged
 from litebert.runtime.export_metadata import GRAPH_FILES, KEY, ExportMetadata
+from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.types.registry import task_type_of
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -35,10 +36,12 @@ def export_model(
 
     Raises:
         CheckpointError: the source lacks weights, or `out` holds other files.
-        ConfigError: the graph does not fit into one file.
+        ConfigError: the graph does not fit into one file, or cannot express the task.
         LitebertError: the outputs differ.
     """
     check_replaceable(out, next((name for name in GRAPH_FILES.values() if (out / name).is_file()), GRAPH_FILES["fp32"]))
+    if as_model is None:
+        _validate_task(source)
     model: Any = load_model(source, as_model=as_model)
     model = merged(model) if can_be_merged(model) else model
     tokenizer = Tokenizer.load(source)
@@ -52,11 +55,21 @@ def export_model(
         spec = spec_of(model)
     with atomic_directory(out) as temporary:
         write_json(temporary / CONFIG, to_json(spec))
-        for name, content in tokenizer.files().items():
+        for name, content in tokenizer.files(max_length=_longest_input(described)).items():
             write_bytes(temporary / name, content)
         for precision, content in contents.items():
             write_bytes(temporary / GRAPH_FILES[precision], content)
     return [ExportedGraph(each, out / GRAPH_FILES[each], len(contents[each]), comparisons[each]) for each in precisions]
+
+
+def _validate_task(source: Path) -> None:
+    """Raise ConfigError for a fine-tuned masked language model, whose task the graph cannot express."""
+    saved = SavedTask.stored(source)
+    if saved is not None and read_model_spec(source).model in MASKED_LANGUAGE_MODELS:
+        raise ConfigError(
+            f"{source}: models for {saved.task_type} cannot be exported; as_model=ForMaskedLM exports one that "
+            "fills in masks"
+        )
 
 
 def _describe(source: Path, model: Any, tokenizer: Tokenizer) -> dict[str, Any]:
@@ -78,6 +91,11 @@ def _describe(source: Path, model: Any, tokenizer: Tokenizer) -> dict[str, Any]:
     task_type = task_type_of(source, spec)
     settings = task_type.settings.stored(source, max_length=config.max_position_embeddings)
     return {**described, "task": task_type.name, "labels": spec.labels, "settings": settings.to_dict()}
+
+
+def _longest_input(described: dict[str, Any]) -> int:
+    """That of the task, or the positions of the model."""
+    return described.get("settings", {}).get("max_length", described["max_length"])
 
 
 def _content(model: Any, precision: ExportPrecision, described: dict[str, Any]) -> bytes:

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, get_args
 from weakref import WeakKeyDictionary
 
 import torch
@@ -23,7 +23,12 @@ _PREPACKED: Final[WeakKeyDictionary[nn.Module, tuple[InferencePrecision, Version
 
 
 def resolve_precision(precision: InferencePrecision, model: nn.Module) -> InferencePrecision:
-    """`precision`, or for `auto` the fastest one on the device of `model`: measured on CPUs, bf16 on GPUs with it."""
+    """`precision`, or for `auto` the fastest one on the device of `model`: measured on CPUs, bf16 on GPUs with it.
+
+    Raises ConfigError for a name that is no precision.
+    """
+    if precision not in get_args(InferencePrecision):
+        raise ConfigError(f"precision: {precision!r}, expected one of {', '.join(get_args(InferencePrecision))}")
     if precision != "auto":
         return precision
     device = next(model.parameters()).device

@@ -18,7 +18,7 @@ from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
 from litebert.model.model_inputs import ModelInputs
 from litebert.settings import InferencePrecision
-from litebert.tasks.encoded import Encoded, batches_by_length
+from litebert.tasks.encoded import Encoded, batches_by_length, validate_tokens
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.results import Result, reorder_labels
@@ -90,8 +90,12 @@ class Pipeline:
         return self.task_type.encode(examples, self.tokenizer, self.settings)
 
     def predict(self, examples: Sequence[Any]) -> list[Prediction]:
-        """The prediction for each example."""
-        return self.predict_encoded(self.encode(examples)) if examples else []
+        """The prediction for each example; NoTokensError for a text without a token."""
+        if not examples:
+            return []
+        encoded = self.encode(examples)
+        validate_tokens(examples, encoded)
+        return self.predict_encoded(encoded)
 
     def predict_encoded(self, encoded: Encoded, *, workers: Workers = ALONE) -> list[Prediction]:
         """The prediction for each encoded example; `workers` share the sequences and all get the predictions."""

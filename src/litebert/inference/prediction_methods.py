@@ -42,7 +42,8 @@ class PredictionMethods(ABC):
         """`order` of each (first, second), faster than one by one."""
 
     def fill_mask(self, text: str, *, top_k: int = DEFAULT_TOP_K) -> list[list[Candidate]]:
-        """For each `[MASK]` of `text` the `top_k` best candidates, best first."""
+        """For each `[MASK]` of `text` the `top_k` (at least 1) best candidates, best first."""
+        validate_positive("top_k", top_k)
         (filled,) = self.fill_masks([text], top_k=top_k)
         return [list(candidates) for candidates in filled.masks]
 
@@ -63,6 +64,8 @@ class PredictionMethods(ABC):
         examples = [
             ChoiceExample(text=text, question=question, options=tuple(options)) for text, question, options in questions
         ]
+        if not all(each.options for each in examples):
+            raise ConfigError("questions: one of them has no options; remove it")
         if len({len(each.options) for each in examples}) > 1:
             raise ConfigError("questions: they have different numbers of options; predict them separately")
         return self.results("multiple_choice", examples)
@@ -73,6 +76,8 @@ class PredictionMethods(ABC):
             raise ConfigError("sentences: expected lists of words, found a text; split it into words")
         if not all(sentences):
             raise ConfigError("sentences: one of them has no words; remove it")
+        if not all(isinstance(word, str) for words in sentences for word in words):
+            raise ConfigError("sentences: expected lists of words, found something else in a list")
         return self.results("classify_tokens", [TokenExample(words=tuple(words)) for words in sentences])
 
     def resolve_pronouns(self, pairs: Sequence[tuple[str, str]]) -> list[Classification]:
@@ -86,7 +91,8 @@ class PredictionMethods(ABC):
     def answer_batch(self, questions: Sequence[tuple[str, str]]) -> list[Answer]:
         """The answer to each (question, context), faster than one by one."""
         examples = [
-            Question(id=str(index), text=text, context=context) for index, (text, context) in enumerate(questions)
+            Question(id=str(index), text=text, context=context)
+            for index, (text, context) in enumerate(validate_pairs(questions))
         ]
         return self.results("answer", examples)
 
@@ -99,11 +105,33 @@ class PredictionMethods(ABC):
         return self.order_batch([(first, second)])[0]
 
 
+def validate_positive(name: str, value: int | None) -> None:
+    """Raise ConfigError for an argument below 1; None is none."""
+    if value is not None and value < 1:
+        raise ConfigError(f"{name}: {value}, expected 1 or more")
+
+
 def validate_texts(texts: Sequence[Any]) -> Sequence[Any]:
     """`texts`; ConfigError for a single text."""
     if isinstance(texts, str):
         raise ConfigError("texts: expected a list of texts, found one text; put it into a list")
     return texts
+
+
+def validate_single_texts(texts: Sequence[Any]) -> Sequence[str]:
+    """`texts`; ConfigError unless each is a text, not a pair."""
+    for number, text in enumerate(validate_texts(texts)):
+        if not isinstance(text, str):
+            raise ConfigError(f"texts[{number}]: expected a text, found {text!r:.80}")
+    return texts
+
+
+def validate_pairs(pairs: Sequence[Any]) -> Sequence[tuple[str, str]]:
+    """`pairs`; ConfigError unless each is two texts."""
+    for number, pair in enumerate(validate_texts(pairs)):
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
+            raise ConfigError(f"pairs[{number}]: expected two texts, found {pair!r:.80}")
+    return pairs
 
 
 def validate_order_head(pairing: str | None) -> None:

@@ -17,7 +17,13 @@ from litebert.inference.embeddings.exact_search import Hit, exact_search
 from litebert.inference.fill_mask import MASKED_LANGUAGE_MODELS, FillMask
 from litebert.inference.inference_model import resolve_precision
 from litebert.inference.pipeline import Pipeline, model_outputs
-from litebert.inference.prediction_methods import PredictionMethods, validate_order_head, validate_texts
+from litebert.inference.prediction_methods import (
+    PredictionMethods,
+    validate_order_head,
+    validate_pairs,
+    validate_positive,
+    validate_single_texts,
+)
 from litebert.model.config import Pooling
 from litebert.model.io.hub import local_model_directory
 from litebert.model.io.model_directory import HUB, load_model
@@ -77,6 +83,7 @@ class Predictor(PredictionMethods):
             ConfigError: `threshold` does not apply to the model, or torch does not find the device.
         """
         _validate_device(device)
+        validate_positive("threads", threads)
         directory = local_model_directory(model, hub=hub)
         if threads is not None:
             torch.set_num_threads(threads)
@@ -143,7 +150,7 @@ class Predictor(PredictionMethods):
             DataError: a text has no token.
         """
         settings = EmbeddingSettings(pooling=pooling, normalize=normalize, dimensions=dimensions, max_length=max_length)
-        return self.embedder(settings).embed(validate_texts(texts))
+        return self.embedder(settings).embed(validate_single_texts(texts))
 
     def embedder(self, settings: EmbeddingSettings) -> Embedder:
         """The encoder of this model with settings for embeddings."""
@@ -166,7 +173,8 @@ class Predictor(PredictionMethods):
             top_k: hits for each query; all N, if there are fewer.
             embedding: the settings with which `vectors` were made.
         """
-        return exact_search(self.embedder(embedding).embed(validate_texts(queries)), vectors, top_k=top_k)
+        validate_positive("top_k", top_k)
+        return exact_search(self.embedder(embedding).embed(validate_single_texts(queries)), vectors, top_k=top_k)
 
     def order_batch(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """`order` of each (first, second), faster than one by one."""
@@ -177,6 +185,7 @@ class Predictor(PredictionMethods):
                 "`pretrain` with sampling.pairing=sop"
             )
         validate_order_head(model.pairing)
+        validate_pairs(pairs)
         precision = self.backend.precision
         return order_probabilities(model, self.backend.tokenizer, pairs, precision=precision).tolist()
 
@@ -273,5 +282,7 @@ def _validate_device(name: str) -> None:
     except RuntimeError:
         raise ConfigError(f"device: unknown {name!r}; expected cpu, cuda or cuda:N") from None
     found = torch.cuda.device_count()
+    if device.type not in ("cpu", "cuda"):
+        raise ConfigError(f"device: {name!r}; expected cpu, cuda or cuda:N")
     if device.type == "cuda" and (device.index or 0) >= found:
         raise ConfigError(f"device: {name!r} was asked for, but torch finds {found} CUDA devices; use 'cpu'")

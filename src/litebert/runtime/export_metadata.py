@@ -54,18 +54,35 @@ class ExportMetadata:
         """The metadata of an ONNX file; CheckpointError, which begins with `where`, if there is none or a newer one."""
         if text is None:
             raise CheckpointError(f"{where}: has no metadata of litebert; give a directory from `litebert export`")
+        damaged = CheckpointError(f"{where}: the metadata are damaged; export the model again")
         try:
             values: Any = json.loads(text)
             version = values["format"]
         except (ValueError, TypeError, KeyError):
-            raise CheckpointError(f"{where}: the metadata are damaged; export the model again") from None
+            raise damaged from None
+        if type(version) is not int:
+            raise damaged
         if version != FORMAT:
             raise CheckpointError(
                 f"{where}: format {version} of litebert {values.get('litebert')}, expected format {FORMAT}; "
                 "export the model again, or install the version of litebert that wrote it"
             )
+        if not all(name in _TYPES and isinstance(value, _TYPES[name]) for name, value in values.items()):
+            raise damaged
+        if not all(isinstance(label, str) for label in values.get("labels", ())):
+            raise damaged
         try:
-            values["labels"] = tuple(values["labels"])
+            values["labels"] = tuple(values.get("labels", ()))
             return cls(**values)
-        except (KeyError, TypeError):
-            raise CheckpointError(f"{where}: the metadata are damaged; export the model again") from None
+        except TypeError:
+            raise damaged from None
+
+
+_TYPES: Final[dict[str, Any]] = {
+    **dict.fromkeys(("format", "max_length", "num_hidden_layers"), int),
+    **dict.fromkeys(("litebert", "model", "task", "precision", "pooling", "vocabulary", "tokenizer"), str),
+    **dict.fromkeys(("settings", "text_settings"), dict),
+    "labels": list,
+    "pairing": str | None,
+}
+"""Of the fields, as JSON holds them."""

@@ -22,6 +22,7 @@ class OnnxModel:
             session.get_modelmeta().custom_metadata_map.get(KEY),
             where=where,
         )
+        self._shapes = {each.name: each.shape for each in session.get_outputs()}
         self.layers = layers
         """Layers to run; None: all."""
 
@@ -31,6 +32,15 @@ class OnnxModel:
         where = "graph" if isinstance(source, bytes) else str(source)
         session = open_session(source, threads=threads, where=where)
         return cls(session, where=where, layers=layers)
+
+    @property
+    def outputs(self) -> set[str]:
+        """Names of the outputs."""
+        return set(self._shapes)
+
+    def size_of(self, output: str) -> int:
+        """The size of the last axis of an output: its logits, or dimensions."""
+        return self._shapes[output][-1]
 
     def run(self, inputs: Mapping[str, np.ndarray], outputs: Sequence[str]) -> list[np.ndarray]:
         """The named outputs for `input_ids`, `attention_mask` and `token_type_ids`."""

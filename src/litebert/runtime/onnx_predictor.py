@@ -10,11 +10,18 @@ import numpy as np
 
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.files import MANIFEST, verify_manifest
-from litebert.inference.prediction_methods import PredictionMethods, unit_length, validate_order_head, validate_texts
+from litebert.inference.prediction_methods import (
+    PredictionMethods,
+    unit_length,
+    validate_order_head,
+    validate_pairs,
+    validate_positive,
+    validate_single_texts,
+)
 from litebert.runtime.export_metadata import GRAPH_FILES, ExportMetadata
 from litebert.runtime.onnx_model import OnnxModel
 from litebert.runtime.onnx_tasks import ONNX_TASKS
-from litebert.tasks.encoded import Encoded, PaddedArrays, batches_by_length, build_feature, pad
+from litebert.tasks.encoded import Encoded, PaddedArrays, batches_by_length, build_feature, pad, validate_tokens
 from litebert.tasks.masked_text import DEFAULT_TOP_K, filled_masks, masked_feature
 from litebert.tasks.results import FilledMasks, softmax
 from litebert.tokenization.normalize import normalize
@@ -62,9 +69,11 @@ class Predictor(PredictionMethods):
             CheckpointError: a file is missing, damaged or of another version.
             ConfigError: `layers` or `threshold` does not apply to the model.
         """
+        validate_positive("threads", threads)
         directory = Path(directory)
         path = _graph_file(directory, precision)
         model = OnnxModel.load(path, threads=threads, layers=layers)
+        _validate_graph(model, path)
         if (directory / MANIFEST).is_file():
             files = (path.relative_to(directory).as_posix(), model.metadata.vocabulary)
             verify_manifest(directory, only=files)
@@ -91,6 +100,7 @@ class Predictor(PredictionMethods):
             return []
         settings = SimpleNamespace(**self.metadata.settings)
         encoded = task.encode(examples, self.tokenizer, settings)
+        validate_tokens(examples, encoded)
         outputs = self._outputs(encoded, task.outputs, task.by_sequence)
         predictions = [task.predict(each, settings, np.float32) for each in encoded.by_example(outputs)]
         pairs = zip(predictions, examples, strict=True)
@@ -128,15 +138,18 @@ class Predictor(PredictionMethods):
             raise ConfigError(
                 "Predictor.embed: the graph reads questions with options; export with as_model=SentenceEmbedder"
             )
-        longest = self.metadata.max_length
-        if not 3 <= (max_length or longest) <= longest:
+        validate_positive("dimensions", dimensions)
+        if pooling not in (None, *POOLINGS):
+            raise ConfigError(f"pooling: {pooling!r}, expected one of {', '.join(POOLINGS)}")
+        width, longest = self.model.size_of("last_hidden_state"), self.metadata.max_length
+        if dimensions is not None and dimensions > width:
+            raise ConfigError(f"dimensions: {dimensions} is more than the {width} of the model; give fewer")
+        if max_length is not None and not 3 <= max_length <= longest:
             raise ConfigError(f"max_length: {max_length}, expected 3 to {longest}, the positions of the model")
-        pairs = [(text, None) for text in validate_texts(texts)]
+        pairs = [(text, None) for text in validate_single_texts(texts)]
         encoded = self._encoded(pairs, name="text", max_length=max_length or longest)
         pooled = self._outputs(encoded, ("last_hidden_state",), POOLINGS[pooling or self.metadata.pooling])
-        vectors = np.stack(pooled)[:, :dimensions] if pooled else np.empty((0, 0), np.float32)
-        if dimensions is not None and vectors.shape[1] < dimensions:
-            raise ConfigError(f"dimensions: {dimensions} is more than the {vectors.shape[1]} of the model; give fewer")
+        vectors = np.array(pooled, np.float32).reshape(len(pooled), width)[:, :dimensions]
         return unit_length(vectors) if normalize else vectors
 
     def order_batch(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -146,6 +159,7 @@ class Predictor(PredictionMethods):
                 f"Predictor.order: a {self.metadata.model} has no sentence-pair head; export a model from `pretrain`"
             )
         validate_order_head(self.metadata.pairing)
+        validate_pairs(pairs)
         encoded = self._encoded(pairs, name="pair", max_length=self.metadata.max_length)
         logits = self._outputs(encoded, ("sentence_pair_logits",), lambda outputs, batch: list(outputs[0]))
         return [float(softmax(each)[0]) for each in logits]
@@ -162,7 +176,8 @@ class Predictor(PredictionMethods):
         for number, pair in enumerate(pairs, start=1):
             first, second = (None if text is None else self.tokenizer.encode(text) for text in pair)
             if not first or second == []:
-                raise DataError(f"{name} {number}: {pair[0][:60]!r} has no tokens; remove it")
+                empty = pair[0] if not first else pair[1] or ""
+                raise DataError(f"{name} {number}: {empty[:60]!r} has no tokens; remove it")
             features.append(build_feature(first, second, self.tokenizer, max_length=max_length))
         return Encoded(features, [None] * len(features), self.tokenizer.pad_id)
 
@@ -197,6 +212,19 @@ def _mean(outputs: Sequence[np.ndarray], batch: PaddedArrays) -> Sequence[np.nda
 
 
 POOLINGS: Final = {"mean": _mean, "cls": lambda outputs, batch: list(outputs[0][:, 0])}
+
+
+def _validate_graph(model: OnnxModel, path: Path) -> None:
+    """Raise CheckpointError unless the graph has the outputs, and the metadata the settings, of the task."""
+    metadata, task = model.metadata, ONNX_TASKS.get(model.metadata.task)
+    if task is None:
+        return
+    absent = [*(set(task.outputs) - model.outputs), *(set(task.settings) - metadata.settings.keys())]
+    if not absent:
+        logits = model.size_of("logits") if metadata.labels else 0
+        absent = [] if logits == len(metadata.labels) else [f"label for each of {logits} logits"]
+    if absent:
+        raise CheckpointError(f"{path}: has no {', '.join(sorted(absent))}; export the model again")
 
 
 def _graph_file(directory: Path, precision: str | None) -> Path:
@@ -239,7 +267,10 @@ def load_tokenizer(directory: Path, metadata: ExportMetadata) -> Tokenizer:
     path = directory / metadata.vocabulary
     if metadata.vocabulary not in _VOCABULARIES or not path.is_file():
         raise CheckpointError(f"{path}: missing; copy the vocabulary of the exported model there")
-    settings: Any = PlainTextSettings(**metadata.text_settings)
+    try:
+        settings: Any = PlainTextSettings(**metadata.text_settings)
+    except TypeError:
+        raise CheckpointError(f"{directory}: the metadata are damaged; export the model again") from None
     tokenizer = Tokenizer(_VOCABULARIES[metadata.vocabulary](path.read_bytes(), settings, where=str(path)))
     if tokenizer.fingerprint != metadata.tokenizer:
         raise CheckpointError(

@@ -53,12 +53,15 @@ class OnnxTask:
     encode: Callable[[Sequence[Any], Tokenizer, Any], Encoded] = encode_sequences
     outputs: tuple[str, ...] = ("logits",)
     """Outputs of the graph to compute."""
+    settings: tuple[str, ...] = ("max_length",)
+    """Settings that the functions read."""
     by_sequence: Callable[[Sequence[np.ndarray], PaddedArrays], Sequence[Any]] = _rows
     """(outputs of a batch, batch) → the output of each sequence."""
     predict: Callable[[Any, Any, type[np.floating]], Any] = class_probabilities
     decode: Callable[[Any, Any, Sequence[str], Any], Any] = decode_class
 
 
+QUESTION_SETTINGS: Final = ("max_length", "max_query_length", "doc_stride", "n_best", "max_answer_length")
 ONNX_TASKS: Final = {
     "classification": OnnxTask(method="classify"),
     "regression": OnnxTask(method="regress", predict=regression_score, decode=decode_regression),
@@ -69,6 +72,7 @@ ONNX_TASKS: Final = {
         method="answer",
         encode=encode_questions,
         outputs=("start_logits", "end_logits"),
+        settings=QUESTION_SETTINGS,
         by_sequence=_spans,
         predict=scores_from_logits,
         decode=decode_answer,
@@ -77,6 +81,7 @@ ONNX_TASKS: Final = {
         method="answer",
         encode=encode_questions,
         outputs=("start_log_probs", "start_positions", "end_log_probs", "end_positions", "impossible_logits"),
+        settings=(*QUESTION_SETTINGS, "no_answer_threshold"),
         by_sequence=_beams,
         predict=scores_from_beams,
         decode=decode_answer,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from litebert.errors import DataError
 from litebert.tasks.labelled_data import Example
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -153,6 +154,21 @@ def encode_sequences(examples: Sequence[Example], tokenizer: Tokenizer, settings
         second = None if example.text_pair is None else next(seconds)
         features.append(build_feature(first, second, tokenizer, max_length=settings.max_length))
     return Encoded(features, [each.target for each in examples], tokenizer.pad_id)
+
+
+class NoTokensError(DataError):
+    """An example without a token; `index` is its position, from 0."""
+
+    def __init__(self, index: int, text: str) -> None:
+        super().__init__(f"text {index + 1}: {text[:60]!r} has no tokens; remove it")
+        self.index = index
+
+
+def validate_tokens(examples: Sequence[Any], encoded: Encoded) -> None:
+    """Raise NoTokensError for the first text, or pair of texts, that has special tokens only."""
+    for index, (example, length) in enumerate(zip(examples, encoded.sequence_lengths, strict=False)):
+        if isinstance(example, Example) and length == (2 if example.text_pair is None else 3):
+            raise NoTokensError(index, example.text)
 
 
 def build_feature(

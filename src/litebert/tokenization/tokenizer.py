@@ -102,11 +102,14 @@ class Tokenizer:
             write_bytes(Path(directory) / name, content)
         update_manifest(Path(directory), files)
 
-    def files(self) -> Mapping[str, bytes]:
-        """Name → content of the files of a tokenizer directory; `AutoTokenizer` of transformers reads them too."""
+    def files(self, *, max_length: int = DEFAULT_MAX_LENGTH) -> Mapping[str, bytes]:
+        """Name → content of the files of a tokenizer directory; `AutoTokenizer` of transformers reads them too.
+
+        `max_length` is the number of tokens to which transformers and transformers.js truncate.
+        """
         from litebert.tokenization.tokenizer_directory import tokenizer_files
 
-        return tokenizer_files(self.model)
+        return tokenizer_files(self.model, max_length=max_length)
 
     @property
     def settings(self) -> TextSettings:

@@ -41,11 +41,11 @@ def _local(source: Path | str) -> Path:
     return path / "model" if is_run else path
 
 
-def tokenizer_files(model: SubwordModel) -> dict[str, bytes]:
-    """Name → content of the files of a tokenizer directory."""
+def tokenizer_files(model: SubwordModel, *, max_length: int) -> dict[str, bytes]:
+    """Name → content of the files of a tokenizer directory; `max_length` is the longest input of the model."""
     return {
         TOKENIZER_FILE: json_bytes(model.transformers_tokenizer()),
-        CONFIG_FILE: json_bytes(tokenizer_config(model.settings, model.specials)),
+        CONFIG_FILE: json_bytes(tokenizer_config(model.settings, model.specials, max_length=max_length)),
         model.file_name: model.content,
     }
 

@@ -30,12 +30,15 @@ _SETTING_NAMES = {"lowercase": "do_lower_case", "keep_accents": "keep_accents", 
 """Setting → key of `tokenizer_config.json`; transformers' key where it has one."""
 
 
-def tokenizer_config(settings: TextSettings, specials: Mapping[str, str]) -> dict[str, Any]:
-    """Content of `tokenizer_config.json`: the settings, and what transformers needs beside `tokenizer.json`."""
+def tokenizer_config(settings: TextSettings, specials: Mapping[str, str], *, max_length: int) -> dict[str, Any]:
+    """Content of `tokenizer_config.json`: the settings, and what transformers needs beside `tokenizer.json`.
+
+    `max_length` is the number of tokens to which transformers and transformers.js truncate.
+    """
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
-        "model_max_length": 512,
+        "model_max_length": max_length,
         "clean_up_tokenization_spaces": False,
         **{name: getattr(settings, field) for field, name in _SETTING_NAMES.items()},
         **{f"{role}_token": piece for role, piece in specials.items()},

@@ -183,6 +183,12 @@ def test_finetune_sets_every_dropout(settings, tmp_path):
     assert {name: getattr(config, name) for name in rates} == rates
 
 
+def test_finetuned_model_truncates_in_transformers_to_the_same_length(settings, tmp_path):
+    settings["train"]["duration"] = "1 steps"
+    model = finetune(parsed(settings, max_length=24), tmp_path / "run").model
+    assert json.loads((model / "tokenizer_config.json").read_text())["model_max_length"] == 24
+
+
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 @pytest.mark.parametrize("from_scratch", [False, True])
 def test_finetune_sets_what_the_classifier_reads(settings, tmp_path, pooling, from_scratch):

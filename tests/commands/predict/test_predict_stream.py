@@ -140,7 +140,9 @@ def test_predict_interrupted_from_the_keyboard_says_how_to_continue(tmp_path):
         return [Regression(0.5)] * len(examples)
 
     def write():
-        return write_predictions(output, RowFormat(source, output), windows, predictions, fingerprint="x")
+        return write_predictions(
+            output, RowFormat(source, output), windows, predictions, source=source, fingerprint="x"
+        )
 
     with pytest.raises(StoppedBySignalError, match=r"stopped after 8 rows; the same command continues") as stopped:
         write()
@@ -174,7 +176,9 @@ def peak_memory(rows, directory):
     tracemalloc.start()
     try:
         written = write_predictions(
-            output, RowFormat(source, output), windows, lambda texts: [Regression(1.0)] * len(texts), fingerprint=""
+            *(output, RowFormat(source, output), windows, lambda texts: [Regression(1.0)] * len(texts)),
+            source=source,
+            fingerprint="",
         )
         return tracemalloc.get_traced_memory()[1], written.rows
     finally:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.errors import ConfigError, MissingExtraError
+from litebert.errors import ConfigError, DataError, MissingExtraError
 from litebert.inference.embeddings import exact_search as module
 from litebert.inference.embeddings.approximate_search import ApproximateIndex
 from litebert.inference.embeddings.exact_search import exact_search
@@ -59,3 +59,11 @@ def test_approximate_search_names_the_extra_that_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "usearch.index", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'litebert\[search\]'"):
         ApproximateIndex.build(np.ones((1, 2), np.float32))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_vectors_that_are_not_finite_are_refused(value):
+    vectors = np.eye(3, dtype=np.float32)
+    vectors[1, 2] = value
+    with pytest.raises(DataError, match="some are NaN or infinite"):
+        exact_search(np.ones((1, 3), np.float32), vectors, top_k=2)

@@ -69,6 +69,11 @@ def test_iter_tables_reads_lazily(tmp_path):
     assert len(next(iter_tables(path, rows_per_table=5)).rows) == 5
 
 
+def test_csv_field_may_have_a_million_characters(tmp_path):
+    table = read_table(write(tmp_path, "x.csv", "text\n" + "a" * 1_000_000 + "\n"))
+    assert len(table.rows[0].values["text"]) == 1_000_000
+
+
 def test_csv_line_numbers_count_quoted_line_breaks(tmp_path):
     path = write(tmp_path, "x.csv", 'text,label\n"two\nlines",1\nthird\n')
     with pytest.raises(DataError, match=r"x\.csv:4: 1 fields, expected 2; 'label' is missing"):

@@ -137,7 +137,10 @@ class VectorWriter:
 
     def _write(self, output: Path, output_format: OutputFormat) -> None:
         windows = texts_of(self.run.input, self.run.text).windows
-        write_predictions(output, output_format, windows, self._embeddings, fingerprint=self.spec.fingerprint)
+        fingerprint = self.spec.fingerprint
+        write_predictions(
+            *(output, output_format, windows, self._embeddings), source=self.run.input, fingerprint=fingerprint
+        )
 
     def _embeddings(self, examples: Sequence[TextAtPlace]) -> list[Embedding]:
         texts, places = zip(*examples, strict=True)

@@ -239,4 +239,4 @@ def _save(task: Task, record: Record | None, pipeline: Pipeline, directory: Path
 def _extra_files(task: Task, pipeline: Pipeline, settings: InputSettings) -> dict[str, bytes]:
     """What a model directory has beside config and weights: the vocabulary, settings and the task."""
     saved = SavedTask.of(task, with_columns=pipeline.task_type.reader.saves_columns)
-    return {**pipeline.tokenizer.files(), **settings.model_files(), **saved.files()}
+    return {**pipeline.tokenizer.files(max_length=settings.max_length), **settings.model_files(), **saved.files()}

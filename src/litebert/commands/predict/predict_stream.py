@@ -18,6 +18,7 @@ from typing import Any, Final, Self
 
 from litebert.errors import ConfigError, DataError, StoppedBySignalError
 from litebert.files import MANIFEST, fsync, sha256, translate_os_errors, write_json
+from litebert.tasks.encoded import NoTokensError
 from litebert.tasks.output_formats import OutputFormat, RowFormat
 from litebert.tasks.read_labelled import types_with_format
 from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
@@ -59,9 +60,10 @@ def write_predictions(
     windows: Callable[[int], Iterator[Window]],
     predict: Callable[[Sequence[Any]], Sequence[Result]],
     *,
+    source: Path,
     fingerprint: str,
 ) -> Written:
-    """Write the predictions for all windows to `output`, which is complete or absent.
+    """Write the predictions for all windows of `source` to `output`, which is complete or absent.
 
     `windows` gives those after a number of rows; `fingerprint` changes with everything the predictions depend on.
     """
@@ -78,7 +80,10 @@ def write_predictions(
                 file.seek(state["bytes"] if state else 0)
                 file.truncate()
                 for window in windows(rows):
-                    results = predict(window.examples)
+                    try:
+                        results = predict(window.examples)
+                    except NoTokensError as error:
+                        raise DataError(f"{source}:{window.rows[error.index].line}: has no tokens; remove it") from None
                     content = output_format.render(window.rows, results)
                     file.write(content.encode() if isinstance(content, str) else content)
                     rows += len(results)
@@ -200,7 +205,9 @@ class InputFile:
         """Write the predictions for the whole file; they depend on the content of `models` and on `settings`."""
         if self.write_directory is None:
             fingerprint = fingerprint_of([self.path], models, {**settings, "output": output.name})
-            return write_predictions(output, self.output_format(output), self.windows, predict, fingerprint=fingerprint)
+            return write_predictions(
+                *(output, self.output_format(output), self.windows, predict), source=self.path, fingerprint=fingerprint
+            )
         examples = [example for window in self.windows() for example in window.examples]
         results = predict(examples)
         self.write_directory(output, examples, results)

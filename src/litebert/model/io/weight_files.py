@@ -36,6 +36,11 @@ def read_tensors(directory: Path) -> dict[str, Tensor]:
     for name, read in _READERS.items():
         if (directory / name).is_file():
             return read(directory / name)
+    if any(directory.glob("onnx/*.onnx")):
+        raise CheckpointError(
+            f"{directory}: a directory of `litebert export`, which only litebert.runtime and `litebert serve --runtime "
+            "onnx` read; give the model that was exported"
+        )
     raise CheckpointError(f"{directory}: no weights; expected {' or '.join(_READERS)}; take a complete copy")
 
 

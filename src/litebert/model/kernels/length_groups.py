@@ -58,7 +58,7 @@ def _pieces(groups: LengthGroups, *, heads: int) -> Iterator[tuple[slice, int]]:
     start = 0
     for length, count in groups:
         end = start + length * count
-        step = length * max(1, SCORES_PER_CHUNK // max(1, heads * length**2))
+        step = max(1, length) * max(1, SCORES_PER_CHUNK // max(1, heads * length**2))  # length 0: no token at all
         for first in range(start, end, step):
             yield slice(first, min(first + step, end)), length
         start = end

@@ -20,6 +20,8 @@ from litebert.hub_datasets import load_split
 logger = logging.getLogger(__name__)
 
 _BYTES_PER_READ: Final = 1 << 20
+LONGEST_FIELD: Final = 2**30
+"""Of a CSV file, in characters; the default of Python's reader is 131,072."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +212,7 @@ def _open_csv(path: Path) -> Records:
 def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
     """First line and fields of each record; a quoted field may contain line breaks."""
     line = 1
+    csv.field_size_limit(LONGEST_FIELD)
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(_without_trailing_blank_lines(file), strict=True)
         try:
