@@ -65,7 +65,8 @@ def prepacked(model: nn.Module, precision: InferencePrecision) -> nn.Module:
             for block, own in attentions
         ),
         feed_forwards=nn.ModuleList(
-            PrepackedFeedForward(cast(Any, block), dense, activation, own) for block, own in feed_forwards
+            PrepackedFeedForward(cast(Any, block), dense, activation, own, chunked=precision == "int8")
+            for block, own in feed_forwards
         ),
         recursion_lora=nn.ModuleList(),
     )

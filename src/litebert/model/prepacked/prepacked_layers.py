@@ -17,8 +17,8 @@ from litebert.model.layers.block import NO_UPDATES, Attention, BlockInputs, Feed
 Dense = Callable[..., Any]
 """Makes a prepacked dense layer of (weight, bias), and `activation` or `dtype`."""
 CHUNK: Final = 3 * 2**19
-"""Largest number of intermediate values that are computed at once: 512 rows of 3,072. In fp32 that is 6 MiB, which
-stays in the cache between a product and the operators after it."""
+"""Largest number of fp32 values between a product of int8 and the operators after it, 512 rows of 3,072: 6 MiB, which
+stay in the cache. In other precisions one operator computes a product and its activation, and chunks cost time."""
 
 
 class PrepackedAttention(nn.Module):
@@ -69,21 +69,27 @@ class PrepackedFeedForward(nn.Module):
     """`FeedForward`, with `updates` and adapters added to its weights."""
 
     def __init__(
-        self, feed_forward: FeedForward, dense: Dense, activation: Activation, updates: WeightUpdates = NO_UPDATES
+        self,
+        feed_forward: FeedForward,
+        dense: Dense,
+        activation: Activation,
+        updates: WeightUpdates = NO_UPDATES,
+        *,
+        chunked: bool = False,
     ) -> None:
         super().__init__()
         gate, up = feed_forward.gate, _weight_and_bias(feed_forward.up, updates.get("up"))
         self.up = dense(*up, activation=activation if gate is None else None)
         gated = None if gate is None else _weight_and_bias(gate, updates.get("gate"))
         self.gate = None if gated is None else dense(*gated, activation=activation)
-        self.width = up[0].shape[0]
+        self.width = up[0].shape[0] if chunked else None
         self.down = dense(*_weight_and_bias(feed_forward.down, updates.get("down")))
         self.norm = feed_forward.norm
         self.norm_first = feed_forward.norm_first
 
     def forward(self, x: Float[Tensor, "B S H"], updates: WeightUpdates = NO_UPDATES) -> Float[Tensor, "B S H"]:
         """As `FeedForward.forward`; `updates` are already in the weights."""
-        return in_chunks(self._rows, x, width=self.width)
+        return self._rows(x) if self.width is None else in_chunks(self._rows, x, width=self.width)
 
     def _rows(self, x: Float[Tensor, "B S H"]) -> Float[Tensor, "B S H"]:
         read = self.norm(x) if self.norm_first else x
