@@ -59,7 +59,7 @@ def export_model(
             write_bytes(temporary / name, content)
         for precision, content in contents.items():
             write_bytes(temporary / GRAPH_FILES[precision], content)
-    return [ExportedGraph(each, out / GRAPH_FILES[each], len(contents[each]), comparisons[each]) for each in precisions]
+    return [ExportedGraph(each, out / GRAPH_FILES[each], len(contents[each]), comparisons[each]) for each in contents]
 
 
 def _validate_task(source: Path) -> None:

@@ -12,6 +12,7 @@ from litebert.commands.embed.vector_files import (
     VectorSpec,
     read_vectors,
     spec_file,
+    validate_parquet,
     write_parquet,
 )
 from litebert.commands.many_files.file_workers import FileJob, FilesWritten, file_tasks, is_pattern, write_files
@@ -77,7 +78,12 @@ def _embed_file(run: EmbedRun, predictor: Predictor) -> EmbedResult:
 
 def _number_of_rows(run: EmbedRun) -> int:
     """The rows of the input, which is read once; DataError if it is invalid."""
-    return sum(len(window.rows) for window in texts_of(run.input, run.text).windows())
+    rows = 0
+    for window in texts_of(run.input, run.text).windows():
+        if not rows and run.output.suffix == ".parquet":
+            validate_parquet(run.input, window.rows[0])
+        rows += len(window.rows)
+    return rows
 
 
 def fingerprint(run: EmbedRun) -> str:
@@ -121,7 +127,7 @@ class VectorWriter:
         vectors = output.with_name(f".{output.name}.npy")
         self._write_npy(vectors)
         windows = (window.rows for window in texts_of(self.run.input, self.run.text).windows())
-        write_parquet(output, self.run.input, windows, read_vectors(vectors))
+        write_parquet(output, windows, read_vectors(vectors))
         vectors.unlink()
         spec_file(vectors).unlink()
 

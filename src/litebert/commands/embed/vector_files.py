@@ -92,19 +92,23 @@ def read_vectors(path: Path) -> np.ndarray:
     return vectors
 
 
-def write_parquet(output: Path, source: Path, windows: Iterable[Sequence[Row]], vectors: np.ndarray) -> None:
-    """Write rows with their vectors, window by window; fields that are no texts become their JSON.
+def validate_parquet(source: Path, row: Row) -> None:
+    """Raise MissingExtraError without pyarrow, DataError if a column of the rows of `source` is named `embedding`."""
+    import_extra("pyarrow", extra="data", needed_for="writing .parquet")
+    if COLUMN in row.values:
+        raise DataError(f"{source}: column {COLUMN!r} is where the vectors are written; rename it")
 
-    Raises MissingExtraError without pyarrow, DataError if a column is named `embedding`.
-    """
-    arrow = import_extra("pyarrow", extra="data", needed_for="writing .parquet")
+
+def write_parquet(output: Path, windows: Iterable[Sequence[Row]], vectors: np.ndarray) -> None:
+    """Write rows with their vectors, window by window; fields that are no texts become their JSON."""
+    import pyarrow as arrow
     from pyarrow import parquet
 
     temporary = output.with_name(f".{output.name}.tmp")
     with translate_os_errors(output):
         writer = None
         try:
-            for columns, part in _column_windows(source, windows, vectors):
+            for columns, part in _column_windows(windows, vectors):
                 values = arrow.FixedSizeListArray.from_arrays(arrow.array(part.reshape(-1)), vectors.shape[1])
                 table = arrow.table(
                     {**{name: arrow.array(texts, arrow.string()) for name, texts in columns.items()}, COLUMN: values}
@@ -120,15 +124,13 @@ def write_parquet(output: Path, source: Path, windows: Iterable[Sequence[Row]], 
 
 
 def _column_windows(
-    source: Path, windows: Iterable[Sequence[Row]], vectors: np.ndarray
+    windows: Iterable[Sequence[Row]], vectors: np.ndarray
 ) -> Iterator[tuple[dict[str, list[str | None]], np.ndarray]]:
     """The columns of each window with its vectors; all windows have the columns of the first row."""
     names: list[str] = []
     start = 0
     for rows in windows:
         names = names or list(rows[0].values)
-        if COLUMN in names:
-            raise DataError(f"{source}: column {COLUMN!r} is where the vectors are written; rename it")
         yield (
             {name: [_text(row.values.get(name)) for row in rows] for name in names},
             vectors[start : start + len(rows)],

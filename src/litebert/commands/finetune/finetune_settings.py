@@ -153,8 +153,8 @@ class FinetuneRun(Settings):
     classifier_dropout_prob: float = Field(default=0.1, ge=0, lt=1)
     """Dropout in front of the new head."""
     classifier_pooling: Pooling | None = None
-    """What the classifier of a sequence reads: `cls`: the first token, as ALBERT; `mean`: the mean of all tokens, which
-    small encoders classify better; null: that of the model."""
+    """What the classifier of a sequence reads: `cls`: the first token, as ALBERT; `mean`: the mean of all tokens; null:
+    that of the model."""
     microbatch_size: int = Field(default=32, gt=0)
     """Examples in one forward and backward pass; fewer need less memory and give the same gradient."""
     compute: Compute = Compute()
