@@ -50,6 +50,17 @@ def opened(path, command="pretrain", allowed=(), **changes):
     return run
 
 
+def test_settings_that_an_older_version_did_not_have_are_taken_as_their_defaults(tmp_path):
+    run = opened(tmp_path / "run", seed=3)
+    run.settings_file.write_text("command: pretrain\nseed: 3\ninner: {rate: 0.1}\n")
+    opened(tmp_path / "run", seed=3)
+    with pytest.raises(ConfigError, match=r"other settings \(inner.depth\): inner.depth was 2, is 4"):
+        opened(tmp_path / "run", seed=3, inner=Inner(depth=4))
+    run.settings_file.write_text("command: pretrain\nseed: 3\nremoved: 1\n")
+    with pytest.raises(ConfigError, match="removed was 1, is None"):
+        opened(tmp_path / "run", seed=3)
+
+
 def test_run_directory_begins_with_settings_and_environment(tmp_path):
     run = opened(tmp_path / "run", seed=3)
     assert read_yaml(run.settings_file) == {

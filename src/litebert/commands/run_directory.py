@@ -86,7 +86,8 @@ class RunDirectory:
         run = cls(path)
         if run.settings_file.exists():
             wanted = {"command": command, **settings.to_dict()}
-            changed = _changed_settings(run.settings_file, wanted, allowed=(*allowed, *ALWAYS_CHANGEABLE))
+            saved = _saved_settings(run.settings_file, type(settings))
+            changed = _changed_settings(run.settings_file, saved, wanted, allowed=(*allowed, *ALWAYS_CHANGEABLE))
             if changed:
                 write_text(run.settings_file, write_yaml(wanted))
             if not changed <= ALWAYS_CHANGEABLE:
@@ -126,9 +127,21 @@ class RunDirectory:
         result.write(self.result_file)
 
 
-def _changed_settings(file: Path, wanted: Mapping[str, Any], *, allowed: Collection[str]) -> set[str]:
-    """Names of settings that differ from those in `file`; raises ConfigError if one of them may not."""
-    saved, flat = flatten(read_yaml(file)), flatten(wanted)
+def _saved_settings(file: Path, kind: type[Settings]) -> dict[str, Any]:
+    """The settings in `file`, with the defaults of those that the version that wrote it did not have."""
+    written = read_yaml(file)
+    try:
+        complete = kind.parse({name: value for name, value in written.items() if name != "command"}, where=str(file))
+    except ConfigError:  # it has settings that this version does not: they differ
+        return written
+    return {"command": written.get("command"), **complete.to_dict()}
+
+
+def _changed_settings(
+    file: Path, before: Mapping[str, Any], wanted: Mapping[str, Any], *, allowed: Collection[str]
+) -> set[str]:
+    """Names of settings that differ from those `before`, in `file`; raises ConfigError if one of them may not."""
+    saved, flat = flatten(before), flatten(wanted)
     changed = [name for name in changed_names(saved, flat) if name != _PERMISSION]
     forbidden = [name for name in changed if not any(f"{name}.".startswith(f"{free}.") for free in allowed)]
     if forbidden:

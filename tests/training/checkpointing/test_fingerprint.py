@@ -49,3 +49,12 @@ def test_fingerprint_names_changed_missing_and_new_fields(saved, now, change):
     with pytest.raises(CheckpointError, match=change):
         refuse(saved, Fingerprint(now))
     refuse(saved, Fingerprint(now), allowed=("a",))
+
+
+def test_settings_that_an_older_version_did_not_have_are_taken_as_their_defaults():
+    saved = {name: value for name, value in fingerprint().values.items() if name != "model.width"}
+    refuse(saved, fingerprint())
+    with pytest.raises(CheckpointError, match=r"model\.width was 8, is 9"):
+        refuse(saved, fingerprint(Model(layers=2, width=9)))
+    with pytest.raises(CheckpointError, match=r"model\.layers was None, is 2"):
+        refuse({name: value for name, value in saved.items() if name != "model.layers"}, fingerprint())

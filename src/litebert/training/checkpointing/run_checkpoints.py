@@ -3,7 +3,7 @@
 import hashlib
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from litebert.errors import CheckpointError
-from litebert.settings import Leaf, changed_names, flatten
+from litebert.settings import Leaf, Settings, changed_names, flatten
 from litebert.training.callbacks.callback import Callback, Rollback, RunState
 from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoint, read_state, read_tensors
 from litebert.training.distributed.context import gather_full, is_sharded, shard_like
@@ -27,6 +27,8 @@ class Fingerprint:
     """Plain values under dotted names, stored in every checkpoint."""
 
     values: dict[str, Leaf]
+    defaults: Mapping[str, Leaf] = field(default_factory=dict)
+    """Of settings, for checkpoints of a version that did not have them."""
 
     @classmethod
     def of(
@@ -39,10 +41,11 @@ class Fingerprint:
             "batch_size": batches.batch_size,
             "parameters": parameters_digest(model),
         }
-        return cls(flatten(own | dict(others)))
+        return cls(flatten(own | dict(others)), defaults_of({**others, "train": settings}))
 
     def validate_unchanged(self, saved: Mapping[str, Leaf], *, where: Path, allowed: Collection[str]) -> None:
         """Raise a CheckpointError that names every field in which the run differs from its checkpoint."""
+        saved = {name: self.defaults[name] for name in self.values if name in self.defaults} | dict(saved)
         refused = [name for name in changed_names(saved, self.values) if name not in allowed]
         if refused:
             changes = "; ".join(f"{name} was {saved.get(name)!r}, is {self.values.get(name)!r}" for name in refused)
@@ -50,6 +53,16 @@ class Fingerprint:
                 f"{where}: the checkpoint is of another run: {changes}. Restore these, start in a new directory, "
                 f"or name the fields in `allow_config_changes`"
             )
+
+
+def defaults_of(values: Mapping[str, Any]) -> dict[str, Leaf]:
+    """The default of each field of the settings among `values`, under its dotted name."""
+    found = {}
+    for name, value in values.items():
+        if isinstance(value, Settings):
+            fields = {key: each for key, each in type(value).model_fields.items() if not each.is_required()}
+            found[name] = {key: each.get_default(call_default_factory=True) for key, each in fields.items()}
+    return flatten(found)
 
 
 def parameters_digest(model: nn.Module) -> str:
