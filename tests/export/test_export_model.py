@@ -53,7 +53,7 @@ def test_metadata_describe_the_model(saved, tiny_tokenizer, tmp_path):
 
 
 def test_tokenizer_of_an_export_truncates_to_the_length_of_the_task(saved, tiny_tokenizer, tmp_path):
-    """transformers.js truncates to `model_max_length`, so that its answers are those of Python."""
+    """transformers and transformers.js truncate to `model_max_length`."""
     task = tmp_path / "task"
     shutil.copytree(saved["classifier"], task)
     (task / "input_settings.json").write_text('{"max_length": 12}')

@@ -66,7 +66,7 @@ class Int8:
 
     A token's scale depends on that token alone, so an answer does not depend on the other texts of a batch; the
     quantization of onnxruntime's tools has one scale for the whole batch, three times the error and 1.15 times the
-    speed (docs/guides/export.md).
+    speed (benchmarks/log.md, int8 matrix products in onnxruntime).
     """
 
     def dense(self, graph: GraphBuilder, x: str, layer: Dense) -> str:
