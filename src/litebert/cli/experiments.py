@@ -71,7 +71,8 @@ def sweep_pretrain(
         settings: settings of the recipe; every combination of those with several values is a model
         corpus: corpus directory from `litebert corpus build`
         out: directory of the report, the results and the runs
-        tasks: benchmarks that every model is fine-tuned on
+        tasks: benchmarks that every model is fine-tuned on, or `all` for those with files in the directories; the
+            table also has their baselines
         data: directories with the folders of GLUE, SQuAD and RACE
         finetune: settings of all fine-tuning runs, as setting=value
         seeds: number of seeds, from 0

@@ -94,6 +94,16 @@ def test_eval_pair_objectives_evaluate_both_objectives_whatever_was_trained(vali
     assert scores == validation_set(pairing=pairing, eval_pair_objectives=("nsp", "sop")).score(ForPretraining(CONFIG))
 
 
+def test_eval_pair_objectives_have_two_segments_where_training_has_one(validation_set):
+    both = ("sop", "nsp")
+    one, two = (
+        validation_set(pairing="none", single_segment=single, eval_pair_objectives=both).score(ForPretraining(CONFIG))
+        for single in (True, False)
+    )
+    assert set(one.sentence_pairs) == set(both)
+    assert one.sentence_pairs == two.sentence_pairs
+
+
 def test_eval_pair_objectives_do_not_change_the_other_metrics(validation_set):
     model = ForPretraining(CONFIG)
     alone, both = validation_set().evaluate(model), validation_set(eval_pair_objectives=("nsp",)).evaluate(model)

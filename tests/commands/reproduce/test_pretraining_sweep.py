@@ -3,10 +3,11 @@
 import pytest
 
 from litebert.cli.main import main
-from litebert.commands.reproduce.pretraining_sweep_settings import parse_points, rows_of
+from litebert.commands.reproduce.pretraining_sweep_settings import load_pretraining_sweep, parse_points, rows_of
 from litebert.commands.reproduce.report import TableReport
+from litebert.commands.reproduce.reproduce import sweep_pretraining
 from litebert.errors import ConfigError
-from support.data.benchmark_files import write_cola
+from support.data.benchmark_files import write_cola, write_race
 
 SMALL = [
     *("init=random", "freeze_duplicate_token_heads=false", "sampling.max_length=32", "max_eval_examples=16"),
@@ -34,7 +35,7 @@ def test_pretraining_sweep_has_a_row_for_every_combination():
 def test_pretraining_sweep_writes_one_table_and_adds_rows(corpus_directory, tmp_path, capsys):
     data = write_cola(tmp_path / "glue")
     words = ["sweep", "pretrain", "tiny", *SMALL, "--corpus", str(corpus_directory), "--out", str(tmp_path / "out")]
-    words += ["--tasks", "cola", "--data", str(data), "--finetune", "train.duration=2 steps", "max_length=16"]
+    words += ["--tasks", "all", "--data", str(data), "--finetune", "train.duration=2 steps", "max_length=16"]
     words += ["train.warmup=0.1", "train.evaluate_every=null", "train.device=cpu"]
     for sizes, rows in (("4,8", 2), ("4,8,16", 3)):
         assert main([*words[:3], f"model.embedding_size={sizes}", *words[3:]]) == 0
@@ -43,7 +44,29 @@ def test_pretraining_sweep_writes_one_table_and_adds_rows(corpus_directory, tmp_
         assert "|  | parameters | embedding size | tokens/s | MLM | MLM loss | SOP | cola |" in lines
         (first, *_) = [line for line in lines if line.startswith("| model.embedding_size=4 ")]
         assert " (1.00x) | " in first
-    assert "2 of 6 cells to run" in capsys.readouterr().err
+        constant, linear = lines[-2:]
+        assert constant.startswith("| constant prediction | – ")
+        assert constant.endswith("| 0.0 |")
+        assert linear.startswith("| tf-idf and a linear model | – ")
+    assert "2 of 8 cells to run" in capsys.readouterr().err
+
+
+def test_a_task_without_baselines_has_none_in_the_table(corpus_directory, tmp_path):
+    """Multiple choice: the rows are there, their cells are empty."""
+    write_race(tmp_path / "race")
+    given = {"recipe": "tiny", "corpus": corpus_directory, "tasks": ("race-middle",), "data": (tmp_path / "race",)}
+    finetune = ["train.duration=1 steps", "train.evaluate_every=null", "train.warmup=0", "max_length=32"]
+    finetune += ["batch_size=2", "microbatch_size=2"]
+    run = load_pretraining_sweep([*SMALL, "seed=1,2"], finetune=finetune, given=given)
+    *_, constant, linear = sweep_pretraining(run, tmp_path / "out").report.read_text().splitlines()
+    assert set(constant.split(" | ")[1:]) == set(linear.split(" | ")[1:]) == {"–", "– |"}
+
+
+def test_all_tasks_need_files(corpus_directory, tmp_path):
+    for data in ((), (tmp_path,)):
+        given = {"recipe": "tiny", "corpus": corpus_directory, "tasks": ("all",), "data": data}
+        with pytest.raises(ConfigError, match="tasks: all those with files, but no"):
+            load_pretraining_sweep([*SMALL, "seed=1,2"], finetune=[], given=given)
 
 
 def test_speed_of_a_row_is_relative_to_the_first():

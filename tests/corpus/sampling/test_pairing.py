@@ -100,6 +100,23 @@ def test_pairing_none_keeps_segments_in_order_without_a_label(corpus):
         )
 
 
+def test_a_single_segment_has_the_text_of_both_segments(corpus):
+    settings = {"pairing": "none", "max_length": 512}
+    two, one = (examples_of(corpus, **settings, single_segment=single)[1] for single in (False, True))
+    assert any(len(example.second) for example in two)
+    for pair, example in zip(two, one, strict=True):
+        assert (len(example.second), example.label) == (0, NO_LABEL)
+        assert example.length <= 512
+        if pair.length < 512:
+            assert np.array_equal(example.first, np.concatenate([pair.first, pair.second]))
+
+
+@pytest.mark.parametrize("pairing", ["sop", "nsp"])
+def test_a_single_segment_needs_pairing_none(pairing):
+    with pytest.raises(ConfigError, match="single_segment"):
+        SamplingSettings.parse({"pairing": pairing, "single_segment": True}, where="test")
+
+
 @pytest.mark.parametrize("pairing", ["sop", "nsp"])
 def test_random_document_policy_pairs_a_single_sentence(corpus, pairing):
     epoch, examples = examples_of(corpus, pairing=pairing, single_sentence_policy="random_document")

@@ -198,3 +198,41 @@ def test_structured_initialization_of_a_pre_norm_gated_block_is_finite():
     ids = torch.arange(20)[None]
     output = model(ids, ids >= 0, ids % 2, torch.arange(5))
     assert output.mlm_logits.isfinite().all()
+
+
+ROTARY = {"position_embedding": "rotary", "norm_first": True, "gated_feed_forward": True, "use_bias": False}
+
+
+@torch.no_grad()
+def first_layer_probabilities(config: ModelConfig, ids: torch.Tensor, segments: torch.Tensor) -> torch.Tensor:
+    """Attention probabilities A S S of the first layer for one sequence."""
+    encoder, mask = structured(config).encoder, torch.ones_like(ids, dtype=torch.bool)
+    output = encoder(ids, mask, segments, output_hidden_states=True)
+    return encoder.attention_probabilities(output, mask)[0][0]
+
+
+@pytest.mark.parametrize(("hidden_size", "heads"), [(128, 4), (256, 4), (256, 8)])
+def test_with_rotary_positions_heads_attend_to_their_offset_and_to_equal_tokens(hidden_size, heads):
+    """At a distance of up to 100 tokens, because these rows of query and key hardly rotate."""
+    config = config_of(hidden_size=hidden_size, num_attention_heads=heads, max_position_embeddings=128, **ROTARY)
+    first = torch.randperm(48, generator=torch.Generator().manual_seed(1))
+    ids, segments = torch.cat([first, first.flip(0)])[None], torch.tensor([[0] * 48 + [1] * 48])
+    found, positions = first_layer_probabilities(config, ids, segments), torch.arange(4, 44)
+    offsets = relative_position_heads(heads)
+    for head, offset in enumerate(offsets):
+        to_offset = [found[head, positions, positions + other].mean() for other in range(-4, 5)]
+        assert max(range(9), key=to_offset.__getitem__) - 4 == offset
+        assert to_offset[offset + 4] > 0.4
+    for head in range(len(offsets), heads):
+        assert (found[head, positions].argmax(-1) == 95 - positions).float().mean() > 0.8
+
+
+def test_with_rotary_positions_one_column_is_constant():
+    embeddings = structured(config_of(**ROTARY)).encoder.embeddings
+    segments, tokens = embeddings.token_type.weight, embeddings.word.weight
+    assert (segments[:, 0] == segments[0, 0]).all()
+    assert segments[0, 0] > 0
+    assert segments[0, 1] == -segments[1, 1]
+    assert (segments[:, 2:] == 0).all()
+    assert (tokens[:, :2] == 0).all()
+    assert (tokens[:, 2:].norm(dim=1) > 0).all()

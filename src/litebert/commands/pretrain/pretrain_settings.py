@@ -71,11 +71,6 @@ class PretrainRun(Settings):
 
     @model_validator(mode="after")
     def _check(self) -> "PretrainRun":
-        if self.init == "structured" and self.model.position_embedding == "rotary":
-            raise ValueError(
-                "init: structured initialization writes the table of position embeddings, which "
-                "model.position_embedding 'rotary' does not have; set init=random"
-            )
         if self.freeze_duplicate_token_heads:
             self._check_frozen_heads()
         if self.metric_for_best_model is not None:

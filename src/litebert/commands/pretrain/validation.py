@@ -105,7 +105,8 @@ class ValidationSet:
 
     def _evaluate_pairs(self, model: nn.Module, name: PairObjective) -> Mapping[str, Number]:
         """Metrics of sentence pairs drawn for another objective from the same text."""
-        batches = (without_masked_tokens(batch) for batch in self._batches(self.sampling.replace(pairing=name)))
+        sampling = self.sampling.replace(pairing=name, single_segment=False)
+        batches = (without_masked_tokens(batch) for batch in self._batches(sampling))
         values = self._evaluate(model, PretrainingObjective(name), batches)
         return {metric: value for metric, value in values.items() if metric.startswith(name)}
 

@@ -14,14 +14,14 @@ from typing import Any, Literal
 
 from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
-from litebert.commands.reproduce.tables.paper_tables import Row, Table
+from litebert.commands.reproduce.tables.paper_tables import BaselineName, Row, Table
 from litebert.commands.reproduce.tables.scales import Scale, Value
 from litebert.corpus.format.shards import Corpus
 from litebert.errors import ConfigError
 from litebert.tasks.benchmarks.benchmark_files import available_splits
 from litebert.training.train_settings import NON_NUMERIC_SETTINGS
 
-Kind = Literal["pretrain", "finetune", "ensemble", "layers"]
+Kind = Literal["pretrain", "finetune", "ensemble", "layers", "baseline"]
 VERSION = 1
 """Part of every name: raise it when the meaning of the same settings changes."""
 
@@ -77,7 +77,7 @@ class RowCells:
     row: str
     seed: int
     model: Cell | None
-    """None for an ensemble and for a fine-tuning recipe."""
+    """None for an ensemble, a fine-tuning recipe and a baseline."""
     tasks: dict[str, Cell]
     layers: Cell | None = None
     train: bool = True
@@ -99,7 +99,14 @@ def cells_of(table: Table, scale: Scale, inputs: Inputs, *, seeds: Sequence[int]
         has_data = row.corpus == "standard" or bool(inputs.additional)
         if has_data and all(name in names for name in row.needs):
             rows.append(row)
-    return [cells for seed in seeds for cells in _cells_of_seed(rows, table, scale, inputs, seed)]
+    tasks = table.tasks_of(scale)
+    baselines = [
+        RowCells(row.name, seeds[0], None, baseline_cells(scale, inputs, row.baseline, tasks=tasks))
+        for row in rows
+        if row.baseline
+    ]
+    models = [row for row in rows if not row.baseline]
+    return [cells for seed in seeds for cells in _cells_of_seed(models, table, scale, inputs, seed)] + baselines
 
 
 def unique(cells: Iterable[Cell]) -> list[Cell]:
@@ -164,17 +171,39 @@ def pretrain_cell(
 
 def finetune_cells(scale: Scale, inputs: Inputs, model: Cell, seed: int, *, tasks: Sequence[str]) -> dict[str, Cell]:
     """The fine-tuning runs of a model, by task; tasks without files are left out."""
-    cells = {}
+    runs = _finetune_settings(scale, inputs, seed, tasks=tasks)
+    return {
+        task: Cell("finetune", values, {**_numeric(values), "data": _without_directory(values)}, (model,))
+        for task, values in runs
+    }
+
+
+def baseline_cells(scale: Scale, inputs: Inputs, baseline: BaselineName, *, tasks: Sequence[str]) -> dict[str, Cell]:
+    """What the models of a table are compared with, by task; tasks without files are left out."""
+    runs = _finetune_settings(scale, inputs, 0, tasks=tasks)
+    return {
+        task: Cell(
+            "baseline", {"run": values, "baseline": baseline}, {"data": _without_directory(values), "name": baseline}
+        )
+        for task, values in runs
+    }
+
+
+def _finetune_settings(
+    scale: Scale, inputs: Inputs, seed: int, *, tasks: Sequence[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The fine-tuning settings of each task that has files."""
     for task in tasks:
         directory = inputs.directory_of(task)
         if directory is None:
             continue
         given = {"model": "(the pretrained model)", "data": {"task": task, "directory": str(directory)}}
         words = overrides({**scale.finetune, **scale.resolve(scale.tasks[task]), "seed": seed})
-        values = load_finetune_config(task, words, given=given).to_dict()
-        identity = {**_numeric(values), "data": {**values["data"], "directory": None}}
-        cells[task] = Cell("finetune", values, identity, (model,))
-    return cells
+        yield task, load_finetune_config(task, words, given=given).to_dict()
+
+
+def _without_directory(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {**values["data"], "directory": None}
 
 
 def _numeric(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,9 +16,14 @@ from litebert.commands.reproduce.tables.scales import Scale
 from litebert.commands.sweep.sweep_settings import parse_grid
 from litebert.errors import ConfigError
 from litebert.settings import MAX_SEEDS, Settings
-from litebert.tasks.benchmarks.benchmarks import benchmark_task
+from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
 
 MODEL = "recipe"
+ALL_TASKS = "all"
+BASELINES: tuple[Row, ...] = (
+    Row(name="constant prediction", baseline="constant"),
+    Row(name="tf-idf and a linear model", baseline="linear"),
+)
 MEASURES = ("tokens_per_second", "mlm_accuracy", "mlm_loss", "sop_accuracy", "nsp_accuracy")
 
 
@@ -34,7 +39,7 @@ class PretrainingSweep(Settings):
     corpus: Path
     """Corpus directory."""
     tasks: tuple[str, ...] = ()
-    """Benchmarks that every model is fine-tuned on, with their recipes."""
+    """Benchmarks that every model is fine-tuned on, with their recipes; `all`: those with files in `data`."""
     data: tuple[Path, ...] = ()
     """Directories with the folders of the benchmarks."""
     finetune: dict[str, Any] = Field(default={})
@@ -60,8 +65,9 @@ class PretrainingSweep(Settings):
         )
 
     def table(self) -> Table:
-        """A row for each combination of the grid."""
-        return Table(title=f"Grid over {', '.join(self.grid)}", measures=MEASURES, rows=tuple(rows_of(self.grid)))
+        """A row for each combination of the grid, and the baselines of the tasks."""
+        rows = (*rows_of(self.grid), *(BASELINES if self.tasks else ()))
+        return Table(title=f"Grid over {', '.join(self.grid)}", measures=MEASURES, rows=rows)
 
     def cells(self) -> list[RowCells]:
         """The runs of all rows and seeds; raises ConfigError for wrong settings, DataError for a wrong corpus."""
@@ -76,6 +82,8 @@ def load_pretraining_sweep(
     of_tasks, _ = parse_points(finetune)
     values = {**given, "settings": single, "grid": grid, "finetune": of_tasks}
     run = PretrainingSweep.parse(values, where="sweep pretrain")
+    if run.tasks == (ALL_TASKS,):
+        run = run.replace(tasks=_tasks_with_files(run))
     load_recipe(run.recipe, command="pretrain")
     for task in run.tasks:
         benchmark_task(task)
@@ -84,6 +92,15 @@ def load_pretraining_sweep(
             raise ConfigError(f"{task}: its files are {searched}; give the directory of the benchmark (--data)")
     run.cells()
     return run
+
+
+def _tasks_with_files(run: PretrainingSweep) -> tuple[str, ...]:
+    """Every benchmark whose training and development file are in the directories."""
+    found = tuple(task for task in BENCHMARKS if run.inputs.directory_of(task) is not None)
+    if not found:
+        searched = f"none is in {', '.join(map(str, run.data))}" if run.data else "no directory is given"
+        raise ConfigError(f"tasks: all those with files, but {searched}; give the directory of the benchmarks (--data)")
+    return found
 
 
 def rows_of(grid: Mapping[str, Sequence[Any]]) -> list[Row]:

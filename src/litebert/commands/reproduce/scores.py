@@ -86,11 +86,16 @@ def recipe_settings(recipe: str) -> dict[Metric, float | None]:
 
 
 def task_score(task: str, record: Mapping[str, Any] | None) -> float | None:
-    """The score of a task in percent; of SQuAD the mean of F1 and exact match, as in the paper's averages."""
+    """The score of a task in percent; of SQuAD the mean of F1 and exact match, as in the paper's averages.
+
+    None without a result, or for a baseline that the task does not have.
+    """
     if record is None:
         return None
     names = benchmark_task(task).metrics
     metrics = record["metrics"]
+    if not metrics:
+        return None
     if set(names) == {"answer_f1", "exact_match"}:
         return float(np.mean([metrics[name] for name in names]))
     return metrics[names[0]]

@@ -24,6 +24,7 @@ from litebert.commands.ensemble.ensemble import ensemble
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.finetune.setup import read_data
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.run_directory import RunDirectory
@@ -37,6 +38,7 @@ from litebert.machine import environment
 from litebert.model.io.model_directory import load_model
 from litebert.model.model_stats import parameter_counts
 from litebert.tasks.metrics.metrics import METRICS
+from litebert.tasks.types.registry import get_task_type
 from litebert.training.callbacks.progress_display import LogDisplay
 
 logger = logging.getLogger(__name__)
@@ -109,12 +111,23 @@ def _pretrain(job: Job) -> dict[str, Any]:
 
 
 def _finetune(job: Job) -> dict[str, Any]:
-    # No table has the baselines.
+    # They are cells of their own.
     settings = {**job.settings, "model": str(Path(job.models[0]) / "model"), "baseline": False}
     run = FinetuneRun.parse(settings, where=job.key)
     result = finetune(run, Path(job.run), callbacks=[LogDisplay(), StopWithParent()])
     shutil.rmtree(Path(job.run) / "checkpoints", ignore_errors=True)
     return {"metrics": percent(result.best["metrics"]), "examples": result.best["examples"]}
+
+
+def _baseline(job: Job) -> dict[str, Any]:
+    """Without metrics for a task that has no such baseline, such as question answering."""
+    data = read_data(FinetuneRun.parse(job.settings["run"], where=job.key))
+    baselines = get_task_type(data.task.task_type).baselines
+    if baselines is None:
+        return {"metrics": {}, "examples": len(data.dev.examples)}
+    name, score = baselines.linear if job.settings["baseline"] == "linear" else baselines.constant
+    metrics = percent(score(data.task, data.train, data.dev))
+    return {"name": name, "metrics": metrics, "examples": len(data.dev.examples)}
 
 
 def _ensemble(job: Job) -> dict[str, Any]:
@@ -142,6 +155,7 @@ RUNNERS: dict[str, Callable[[Job], dict[str, Any]]] = {
     "finetune": _finetune,
     "ensemble": _ensemble,
     "layers": _layers,
+    "baseline": _baseline,
 }
 
 

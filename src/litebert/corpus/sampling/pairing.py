@@ -66,6 +66,8 @@ class ExampleSource:
 
     def _pair(self, epoch: Epoch, index: int, first: np.ndarray, second: np.ndarray, uniform: float) -> SegmentPair:
         """SOP: in order or swapped; NSP: the first one, and its own second segment or that of another document."""
+        if self.settings.single_segment:
+            return np.concatenate([first, second]), EMPTY_SEGMENT, NO_LABEL
         if self.settings.pairing == "none":  # in order, so that an ablation of the objective changes nothing else
             return first, second, NO_LABEL
         if self.settings.pairing == "sop":

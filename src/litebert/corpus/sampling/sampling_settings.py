@@ -91,6 +91,9 @@ class SamplingSettings(Settings):
     1/n, as in google-research/albert; this needs `dupe_factor`, because the epochs are counted when a run starts."""
     pairing: Pairing = "sop"
     """Sentence-pair objective: sentence order, next sentence, or none (two segments in order, without a label)."""
+    single_segment: bool = False
+    """With `pairing: none`: an example is one segment, without [SEP] between two parts, as in RoBERTa (Liu et al. 2019,
+    section 4.2). The embedding of the second segment is then not trained."""
     single_sentence_policy: Literal["no_label", "random_document"] = "no_label"
     """What to do with an example of one sentence, which has no order to predict. `no_label`: one segment without a
     label. `random_document`: a second segment from another document, labelled as swapped, as in
@@ -174,6 +177,15 @@ class SamplingSettings(Settings):
             raise ValueError(
                 f"mask_token_prob {self.mask_token_prob} and random_token_prob {self.random_token_prob} "
                 "must not add up to more than 1; lower one of them"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _single_segment_has_no_pair(self) -> Self:
+        if self.single_segment and self.pairing != "none":
+            raise ValueError(
+                f"single_segment: an example of one segment has no order to predict, but pairing is {self.pairing!r}; "
+                "set pairing none, or leave single_segment out"
             )
         return self
 

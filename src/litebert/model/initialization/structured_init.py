@@ -5,10 +5,11 @@ embeddings begin as co-occurrence vectors and attention heads with useful patter
 the function and the checkpoint format are those of any model. docs/decisions/0005-structured-initialization.md says
 where it was shown to help and where not.
 
-Symbols: E embedding size, F sinusoid frequencies, T = E - 2 F - 1 token columns, s `initializer_range`. As in mimetic
-initialization (Trockman and Kolter 2023) the product of query and key weights is given a structure: heads attend by
-relative position or to equal tokens. Their matrices [D, E] act on the embeddings e of the first block, and are composed
-with P⁺, the pseudo-inverse of the embedding projection. The logit of a head is q·k / √D.
+Symbols: E embedding size, F sinusoid frequencies, T token columns, s `initializer_range`. With rotary positions there
+are no sinusoids, and one column is constant. As in mimetic initialization (Trockman and Kolter 2023) the product of
+query and key weights is given a structure: heads attend by relative position or to equal tokens. Their matrices [D, E]
+act on the embeddings e of the first block, and are composed with P⁺, the pseudo-inverse of the embedding projection.
+The logit of a head is q·k / √D.
 """
 
 import math
@@ -17,7 +18,7 @@ from functools import partial
 from typing import Final, cast
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.utils.weak import WeakIdKeyDictionary
 
@@ -33,7 +34,8 @@ from litebert.randomness import torch_seed_for
 MAX_FREQUENCY, MIN_FREQUENCY = 2.4, 0.01
 """Radians per token of the first and of the last sinusoid; the fast ones tell neighbouring positions apart."""
 POSITION_NORM_RATIO, SEGMENT_NORM_RATIO = 0.25, 0.1
-"""Squared norm of a position embedding, and of a segment embedding, relative to that of a token embedding."""
+"""Squared norm of a position embedding, and of a segment embedding, relative to that of a token embedding; the constant
+of rotary positions has that of a segment embedding."""
 MIN_EMBEDDING_SIZE: Final = 8
 POSITION_LOGIT, TOKEN_LOGIT, SEGMENT_LOGIT = 14.0, 8.0, 3.0
 """Logit that a head gives the position it attends to; an equal token; the other segment (the own one: minus that)."""
@@ -43,9 +45,10 @@ RANDOM_SCALE = 0.3
 
 @dataclass(frozen=True)
 class EmbeddingSubspaces:
-    """Columns of the embedding tables: 2 F for positions, then one for the segment, then T for tokens.
+    """Columns of the embedding tables: those of positions, one for the segment, the other T for tokens.
 
-    The subspaces are disjoint, so that a head can read one of them alone.
+    Positions have 2 F columns of sinusoids, or with rotary positions (F = 0) one column that is constant. The subspaces
+    are disjoint, so that a head can read one of them alone.
     """
 
     num_frequencies: int
@@ -55,19 +58,26 @@ class EmbeddingSubspaces:
 
     @classmethod
     def of(cls, config: ModelConfig) -> "EmbeddingSubspaces":
-        """A quarter of the columns for positions; raises ConfigError if `embedding_size` is too small to be split."""
+        """A quarter of the columns for sinusoids; raises ConfigError if `embedding_size` is too small to be split."""
         size = config.embedding_size
         if size < MIN_EMBEDDING_SIZE:
             raise ConfigError(
                 f"model.embedding_size: {size} columns cannot be split into positions, segments and tokens; "
                 f"take at least {MIN_EMBEDDING_SIZE}, or init=random"
             )
+        if config.position_embedding == "rotary":
+            return cls(0, size, config.initializer_range)
         return cls((size // 4 - 1) // 2 or 1, size, config.initializer_range)
+
+    @property
+    def constant_column(self) -> int:
+        """Index of the column that is equal for all tokens and positions; there are no sinusoids then."""
+        return 0
 
     @property
     def segment_column(self) -> int:
         """Index of the column that is positive in the first segment and negative in the second."""
-        return 2 * self.num_frequencies
+        return 2 * self.num_frequencies or 1
 
     @property
     def num_token_columns(self) -> int:
@@ -75,9 +85,14 @@ class EmbeddingSubspaces:
         return self.embedding_size - self.segment_column - 1
 
     @property
+    def position_norm_ratio(self) -> float:
+        """Squared norm in the columns of positions, relative to that of a token embedding."""
+        return POSITION_NORM_RATIO if self.num_frequencies else SEGMENT_NORM_RATIO
+
+    @property
     def position_amplitude(self) -> float:
-        """Amplitude a of each sinusoid. F a² = POSITION_NORM_RATIO · T s²."""
-        return self.scale * math.sqrt(POSITION_NORM_RATIO * self.num_token_columns / self.num_frequencies)
+        """Amplitude a of each sinusoid, or the constant. a² = POSITION_NORM_RATIO · T s² / F, or b²."""
+        return self.scale * math.sqrt(self.position_norm_ratio * self.num_token_columns / (self.num_frequencies or 1))
 
     @property
     def segment_amplitude(self) -> float:
@@ -87,7 +102,7 @@ class EmbeddingSubspaces:
     @property
     def layer_norm_gain(self) -> float:
         """Factor g by which LayerNorm scales token + position + segment: √E over the norm of this sum."""
-        squared_norm = self.num_token_columns * (1 + POSITION_NORM_RATIO + SEGMENT_NORM_RATIO)
+        squared_norm = self.num_token_columns * (1 + self.position_norm_ratio + SEGMENT_NORM_RATIO)
         return math.sqrt(self.embedding_size / squared_norm) / self.scale
 
 
@@ -143,19 +158,22 @@ def init_token_embeddings_(
 
 
 def init_position_embeddings_(embeddings: Embeddings, subspaces: EmbeddingSubspaces) -> None:
-    """Sinusoids for positions, and one column for the segment.
+    """Sinusoids for positions, or a constant with rotary positions, and one column for the segment.
 
     Position p has a·sin(ω p) and a·cos(ω p) in two columns for each frequency ω (Vaswani et al. 2017, section 3.5).
-    Segments are spread evenly from b to -b.
+    Segments are spread evenly from b to -b. The constant is a part of the segment embeddings.
     """
-    assert embeddings.position is not None, "rotary positions"
-    positions, segments = embeddings.position.weight, embeddings.token_type.weight
+    segments = embeddings.token_type.weight
+    segments.zero_()
+    segments[:, subspaces.segment_column] = torch.linspace(1, -1, len(segments)) * subspaces.segment_amplitude
+    if embeddings.position is None:
+        segments[:, subspaces.constant_column] = subspaces.position_amplitude
+        return
+    positions = embeddings.position.weight
     angles = torch.arange(len(positions))[:, None] * sinusoid_frequencies(subspaces.num_frequencies)
     sinusoids = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
     positions.zero_()
     positions[:, : subspaces.segment_column] = subspaces.position_amplitude * sinusoids
-    segments.zero_()
-    segments[:, subspaces.segment_column] = torch.linspace(1, -1, len(segments)) * subspaces.segment_amplitude
 
 
 def init_projection_(encoder: Encoder) -> Float[Tensor, "H E"]:
@@ -177,11 +195,18 @@ def init_projection_(encoder: Encoder) -> Float[Tensor, "H E"]:
 
 def init_query_key_(encoder: Encoder, subspaces: EmbeddingSubspaces) -> None:
     """Set query and key of every block to RANDOM_SCALE · random weights + A P⁺, with A the patterns of its heads."""
-    heads, head_size = encoder.config.num_attention_heads, encoder.config.head_size
+    config = encoder.config
+    heads, head_size = config.num_attention_heads, config.head_size
     pseudo_inverse = init_projection_(encoder).T
-    patterns = [relative_position_query_key(subspaces, head_size, offset) for offset in relative_position_heads(heads)]
+    if config.position_embedding == "rotary":
+        position = partial(rotary_position_query_key, theta=config.rope_theta)
+        rows = slowly_rotated_rows(head_size)
+    else:
+        position, rows = relative_position_query_key, torch.arange(head_size)
+    patterns = [position(subspaces, head_size, offset) for offset in relative_position_heads(heads)]
     patterns += [
-        duplicate_token_query_key(subspaces, head_size, number) for number in range(num_duplicate_token_heads(heads))
+        duplicate_token_query_key(subspaces, head_size, number, rows=rows)
+        for number in range(num_duplicate_token_heads(heads))
     ]
     query, key = (torch.cat(side) @ pseudo_inverse for side in zip(*patterns, strict=True))
     for block in encoder.attentions:
@@ -215,26 +240,53 @@ def relative_position_query_key(
     return query, key
 
 
+def rotary_position_query_key(
+    subspaces: EmbeddingSubspaces, head_size: int, offset: int, *, theta: float
+) -> tuple[Float[Tensor, "D E"], Float[Tensor, "D E"]]:
+    """As `relative_position_query_key`, for queries and keys that are rotated by their positions.
+
+    Both read the constant column, h = g a after LayerNorm, so every token has the same query and the same key. With
+    the angle -ω d between them the logit of positions i and j is POSITION_LOGIT · Σ w cos(ω (i + d - j)), as there,
+    over the rotary frequencies ω. The constant begins with the segment embedding.
+    """
+    frequencies = theta ** -(torch.arange(0, head_size, 2) / head_size)
+    weights = frequencies.sqrt() / frequencies.sqrt().sum()
+    amplitude = subspaces.position_amplitude * subspaces.layer_norm_gain
+    gain = (weights * POSITION_LOGIT * math.sqrt(head_size)).sqrt() / amplitude
+    query = torch.zeros(head_size, subspaces.embedding_size)
+    key = torch.zeros(head_size, subspaces.embedding_size)
+    query[: head_size // 2, subspaces.constant_column] = gain
+    key[: head_size // 2, subspaces.constant_column] = gain * (frequencies * offset).cos()
+    key[head_size // 2 :, subspaces.constant_column] = -gain * (frequencies * offset).sin()
+    return query, key
+
+
+def slowly_rotated_rows(head_size: int) -> Int[Tensor, " n"]:
+    """Rows of query and key with the lower half of the rotary frequencies, where equal tokens agree at any distance."""
+    first = torch.arange(head_size // 4, head_size // 2)
+    return torch.cat([first, first + head_size // 2])
+
+
 def duplicate_token_query_key(
-    subspaces: EmbeddingSubspaces, head_size: int, number: int
+    subspaces: EmbeddingSubspaces, head_size: int, number: int, *, rows: Int[Tensor, " R"]
 ) -> tuple[Float[Tensor, "D E"], Float[Tensor, "D E"]]:
     """Query and key whose logit is largest for the same, or a similar, token in the other segment.
 
-    Rows 1 to D - 1 of query and key are equal and read n = D - 1 token columns (of T, cyclically from `number` · n)
-    with gain √(TOKEN_LOGIT · √D / n) / (g s); equal tokens get TOKEN_LOGIT on average. The last row reads the segment
-    column, ±g b, with opposite signs in query and key and gain √(SEGMENT_LOGIT · √D) / (g b).
+    The first R - 1 of `rows` of query and key are equal and read n = R - 1 token columns (of T, cyclically from
+    `number` · n) with gain √(TOKEN_LOGIT · √D / n) / (g s); equal tokens get TOKEN_LOGIT on average. The last of them
+    reads the segment column, ±g b, with opposite signs in query and key and gain √(SEGMENT_LOGIT · √D) / (g b).
     """
-    count = min(head_size - 1, subspaces.num_token_columns)
+    count = min(len(rows) - 1, subspaces.num_token_columns)
     first = subspaces.embedding_size - subspaces.num_token_columns
     columns = first + (number * count + torch.arange(count)) % subspaces.num_token_columns
     norm_gain = subspaces.layer_norm_gain
     query = torch.zeros(head_size, subspaces.embedding_size)
     if count:
         token_gain = math.sqrt(TOKEN_LOGIT * math.sqrt(head_size) / count) / (subspaces.scale * norm_gain)
-        query[torch.arange(count), columns] = token_gain
+        query[rows[:count], columns] = token_gain
     key = query.clone()
     segment_gain = math.sqrt(SEGMENT_LOGIT * math.sqrt(head_size)) / (subspaces.segment_amplitude * norm_gain)
-    query[-1, subspaces.segment_column], key[-1, subspaces.segment_column] = -segment_gain, segment_gain
+    query[rows[-1], subspaces.segment_column], key[rows[-1], subspaces.segment_column] = -segment_gain, segment_gain
     return query, key
 
 

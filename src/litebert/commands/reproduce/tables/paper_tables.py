@@ -11,9 +11,11 @@ from litebert.commands.reproduce.tables.table_metrics import METRICS, Metric
 from litebert.errors import suggestion
 from litebert.settings import Settings, read_yaml
 
+BaselineName = Literal["constant", "linear"]
+
 
 class Row(Settings):
-    """One model of a table: one of `model`, `ensemble_of` and `recipe` is given."""
+    """One model of a table: one of `model`, `ensemble_of`, `recipe` and `baseline` is given."""
 
     name: str
     model: str | None = None
@@ -28,6 +30,9 @@ class Row(Settings):
     """Rows of the same table whose fine-tuned models are averaged."""
     recipe: str | None = None
     """Fine-tuning recipe whose settings are the row's values; nothing is run."""
+    baseline: BaselineName | None = None
+    """What the models are compared with: `constant`, the same prediction for every example, or `linear`, word and
+    character tf-idf with a linear model."""
     paper: dict[Metric, float] = Field(default={})
     """The paper's values, in the units of the report: percent, and numbers of parameters."""
 
@@ -38,8 +43,8 @@ class Row(Settings):
 
     @model_validator(mode="after")
     def _check(self) -> "Row":
-        if sum(map(bool, (self.model, self.ensemble_of, self.recipe))) != 1:
-            raise ValueError("expected one of model, ensemble_of and recipe")
+        if sum(map(bool, (self.model, self.ensemble_of, self.recipe, self.baseline))) != 1:
+            raise ValueError("expected one of model, ensemble_of, recipe and baseline")
         return self
 
 
