@@ -24,7 +24,18 @@ PAPER = {
 """Recipes of table 1, with the parameters of the models with their pretraining heads."""
 RELEASED = {f"google-{size}": PAPER[f"paper-{size}"] for size in ("base", "large", "xlarge", "xxlarge")}
 RECIPE_NAMES = {
-    "pretrain": {"quickstart", "tiny", "modern-tiny", "small", "base", "gpu-hour", "gpu-day", *PAPER, *RELEASED},
+    "pretrain": {
+        "quickstart",
+        "tiny",
+        "modern-tiny",
+        "night",
+        "small",
+        "base",
+        "gpu-hour",
+        "gpu-day",
+        *PAPER,
+        *RELEASED,
+    },
     "finetune": {
         *("quickstart", "default", "cola", "sst-2", "mrpc", "sts-b", "qqp", "mnli", "qnli", "rte", "wnli"),
         *("squad-v1.1", "squad-v2.0", "race", "race-v2"),

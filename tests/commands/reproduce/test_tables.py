@@ -182,8 +182,8 @@ def test_table_names_its_tasks():
     [
         ({"start_from": "b"}, "'a' needs 'b', which is not the name of a model before it"),
         ({"start_from": "a"}, "'a' needs 'a', which is not the name of a model before it"),
-        ({"model": None}, "expected one of model, ensemble_of and recipe"),
-        ({"recipe": "cola"}, "expected one of model, ensemble_of and recipe"),
+        ({"model": None}, "expected one of model, ensemble_of, recipe and baseline"),
+        ({"recipe": "cola"}, "expected one of model, ensemble_of, recipe and baseline"),
     ],
 )
 def test_table_refuses_rows_that_cannot_be_run(changed, message):
