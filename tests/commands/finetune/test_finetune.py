@@ -197,6 +197,28 @@ def test_finetune_sets_what_the_classifier_reads(settings, tmp_path, pooling, fr
     assert load_model(finetune(run, tmp_path / "run").model).config.classifier_pooling == pooling
 
 
+def test_finetune_fits_duplicate_token_heads_before_the_first_step(settings, tiny_tokenizer, tmp_path, caplog):
+    """With a learning rate of almost zero the heads stay as they were fitted; other weights are those of the start."""
+    caplog.set_level("INFO")
+    tiny_tokenizer.save(tmp_path / "tokenizer")
+    start = {"model": "tiny", "from_scratch": True, "tokenizer": tmp_path / "tokenizer"}
+    settings["train"] |= {"duration": "1 steps", "learning_rate": 1e-12, "weight_decay": 0}
+    models = [
+        load_model(finetune(parsed(settings, **start, fit_duplicate_token_heads=fit), tmp_path / str(fit)).model)
+        for fit in (False, True)
+    ]
+    plain, fitted = (dict(model.encoder.named_parameters()) for model in models)
+    changed = {name for name in plain if not torch.allclose(plain[name], fitted[name], atol=1e-6)}
+    assert changed
+    assert all("query" in name or "key" in name for name in changed)
+    assert "duplicate-token heads: query and key are fitted to" in caplog.text
+
+
+def test_finetune_refuses_duplicate_token_heads_of_a_model_with_two_heads(settings, tmp_path):
+    with pytest.raises(ConfigError, match="fit_duplicate_token_heads: a model of 2 heads"):
+        finetune(parsed(settings, fit_duplicate_token_heads=True), tmp_path / "run")
+
+
 def test_finetune_logs_the_new_head_and_warns_of_random_weights(settings, pretrained, tmp_path, caplog):
     settings["train"]["duration"] = "1 steps"
     with caplog.at_level(logging.INFO, "litebert"):

@@ -14,6 +14,7 @@ from litebert.commands.compute import warn_slow_bf16, with_measured_precision, w
 from litebert.commands.finetune.comparison import Outcome, Scores, baseline_scores, remarks
 from litebert.commands.finetune.finetune_result import FinetuneResult, finetune_card, provenance
 from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.finetune.fit_heads import fit_heads
 from litebert.commands.finetune.setup import (
     RunData,
     TaskObjective,
@@ -75,6 +76,8 @@ def _train(
     run = with_measured_precision(run, spec_of(model).config, world)
     pipeline = replace(pipeline, precision=run.train.precision)
     world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
+    if run.fit_duplicate_token_heads:
+        fit_heads(run, data, pipeline, world)
     lr_multipliers = set_trainable(model, run)
     dev = EvaluationSet.prepare(data.dev, data.task, pipeline)
     world.on_rank_zero(lambda: _validate_same_examples(directory, dev))

@@ -1,0 +1,61 @@
+"""Duplicate-token heads fitted to the training examples, before fine-tuning."""
+
+import logging
+from collections.abc import Iterator
+from typing import cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.finetune.setup import RunData
+from litebert.inference.pipeline import Pipeline
+from litebert.model.encoder import Encoder
+from litebert.model.initialization.fitted_heads import fit_duplicate_token_heads_
+from litebert.model.io.model_directory import spec_of
+from litebert.model.model_inputs import ModelInputs
+from litebert.randomness import rng_for
+from litebert.training.distributed.context import DistributedContext
+
+logger = logging.getLogger(__name__)
+MAX_EXAMPLES, MAX_LENGTH, BATCH_SIZE = 2048, 128, 32
+
+
+def fit_heads(run: FinetuneRun, data: RunData, pipeline: Pipeline, world: DistributedContext) -> None:
+    """Set query and key of the duplicate-token heads of the model of `pipeline`, in place.
+
+    Computed on one process: on different processors the values may differ in the last bits.
+    """
+    encoder = cast(Encoder, pipeline.model.encoder)
+
+    def fitted() -> dict[str, Tensor]:
+        fit_duplicate_token_heads_(encoder, _batches(run, data, pipeline), seed=run.seed)
+        return encoder.attentions.state_dict()
+
+    encoder.attentions.load_state_dict(world.on_rank_zero(fitted))
+    logger.info("duplicate-token heads: query and key are fitted to %d training rows", _count(data))
+
+
+def _count(data: RunData) -> int:
+    return min(MAX_EXAMPLES, len(data.train.examples))
+
+
+def _batches(run: FinetuneRun, data: RunData, pipeline: Pipeline) -> Iterator[ModelInputs]:
+    """The text of some training rows in two segments of equal length, and then with these exchanged.
+
+    So that every token occurs in both segments and at many positions: in the rows themselves the first text is always
+    at the first positions.
+    """
+    examples = data.train.examples
+    drawn = rng_for(run.seed, "rows for duplicate-token heads").permutation(len(examples))[: _count(data)]
+    encoded = pipeline.encode([examples[index] for index in np.sort(drawn)])
+    features = [each[0] if isinstance(each, tuple) else each for each in encoded.features]
+    ids = torch.from_numpy(np.concatenate([feature.input_ids for feature in features]).astype(np.int64))
+    special = torch.tensor([pipeline.tokenizer.cls_id, pipeline.tokenizer.sep_id])
+    text = ids[~torch.isin(ids, special)]
+    half = min(MAX_LENGTH, spec_of(pipeline.model).config.max_position_embeddings, len(text)) // 2
+    rows = text[: len(text) // (2 * half) * 2 * half].view(-1, 2 * half)
+    segments = (torch.arange(2 * half) >= half).long()
+    for part in torch.cat([rows, rows.roll(half, 1)]).split(BATCH_SIZE):
+        yield ModelInputs(part, torch.ones_like(part, dtype=torch.bool), segments.expand_as(part))

@@ -1,0 +1,148 @@
+"""Duplicate-token heads of a trained encoder, fitted to its own hidden states.
+
+Pretraining does not need heads that attend to the same token of another text, and fine-tuning on some thousand pairs
+does not find them in a small encoder. Here query and key of half of the heads are set from statistics of the hidden
+states that they read: by linear discriminant analysis (Fisher 1936), in the directions in which tokens differ and
+their occurrences do not. The ALBERT paper has no such thing; docs/decisions/0005-structured-initialization.md has the
+measurements.
+
+Symbols: N tokens of some examples, H hidden size, D head size, n rows of a head that compare tokens.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple, cast
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from litebert.errors import ConfigError, DataError
+from litebert.model.encoder import Encoder
+from litebert.model.initialization.head_patterns import num_duplicate_token_heads
+from litebert.model.initialization.random_init import fill_truncated_normal
+from litebert.model.initialization.structured_init import SEGMENT_LOGIT, TOKEN_LOGIT, slowly_rotated_rows
+from litebert.model.layers.block import Attention
+from litebert.model.model_inputs import ModelInputs
+from litebert.randomness import torch_seed_for
+
+MIN_SHARE = 0.5
+"""Variance between tokens, relative to the whole, of a direction that a head reads."""
+RIDGE = 1e-3
+"""Added to the variances, relative to the largest one."""
+
+
+class TokenStates(NamedTuple):
+    """What a block reads: N tokens."""
+
+    states: Float[Tensor, "N H"]
+    token_ids: Int[Tensor, " N"]
+    segments: Int[Tensor, " N"]
+
+
+class Comparison(NamedTuple):
+    """Directions of the hidden states, each to be read with the mean subtracted."""
+
+    tokens: Float[Tensor, "K H"]
+    """Orthonormal in the whitened space: equal for equal tokens, as different as possible for others."""
+    segment: Float[Tensor, " H"]
+    """Differs by 1 between the two segments."""
+    mean: Float[Tensor, " H"]
+
+
+@torch.no_grad()
+def fit_duplicate_token_heads_(encoder: Encoder, batches: Iterable[ModelInputs], *, seed: int) -> None:
+    """Set query and key of the last half of the heads of every stored block, in place.
+
+    In the first layer that runs a block they give an equal token of the other text a logit of `TOKEN_LOGIT`, and the
+    other text `SEGMENT_LOGIT` more than the own one (minus that), as structured initialization does before training.
+    Each head reads other directions. All other weights stay.
+
+    Args:
+        encoder: a trained encoder without adapters.
+        batches: some ten thousand tokens, of which about half are in the second segment. Tokens should occur in both
+            segments and at many positions, which are otherwise taken for a difference of tokens or segments.
+        seed: of the random rotation that divides the directions among the heads.
+
+    Raises:
+        ConfigError: the model has too few or too narrow heads.
+        DataError: no example has two texts.
+    """
+    config = encoder.config
+    heads = num_duplicate_token_heads(config.num_attention_heads)
+    rows = torch.arange(config.head_size)
+    if config.position_embedding == "rotary":
+        rows = slowly_rotated_rows(config.head_size)
+    if not heads or len(rows) < 2:
+        raise ConfigError(
+            f"fit_duplicate_token_heads: a model of {config.num_attention_heads} heads of width {config.head_size} has "
+            "no room for duplicate-token heads; set fit_duplicate_token_heads=false"
+        )
+    for block, read in zip(encoder.attentions, block_inputs(encoder, batches), strict=True):
+        found = compare(read, heads * (len(rows) - 1), seed=seed)
+        _write_heads(cast(Attention, block), found, rows, heads=heads, head_size=config.head_size)
+
+
+def block_inputs(encoder: Encoder, batches: Iterable[ModelInputs]) -> list[TokenStates]:
+    """The hidden states that each stored attention block reads in the first layer that runs it, without padding."""
+    training = encoder.training
+    encoder.eval()
+    schedule = [attention for attention, _ in encoder.schedule]
+    found: list[list[TokenStates]] = [[] for _ in encoder.attentions]
+    for batch in batches:
+        hidden = encoder(*batch, output_hidden_states=True).hidden_states
+        mask = batch.attention_mask
+        for index, block in enumerate(encoder.attentions):
+            states = hidden[schedule.index(index)]
+            states = cast(Attention, block).norm(states) if encoder.config.norm_first else states
+            found[index].append(TokenStates(states[mask], batch.input_ids[mask], batch.token_type_ids[mask]))
+    encoder.train(training)
+    return [TokenStates(*map(torch.cat, zip(*parts, strict=True))) for parts in found]
+
+
+def compare(read: TokenStates, count: int, *, seed: int) -> Comparison:
+    """The `count` directions that tell tokens apart best, and the one that tells the segments apart.
+
+    With the covariances B of the mean states of tokens and W of their occurrences around them, the states are whitened
+    by (B + W)^(-1/2), and the directions are those in which B is largest then, rotated at random; those in which tokens
+    differ less than their occurrences are left out, as where there are fewer different tokens than directions.
+    """
+    states, segments = read.states.double(), read.segments
+    if not (segments == 1).any():
+        raise DataError("fit_duplicate_token_heads: no example has two texts; set fit_duplicate_token_heads=false")
+    means = torch.stack([states[segments == segment].mean(0) for segment in (0, 1)])
+    centred = states - means[segments]
+    _, tokens, counts = read.token_ids.unique(return_inverse=True, return_counts=True)
+    of_token = torch.zeros(len(counts), states.shape[1], dtype=states.dtype).index_add_(0, tokens, centred)
+    of_token /= counts[:, None]
+    around = centred - of_token[tokens]
+    within, between = around.T @ around / len(around), torch.cov(of_token.T, correction=0)
+    values, vectors = torch.linalg.eigh(between + within)
+    variances = values.clamp(min=0) + RIDGE * values[-1]
+    whitening = vectors @ torch.diag(variances.rsqrt()) @ vectors.T
+    shares, axes = torch.linalg.eigh(whitening @ between @ whitening)
+    axes = axes[:, -count:][:, shares[-count:] > MIN_SHARE]
+    normal = torch.empty(count, count)
+    fill_truncated_normal(normal, scale=1.0, seed=torch_seed_for(seed, "duplicate-token heads"))
+    rotation = torch.linalg.qr(normal.double())[0][:, : axes.shape[1]] * math.sqrt(count / max(1, axes.shape[1]))
+    directions = rotation @ axes.T @ whitening
+    difference = means[1] - means[0]
+    segment = whitening @ whitening @ difference
+    centre = means.mean(0) + of_token.mean(0)  # of the tokens, whatever their frequencies
+    return Comparison(directions.float(), (segment / (segment @ difference)).float(), centre.float())
+
+
+def _write_heads(block: Attention, found: Comparison, rows: Int[Tensor, " R"], *, heads: int, head_size: int) -> None:
+    """The rows of a head: all but the last compare tokens, the last one reads the segment with opposite signs."""
+    count = len(rows) - 1
+    token_gain = math.sqrt(TOKEN_LOGIT * math.sqrt(head_size) / count)
+    segment_gain = 2 * math.sqrt(SEGMENT_LOGIT * math.sqrt(head_size))
+    first = (block.heads[0] - heads) * head_size
+    for layer, sign in ((block.query, -1), (block.key, 1)):
+        weight = torch.zeros(heads, head_size, layer.weight.shape[1])
+        weight[:, rows[:-1]] = token_gain * found.tokens.unflatten(0, (heads, count))
+        weight[:, rows[-1]] = sign * segment_gain * found.segment
+        weight = weight.flatten(0, 1)
+        layer.weight[first:] = weight.to(layer.weight)
+        if layer.bias is not None:
+            layer.bias[first:] = -(weight @ found.mean).to(layer.bias)

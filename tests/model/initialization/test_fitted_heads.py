@@ -1,0 +1,93 @@
+"""Duplicate-token heads that are fitted to a trained encoder."""
+
+import pytest
+import torch
+
+from litebert.errors import ConfigError, DataError
+from litebert.model.initialization.fitted_heads import fit_duplicate_token_heads_
+from litebert.model.initialization.head_patterns import num_duplicate_token_heads
+from litebert.model.model_inputs import ModelInputs
+from litebert.model.models import ForPretraining
+from support.models.model_builders import MODERN
+
+VOCAB, LENGTH = 200, 48
+
+
+def config_of(tiny_config, **changed):
+    sizes = {"vocab_size": VOCAB, "embedding_size": 64, "hidden_size": 128, "num_attention_heads": 4}
+    return tiny_config.replace(**{**sizes, "max_position_embeddings": 64, **changed})
+
+
+def trained(config):
+    """A model with embeddings as large as those of a trained one."""
+    model = ForPretraining(config, seed=0)
+    with torch.no_grad():
+        for table in (model.encoder.embeddings.word, model.encoder.embeddings.token_type):
+            table.weight.mul_(5)
+    return model.eval()
+
+
+def batches(seed=0):
+    """Random tokens in two segments of equal length."""
+    ids = torch.randint(5, VOCAB, (160, LENGTH), generator=torch.Generator().manual_seed(seed))
+    segments = (torch.arange(LENGTH) >= LENGTH // 2).long().expand_as(ids)
+    return [ModelInputs(*part) for part in zip(ids.split(8), torch.ones_like(ids).bool().split(8), segments.split(8))]
+
+
+@torch.no_grad()
+def attention_to_equal_tokens(model):
+    """Attention probability of each head of the first layer, from a token to the same one in the other segment."""
+    first = 5 + torch.randperm(VOCAB - 5, generator=torch.Generator().manual_seed(1))[:20]
+    ids = torch.cat([first, first.flip(0)])[None]
+    segments, mask = (torch.arange(40) >= 20).long()[None], torch.ones_like(ids).bool()
+    output = model.encoder(ids, mask, segments, output_hidden_states=True)
+    probabilities = model.encoder.attention_probabilities(output, mask)[0][0]
+    return probabilities[:, torch.arange(40), 39 - torch.arange(40)].mean(-1)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{}, {"sharing": "none"}, {"embedding_size": 128}, MODERN, {"num_attention_heads": 8}],
+    ids=["ALBERT", "unshared", "no projection", "modern", "8 heads"],
+)
+def test_half_of_the_heads_attend_to_the_equal_token_of_the_other_segment(tiny_config, changed):
+    model = trained(config_of(tiny_config, **changed))
+    fitted = num_duplicate_token_heads(model.encoder.config.num_attention_heads)
+    assert attention_to_equal_tokens(model).max() < 0.1
+    fit_duplicate_token_heads_(model.encoder, batches(), seed=0)
+    assert attention_to_equal_tokens(model)[-fitted:].min() > 0.3
+
+
+def test_nothing_but_query_and_key_of_these_heads_changes(tiny_config):
+    model, fresh = trained(config_of(tiny_config)), trained(config_of(tiny_config))
+    model.train()
+    fit_duplicate_token_heads_(model.encoder, batches(), seed=0)
+    assert model.encoder.training
+    for (name, found), before in zip(model.named_parameters(), fresh.parameters(), strict=True):
+        if "query" in name or "key" in name:
+            assert torch.equal(found[:64], before[:64])
+            assert not torch.equal(found[64:], before[64:])
+        else:
+            assert torch.equal(found, before)
+
+
+def test_heads_depend_on_the_seed_only(tiny_config):
+    models = [trained(config_of(tiny_config)) for _ in range(3)]
+    for model, seed in zip(models, (1, 1, 2), strict=True):
+        fit_duplicate_token_heads_(model.encoder, batches(), seed=seed)
+    same, again, other = (model.encoder.attentions[0].query.weight for model in models)
+    assert torch.equal(same, again)
+    assert not torch.equal(same, other)
+
+
+@pytest.mark.parametrize(("heads", "hidden_size"), [(2, 128), (64, 64)], ids=["two heads", "heads of width 1"])
+def test_models_without_room_for_such_heads_are_refused(tiny_config, heads, hidden_size):
+    model = trained(config_of(tiny_config, num_attention_heads=heads, hidden_size=hidden_size))
+    with pytest.raises(ConfigError, match="no room for duplicate-token heads"):
+        fit_duplicate_token_heads_(model.encoder, batches(), seed=0)
+
+
+def test_examples_without_a_second_segment_are_refused(tiny_config):
+    one = [batch._replace(token_type_ids=torch.zeros_like(batch.token_type_ids)) for batch in batches()]
+    with pytest.raises(DataError, match="no example has two texts"):
+        fit_duplicate_token_heads_(trained(config_of(tiny_config)).encoder, one, seed=0)
