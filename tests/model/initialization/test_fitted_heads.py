@@ -53,7 +53,7 @@ def attention_to_equal_tokens(model):
 def test_half_of_the_heads_attend_to_the_equal_token_of_the_other_segment(tiny_config, changed):
     model = trained(config_of(tiny_config, **changed))
     fitted = num_duplicate_token_heads(model.encoder.config.num_attention_heads)
-    assert attention_to_equal_tokens(model).max() < 0.1
+    assert attention_to_equal_tokens(model).max() < 0.2
     fit_duplicate_token_heads_(model.encoder, batches(), seed=0)
     assert attention_to_equal_tokens(model)[-fitted:].min() > 0.3
 
