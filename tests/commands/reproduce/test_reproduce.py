@@ -31,6 +31,8 @@ SCALE = {
         "init": "random",
         "freeze_duplicate_token_heads": False,
         "sampling.max_length": 32,
+        "sampling.pairing": "sop",
+        "sampling.single_segment": False,
         "max_eval_examples": 16,
         "train.duration": "4 steps",
         "train.evaluate_every": "2 steps",

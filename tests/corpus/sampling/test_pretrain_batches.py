@@ -261,8 +261,9 @@ EVERY_SETTING = {
     "replacement_unit": "ngram",
     "random_tokens": "all",
 }
-ELSEWHERE = {"dupe_factor", "short_seq_schedule", "causal_fraction"}
-"""Their effect shows in later epochs, see test_stream.py, or in some steps, see test_causal_batches.py."""
+ELSEWHERE = {"dupe_factor", "short_seq_schedule", "causal_fraction", "single_segment"}
+"""Their effect shows in later epochs, see test_stream.py, in some steps, see test_causal_batches.py, or with another
+pairing, see test_pairing.py."""
 
 
 def test_sampling_settings_are_all_tested():

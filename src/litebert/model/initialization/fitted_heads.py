@@ -26,7 +26,7 @@ from litebert.model.layers.block import Attention
 from litebert.model.model_inputs import ModelInputs
 from litebert.randomness import torch_seed_for
 
-MIN_SHARE = 0.5
+MIN_SHARE = 0.2
 """Variance between tokens, relative to the whole, of a direction that a head reads."""
 RIDGE = 1e-3
 """Added to the variances, relative to the largest one."""
@@ -104,8 +104,8 @@ def compare(read: TokenStates, count: int, *, seed: int) -> Comparison:
     """The `count` directions that tell tokens apart best, and the one that tells the segments apart.
 
     With the covariances B of the mean states of tokens and W of their occurrences around them, the states are whitened
-    by (B + W)^(-1/2), and the directions are those in which B is largest then, rotated at random; those in which tokens
-    differ less than their occurrences are left out, as where there are fewer different tokens than directions.
+    by (B + W)^(-1/2), and the directions are those in which B is largest then, rotated at random. Those below
+    `MIN_SHARE` are left out, as where there are fewer different tokens than directions.
     """
     states, segments = read.states.double(), read.segments
     if not (segments == 1).any():
