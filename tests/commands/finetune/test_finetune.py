@@ -214,6 +214,14 @@ def test_finetune_fits_duplicate_token_heads_before_the_first_step(settings, tin
     assert "duplicate-token heads: query and key are fitted to" in caplog.text
 
 
+def test_finetune_refuses_to_fit_heads_to_almost_no_text(settings, tiny_tokenizer, tmp_path, monkeypatch):
+    tiny_tokenizer.save(tmp_path / "tokenizer")
+    start = {"model": "tiny", "from_scratch": True, "tokenizer": tmp_path / "tokenizer"}
+    monkeypatch.setattr("litebert.commands.finetune.fit_heads.MIN_TOKENS", 10**6)
+    with pytest.raises(DataError, match="tokens, expected at least"):
+        finetune(parsed(settings, **start, fit_duplicate_token_heads=True), tmp_path / "run")
+
+
 def test_finetune_refuses_duplicate_token_heads_of_a_model_with_two_heads(settings, tmp_path):
     with pytest.raises(ConfigError, match="fit_duplicate_token_heads: a model of 2 heads"):
         finetune(parsed(settings, fit_duplicate_token_heads=True), tmp_path / "run")

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.setup import RunData
+from litebert.errors import DataError
 from litebert.inference.pipeline import Pipeline
 from litebert.model.encoder import Encoder
 from litebert.model.initialization.fitted_heads import fit_duplicate_token_heads_
@@ -19,7 +20,7 @@ from litebert.randomness import rng_for
 from litebert.training.distributed.context import DistributedContext
 
 logger = logging.getLogger(__name__)
-MAX_EXAMPLES, MAX_LENGTH, BATCH_SIZE = 2048, 128, 32
+MAX_EXAMPLES, MAX_LENGTH, BATCH_SIZE, MIN_TOKENS = 2048, 128, 32, 16
 
 
 def fit_heads(run: FinetuneRun, data: RunData, pipeline: Pipeline, world: DistributedContext) -> None:
@@ -54,6 +55,11 @@ def _batches(run: FinetuneRun, data: RunData, pipeline: Pipeline) -> Iterator[Mo
     ids = torch.from_numpy(np.concatenate([feature.input_ids for feature in features]).astype(np.int64))
     special = torch.tensor([pipeline.tokenizer.cls_id, pipeline.tokenizer.sep_id])
     text = ids[~torch.isin(ids, special)]
+    if len(text) < MIN_TOKENS:
+        raise DataError(
+            f"fit_duplicate_token_heads: the training rows have {len(text)} tokens, expected at least {MIN_TOKENS}; "
+            "set fit_duplicate_token_heads=false"
+        )
     half = min(MAX_LENGTH, spec_of(pipeline.model).config.max_position_embeddings, len(text)) // 2
     rows = text[: len(text) // (2 * half) * 2 * half].view(-1, 2 * half)
     segments = (torch.arange(2 * half) >= half).long()
