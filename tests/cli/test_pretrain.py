@@ -19,3 +19,4 @@ def test_pretrain_help_names_every_recipe(name):
 
 def test_pretrain_help_shows_how_to_start_several_processes():
     assert "torchrun --nproc-per-node 8 --no-python litebert pretrain" in description()
+    assert "litebert pretrain … --processes 2" in description()

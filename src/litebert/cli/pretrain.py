@@ -5,6 +5,7 @@ from textwrap import fill
 from typing import Final
 
 from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, print_result, section
+from litebert.cli.arguments.processes import Processes, start_processes
 
 SETTINGS: Final = {
     "train.duration='12 hours'": "length of the run: steps, examples, tokens, epochs, or wall-clock time",
@@ -25,6 +26,7 @@ SETTINGS: Final = {
     "train.allow_config_changes=[train.duration]": "settings that may differ from those of the run to resume",
 }
 PROCESSES: Final = {
+    "litebert pretrain … --processes 2": "on this machine; on two cores often faster than one process of two threads",
     "torchrun --nproc-per-node 8 --no-python litebert pretrain …": "splits each batch over 8 processes",
     "examples/cluster": "the same under Slurm, Kubernetes and Ray",
 }
@@ -55,6 +57,7 @@ def pretrain(
     *,
     corpus: Path,
     out: Path,
+    processes: Processes = 1,
     print_settings: Flag = False,
     dry_run: Flag = False,
     json: Json = False,
@@ -76,6 +79,9 @@ def pretrain(
     if print_settings:
         print(write_yaml(run.to_dict()), end="")
         return
+    flags = [name for name, given in (("--dry-run", dry_run), ("--json", json)) if given]
+    places = ["--corpus", str(corpus), "--out", str(out), "--processes", str(processes)]
+    start_processes(processes, ["pretrain", recipe, *settings, *places, *flags])
     # Imports torch, which takes seconds: only once the settings are known to be valid.
     from litebert.commands.pretrain import dry_run as dry_runs
     from litebert.commands.pretrain import pretrain as pretraining

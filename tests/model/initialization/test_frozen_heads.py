@@ -8,7 +8,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor
 
 from litebert.model.config import ModelConfig
-from litebert.model.initialization.structured_init import freeze_heads
+from litebert.model.initialization.frozen_heads import freeze_heads
 from litebert.model.models import ForPretraining
 from support.models.model_builders import TokenBatch
 

@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
-from litebert.model.initialization.head_patterns import num_duplicate_token_heads, relative_position_heads
-from litebert.model.initialization.structured_init import (
+from litebert.model.initialization.embedding_subspaces import (
     MAX_FREQUENCY,
     MIN_FREQUENCY,
     POSITION_NORM_RATIO,
     SEGMENT_NORM_RATIO,
     EmbeddingSubspaces,
     sinusoid_frequencies,
-    structured_init_,
 )
+from litebert.model.initialization.head_patterns import num_duplicate_token_heads, relative_position_heads
+from litebert.model.initialization.structured_init import structured_init_
 from litebert.model.kernels.layout import LAYOUTS
 from litebert.model.layers.block import BlockInputs
 from litebert.model.models import ForPretraining
@@ -60,12 +60,28 @@ def probabilities(model: ForPretraining, ids: torch.Tensor, segments: torch.Tens
 
 
 @pytest.mark.parametrize(
-    ("heads", "offsets"),
-    [(1, [-1]), (2, [-1, 1]), (3, [-1, 1, -2]), (4, [-1, 1]), (5, [-1, 1, -2]), (12, [-1, 1, -2, 2, -3, 3])],
+    ("heads", "offsets", "duplicates"),
+    [
+        (1, [-1], 0),
+        (2, [-1, 1], 0),
+        (3, [-1, 1, -2], 0),
+        (4, [-1, 1], 2),
+        (5, [-1, 1, -2], 2),
+        (12, [-1, 1, -2, 2, -3, 3], 2),
+    ],
 )
-def test_relative_position_heads_are_all_below_four_heads_else_half(heads, offsets):
+def test_relative_position_heads_are_all_below_four_heads_else_half(heads, offsets, duplicates):
     assert relative_position_heads(heads) == offsets
-    assert num_duplicate_token_heads(heads) == heads - len(offsets)
+    assert num_duplicate_token_heads(heads) == duplicates
+
+
+def test_heads_without_a_pattern_keep_random_query_and_key():
+    config = config_of(num_attention_heads=8)
+    block, plain = structured(config).encoder.attentions[0], ForPretraining(config, seed=0).encoder.attentions[0]
+    rows = slice(4 * config.head_size, 6 * config.head_size)
+    for name in ("query", "key"):
+        torch.testing.assert_close(getattr(block, name).weight[rows], 0.3 * getattr(plain, name).weight[rows])
+        assert (getattr(block, name).weight[rows.stop :] != 0.3 * getattr(plain, name).weight[rows.stop :]).any()
 
 
 @pytest.mark.parametrize("hidden_size", [128, 256], ids=["no projection", "projection"])
@@ -223,7 +239,7 @@ def test_with_rotary_positions_heads_attend_to_their_offset_and_to_equal_tokens(
         to_offset = [found[head, positions, positions + other].mean() for other in range(-4, 5)]
         assert max(range(9), key=to_offset.__getitem__) - 4 == offset
         assert to_offset[offset + 4] > 0.4
-    for head in range(len(offsets), heads):
+    for head in range(heads - num_duplicate_token_heads(heads), heads):
         assert (found[head, positions].argmax(-1) == 95 - positions).float().mean() > 0.8
 
 

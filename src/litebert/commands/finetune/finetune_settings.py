@@ -156,7 +156,7 @@ class FinetuneRun(Settings):
     """What the classifier of a sequence reads: `cls`: the first token, as ALBERT; `mean`: the mean of all tokens; null:
     that of the model."""
     fit_duplicate_token_heads: bool = False
-    """Before training, set query and key of half of the heads so that they attend to the same token in the other text,
+    """Before training, set query and key of two heads so that they attend to the same token in the other text,
     from statistics of the training rows. For pairs of texts and questions with a small encoder, whose pretraining was
     too short to find such heads; a large one has them."""
     microbatch_size: int = Field(default=32, gt=0)

@@ -29,8 +29,10 @@ from litebert.errors import ConfigError, DataError
 from litebert.interop.convert_weights import is_tf_checkpoint, vocabulary_directory
 from litebert.interop.tf_checkpoint import read_tf_checkpoint
 from litebert.model.config import ModelConfig
+from litebert.model.initialization.embedding_subspaces import EmbeddingSubspaces
+from litebert.model.initialization.frozen_heads import freeze_heads
 from litebert.model.initialization.head_patterns import num_duplicate_token_heads
-from litebert.model.initialization.structured_init import EmbeddingSubspaces, freeze_heads, structured_init_
+from litebert.model.initialization.structured_init import structured_init_
 from litebert.model.io.model_directory import build, load_weights, read_directory
 from litebert.model.io.model_spec import CONFIG, ModelSpec
 from litebert.model.models import ForPretraining

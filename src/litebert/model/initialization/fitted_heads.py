@@ -1,7 +1,7 @@
 """Duplicate-token heads of a trained encoder, fitted to its own hidden states.
 
 Pretraining does not need heads that attend to the same token of another text, and fine-tuning on some thousand pairs
-does not find them in a small encoder. Here query and key of half of the heads are set from statistics of the hidden
+does not find them in a small encoder. Here query and key of two heads are set from statistics of the hidden
 states that they read: by linear discriminant analysis (Fisher 1936), in the directions in which tokens differ and
 their occurrences do not. The ALBERT paper has no such thing; docs/decisions/0005-structured-initialization.md has the
 measurements.
@@ -20,8 +20,8 @@ from torch import Tensor
 from litebert.errors import ConfigError, DataError
 from litebert.model.encoder import Encoder
 from litebert.model.initialization.head_patterns import num_duplicate_token_heads
+from litebert.model.initialization.query_key_patterns import SEGMENT_LOGIT, TOKEN_LOGIT, slowly_rotated_rows
 from litebert.model.initialization.random_init import fill_truncated_normal
-from litebert.model.initialization.structured_init import SEGMENT_LOGIT, TOKEN_LOGIT, slowly_rotated_rows
 from litebert.model.layers.block import Attention
 from litebert.model.model_inputs import ModelInputs
 from litebert.randomness import torch_seed_for
@@ -52,7 +52,7 @@ class Comparison(NamedTuple):
 
 @torch.no_grad()
 def fit_duplicate_token_heads_(encoder: Encoder, batches: Iterable[ModelInputs], *, seed: int) -> None:
-    """Set query and key of the last half of the heads of every stored block, in place.
+    """Set query and key of the duplicate-token heads, the last ones, of every stored block, in place.
 
     In the first layer that runs a block they give an equal token of the other text a logit of `TOKEN_LOGIT`, and the
     other text `SEGMENT_LOGIT` more than the own one (minus that), as structured initialization does before training.

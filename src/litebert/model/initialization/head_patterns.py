@@ -11,5 +11,8 @@ def relative_position_heads(num_heads: int) -> list[int]:
 
 
 def num_duplicate_token_heads(num_heads: int) -> int:
-    """How many heads, the last ones, attend to the same token in the other segment."""
-    return num_heads - len(relative_position_heads(num_heads))
+    """How many heads, the last ones, attend to the same token in the other segment: at most two.
+
+    The heads between them and the relative-position heads keep random weights.
+    """
+    return min(2, num_heads - len(relative_position_heads(num_heads)))

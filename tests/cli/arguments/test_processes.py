@@ -1,0 +1,51 @@
+"""`--processes`: the command is started again by torchrun, once, and only where it can be."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from litebert.cli.arguments.processes import start_processes
+from litebert.cli.main import main
+from litebert.errors import ConfigError
+from support.programs.processes import PYTHONPATH
+from support.runs.pretrain_runs import TOY
+
+
+@pytest.mark.parametrize(("count", "world"), [(1, None), (1, "2"), (2, "2")])
+def test_nothing_is_started_for_one_process_or_where_torchrun_has_started_them(monkeypatch, count, world):
+    monkeypatch.setattr(os, "execv", lambda *_: pytest.fail("started"))
+    if world is not None:
+        monkeypatch.setenv("WORLD_SIZE", world)
+    start_processes(count, ["pretrain"])
+
+
+@pytest.mark.parametrize("count", [0, 10_000])
+def test_numbers_of_processes_that_no_machine_runs_are_refused(count):
+    with pytest.raises(ConfigError, match="--processes: expected 1 to"):
+        start_processes(count, ["pretrain"])
+
+
+def test_another_number_than_that_of_torchrun_is_refused(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    with pytest.raises(ConfigError, match="--processes: 2, but torchrun started 3; leave --processes out"):
+        start_processes(2, ["pretrain"])
+
+
+def test_two_processes_divide_a_batch_and_print_one_result(made, tmp_path):
+    command = [sys.executable, "-m", "litebert", "pretrain", "quickstart", *TOY, "microbatch_size=4", "--processes", "2"]
+    command += ["--corpus", str(made / "corpus"), "--out", str(tmp_path / "run"), "--dry-run"]
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    done = subprocess.run(
+        command, env=environment | {"PYTHONPATH": PYTHONPATH}, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("batch of 8: 2 process(es) x 1 microbatch(es) of 4") == 1
+
+
+def test_settings_are_refused_before_processes_are_started(made, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(os, "execv", lambda *_: pytest.fail("started"))
+    words = ["pretrain", "quickstart", "batch_size=0", "--corpus", str(made / "corpus"), "--out", str(tmp_path / "run")]
+    assert main([*words, "--processes", "2"]) == 2
+    assert "batch_size" in capsys.readouterr().err
