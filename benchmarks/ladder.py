@@ -2,12 +2,17 @@
 
     python benchmarks/ladder.py ARMS.yaml --corpus CORPUS --out DIR --suite BLIMP [--tokens 2M --rungs 3 --seeds 3]
 
-ARMS.yaml holds `recipe: NAME` and `arms: {name: [key=value, …]}`, the settings in which each arm differs from the
-recipe. Each run of a rung is trained from the beginning, because its learning rate falls to zero at the end of the
-rung. The last rung is run with every seed. A rung ranks its arms by `--metric`: the accuracy on minimal pairs, by next
-tokens if the arm has causal steps and otherwise by pseudo-log-likelihood, or the MLM loss on validation text. Each run
-is a run directory, so a ladder that was stopped continues; `ladder.json` and `ladder.md` are written after each run.
-Arms of equal tokens may differ in time: the seconds of a run's steps are in the table.
+ARMS.yaml holds `recipe: NAME`, `settings: [key=value, …]` of all arms, and `arms: {name: [key=value, …]}`, in which
+each arm differs from that; the first arm is the reference. Each run of a rung is trained from the beginning, because
+its learning rate falls to zero at the end of the rung. The last rung is run with every seed. A rung ranks its arms by
+`--metric`: the accuracy on minimal pairs, by next tokens if the arm has causal steps and otherwise by
+pseudo-log-likelihood, or the MLM loss on validation text. Each run is a run directory, so a ladder that was stopped
+continues; `ladder.json` and `ladder.md` are written after each run. Arms of equal tokens may differ in time: the
+seconds of a run's steps are in the table.
+
+A second table has medians and ranges over the seeds of the last rung, and the speed-up: how many times faster than the
+reference an arm reaches the MLM loss that both reach, by the evaluations of its run (`train.evaluate_every`). It
+compares like with like only for arms that predict masked tokens in an equal share of their steps.
 """
 
 import argparse
@@ -17,6 +22,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
+import numpy as np
+
+from litebert.analysis.curves import read_curves
 from litebert.commands.evaluate.minimal_pairs import evaluate_minimal_pairs
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
@@ -40,13 +48,16 @@ class Run:
     pairs: float | None
     """Mean accuracy over the paradigms of the suite; None without a suite."""
     scoring: str | None
+    curve: list[tuple[float, float]]
+    """Seconds and MLM loss of each evaluation."""
 
 
 def main() -> None:
     """Run all rungs, or continue where they stopped."""
     arguments = _arguments()
     file = read_yaml(arguments.arms)
-    arms, finished = file["arms"], []
+    arms = {name: [*file.get("settings", []), *changes] for name, changes in file["arms"].items()}
+    finished: list[Run] = []
     for rung in range(arguments.rungs):
         last = rung == arguments.rungs - 1
         tokens = int(Duration.parse(f"{arguments.tokens} tokens").amount) * 2**rung
@@ -80,9 +91,35 @@ def run(recipe: str, name: str, overrides: list[str], *, tokens: int, seed: int,
         mlm_loss=trained.end.mlm_loss,
         pairs=pairs,
         scoring=scoring,
+        curve=loss_curve(out / "metrics.jsonl"),
     )
     scores.write_text(json.dumps(asdict(result)))
     return result
+
+
+def loss_curve(metrics: Path) -> list[tuple[float, float]]:
+    """Seconds since the beginning, with evaluations, and MLM loss on validation text."""
+    curves = read_curves(metrics)
+    losses, elapsed = curves["evaluation/mlm_loss"], curves["train/elapsed_seconds"]
+    seconds = np.interp(losses.steps, (0, *elapsed.steps), (0.0, *elapsed.values))
+    return [(round(float(second), 2), loss) for second, loss in zip(seconds, losses.values, strict=True)]
+
+
+def speed_up(run: Run, reference: Run) -> float:
+    """How many times faster than `reference` a run reaches the lowest loss that both reach."""
+    target = max(min(loss for _, loss in each.curve) for each in (run, reference))
+    return seconds_to(reference.curve, target) / seconds_to(run.curve, target)
+
+
+def seconds_to(curve: list[tuple[float, float]], target: float) -> float:
+    """When a curve first falls to `target`, linear between evaluations."""
+    before = curve[0]
+    for now in curve:
+        if now[1] <= target:
+            share = (before[1] - target) / (before[1] - now[1]) if before[1] > now[1] else 0.0
+            return before[0] + share * (now[0] - before[0])
+        before = now
+    raise ValueError(f"the loss {target} is not reached")
 
 
 def better_half(arms: dict[str, list[str]], runs: list[Run], tokens: int, metric: str) -> list[str]:
@@ -106,7 +143,34 @@ def write_table(runs: list[Run], arguments: Namespace) -> None:
             f"| {one.tokens:,} | {one.arm} | {one.seed} | {one.seconds:.0f} | {one.mlm_accuracy:.1%} | "
             f"{one.mlm_loss:.3f} | {pairs} |"
         )
-    (arguments.out / "ladder.md").write_text("\n".join(rows) + "\n")
+    (arguments.out / "ladder.md").write_text("\n".join([*rows, "", *summary(runs)]) + "\n")
+
+
+def summary(runs: list[Run]) -> list[str]:
+    """Rows of the last rung so far: for each arm the median over its seeds, and their range."""
+    last = [run for run in runs if run.tokens == max(each.tokens for each in runs)]
+    reference = {run.seed: run for run in last if run.arm == runs[0].arm}
+    rows = ["| arm | seeds | seconds | MLM accuracy | MLM loss | minimal pairs | speed-up |", "|" + " --- |" * 7]
+    for name in dict.fromkeys(run.arm for run in last):
+        of_arm = [run for run in last if run.arm == name]
+        ratios = [speed_up(run, reference[run.seed]) for run in of_arm if run.seed in reference]
+        pairs = [run.pairs for run in of_arm if run.pairs is not None]
+        cells = [
+            median_and_range([run.seconds for run in of_arm], ".0f"),
+            median_and_range([run.mlm_accuracy for run in of_arm], ".1%"),
+            median_and_range([run.mlm_loss for run in of_arm], ".3f"),
+            median_and_range(pairs, ".1%"),
+            median_and_range(ratios, ".2f"),
+        ]
+        rows.append(f"| {name} | {len(of_arm)} | " + " | ".join(cells) + " |")
+    return rows
+
+
+def median_and_range(values: list[float], form: str) -> str:
+    """`median (smallest to largest)`; nothing without values."""
+    if not values:
+        return ""
+    return f"{median(values):{form}} ({min(values):{form}} to {max(values):{form}})"
 
 
 def _arguments() -> Namespace:

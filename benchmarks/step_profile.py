@@ -1,6 +1,9 @@
 """Time of each part of a training step, compared with the peak throughput of the machine.
 
-python benchmarks/step_profile.py [--rows full-128] [--batch-size 8] [--threads N] [--corpus DIR]
+python benchmarks/step_profile.py [--model PRESET] [SETTING=VALUE …] [--rows full-128] [--batch-size 8] [--threads N]
+    [--corpus DIR]
+
+The settings change the preset: `--model modern-tiny num_hidden_layers=4 hidden_size=128 intermediate_size=336`.
 
 Each part is run forward and backward by itself, on the shapes that it has in the step, in bf16; the whole step is timed
 too, so that what no part accounts for shows. The floor of a part is its products at the rate of a square product, plus
@@ -27,11 +30,13 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.loss_sums import LossSums
+from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import LAYOUTS
 from litebert.model.layers.block import BlockInputs, FusedQKV
 from litebert.model.losses import classification_loss
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
+from litebert.settings import with_overrides
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 from litebert.training.optim.lamb import Lamb
 from litebert.training.train_settings import TrainSettings
@@ -57,7 +62,7 @@ def main() -> None:
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     kind, length = arguments.rows.split("-")
-    config = preset(arguments.model)
+    config = ModelConfig.parse(with_overrides(preset(arguments.model).to_dict(), arguments.settings), where="settings")
     model = ForPretraining(config, seed=0).train()
     lengths = who.ROWS[kind](batch_size=arguments.batch_size, length=int(length))
     batch = who.random_batch(config, lengths)
@@ -67,12 +72,13 @@ def main() -> None:
     parts.append(Part("optimizer (norm, clipping, LAMB)", optimizer_seconds(model, arguments.seconds)))
     whole = timing.median_seconds(lambda: forward_and_backward(model, batch), CPU, seconds=arguments.seconds)
     print(
-        f"{arguments.model}, {len(lengths)} rows, {batch.num_tokens} tokens, {torch.get_num_threads()} threads: "
-        f"products in bf16 at {rate / 1e9:.0f} GFLOP/s, copies at {bandwidth / 1e9:.1f} GB/s\n"
+        f"{' '.join([arguments.model, *arguments.settings])}, {len(lengths)} rows, {batch.num_tokens} tokens, "
+        f"{torch.get_num_threads()} threads: products in bf16 at {rate / 1e9:.0f} GFLOP/s, "
+        f"copies at {bandwidth / 1e9:.1f} GB/s\n"
     )
     print(table(parts, whole=whole + parts[-1].seconds, rate=rate, bandwidth=bandwidth))
     if arguments.corpus:
-        print("\n" + outside(arguments.corpus, arguments.model, arguments.batch_size, int(length)))
+        print("\n" + outside(arguments.corpus, config, arguments.batch_size, int(length)))
 
 
 def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) -> list[Part]:
@@ -209,10 +215,10 @@ class TimedObjective:
         return self._ended - self._began
 
 
-def outside(directory: Path, model_name: str, batch_size: int, length: int, *, steps: int = 8) -> str:
+def outside(directory: Path, config: ModelConfig, batch_size: int, length: int, *, steps: int = 8) -> str:
     """Share of a trained step that is neither forward nor backward: data, optimizer, records."""
     corpus, spans = Corpus.open(directory, "train"), []
-    model = ForPretraining(preset(model_name).replace(vocab_size=corpus.vocabulary.size), seed=0)
+    model = ForPretraining(config.replace(vocab_size=corpus.vocabulary.size), seed=0)
     watched, began = TimedObjective(model), time.perf_counter()
 
     class StepTimer(Callback):
@@ -245,6 +251,7 @@ def outside(directory: Path, model_name: str, batch_size: int, length: int, *, s
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("settings", nargs="*", metavar="SETTING=VALUE", help="of the model, other than its preset's")
     parser.add_argument("--model", default="albert-base-v2", help="a preset")
     parser.add_argument("--rows", default="full-128", help="full or mixed, and the longest: full-512, mixed-512")
     parser.add_argument("--batch-size", type=int, default=8)
