@@ -36,7 +36,7 @@ def test_speed_up_is_the_ratio_of_the_times_to_the_loss_that_both_reach(ladder):
     assert ladder.speed_up(fast, slow) == pytest.approx(2.0)  # 5.0 after 5 seconds instead of 10
     assert ladder.speed_up(slow, fast) == pytest.approx(0.5)
     assert ladder.speed_up(slow, slow) == 1.0
-    with pytest.raises(ValueError, match="the loss 4.0 is not reached"):
+    with pytest.raises(ValueError, match=r"the loss 4\.0 is not reached"):
         ladder.seconds_to(slow.curve, 4.0)
 
 
