@@ -70,7 +70,7 @@ finetune(run, directory / "cut", callbacks=[KillOnce()])
 def planned(tiny_tokenizer, tmp_path_factory):
     """The settings of each run, in files of a directory."""
     directory = tmp_path_factory.mktemp("finetune")
-    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
     config = ModelConfig(
         vocab_size=tiny_tokenizer.vocab_size,
         embedding_size=16,
@@ -90,7 +90,12 @@ def planned(tiny_tokenizer, tmp_path_factory):
         "train": {**train, "evaluate_every": "4 steps", "checkpoint_every": "4 steps"},
     }
     dropout = {"hidden_dropout_prob": 0.1, "classifier_dropout_prob": 0.1}
-    changes = {**CHANGES, "killed": {**CHANGES["adapters"], **dropout, "early_stopping_patience": None}}
+    fitted = {"fit_duplicate_token_heads": True, "adapters": {"rank": 2, "per_layer": True}}
+    changes = {
+        **CHANGES,
+        "fitted": fitted,
+        "killed": {**CHANGES["adapters"], **dropout, "early_stopping_patience": None},
+    }
     runs = {name: FinetuneRun.parse({**values, **changed}, where="test") for name, changed in changes.items()}
     for name, run in runs.items():
         (directory / f"{name}.yaml").write_text(json.dumps(run.to_dict()))
@@ -127,6 +132,21 @@ def test_finetuning_on_two_ranks_gives_the_model_of_one_process(runs, name):
         torch.testing.assert_close(
             weights[key], expected, atol=PROMISED["weights of two ranks"], rtol=tolerance(depth="compound"), msg=key
         )
+
+
+def test_two_ranks_fit_the_heads_of_one_process_and_adapters_leave_them(planned):
+    directory, planned_runs = planned
+    finetune_on_two_ranks(directory, "fitted", "two/fitted")
+    alone = load_model(finetune(planned_runs["fitted"], directory / "one" / "fitted").model).encoder.attentions[0]
+    together = load_model(directory / "two" / "fitted").encoder.attentions[0]
+    before = load_model(directory / "model").encoder.attentions[0]
+    for found, expected, unfitted in (
+        (together.query.dense.weight, alone.query.dense.weight, before.query.weight),
+        (together.key.weight, alone.key.weight, before.key.weight),
+    ):
+        assert torch.equal(found, expected)
+        assert torch.equal(found[:16], unfitted[:16])
+        assert not torch.equal(found[16:], unfitted[16:])
 
 
 @pytest.mark.usefixtures("forked_python")

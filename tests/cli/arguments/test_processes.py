@@ -34,7 +34,17 @@ def test_another_number_than_that_of_torchrun_is_refused(monkeypatch):
 
 
 def test_two_processes_divide_a_batch_and_print_one_result(made, tmp_path):
-    command = [sys.executable, "-m", "litebert", "pretrain", "quickstart", *TOY, "microbatch_size=4", "--processes", "2"]
+    command = [
+        sys.executable,
+        "-m",
+        "litebert",
+        "pretrain",
+        "quickstart",
+        *TOY,
+        "microbatch_size=4",
+        "--processes",
+        "2",
+    ]
     command += ["--corpus", str(made / "corpus"), "--out", str(tmp_path / "run"), "--dry-run"]
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
     done = subprocess.run(
