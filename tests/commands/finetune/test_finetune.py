@@ -16,7 +16,7 @@ from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.types.task_type import Scored
-from support.data.labelled_files import write_opinions
+from support.data.labelled_files import write_opinions, write_pairs
 from support.models.tolerances import tolerance
 from support.runs.callbacks import At
 
@@ -62,6 +62,10 @@ def settings(pretrained, tmp_path):
         "max_length": 32,
         "baseline": False,
     }
+
+
+PAIR = {"text": "text", "text_pair": "text_pair", "label": "label"}
+"""Columns of `write_pairs`."""
 
 
 def parsed(settings, **changes):
@@ -197,12 +201,16 @@ def test_finetune_sets_what_the_classifier_reads(settings, tmp_path, pooling, fr
     assert load_model(finetune(run, tmp_path / "run").model).config.classifier_pooling == pooling
 
 
-def test_finetune_fits_duplicate_token_heads_before_the_first_step(settings, tiny_tokenizer, tmp_path, caplog):
+def test_finetune_fits_duplicate_token_heads_before_the_first_step(
+    settings, tiny_tokenizer, tmp_path, caplog, monkeypatch
+):
     """With a learning rate of almost zero the heads stay as they were fitted; other weights are those of the start."""
     caplog.set_level("INFO")
     tiny_tokenizer.save(tmp_path / "tokenizer")
     start = {"model": "tiny", "from_scratch": True, "tokenizer": tmp_path / "tokenizer"}
+    settings["data"] = {"train": write_pairs(tmp_path / "pairs.tsv"), "dev": tmp_path / "pairs.tsv", **PAIR}
     settings["train"] |= {"duration": "1 steps", "learning_rate": 1e-12, "weight_decay": 0}
+    monkeypatch.setattr("litebert.commands.finetune.fit_heads.MIN_ATTENTION", 0.0)
     models = [
         load_model(finetune(parsed(settings, **start, fit_duplicate_token_heads=fit), tmp_path / str(fit)).model)
         for fit in (False, True)
@@ -214,15 +222,35 @@ def test_finetune_fits_duplicate_token_heads_before_the_first_step(settings, tin
     assert "duplicate-token heads: query and key are fitted to" in caplog.text
 
 
-def test_finetune_refuses_to_fit_heads_to_almost_no_text(settings, tiny_tokenizer, tmp_path, monkeypatch):
+def test_finetune_refuses_to_fit_heads_where_it_does_not_help(settings, tiny_tokenizer, tmp_path, monkeypatch):
     tiny_tokenizer.save(tmp_path / "tokenizer")
     start = {"model": "tiny", "from_scratch": True, "tokenizer": tmp_path / "tokenizer"}
-    monkeypatch.setattr("litebert.commands.finetune.fit_heads.MIN_TOKENS", 10**6)
-    with pytest.raises(DataError, match="tokens, expected at least"):
+    with pytest.raises(DataError, match="the training rows have one text each"):
+        finetune(parsed(settings, **start, fit_duplicate_token_heads=True), tmp_path / "run")
+    settings["data"] = {"train": write_pairs(tmp_path / "pairs.tsv"), "dev": tmp_path / "pairs.tsv", **PAIR}
+    monkeypatch.setattr("litebert.commands.finetune.fit_heads.MIN_ATTENTION", 1.1)
+    with pytest.raises(ConfigError, match=r"the fitted heads give equal tokens \d+% of their attention, expected"):
+        finetune(parsed(settings, **start, fit_duplicate_token_heads=True), tmp_path / "random")
+    monkeypatch.setattr("litebert.commands.finetune.fit_heads.MIN_TOKENS_PER_COLUMN", 10**6)
+    with pytest.raises(DataError, match="tokens, expected at least 256000000"):
         finetune(parsed(settings, **start, fit_duplicate_token_heads=True), tmp_path / "run")
 
 
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"freeze": "encoder"}, "freeze=encoder"),
+        ({"adapters": {"rank": 2}}, "adapters"),
+        ({"keep_head": True}, "keep_head"),
+    ],
+)
+def test_fitted_heads_are_refused_where_the_model_cannot_learn_to_use_them(settings, changes, name):
+    with pytest.raises(ConfigError, match=f"fit_duplicate_token_heads: .* but {name} is set"):
+        parsed(settings, fit_duplicate_token_heads=True, **changes)
+
+
 def test_finetune_refuses_duplicate_token_heads_of_a_model_with_two_heads(settings, tmp_path):
+    settings["data"] = {"train": write_pairs(tmp_path / "pairs.tsv"), "dev": tmp_path / "pairs.tsv", **PAIR}
     with pytest.raises(ConfigError, match="fit_duplicate_token_heads: a model of 2 heads"):
         finetune(parsed(settings, fit_duplicate_token_heads=True), tmp_path / "run")
 

@@ -1,11 +1,15 @@
 """Duplicate-token heads that are fitted to a trained encoder."""
 
+import math
+
 import pytest
 import torch
 
 from litebert.errors import ConfigError, DataError
+from litebert.model.initialization.fitted_heads import attention_to_equal_tokens as measured_attention
 from litebert.model.initialization.fitted_heads import fit_duplicate_token_heads_
 from litebert.model.initialization.head_patterns import num_duplicate_token_heads
+from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.model_inputs import ModelInputs
 from litebert.model.models import ForPretraining
 from support.models.model_builders import MODERN
@@ -47,10 +51,16 @@ def attention_to_equal_tokens(model):
 
 @pytest.mark.parametrize(
     "changed",
-    [{}, {"sharing": "none"}, {"embedding_size": 128}, MODERN, {"num_attention_heads": 8}],
+    [
+        {},
+        {"sharing": "none"},
+        {"embedding_size": 128},
+        {**MODERN, "recursion_lora_rank": 0},
+        {"num_attention_heads": 8},
+    ],
     ids=["ALBERT", "unshared", "no projection", "modern", "8 heads"],
 )
-def test_half_of_the_heads_attend_to_the_equal_token_of_the_other_segment(tiny_config, changed):
+def test_the_last_heads_attend_to_the_equal_token_of_the_other_segment(tiny_config, changed):
     model = trained(config_of(tiny_config, **changed))
     fitted = num_duplicate_token_heads(model.encoder.config.num_attention_heads)
     assert attention_to_equal_tokens(model).max() < 0.2
@@ -85,6 +95,26 @@ def test_models_without_room_for_such_heads_are_refused(tiny_config, heads, hidd
     model = trained(config_of(tiny_config, num_attention_heads=heads, hidden_size=hidden_size))
     with pytest.raises(ConfigError, match="no room for duplicate-token heads"):
         fit_duplicate_token_heads_(model.encoder, batches(), seed=0)
+
+
+def test_models_with_low_rank_updates_are_refused(tiny_config):
+    with pytest.raises(ConfigError, match="the model has recursion_lora_rank=2, which would add to the fitted"):
+        fit_duplicate_token_heads_(trained(config_of(tiny_config, **MODERN)).encoder, batches(), seed=0)
+    model = trained(config_of(tiny_config))
+    model.encoder.adapters = LoRASettings(rank=2)
+    with pytest.raises(ConfigError, match="the model has adapters, which would add to the fitted"):
+        fit_duplicate_token_heads_(model.encoder, batches(), seed=0)
+
+
+def test_attention_to_equal_tokens_is_measured_over_the_last_heads(tiny_config):
+    model = trained(config_of(tiny_config)).train()
+    before = measured_attention(model.encoder, batches(1)[0])
+    fit_duplicate_token_heads_(model.encoder, batches(), seed=0)
+    assert before < 0.1 < 0.3 < measured_attention(model.encoder, batches(1)[0])
+    assert model.encoder.training
+    batch = batches()[0]
+    alone = batch._replace(token_type_ids=torch.zeros_like(batch.token_type_ids))
+    assert math.isnan(measured_attention(model.encoder, alone))
 
 
 def test_examples_without_a_second_segment_are_refused(tiny_config):

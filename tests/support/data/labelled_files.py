@@ -21,3 +21,13 @@ def write_opinions(path, *, labels=("bad", "good")):
         lines = [separator.join(rows[0]), *(separator.join(map(str, row.values())) for row in rows)]
         path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def write_pairs(path):
+    """Pairs of opinions on one subject, labelled by whether they agree; TSV, three rows of each."""
+    texts = {name: [f"{subject} {opinion}" for subject in SUBJECTS for opinion in OPINIONS[name]] for name in OPINIONS}
+    pairs = [(one, other, "same") for one, other in zip(texts["good"], texts["good"][1:], strict=False)]
+    pairs += [(one, other, "other") for one, other in zip(texts["good"], texts["bad"], strict=True)]
+    lines = ["text\ttext_pair\tlabel", *("\t".join(row) for row in pairs * 3)]
+    path.write_text("\n".join(lines) + "\n")
+    return path

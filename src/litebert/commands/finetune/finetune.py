@@ -76,7 +76,7 @@ def _train(
     run = with_measured_precision(run, spec_of(model).config, world)
     pipeline = replace(pipeline, precision=run.train.precision)
     world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
-    if run.fit_duplicate_token_heads:
+    if run.fit_duplicate_token_heads and not directory.has_checkpoint:
         fit_heads(run, data, pipeline, world)
     lr_multipliers = set_trainable(model, run)
     dev = EvaluationSet.prepare(data.dev, data.task, pipeline)

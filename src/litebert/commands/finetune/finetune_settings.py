@@ -164,7 +164,7 @@ class FinetuneRun(Settings):
     compute: Compute = Compute()
     """Compilation and activation checkpointing: they change the cost of a step, not its result."""
     seed: int = Field(default=0, ge=0)
-    """Seed of the new head, of new adapters, of dropout and of the order of the examples."""
+    """Seed of the new head, of new adapters, of fitted heads, of dropout and of the order of the examples."""
     keep_head: bool = False
     """Continue with the head of a model fine-tuned on the same labels; otherwise the head is initialized randomly."""
     early_stopping_patience: int | None = Field(default=None, gt=0)
@@ -188,7 +188,20 @@ class FinetuneRun(Settings):
             raise ValueError("train.fsdp: fine-tuning does not shard the model; set it to false")
         if self.keep_head and self.from_scratch:
             raise ValueError("keep_head: a model from scratch has no head to keep; set one of the two to false")
+        if self.fit_duplicate_token_heads and (frozen := self._without_training()):
+            raise ValueError(
+                f"fit_duplicate_token_heads: the model must be trained to use new heads, but {frozen} is set; "
+                "set fit_duplicate_token_heads=false"
+            )
         return self
+
+    def _without_training(self) -> str | None:
+        """The setting that keeps the encoder, or a head that was trained with it, as it is."""
+        if self.adapters is not None:
+            return "adapters"
+        if self.freeze not in (None, "nothing", "embeddings"):
+            return f"freeze={self.freeze}"
+        return "keep_head" if self.keep_head else None
 
 
 _RECIPE_OF: Final = {"race-middle": "race", "race-high": "race", "wnli-pronouns": "wnli"}

@@ -183,7 +183,9 @@ def baseline_cells(scale: Scale, inputs: Inputs, baseline: BaselineName, *, task
     runs = _finetune_settings(scale, inputs, 0, tasks=tasks)
     return {
         task: Cell(
-            "baseline", {"run": values, "baseline": baseline}, {"data": _without_directory(values), "name": baseline}
+            "baseline",
+            {"run": values, "baseline": baseline},
+            {"data": _without_directory(values), "metrics": values.get("metrics"), "name": baseline},
         )
         for task, values in runs
     }

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
+from litebert.commands.finetune.finetune_settings import recipe_of_task
 from litebert.commands.recipes import load_recipe
 from litebert.commands.reproduce.cells import Inputs, RowCells, cells_of
 from litebert.commands.reproduce.tables.paper_tables import Row, Table
@@ -86,6 +87,8 @@ def load_pretraining_sweep(
         run = run.replace(tasks=_tasks_with_files(run))
     load_recipe(run.recipe, command="pretrain")
     for task in run.tasks:
+        if task == ALL_TASKS:
+            raise ConfigError(f"tasks: {ALL_TASKS!r} beside {', '.join(run.tasks)}; give it alone, or name the tasks")
         benchmark_task(task)
         if run.inputs.directory_of(task) is None:
             searched = f"in none of {', '.join(map(str, run.data))}" if run.data else "not given"
@@ -95,12 +98,22 @@ def load_pretraining_sweep(
 
 
 def _tasks_with_files(run: PretrainingSweep) -> tuple[str, ...]:
-    """Every benchmark whose training and development file are in the directories."""
-    found = tuple(task for task in BENCHMARKS if run.inputs.directory_of(task) is not None)
+    """Every benchmark whose training and development file are in its own folder of a directory.
+
+    Not those that are a part or another form of one of them, as race-middle of race.
+    """
+    whole = [task for task in BENCHMARKS if recipe_of_task(task) == task]
+    found = tuple(task for task in whole if run.inputs.directory_of(task) is not None and _has_folder(run.data, task))
     if not found:
         searched = f"none is in {', '.join(map(str, run.data))}" if run.data else "no directory is given"
         raise ConfigError(f"tasks: all those with files, but {searched}; give the directory of the benchmarks (--data)")
     return found
+
+
+def _has_folder(directories: Sequence[Path], task: str) -> bool:
+    # Files directly in a directory may be those of any task: GLUE's are all named train.tsv.
+    folders = benchmark_task(task).folders
+    return any((directory / folder).is_dir() for directory in directories for folder in folders)
 
 
 def rows_of(grid: Mapping[str, Sequence[Any]]) -> list[Row]:

@@ -185,7 +185,7 @@ class SamplingSettings(Settings):
         if self.single_segment and self.pairing != "none":
             raise ValueError(
                 f"single_segment: an example of one segment has no order to predict, but pairing is {self.pairing!r}; "
-                "set pairing none, or leave single_segment out"
+                "set single_segment=false, or pairing=none"
             )
         return self
 

@@ -65,7 +65,7 @@ def fit_duplicate_token_heads_(encoder: Encoder, batches: Iterable[ModelInputs],
         seed: of the random rotation that divides the directions among the heads.
 
     Raises:
-        ConfigError: the model has too few or too narrow heads.
+        ConfigError: the model has too few or too narrow heads, or low-rank updates of query and key.
         DataError: no example has two texts.
     """
     config = encoder.config
@@ -78,9 +78,33 @@ def fit_duplicate_token_heads_(encoder: Encoder, batches: Iterable[ModelInputs],
             f"fit_duplicate_token_heads: a model of {config.num_attention_heads} heads of width {config.head_size} has "
             "no room for duplicate-token heads; set fit_duplicate_token_heads=false"
         )
+    if encoder.adapters is not None or config.recursion_lora_rank:
+        updates = "adapters" if encoder.adapters is not None else f"recursion_lora_rank={config.recursion_lora_rank}"
+        raise ConfigError(
+            f"fit_duplicate_token_heads: the model has {updates}, which would add to the fitted query and key; "
+            "set fit_duplicate_token_heads=false"
+        )
     for block, read in zip(encoder.attentions, block_inputs(encoder, batches), strict=True):
         found = compare(read, heads * (len(rows) - 1), seed=seed)
         _write_heads(cast(Attention, block), found, rows, heads=heads, head_size=config.head_size)
+
+
+@torch.no_grad()
+def attention_to_equal_tokens(encoder: Encoder, batch: ModelInputs) -> float:
+    """Mean attention of the duplicate-token heads of the first layer to equal tokens in the other segment.
+
+    Over the heads and the tokens that have equal ones there; NaN if none has.
+    """
+    training = encoder.training
+    output = encoder.eval()(*batch, output_hidden_states=True)
+    heads = num_duplicate_token_heads(encoder.config.num_attention_heads)
+    probabilities = encoder.attention_probabilities(output, batch.attention_mask)[0][:, -heads:]
+    encoder.train(training)
+    ids, segments = batch.input_ids, batch.token_type_ids
+    equal = (ids[:, :, None] == ids[:, None]) & (segments[:, :, None] != segments[:, None])
+    equal &= batch.attention_mask[:, :, None] & batch.attention_mask[:, None]
+    found = (probabilities * equal[:, None]).sum(-1).mean(1)
+    return float(found[equal.any(-1)].mean())
 
 
 def block_inputs(encoder: Encoder, batches: Iterable[ModelInputs]) -> list[TokenStates]:

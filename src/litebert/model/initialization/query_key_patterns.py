@@ -64,7 +64,11 @@ def rotary_position_query_key(
 
 
 def slowly_rotated_rows(head_size: int) -> Int[Tensor, " n"]:
-    """Rows of query and key with the lower half of the rotary frequencies, where equal tokens agree at any distance."""
+    """Rows of query and key with the lower half of the rotary frequencies: equal tokens agree over some distance.
+
+    With the usual base of 10,000 and heads of 32 or 64 the cosine of equal tokens is 0.88 in the mean at a distance of
+    128 tokens, and 0.48 at 512.
+    """
     first = torch.arange(head_size // 4, head_size // 2)
     return torch.cat([first, first + head_size // 2])
 
