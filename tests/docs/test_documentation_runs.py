@@ -23,7 +23,6 @@ NOT_RUN = {
     "litebert quickstart": "reads the documentation of installed packages; tests/commands/quickstart",
     "litebert reproduce": "trains dozens of models; tests/commands/reproduce",
     "torchrun": "starts several processes; tests/distributed/test_torchrun.py",
-    "--processes": "replaces this process by torchrun; tests/cli/arguments/test_processes.py",
     "--executor": "needs Slurm or Ray; tests/corpus/build/test_executors.py",
     "milestones": "names steps that a short run does not reach; tests/commands/test_milestones.py",
     "--page": "needs packages of npm; tests/export/test_browser_page.py",
