@@ -93,7 +93,7 @@ def pretrain(
         out: the run directory; None: one in `runs/`, the same for the same arguments.
         callbacks: called during the run, such as `litebert.progress_display()`.
         settings: fields of `PretrainRun`, `TrainSettings` and `SamplingSettings`, such as `batch_size=64`,
-            `duration="10 minutes"`, `pairing="nsp"` or `model={"num_hidden_layers": 6}`.
+            `duration="10 minutes"`, `mlm_probability=0.15` or `model={"num_hidden_layers": 6}`.
     """
     given = placed(settings, PretrainRun, {"train": TrainSettings, "sampling": SamplingSettings})
     values = merged(load_recipe(recipe, command="pretrain").settings, given)

@@ -128,6 +128,13 @@ class Encoder(nn.Module):
         """`pooled` of `forward`; the last block computes the first position of each sequence only."""
         return self.pool(self.at_positions(input_ids, attention_mask, token_type_ids, row_starts(input_ids)))
 
+    def first_layer_input(
+        self, input_ids: Int[Tensor, "B S"], attention_mask: Bool[Tensor, "B S"], token_type_ids: Int[Tensor, "B S"]
+    ) -> Float[Tensor, "B S H"]:
+        """The first of `hidden_states`, without computing a layer."""
+        layout = self._layout(attention_mask, None, causal=False)
+        return layout.unpack(self._embed(input_ids, token_type_ids, layout)[1])
+
     def pool(self, states: Float[Tensor, "X H"]) -> Float[Tensor, "X H"]:
         """The pooler's output for one vector per sequence, in ALBERT the hidden state of its first position."""
         return states if self.pooler is None else torch.tanh(self.pooler(states))

@@ -1,12 +1,14 @@
 """Grids of pretraining runs, with tasks, as one table."""
 
+import sys
+
 import pytest
 
 from litebert.cli.main import main
 from litebert.commands.reproduce.pretraining_sweep_settings import load_pretraining_sweep, parse_points, rows_of
 from litebert.commands.reproduce.report import TableReport
 from litebert.commands.reproduce.reproduce import sweep_pretraining
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, MissingExtraError
 from support.data.benchmark_files import write_cola, write_race
 
 SMALL = [
@@ -67,6 +69,13 @@ def test_all_tasks_need_files(corpus_directory, tmp_path):
         given = {"recipe": "tiny", "corpus": corpus_directory, "tasks": ("all",), "data": data}
         with pytest.raises(ConfigError, match="tasks: all those with files, but no"):
             load_pretraining_sweep([*SMALL, "seed=1,2"], finetune=[], given=given)
+
+
+def test_tasks_need_scikit_learn_before_the_first_run(corpus_directory, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    given = {"recipe": "tiny", "corpus": corpus_directory, "tasks": ("sst-2",), "data": (tmp_path,)}
+    with pytest.raises(MissingExtraError, match=r"the linear baseline of --tasks .*litebert\[eval\]"):
+        load_pretraining_sweep([*SMALL, "seed=1,2"], finetune=[], given=given)
 
 
 def test_speed_of_a_row_is_relative_to_the_first():

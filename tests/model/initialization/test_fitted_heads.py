@@ -68,13 +68,24 @@ def test_the_last_heads_attend_to_the_equal_token_of_the_other_segment(tiny_conf
     assert attention_to_equal_tokens(model)[-fitted:].min() > 0.3
 
 
-def test_nothing_but_query_and_key_of_these_heads_changes(tiny_config):
-    model, fresh = trained(config_of(tiny_config)), trained(config_of(tiny_config))
+def test_wide_heads_do_not_read_the_directions_of_positions(tiny_config):
+    """Two heads of 64 have rows for 126 of 128 directions; positions differ in 32 of these, as sinusoids do."""
+    model = trained(config_of(tiny_config, embedding_size=128, hidden_size=256))
+    with torch.no_grad():
+        model.encoder.embeddings.position.weight[:, :32] *= 10
+    fit_duplicate_token_heads_(model.encoder, batches(), seed=0)
+    assert attention_to_equal_tokens(model)[-2:].min() > 0.3
+
+
+@pytest.mark.parametrize("sharing", ["all", "none"])
+def test_nothing_but_query_and_key_of_these_heads_changes(tiny_config, sharing):
+    config = config_of(tiny_config, sharing=sharing)
+    model, fresh = trained(config), trained(config)
     model.train()
     fit_duplicate_token_heads_(model.encoder, batches(), seed=0)
     assert model.encoder.training
     for (name, found), before in zip(model.named_parameters(), fresh.parameters(), strict=True):
-        if "query" in name or "key" in name:
+        if name.startswith(("encoder.attentions.0.query", "encoder.attentions.0.key")):
             assert torch.equal(found[:64], before[:64])
             assert not torch.equal(found[64:], before[64:])
         else:

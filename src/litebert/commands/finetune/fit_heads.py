@@ -1,11 +1,12 @@
 """Duplicate-token heads fitted to the training examples, before fine-tuning."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 import numpy as np
 import torch
+from jaxtyping import Int
 from torch import Tensor
 
 from litebert.commands.finetune.finetune_settings import FinetuneRun
@@ -17,14 +18,19 @@ from litebert.model.initialization.fitted_heads import attention_to_equal_tokens
 from litebert.model.io.model_directory import spec_of
 from litebert.model.model_inputs import ModelInputs
 from litebert.randomness import rng_for
+from litebert.tasks.encoded import Feature
+from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
 
 logger = logging.getLogger(__name__)
-MAX_EXAMPLES, MAX_TOKENS, MAX_LENGTH, BATCH_SIZE = 2048, 65_536, 128, 32
+MAX_EXAMPLES, MAX_TOKENS, BATCH_SIZE = 2048, 65_536, 32
+NUM_SPECIAL = 3
 MIN_TOKENS_PER_COLUMN = 2
 """Tokens for each column of the hidden states: their covariance has as many rows."""
 MIN_ATTENTION = 0.2
 """Attention to equal tokens below which fitted heads are of no use; those that helped had 0.6 and more."""
+MEASURED_LENGTH = 128
+"""Tokens of a pair for which the attention is measured: the more tokens there are, the less each of them gets."""
 
 
 def fit_heads(run: FinetuneRun, data: RunData, pipeline: Pipeline, world: DistributedContext) -> None:
@@ -36,9 +42,12 @@ def fit_heads(run: FinetuneRun, data: RunData, pipeline: Pipeline, world: Distri
     encoder = cast(Encoder, pipeline.model.encoder)
 
     def fitted() -> dict[str, Tensor]:
-        batches = list(_batches(run, data, pipeline))
-        fit_duplicate_token_heads_(encoder, batches, seed=run.seed)
-        if (found := attention_to_equal_tokens(encoder, batches[0])) < MIN_ATTENTION:
+        features = _features(run, data, pipeline)
+        text = _text(features, pipeline)
+        longest = max(len(feature.input_ids) for feature in features)
+        fit_duplicate_token_heads_(encoder, _pairs(text, longest, pipeline.tokenizer, seed=run.seed), seed=run.seed)
+        measured = next(_pairs(text, min(longest, MEASURED_LENGTH), pipeline.tokenizer, seed=run.seed))
+        if (found := attention_to_equal_tokens(encoder, measured)) < MIN_ATTENTION:
             raise ConfigError(
                 f"fit_duplicate_token_heads: the fitted heads give equal tokens {found:.0%} of their attention, "
                 f"expected at least {MIN_ATTENTION:.0%}: the states of this model do not tell tokens apart; "
@@ -55,22 +64,23 @@ def _count(data: RunData) -> int:
     return min(MAX_EXAMPLES, len(data.train.examples))
 
 
-def _batches(run: FinetuneRun, data: RunData, pipeline: Pipeline) -> Iterator[ModelInputs]:
-    """The text of some training rows in two segments of equal length, and then with these exchanged.
-
-    So that every token occurs in both segments and at many positions: in the rows themselves the first text is always
-    at the first positions. The second segment always has the later positions, as in the rows.
-    """
+def _features(run: FinetuneRun, data: RunData, pipeline: Pipeline) -> list[Feature]:
+    """Some training rows as the model reads them; raises DataError for single texts."""
     examples = data.train.examples
     drawn = rng_for(run.seed, "rows for duplicate-token heads").permutation(len(examples))[: _count(data)]
     encoded = pipeline.encode([examples[index] for index in np.sort(drawn)])
     features = [each[0] if isinstance(each, tuple) else each for each in encoded.features]
-    ids = torch.from_numpy(np.concatenate([feature.input_ids for feature in features]).astype(np.int64))
     if not any((feature.token_type_ids == 1).any() for feature in features):
         raise DataError(
             "fit_duplicate_token_heads: the training rows have one text each, so there is nothing to compare; "
             "set fit_duplicate_token_heads=false"
         )
+    return features
+
+
+def _text(features: Sequence[Feature], pipeline: Pipeline) -> Int[Tensor, " N"]:
+    """The tokens of all rows, one after the other; raises DataError if there are few."""
+    ids = torch.from_numpy(np.concatenate([feature.input_ids for feature in features]).astype(np.int64))
     special = torch.tensor([pipeline.tokenizer.cls_id, pipeline.tokenizer.sep_id])
     text = ids[~torch.isin(ids, special)][:MAX_TOKENS]
     if len(text) < (least := MIN_TOKENS_PER_COLUMN * spec_of(pipeline.model).config.hidden_size):
@@ -78,8 +88,26 @@ def _batches(run: FinetuneRun, data: RunData, pipeline: Pipeline) -> Iterator[Mo
             f"fit_duplicate_token_heads: the training rows have {len(text)} tokens, expected at least {least}; "
             "set fit_duplicate_token_heads=false"
         )
-    half = min(MAX_LENGTH, spec_of(pipeline.model).config.max_position_embeddings, len(text)) // 2
-    rows = text[: len(text) // (2 * half) * 2 * half].view(-1, 2 * half)
-    segments = (torch.arange(2 * half) >= half).long()
-    for part in torch.cat([rows, rows.roll(half, 1)]).split(BATCH_SIZE):
-        yield ModelInputs(part, torch.ones_like(part, dtype=torch.bool), segments.expand_as(part))
+    return text
+
+
+def _pairs(text: Int[Tensor, " N"], length: int, tokenizer: Tokenizer, *, seed: int) -> Iterator[ModelInputs]:
+    """Batches of pairs of consecutive pieces of the text, and then the same with the pieces exchanged.
+
+    So that every token occurs in both segments; and the first piece has another length in each batch, so that most
+    positions do. In the rows themselves the first text is always at the first positions.
+    """
+    count = min(length - NUM_SPECIAL, len(text))
+    lengths = rng_for(seed, "lengths for duplicate-token heads")
+    for rows in text[: len(text) // count * count].view(-1, count).split(BATCH_SIZE):
+        first, second = rows.tensor_split([int(lengths.integers(count // 4, count - count // 4 + 1))], dim=1)
+        yield _pair(first, second, tokenizer)
+        yield _pair(second, first, tokenizer)
+
+
+def _pair(first: Int[Tensor, "B F"], second: Int[Tensor, "B S"], tokenizer: Tokenizer) -> ModelInputs:
+    """[CLS] first [SEP] second [SEP]."""
+    cls, sep = (first.new_full((len(first), 1), token) for token in (tokenizer.cls_id, tokenizer.sep_id))
+    ids = torch.cat([cls, first, sep, second, sep], dim=1)
+    segments = (torch.arange(ids.shape[1]) >= first.shape[1] + 2).long().expand_as(ids)
+    return ModelInputs(ids, torch.ones_like(ids, dtype=torch.bool), segments)

@@ -15,7 +15,7 @@ from litebert.commands.reproduce.cells import Inputs, RowCells, cells_of
 from litebert.commands.reproduce.tables.paper_tables import Row, Table
 from litebert.commands.reproduce.tables.scales import Scale
 from litebert.commands.sweep.sweep_settings import parse_grid
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, import_extra
 from litebert.settings import MAX_SEEDS, Settings
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
 
@@ -86,6 +86,8 @@ def load_pretraining_sweep(
     if run.tasks == (ALL_TASKS,):
         run = run.replace(tasks=_tasks_with_files(run))
     load_recipe(run.recipe, command="pretrain")
+    if run.tasks:
+        import_extra("sklearn", extra="eval", needed_for="the linear baseline of --tasks", package="scikit-learn")
     for task in run.tasks:
         if task == ALL_TASKS:
             raise ConfigError(f"tasks: {ALL_TASKS!r} beside {', '.join(run.tasks)}; give it alone, or name the tasks")

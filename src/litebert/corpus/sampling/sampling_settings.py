@@ -187,6 +187,9 @@ class SamplingSettings(Settings):
                 f"single_segment: an example of one segment has no order to predict, but pairing is {self.pairing!r}; "
                 "set single_segment=false, or pairing=none"
             )
+        if self.single_segment and (self.single_sentence_policy != "no_label" or self.ngrams_cross_segments):
+            name = "ngrams_cross_segments" if self.ngrams_cross_segments else "single_sentence_policy"
+            raise ValueError(f"{name}: an example of one segment has no second one; remove it, or single_segment=true")
         return self
 
     @model_validator(mode="after")

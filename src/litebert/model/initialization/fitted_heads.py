@@ -20,27 +20,28 @@ from torch import Tensor
 from litebert.errors import ConfigError, DataError
 from litebert.model.encoder import Encoder
 from litebert.model.initialization.head_patterns import num_duplicate_token_heads
-from litebert.model.initialization.query_key_patterns import SEGMENT_LOGIT, TOKEN_LOGIT, slowly_rotated_rows
+from litebert.model.initialization.query_key_patterns import SEGMENT_LOGIT, TOKEN_LOGIT, low_frequency_rows
 from litebert.model.initialization.random_init import fill_truncated_normal
 from litebert.model.layers.block import Attention
 from litebert.model.model_inputs import ModelInputs
 from litebert.randomness import torch_seed_for
 
-MIN_SHARE = 0.2
-"""Variance between tokens, relative to the whole, of a direction that a head reads."""
+MIN_SHARE = 0.8
+"""Variance between tokens, relative to the whole, of a direction that a head reads. Where it is smaller, as in a
+direction that tells positions apart, a token is more like its neighbours than like an equal token far away."""
 RIDGE = 1e-3
 """Added to the variances, relative to the largest one."""
 
 
 class TokenStates(NamedTuple):
-    """What a block reads: N tokens."""
+    """What an attention reads: N tokens."""
 
     states: Float[Tensor, "N H"]
     token_ids: Int[Tensor, " N"]
     segments: Int[Tensor, " N"]
 
 
-class Comparison(NamedTuple):
+class Directions(NamedTuple):
     """Directions of the hidden states, each to be read with the mean subtracted."""
 
     tokens: Float[Tensor, "K H"]
@@ -52,11 +53,11 @@ class Comparison(NamedTuple):
 
 @torch.no_grad()
 def fit_duplicate_token_heads_(encoder: Encoder, batches: Iterable[ModelInputs], *, seed: int) -> None:
-    """Set query and key of the duplicate-token heads, the last ones, of every stored block, in place.
+    """Set query and key of the duplicate-token heads, the last ones, of the attention that the first layer runs.
 
-    In the first layer that runs a block they give an equal token of the other text a logit of `TOKEN_LOGIT`, and the
-    other text `SEGMENT_LOGIT` more than the own one (minus that), as structured initialization does before training.
-    Each head reads other directions. All other weights stay.
+    In place; with cross-layer sharing all layers run it. In the first layer they give an equal token of the other text
+    a logit of `TOKEN_LOGIT`, and the other text `SEGMENT_LOGIT`, the own one minus that, as structured initialization
+    does before training. Each head reads other directions. All other weights stay.
 
     Args:
         encoder: a trained encoder without adapters.
@@ -72,7 +73,7 @@ def fit_duplicate_token_heads_(encoder: Encoder, batches: Iterable[ModelInputs],
     heads = num_duplicate_token_heads(config.num_attention_heads)
     rows = torch.arange(config.head_size)
     if config.position_embedding == "rotary":
-        rows = slowly_rotated_rows(config.head_size)
+        rows = low_frequency_rows(config.head_size)
     if not heads or len(rows) < 2:
         raise ConfigError(
             f"fit_duplicate_token_heads: a model of {config.num_attention_heads} heads of width {config.head_size} has "
@@ -84,9 +85,9 @@ def fit_duplicate_token_heads_(encoder: Encoder, batches: Iterable[ModelInputs],
             f"fit_duplicate_token_heads: the model has {updates}, which would add to the fitted query and key; "
             "set fit_duplicate_token_heads=false"
         )
-    for block, read in zip(encoder.attentions, block_inputs(encoder, batches), strict=True):
-        found = compare(read, heads * (len(rows) - 1), seed=seed)
-        _write_heads(cast(Attention, block), found, rows, heads=heads, head_size=config.head_size)
+    read = first_attention_reads(encoder, batches)
+    found = discriminant_directions(read, heads * (len(rows) - 1), seed=seed)
+    _write_heads(cast(Attention, encoder.attentions[0]), found, rows, heads=heads, head_size=config.head_size)
 
 
 @torch.no_grad()
@@ -107,29 +108,26 @@ def attention_to_equal_tokens(encoder: Encoder, batch: ModelInputs) -> float:
     return float(found[equal.any(-1)].mean())
 
 
-def block_inputs(encoder: Encoder, batches: Iterable[ModelInputs]) -> list[TokenStates]:
-    """The hidden states that each stored attention block reads in the first layer that runs it, without padding."""
+def first_attention_reads(encoder: Encoder, batches: Iterable[ModelInputs]) -> TokenStates:
+    """The hidden states that the attention of the first layer reads, without padding."""
     training = encoder.training
     encoder.eval()
-    schedule = [attention for attention, _ in encoder.schedule]
-    found: list[list[TokenStates]] = [[] for _ in encoder.attentions]
-    for batch in batches:
-        hidden = encoder(*batch, output_hidden_states=True).hidden_states
-        mask = batch.attention_mask
-        for index, block in enumerate(encoder.attentions):
-            states = hidden[schedule.index(index)]
-            states = cast(Attention, block).norm(states) if encoder.config.norm_first else states
-            found[index].append(TokenStates(states[mask], batch.input_ids[mask], batch.token_type_ids[mask]))
+    parts = []
+    for ids, mask, segments in batches:
+        states = encoder.first_layer_input(ids, mask, segments)
+        read = cast(Attention, encoder.attentions[0]).norm(states) if encoder.config.norm_first else states
+        parts.append(TokenStates(read[mask], ids[mask], segments[mask]))
     encoder.train(training)
-    return [TokenStates(*map(torch.cat, zip(*parts, strict=True))) for parts in found]
+    return TokenStates(*map(torch.cat, zip(*parts, strict=True)))
 
 
-def compare(read: TokenStates, count: int, *, seed: int) -> Comparison:
+def discriminant_directions(read: TokenStates, count: int, *, seed: int) -> Directions:
     """The `count` directions that tell tokens apart best, and the one that tells the segments apart.
 
     With the covariances B of the mean states of tokens and W of their occurrences around them, the states are whitened
     by (B + W)^(-1/2), and the directions are those in which B is largest then, rotated at random. Those below
-    `MIN_SHARE` are left out, as where there are fewer different tokens than directions.
+    `MIN_SHARE` are left out, as where there are fewer different tokens than directions. Scaled so that the inner
+    product of two occurrences of a token is `count` in the mean.
     """
     states, segments = read.states.double(), read.segments
     if not (segments == 1).any():
@@ -145,18 +143,19 @@ def compare(read: TokenStates, count: int, *, seed: int) -> Comparison:
     variances = values.clamp(min=0) + RIDGE * values[-1]
     whitening = vectors @ torch.diag(variances.rsqrt()) @ vectors.T
     shares, axes = torch.linalg.eigh(whitening @ between @ whitening)
-    axes = axes[:, -count:][:, shares[-count:] > MIN_SHARE]
+    axes, shares = axes[:, -count:], shares[-count:]
+    axes, shares = axes[:, shares > MIN_SHARE], shares[shares > MIN_SHARE]
     normal = torch.empty(count, count)
     fill_truncated_normal(normal, scale=1.0, seed=torch_seed_for(seed, "duplicate-token heads"))
-    rotation = torch.linalg.qr(normal.double())[0][:, : axes.shape[1]] * math.sqrt(count / max(1, axes.shape[1]))
-    directions = rotation @ axes.T @ whitening
+    rotation = torch.linalg.qr(normal.double())[0][:, : axes.shape[1]]
+    directions = math.sqrt(count / max(float(shares.sum()), MIN_SHARE)) * rotation @ axes.T @ whitening
     difference = means[1] - means[0]
     segment = whitening @ whitening @ difference
     centre = means.mean(0) + of_token.mean(0)  # of the tokens, whatever their frequencies
-    return Comparison(directions.float(), (segment / (segment @ difference)).float(), centre.float())
+    return Directions(directions.float(), (segment / (segment @ difference)).float(), centre.float())
 
 
-def _write_heads(block: Attention, found: Comparison, rows: Int[Tensor, " R"], *, heads: int, head_size: int) -> None:
+def _write_heads(block: Attention, found: Directions, rows: Int[Tensor, " R"], *, heads: int, head_size: int) -> None:
     """The rows of a head: all but the last compare tokens, the last one reads the segment with opposite signs."""
     count = len(rows) - 1
     token_gain = math.sqrt(TOKEN_LOGIT * math.sqrt(head_size) / count)

@@ -20,9 +20,9 @@ from litebert.model.initialization.embedding_subspaces import EmbeddingSubspaces
 from litebert.model.initialization.head_patterns import num_duplicate_token_heads, relative_position_heads
 from litebert.model.initialization.query_key_patterns import (
     duplicate_token_query_key,
+    low_frequency_rows,
     relative_position_query_key,
     rotary_position_query_key,
-    slowly_rotated_rows,
 )
 from litebert.model.initialization.random_init import fill_truncated_normal
 from litebert.model.layers.block import Attention, Embeddings
@@ -119,7 +119,7 @@ def init_query_key_(encoder: Encoder, subspaces: EmbeddingSubspaces) -> None:
     pseudo_inverse = init_projection_(encoder).T
     if config.position_embedding == "rotary":
         position = partial(rotary_position_query_key, theta=config.rope_theta)
-        rows = slowly_rotated_rows(head_size)
+        rows = low_frequency_rows(head_size)
     else:
         position, rows = relative_position_query_key, torch.arange(head_size)
     patterns = [position(subspaces, head_size, offset) for offset in relative_position_heads(heads)]
