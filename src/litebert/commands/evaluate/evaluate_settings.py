@@ -50,8 +50,8 @@ class EvaluateRun(Settings):
     fast: bool = False
     """With --suite: only the first 100 pairs of each paradigm."""
     sampling: tuple[str, ...] = ()
-    """With --corpus: SETTING=VALUE …, how examples are drawn, such as max_length=256 mlm_probability=0.2 (default: as in
-    the run that the model is from; without a run, sentence order and at most 128 tokens)."""
+    """With --corpus: SETTING=VALUE …, how examples are drawn, as max_length=256 mlm_probability=0.2 (default: as in the
+    run that the model is from; without a run, sentence order and at most 128 tokens)."""
     max_eval_examples: int = Field(default=2048, gt=0)
     """Maximum number of validation examples."""
     eval_pair_objectives: tuple[PairObjective, ...] | None = None
