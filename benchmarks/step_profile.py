@@ -92,7 +92,8 @@ def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) 
     few, blocks = tokens[:, : len(read)], len(encoder.schedule)
 
     with torch.autocast("cpu", torch.bfloat16):
-        fused = FusedQKV(*(tensor.detach().requires_grad_() for tensor in attention.fused_qkv()))
+        weight, bias = attention.fused_qkv()
+    fused = FusedQKV(weight.detach().requires_grad_(), None if bias is None else bias.detach().requires_grad_())
     inputs = BlockInputs(layout, fused)
 
     def embed(unused: Tensor) -> Tensor:
