@@ -73,9 +73,12 @@ def test_all_tasks_need_files(corpus_directory, tmp_path):
 
 def test_tasks_need_scikit_learn_before_the_first_run(corpus_directory, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    given = {"recipe": "tiny", "corpus": corpus_directory, "tasks": ("sst-2",), "data": (tmp_path,)}
+    write_cola(tmp_path)
+    write_race(tmp_path / "race")
+    given = {"recipe": "tiny", "corpus": corpus_directory, "data": (tmp_path, tmp_path / "race")}
+    load_pretraining_sweep([*SMALL, "seed=1,2"], finetune=[], given={**given, "tasks": ("race-middle",)})
     with pytest.raises(MissingExtraError, match=r"the linear baseline of --tasks .*litebert\[eval\]"):
-        load_pretraining_sweep([*SMALL, "seed=1,2"], finetune=[], given=given)
+        load_pretraining_sweep([*SMALL, "seed=1,2"], finetune=[], given={**given, "tasks": ("cola", "race-middle")})
 
 
 def test_speed_of_a_row_is_relative_to_the_first():

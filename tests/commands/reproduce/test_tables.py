@@ -184,7 +184,8 @@ def test_table_names_its_tasks():
         ({"start_from": "a"}, "'a' needs 'a', which is not the name of a model before it"),
         ({"model": None}, "expected one of model, ensemble_of, recipe and baseline"),
         ({"recipe": "cola"}, "expected one of model, ensemble_of, recipe and baseline"),
-        ({"model": None, "baseline": "linear", "set": {"seed": 1}}, "set and start_from are settings of pretraining"),
+        ({"model": None, "baseline": "linear", "set": {"seed": 1}}, "are of pretraining, which only rows"),
+        ({"model": None, "baseline": "linear", "corpus": "additional"}, "are of pretraining, which only rows"),
     ],
 )
 def test_table_refuses_rows_that_cannot_be_run(changed, message):

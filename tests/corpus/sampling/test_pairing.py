@@ -117,13 +117,6 @@ def test_a_single_segment_needs_pairing_none(pairing):
         SamplingSettings.parse({"pairing": pairing, "single_segment": True}, where="test")
 
 
-@pytest.mark.parametrize("given", [{"single_sentence_policy": "random_document"}, {"ngrams_cross_segments": True}])
-def test_a_single_segment_refuses_settings_of_the_second_one(given):
-    (name,) = given
-    with pytest.raises(ConfigError, match=f"{name}: an example of one segment has no second one; remove it"):
-        SamplingSettings.parse({"pairing": "none", "single_segment": True, **given}, where="test")
-
-
 @pytest.mark.parametrize("pairing", ["sop", "nsp"])
 def test_random_document_policy_pairs_a_single_sentence(corpus, pairing):
     epoch, examples = examples_of(corpus, pairing=pairing, single_sentence_policy="random_document")

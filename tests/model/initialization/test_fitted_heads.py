@@ -39,14 +39,24 @@ def batches(seed=0):
 
 
 @torch.no_grad()
-def attention_to_equal_tokens(model):
-    """Attention probability of each head of the first layer, from a token to the same one in the other segment."""
+def attention(model):
+    """Attention probabilities [A, 40, 40] of the first layer, for 20 tokens and the same again as the other segment."""
     first = 5 + torch.randperm(VOCAB - 5, generator=torch.Generator().manual_seed(1))[:20]
     ids = torch.cat([first, first.flip(0)])[None]
     segments, mask = (torch.arange(40) >= 20).long()[None], torch.ones_like(ids).bool()
     output = model.encoder(ids, mask, segments, output_hidden_states=True)
-    probabilities = model.encoder.attention_probabilities(output, mask)[0][0]
-    return probabilities[:, torch.arange(40), 39 - torch.arange(40)].mean(-1)
+    return model.encoder.attention_probabilities(output, mask)[0][0]
+
+
+def attention_to_equal_tokens(model):
+    """Of each head, from a token to the same one in the other segment."""
+    return attention(model)[:, torch.arange(40), 39 - torch.arange(40)].mean(-1)
+
+
+def attention_to_other_text(model):
+    """Of each head, from a token to all of the other segment."""
+    probabilities = attention(model)
+    return (probabilities[:, :20, 20:].sum(-1) + probabilities[:, 20:, :20].sum(-1)).mean(-1) / 2
 
 
 @pytest.mark.parametrize(
@@ -126,6 +136,20 @@ def test_attention_to_equal_tokens_is_measured_over_the_last_heads(tiny_config):
     batch = batches()[0]
     alone = batch._replace(token_type_ids=torch.zeros_like(batch.token_type_ids))
     assert math.isnan(measured_attention(model.encoder, alone))
+
+
+def test_fitted_heads_without_biases_prefer_the_other_text(tiny_config):
+    """Also where the segments differ in the direction of their mean, which no bias can subtract."""
+    model = trained(config_of(tiny_config, **{**MODERN, "recursion_lora_rank": 0}))
+    with torch.no_grad():
+        model.encoder.embeddings.token_type.weight[0] *= 0.5
+    fit_duplicate_token_heads_(model.encoder, batches(), seed=0)
+    assert attention_to_other_text(model)[-2:].min() > 0.9
+
+
+def test_ignored_tokens_are_not_measured(tiny_config):
+    model, batch = trained(config_of(tiny_config)), batches(1)[0]
+    assert math.isnan(measured_attention(model.encoder, batch, ignored=range(VOCAB)))
 
 
 def test_examples_without_a_second_segment_are_refused(tiny_config):

@@ -86,8 +86,6 @@ def load_pretraining_sweep(
     if run.tasks == (ALL_TASKS,):
         run = run.replace(tasks=_tasks_with_files(run))
     load_recipe(run.recipe, command="pretrain")
-    if run.tasks:
-        import_extra("sklearn", extra="eval", needed_for="the linear baseline of --tasks", package="scikit-learn")
     for task in run.tasks:
         if task == ALL_TASKS:
             raise ConfigError(f"tasks: {ALL_TASKS!r} beside {', '.join(run.tasks)}; give it alone, or name the tasks")
@@ -96,7 +94,16 @@ def load_pretraining_sweep(
             searched = f"in none of {', '.join(map(str, run.data))}" if run.data else "not given"
             raise ConfigError(f"{task}: its files are {searched}; give the directory of the benchmark (--data)")
     run.cells()
+    _require_scikit_learn(run.tasks)
     return run
+
+
+def _require_scikit_learn(tasks: Sequence[str]) -> None:
+    """Raises MissingExtraError before hours of training, not after them, if a task has a linear baseline."""
+    from litebert.tasks.types.registry import get_task_type
+
+    if any(get_task_type(benchmark_task(task).task_type).baselines for task in tasks):
+        import_extra("sklearn", extra="eval", needed_for="the linear baseline of --tasks", package="scikit-learn")
 
 
 def _tasks_with_files(run: PretrainingSweep) -> tuple[str, ...]:

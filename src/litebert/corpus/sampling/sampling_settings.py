@@ -93,7 +93,8 @@ class SamplingSettings(Settings):
     """Sentence-pair objective: sentence order, next sentence, or none (two segments in order, without a label)."""
     single_segment: bool = False
     """With `pairing: none`: an example is one segment, without [SEP] between two parts, as in RoBERTa (Liu et al. 2019,
-    section 4.2). The embedding of the second segment is then not trained."""
+    section 4.2). The embedding of the second segment is then not trained. `single_sentence_policy` and
+    `ngrams_cross_segments` then concern only the pairs of `eval_pair_objectives`."""
     single_sentence_policy: Literal["no_label", "random_document"] = "no_label"
     """What to do with an example of one sentence, which has no order to predict. `no_label`: one segment without a
     label. `random_document`: a second segment from another document, labelled as swapped, as in
@@ -187,9 +188,6 @@ class SamplingSettings(Settings):
                 f"single_segment: an example of one segment has no order to predict, but pairing is {self.pairing!r}; "
                 "set single_segment=false, or pairing=none"
             )
-        if self.single_segment and (self.single_sentence_policy != "no_label" or self.ngrams_cross_segments):
-            name = "ngrams_cross_segments" if self.ngrams_cross_segments else "single_sentence_policy"
-            raise ValueError(f"{name}: an example of one segment has no second one; remove it, or single_segment=true")
         return self
 
     @model_validator(mode="after")

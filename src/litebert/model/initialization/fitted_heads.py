@@ -27,10 +27,10 @@ from litebert.model.model_inputs import ModelInputs
 from litebert.randomness import torch_seed_for
 
 MIN_SHARE = 0.8
-"""Variance between tokens, relative to the whole, of a direction that a head reads. Where it is smaller, as in a
-direction that tells positions apart, a token is more like its neighbours than like an equal token far away."""
+"""Variance between tokens, relative to the whole with `RIDGE`, of a direction that a head reads. Where it is smaller,
+as where positions differ, a token is more like its neighbours than like an equal token far away."""
 RIDGE = 1e-3
-"""Added to the variances, relative to the largest one."""
+"""Added to the variances, relative to the largest one: directions of much smaller variance are not read."""
 
 
 class TokenStates(NamedTuple):
@@ -42,7 +42,7 @@ class TokenStates(NamedTuple):
 
 
 class Directions(NamedTuple):
-    """Directions of the hidden states, each to be read with the mean subtracted."""
+    """Directions of the hidden states, each to be read with the mean subtracted, or orthogonal to it."""
 
     tokens: Float[Tensor, "K H"]
     """Orthonormal in the whitened space: equal for equal tokens, as different as possible for others."""
@@ -86,15 +86,15 @@ def fit_duplicate_token_heads_(encoder: Encoder, batches: Iterable[ModelInputs],
             "set fit_duplicate_token_heads=false"
         )
     read = first_attention_reads(encoder, batches)
-    found = discriminant_directions(read, heads * (len(rows) - 1), seed=seed)
+    found = discriminant_directions(read, heads * (len(rows) - 1), seed=seed, orthogonal_to_mean=not config.use_bias)
     _write_heads(cast(Attention, encoder.attentions[0]), found, rows, heads=heads, head_size=config.head_size)
 
 
 @torch.no_grad()
-def attention_to_equal_tokens(encoder: Encoder, batch: ModelInputs) -> float:
+def attention_to_equal_tokens(encoder: Encoder, batch: ModelInputs, *, ignored: Iterable[int] = ()) -> float:
     """Mean attention of the duplicate-token heads of the first layer to equal tokens in the other segment.
 
-    Over the heads and the tokens that have equal ones there; NaN if none has.
+    Over the heads and the tokens that have equal ones there, except those in `ignored`; NaN if none has.
     """
     training = encoder.training
     output = encoder.eval()(*batch, output_hidden_states=True)
@@ -103,7 +103,8 @@ def attention_to_equal_tokens(encoder: Encoder, batch: ModelInputs) -> float:
     encoder.train(training)
     ids, segments = batch.input_ids, batch.token_type_ids
     equal = (ids[:, :, None] == ids[:, None]) & (segments[:, :, None] != segments[:, None])
-    equal &= batch.attention_mask[:, :, None] & batch.attention_mask[:, None]
+    counted = batch.attention_mask & ~torch.isin(ids, torch.tensor(list(ignored), dtype=ids.dtype))
+    equal &= counted[:, :, None] & counted[:, None]
     found = (probabilities * equal[:, None]).sum(-1).mean(1)
     return float(found[equal.any(-1)].mean())
 
@@ -121,13 +122,14 @@ def first_attention_reads(encoder: Encoder, batches: Iterable[ModelInputs]) -> T
     return TokenStates(*map(torch.cat, zip(*parts, strict=True)))
 
 
-def discriminant_directions(read: TokenStates, count: int, *, seed: int) -> Directions:
+def discriminant_directions(read: TokenStates, count: int, *, seed: int, orthogonal_to_mean: bool) -> Directions:
     """The `count` directions that tell tokens apart best, and the one that tells the segments apart.
 
     With the covariances B of the mean states of tokens and W of their occurrences around them, the states are whitened
     by (B + W)^(-1/2), and the directions are those in which B is largest then, rotated at random. Those below
     `MIN_SHARE` are left out, as where there are fewer different tokens than directions. Scaled so that the inner
-    product of two occurrences of a token is `count` in the mean.
+    product of two occurrences of a token is `count` in the mean over the tokens; frequent ones, which are nearer to the
+    mean, get less. `orthogonal_to_mean`: for query and key without biases, which cannot subtract the mean.
     """
     states, segments = read.states.double(), read.segments
     if not (segments == 1).any():
@@ -138,6 +140,11 @@ def discriminant_directions(read: TokenStates, count: int, *, seed: int) -> Dire
     of_token = torch.zeros(len(counts), states.shape[1], dtype=states.dtype).index_add_(0, tokens, centred)
     of_token /= counts[:, None]
     around = centred - of_token[tokens]
+    difference = means[1] - means[0]
+    centre = means.mean(0) + of_token.mean(0)  # of the tokens, whatever their frequencies
+    if orthogonal_to_mean:
+        across = torch.eye(len(centre), dtype=centre.dtype) - torch.outer(centre, centre) / centre.square().sum()
+        of_token, around, difference = of_token @ across, around @ across, difference @ across
     within, between = around.T @ around / len(around), torch.cov(of_token.T, correction=0)
     values, vectors = torch.linalg.eigh(between + within)
     variances = values.clamp(min=0) + RIDGE * values[-1]
@@ -149,9 +156,7 @@ def discriminant_directions(read: TokenStates, count: int, *, seed: int) -> Dire
     fill_truncated_normal(normal, scale=1.0, seed=torch_seed_for(seed, "duplicate-token heads"))
     rotation = torch.linalg.qr(normal.double())[0][:, : axes.shape[1]]
     directions = math.sqrt(count / max(float(shares.sum()), MIN_SHARE)) * rotation @ axes.T @ whitening
-    difference = means[1] - means[0]
     segment = whitening @ whitening @ difference
-    centre = means.mean(0) + of_token.mean(0)  # of the tokens, whatever their frequencies
     return Directions(directions.float(), (segment / (segment @ difference)).float(), centre.float())
 
 

@@ -18,7 +18,7 @@ from litebert.tasks.metrics.metrics import measure
 from litebert.tasks.types.task_type import Baselines
 
 MAX_ROWS: Final = 100_000
-"""Training rows of the linear model: more are drawn at random, which bounds its time to some minutes."""
+"""Training rows of the linear model: more are drawn at random. Its time is also proportional to the labels."""
 MAX_NGRAMS: Final = 100_000
 """Of words, and of characters: the most frequent ones."""
 INVERSE_REGULARIZATION: Final = 10.0

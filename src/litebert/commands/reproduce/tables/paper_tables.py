@@ -45,8 +45,8 @@ class Row(Settings):
     def _check(self) -> "Row":
         if sum(map(bool, (self.model, self.ensemble_of, self.recipe, self.baseline))) != 1:
             raise ValueError("expected one of model, ensemble_of, recipe and baseline")
-        if not self.model and (self.set or self.start_from):
-            raise ValueError("set and start_from are settings of pretraining, which only rows with a model have")
+        if not self.model and (self.set or self.start_from or self.corpus != "standard"):
+            raise ValueError("set, start_from and corpus are of pretraining, which only rows with a model have")
         return self
 
 
