@@ -13,6 +13,18 @@ class LitebertError(Exception):
     """Base of all errors with a message for the user instead of a traceback."""
 
     exit_code = 1
+    on_every_rank = False
+    """Whether each process of a run raises it; then only the first one prints it."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For other processes; by default the constructor would be called with the message alone."""
+        return _unpickled, (type(self), str(self), self.__dict__)
+
+
+def _unpickled(kind: type[LitebertError], message: str, attributes: dict[str, Any]) -> LitebertError:
+    error = kind.__new__(kind, message)
+    error.__dict__.update(attributes)
+    return error
 
 
 class ConfigError(LitebertError, ValueError):
@@ -36,6 +48,8 @@ class CheckpointError(LitebertError, RuntimeError):
 class StoppedBySignalError(LitebertError):
     """A run that saved its state and ended because of a signal; the exit code is 128 + `signal_number`."""
 
+    on_every_rank = True
+
     def __init__(self, message: str, *, signal_number: int) -> None:
         super().__init__(message)
         self.exit_code = 128 + signal_number
@@ -43,6 +57,8 @@ class StoppedBySignalError(LitebertError):
 
 class DivergedError(LitebertError):
     """A training run whose loss or gradient was not finite, or a spike, at too many steps in a row."""
+
+    on_every_rank = True
 
 
 class MissingExtraError(LitebertError, ImportError):

@@ -82,13 +82,19 @@ def atomic_directory(path: Path) -> Iterator[Path]:
             temporary.mkdir()
             yield temporary
             write_manifest(temporary)
-            if path.exists():
-                path.rename(old)
-            temporary.rename(path)
+            try:
+                if path.exists():
+                    path.rename(old)
+                temporary.rename(path)
+            except BaseException:
+                if old.exists() and not path.exists():
+                    old.rename(path)
+                raise
             fsync(path.parent)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
-            shutil.rmtree(old, ignore_errors=True)
+            if path.exists():
+                shutil.rmtree(old, ignore_errors=True)
 
 
 def sha256(path: Path) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from litebert.api.data_sources import DataSource
 from litebert.errors import DataError
+from litebert.tasks.readers.tables import Table
 
 ROWS = [{"text": "the film was good", "label": 1}, {"text": "the film was dull", "label": 0}]
 TEXTS, LABELS = [row["text"] for row in ROWS], [row["label"] for row in ROWS]
@@ -61,6 +62,12 @@ def test_rows_are_written_once_into_a_file_named_by_their_content(tmp_path):
 
 def test_data_source_keeps_a_path_as_it_is(tmp_path):
     assert DataSource.of("labelled.csv", "train").to_file(tmp_path) == Path("labelled.csv")
+
+
+def test_a_data_set_of_the_hub_is_read_by_its_name(monkeypatch):
+    rows = Table(Path("hf:owner/name:train"), ("text",), ())
+    monkeypatch.setattr("litebert.tasks.read_labelled.hub_table", lambda path: rows)
+    assert DataSource.of("hf:owner/name:train", "data").to_table() is rows
 
 
 def test_splits_of_a_data_set_are_named():

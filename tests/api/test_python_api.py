@@ -102,6 +102,16 @@ def test_predictions_are_those_of_the_predictor(tuned, opinions):
     assert list(from_rows.to_pandas().columns[:3]) == ["text", "label", "prediction"]
 
 
+def test_columns_of_training_are_used_for_a_directory_and_a_loaded_model(pretrained, opinions, tmp_path):
+    rows = [{"text": str(number), "review": row["text"], "label": row["label"]} for number, row in enumerate(opinions)]
+    settings = {**SETTINGS, "duration": "2 steps"}
+    run = litebert.finetune(pretrained, train=rows, dev=rows, text="review", out=tmp_path / "run", **settings)
+    by_directory, by_predictor = (list(litebert.predict(model, rows)) for model in (run.model, run.predictor))
+    expected = run.predictor.classify([row["review"] for row in rows])
+    for predicted in (by_directory, by_predictor):
+        assert [each.probabilities for each in predicted] == [each.probabilities for each in expected]
+
+
 def test_masked_language_model_fills_masks(pretrained):
     (filled,) = litebert.predict(pretrained, ["the [MASK] was good"])
     assert len(filled.masks) == 1

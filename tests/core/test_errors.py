@@ -1,3 +1,5 @@
+import pickle
+
 import pytest
 
 from litebert.errors import (
@@ -49,3 +51,18 @@ def test_suggestion_lists_all_names_if_none_is_similar():
     assert suggestion("tinny", ["tiny", "small"]) == "did you mean 'tiny'?"
     assert suggestion("albert", ["albert-v1", "albert-v2", "x"]) == "did you mean 'albert-v1' or 'albert-v2'?"
     assert suggestion("zzz", ["tiny", "small"]) == "expected one of tiny, small"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        DataError("rows.csv:3: no label"),
+        StoppedBySignalError("stopped", signal_number=15),
+        MissingExtraError("wandb", extra="wandb", needed_for="the tracker"),
+    ],
+)
+def test_errors_reach_other_processes_unchanged(error):
+    error.on_every_rank = True
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))
+    assert copy.exit_code == error.exit_code

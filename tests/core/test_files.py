@@ -118,6 +118,24 @@ def test_failed_atomic_directory_leaves_the_old_one(tmp_path):
     assert contents(tmp_path) == {"d"}
 
 
+@pytest.mark.parametrize("failing", [0, 1], ids=["old away", "new in place"])
+def test_interrupted_rename_leaves_the_old_directory(tmp_path, monkeypatch, failing):
+    make(tmp_path / "d", a="old")
+    rename, renamed = Path.rename, []
+
+    def interrupted(self, target):
+        renamed.append(self)
+        if len(renamed) == failing + 1:
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        make(tmp_path / "d", a="new")
+    assert (tmp_path / "d" / "a").read_text() == "old"
+    assert contents(tmp_path) == {"d"}
+
+
 def test_atomic_directory_replaces_the_old_one(tmp_path):
     make(tmp_path / "d", a="old")
     make(tmp_path / "d", b="new")

@@ -66,6 +66,7 @@ def test_arrays_hold_int64(tiny_tokenizer):
         ({"return_tensors": "pt"}, "different lengths; add padding=True"),
         ({"return_tensors": "tf", "padding": True}, "expected 'pt' or 'np'"),
         ({"padding": "max_length"}, "needs max_length"),
+        ({"padding": "maxlength"}, "padding: found 'maxlength'; expected True, False, 'longest' or 'max_length'"),
     ],
 )
 def test_tokenizer_call_refuses_options_that_cannot_work(tiny_tokenizer, options, message):

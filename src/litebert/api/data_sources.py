@@ -14,7 +14,8 @@ from typing import Any
 from litebert.errors import DataError
 from litebert.files import write_text
 from litebert.hub_datasets import is_dataset_name
-from litebert.tasks.readers.tables import Row, Table, named_labels, read_table
+from litebert.tasks.read_labelled import read_any_table
+from litebert.tasks.readers.tables import Row, Table, named_labels
 
 Data = Any
 """One of:
@@ -73,7 +74,7 @@ class DataSource:
     def to_table(self) -> Table:
         """All rows with the names of their columns."""
         if self.path:
-            return read_table(self.path)
+            return read_any_table(self.path)
         columns = tuple(dict.fromkeys(key for row in self.rows for key in row))
         return Table(Path(self.name), columns, tuple(Row(number, row) for number, row in enumerate(self.rows, start=1)))
 

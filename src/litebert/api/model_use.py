@@ -19,7 +19,7 @@ from litebert.model.io.hub import local_model_directory
 from litebert.model.io.model_directory import HUB
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.read_labelled import task_for, types_with_format
-from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
+from litebert.tasks.readers.columns import Columns, resolve_columns
 
 Model = str | Path | Predictor
 """A model or run directory, a name on the hub, or a loaded `Predictor`."""
@@ -34,12 +34,11 @@ def evaluate(model: str | Path, data: Data, *, metrics: Sequence[str] = (), **co
         metrics: names of metrics; empty: those of the task type.
         columns: fields of `Columns`, such as `text="review"`; by default those of the training data.
     """
-    directory = local_model_directory(model, hub=HUB)
-    pipeline = Pipeline.load(directory)
+    pipeline = Pipeline.load(local_model_directory(model, hub=HUB))
     named = Columns(**columns)
     with TemporaryDirectory() as temporary:
         file = DataSource.of(data, "data").to_file(Path(temporary))
-        labelled = labelled_data(pipeline, directory, file, named)
+        labelled = labelled_data(pipeline, file, named)
     task = task_for(labelled, named, metrics)
     examples = EvaluationSet.prepare(labelled, task, pipeline)
     predictions = pipeline.predict_encoded(examples.encoded)
@@ -63,8 +62,7 @@ def predict(model: Model, data: Data, **columns: Any) -> Predictions:
         raise ConfigError(f"predict: {source.path} is no table; predict it with `litebert predict`")
     table, named = source.to_table(), Columns(**columns)
     if isinstance(pipeline, Pipeline):
-        saved = None if isinstance(model, Predictor) else SavedTask.stored(local_model_directory(model, hub=HUB))
-        inputs = pipeline.task_type.reader.read_inputs(table, resolve_columns(named, saved, table))
+        inputs = pipeline.task_type.reader.read_inputs(table, resolve_columns(named, pipeline.saved_task, table))
     else:
         inputs = table.texts(named.text_name)
     return Predictions(tuple(predictor.predict(inputs)), tuple(row.values for row in table.rows))

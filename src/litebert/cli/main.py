@@ -129,6 +129,7 @@ def _call(command: str, rest: list[str]) -> int:
     import tyro
 
     from litebert.cli.arguments.settings_arguments import REGISTRY
+    from litebert.cli.arguments.word_order import positional_first
 
     # Of several processes started by torchrun only the first one logs.
     log_to_stderr(os.environ.get("LITEBERT_LOG", "info") if is_first_process() else "error")
@@ -138,7 +139,8 @@ def _call(command: str, rest: list[str]) -> int:
     description = getattr(module, "description", lambda: None)()
     config = (tyro.conf.OmitArgPrefixes,)
     program = f"litebert {command}"
-    return tyro.cli(function, prog=program, args=rest, description=description, config=config, registry=REGISTRY) or 0
+    args = positional_first(rest, function)
+    return tyro.cli(function, prog=program, args=args, description=description, config=config, registry=REGISTRY) or 0
 
 
 def _exit_code(call: Callable[[], int]) -> int:
@@ -146,7 +148,8 @@ def _exit_code(call: Callable[[], int]) -> int:
     try:
         return call()
     except LitebertError as error:
-        print(f"litebert: {error}", file=sys.stderr)
+        if is_first_process() or not error.on_every_rank:
+            print(f"litebert: {error}", file=sys.stderr)
         return error.exit_code
     except OSError as error:
         # A full disk, a missing permission, a name that is too long: nothing that the code could know before.

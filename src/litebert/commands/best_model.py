@@ -1,7 +1,6 @@
 """The best model of a training run, evaluated and saved while the run continues."""
 
 import logging
-import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from torch import nn
 
 from litebert.files import json_bytes, read_json_object
 from litebert.training.callbacks.callback import Callback, RunState
+from litebert.training.callbacks.metric_score import score
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.protocols import Number
 
@@ -45,9 +45,9 @@ class BestModel(Callback):
     def evaluate(self, model: nn.Module) -> Mapping[str, Number]:
         """The metrics of `model`."""
         record = self._evaluate(model)
-        score = self._score(record["metrics"][self._metric])
-        if self._best is None or score > self._best:
-            self._best = score
+        value = score(self._metric, record["metrics"][self._metric])
+        if self._best is None or value > self._best:
+            self._best = value
             self._pending = self._gather(model), record
         return record["metrics"]
 
@@ -62,17 +62,11 @@ class BestModel(Callback):
             "step %d: %s %.4f, the best so far", run.progress.step, self._metric, record["metrics"][self._metric]
         )
 
-    def _score(self, value: Number) -> float:
-        """Greater is better; NaN is worse than any number."""
-        if math.isnan(value):
-            return -math.inf
-        return -value if self._metric.endswith("loss") else value
-
     def _saved_score(self) -> float | None:
         if not self._file.exists():
             return None
         saved = read_json_object(self._file, if_missing="start in a new directory")
-        return self._score(saved["metrics"][self._metric])
+        return score(self._metric, saved["metrics"][self._metric])
 
 
 def evaluation_file(record: Record) -> dict[str, bytes]:

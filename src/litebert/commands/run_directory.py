@@ -33,6 +33,19 @@ ALWAYS_CHANGEABLE = frozenset(
 not among them: which model is the best depends on when models are evaluated."""
 
 
+def deciding_settings(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a run, nested, on which its result depends: without those in `ALWAYS_CHANGEABLE`."""
+
+    def kept(part: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+        named = {name: value for name, value in part.items() if f"{prefix}{name}" not in ALWAYS_CHANGEABLE}
+        return {
+            name: kept(value, f"{prefix}{name}.") if isinstance(value, Mapping) else value
+            for name, value in named.items()
+        }
+
+    return kept(values, "")
+
+
 @dataclass(frozen=True)
 class Inside:
     """An attribute: the path of a file or directory inside that of its object, `path`."""

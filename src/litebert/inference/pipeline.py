@@ -21,6 +21,7 @@ from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import Encoded, batches_by_length, validate_tokens
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
+from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.results import Result, reorder_labels
 from litebert.tasks.types.registry import task_type_of
 from litebert.tasks.types.task_type import ErrorExample, Prediction, Scored, TaskType
@@ -60,6 +61,8 @@ class Pipeline:
     precision: InferencePrecision = "fp32"
     dtype: type[np.floating] = np.float32
     """Of probabilities; float64 for the members of an ensemble."""
+    saved_task: SavedTask | None = None
+    """The task that the model was fine-tuned for, with the columns of its data, if its directory names it."""
 
     @classmethod
     def load(
@@ -83,6 +86,7 @@ class Pipeline:
             settings=settings,
             precision=resolve_precision(precision, model),
             dtype=dtype,
+            saved_task=SavedTask.stored(directory),
         )
 
     def encode(self, examples: Sequence[Any]) -> Encoded:

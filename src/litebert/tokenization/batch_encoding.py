@@ -80,6 +80,8 @@ def padded(
     rows: Sequence[dict[str, list[Any]]], *, pad_id: int, padding: Padding, max_length: int | None
 ) -> dict[str, list[list[Any]]]:
     """Columns of the rows, padded at the end to the longest one, to `max_length`, or not at all."""
+    if padding not in (True, False, "longest", "max_length"):
+        raise ConfigError(f"padding: found {padding!r}; expected True, False, 'longest' or 'max_length'")
     if padding == "max_length" and max_length is None:
         raise ConfigError('padding: "max_length" needs max_length; give it, or padding=True')
     longest = max((len(row["input_ids"]) for row in rows), default=0)

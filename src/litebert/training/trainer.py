@@ -226,11 +226,10 @@ class Trainer:
         outcome = self._update(microbatches, counts)
         seconds = time.perf_counter() - step_start
         self._run.progress = before.after_step(tokens=counts.tokens, applied=outcome.applied)
-        fraction = self._schedule.fraction(self.progress)
         self._synchronize(step_seconds=seconds)
         learning_rate, after = self._schedule.learning_rate(before), self.progress
         metrics = {
-            "progress": fraction,
+            "progress": self._schedule.fraction(after),
             "learning_rate": learning_rate,
             **outcome.metrics(),
             "tokens": after.tokens,

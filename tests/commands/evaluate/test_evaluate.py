@@ -124,3 +124,22 @@ def test_corpus_of_validation_text_alone_is_for_evaluation_only(tmp_path, tokeni
     assert set(scores["sentence_pairs"]) == {"sop", "nsp"}
     with pytest.raises(DataError, match="the train split has no documents; it is for evaluation"):
         Corpus.open(corpus, "train")
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "value", "reader"),
+    [
+        ({"corpus": "c"}, "fast", True, "--suite"),
+        ({"corpus": "c"}, "scoring", "causal", "--suite"),
+        ({"data": "x.csv"}, "masking", "whole_word", "--suite"),
+        ({"corpus": "c"}, "metrics", ("f1",), "--data or --task"),
+        ({"suite": "s", "corpus": "c"}, "report", "page.html", "--data or --task"),
+        ({"suite": "s", "corpus": "c"}, "sampling", ("max_length=64",), "--corpus without --suite"),
+        ({"data": "x.csv"}, "max_eval_examples", 5, "--corpus without --suite"),
+        ({"task": "cola", "task_dir": "d"}, "eval_pair_objectives", ("nsp",), "--corpus without --suite"),
+        ({"suite": "s"}, "columns", {"text": "body"}, "--data or --task"),
+    ],
+)
+def test_settings_that_the_source_does_not_read_are_refused(source, name, value, reader):
+    with pytest.raises(ConfigError, match=f"{name}: read only with {reader}"):
+        EvaluateRun(model="m", **source, **{name: value})

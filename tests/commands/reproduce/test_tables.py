@@ -144,6 +144,20 @@ def test_key_of_a_cell_depends_on_what_decides_its_result_only(corpus_directory,
     assert elsewhere.model.key != first.model.key
 
 
+def test_fine_tuned_cells_depend_on_when_models_are_evaluated_and_not_on_memory(corpus_directory, tmp_path):
+    for split in ("train", "dev"):
+        (tmp_path / "SST-2").mkdir(exist_ok=True)
+        (tmp_path / "SST-2" / f"{split}.tsv").write_text("sentence\tlabel\na good film\t1\n")
+    scale, inputs = load_scale("tiny"), Inputs(corpus_directory, (), (tmp_path,))
+
+    def key(**settings):
+        changed = scale.replace(finetune={**scale.finetune, **settings})
+        (row, *_) = cells_of(load_table("table-5"), changed, inputs, seeds=[0])
+        return row.tasks["sst-2"].key
+
+    assert key() == key(microbatch_size=1) != key(**{"train.evaluate_every": "3 steps"})
+
+
 def test_rows_with_additional_data_need_it(corpus_directory):
     table = load_table("table-7")
     alone = cells_of(table, load_scale("tiny"), Inputs(corpus_directory), seeds=[0])

@@ -13,10 +13,10 @@ from support.runs.toy import ToyModel, rows, train, weights
 LONG = {"duration": "20 steps", "evaluate_every": "2 steps", "checkpoint_every": "3 steps"}
 
 
-def evaluations_until_stop(scores, patience):
-    stopping = EarlyStopping(patience, metric="accuracy")
+def evaluations_until_stop(scores, patience, metric="accuracy"):
+    stopping = EarlyStopping(patience, metric=metric)
     for count, score in enumerate(scores, start=1):
-        stopping.update({"accuracy": score})
+        stopping.update({metric: score})
         if stopping.exhausted:
             return count
     return None
@@ -34,6 +34,11 @@ def evaluations_until_stop(scores, patience):
 )
 def test_early_stopping_waits_for_patience_evaluations_without_improvement(scores, patience, expected):
     assert evaluations_until_stop(scores, patience) == expected
+
+
+@pytest.mark.parametrize("metric", ["loss", "mlm_loss", "mlm_perplexity"])
+def test_a_lower_loss_is_an_improvement(metric):
+    assert evaluations_until_stop([5.0, 4.0, 3.0, 3.0, 4.0], 2, metric) == 5
 
 
 def test_early_stopping_state_survives_json():

@@ -20,7 +20,7 @@ from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
-from litebert.tasks.readers.columns import Columns, SavedTask
+from litebert.tasks.readers.columns import Columns
 from litebert.tasks.types.task_type import Prediction, ReadOptions
 from litebert.training.distributed.context import DistributedContext
 
@@ -55,16 +55,16 @@ def evaluate_labelled(
     columns = columns or Columns()
     validate_columns_apply(asdict(columns), file)
     pipeline = pipeline or load_pipeline(model, precision)
-    data = labelled_data(pipeline, resolve_model_directory(model), file, columns)
+    data = labelled_data(pipeline, file, columns)
     return _evaluate(pipeline, model, task_for(data, columns, metrics), data, report)
 
 
-def labelled_data(pipeline: Pipeline, directory: Path, file: Path, columns: Columns) -> LabelledData:
-    """A labelled file as the model in `directory` reads it."""
+def labelled_data(pipeline: Pipeline, file: Path, columns: Columns) -> LabelledData:
+    """A labelled file as the model of `pipeline` reads it."""
     options = ReadOptions(
         task_type=pipeline.task_type.name, labels=pipeline.labels if pipeline.task_type.has_labels else None
     )
-    return read_labelled(file, columns, saved=SavedTask.stored(directory), options=options)
+    return read_labelled(file, columns, saved=pipeline.saved_task, options=options)
 
 
 def evaluate_benchmark(

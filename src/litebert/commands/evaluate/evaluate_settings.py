@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from pydantic import Field, model_validator
 
@@ -14,6 +14,14 @@ from litebert.inference.word_masking import Masking, Scoring
 from litebert.settings import MAX_THREADS, InferencePrecision, Settings, validate_not_given, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Decision, benchmark_task
 from litebert.tasks.benchmarks.candidate_ranking import validate_ranked
+
+_LABELLED: Final = "--data or --task (labelled data)"
+_READ_FOR: Final = {
+    "--suite": ("scoring", "masking", "fast"),
+    "--corpus without --suite": ("sampling", "max_eval_examples", "eval_pair_objectives"),
+    _LABELLED: ("columns", "metrics", "report"),
+}
+"""Settings that are read for one source of examples only."""
 
 
 class EvaluateRun(Settings):
@@ -79,6 +87,7 @@ class EvaluateRun(Settings):
             )
         if (self.task is None) != (self.task_dir is None):
             raise ValueError("a benchmark needs both --task and --task-dir")
+        self._check_all_read()
         if self.split_file and self.task is None:
             raise ValueError(f"split_file: {ONLY_BENCHMARKS} --data")
         if self.task is not None:
@@ -93,6 +102,15 @@ class EvaluateRun(Settings):
         self.drawn_as({})
         self._check_files()
         return self
+
+    def _check_all_read(self) -> None:
+        """Refuse settings that are read for other sources than the given one."""
+        source = "--suite" if self.suite else "--corpus without --suite" if self.corpus else _LABELLED
+        for reader, names in _READ_FOR.items():
+            defaults = {name: type(self).model_fields[name].default for name in names}
+            given = {name: getattr(self, name) for name in names if getattr(self, name) != defaults[name]}
+            if reader != source:
+                validate_not_given(given, f"read only with {reader}; leave it out")
 
     def _check_files(self) -> None:
         only = "only for a pattern of files as --data, such as 'test/*.csv'"

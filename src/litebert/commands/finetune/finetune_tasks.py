@@ -11,10 +11,10 @@ from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.finetune_tasks_settings import FinetuneTasksRun
 from litebert.commands.predict.predict_stream import fingerprint_of
 from litebert.commands.result import Result
+from litebert.commands.run_directory import deciding_settings
 from litebert.commands.sweep.trial_results import SeedStatistics, statistics_of
 from litebert.model.io.hub import existing_or_from_hub, resolve_model_directory
 from litebert.training.callbacks.callback import Callback
-from litebert.training.train_settings import NON_NUMERIC_SETTINGS
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +71,6 @@ def _on_intermediate(run: FinetuneTasksRun, task: str, callbacks: Sequence[Callb
 
 def _numeric(run: FinetuneRun) -> dict[str, Any]:
     """The settings that decide on the weights; the content of the model stands for its path."""
-    values = run.to_dict()
-    train = {name: value for name, value in values["train"].items() if name not in NON_NUMERIC_SETTINGS}
+    values = deciding_settings(run.to_dict())
     kept = {name: value for name, value in values.items() if name not in ("model", "compute", "card", "baseline")}
-    return {**kept, "train": train, "data": run.data.to_dict() | {"directory": None}}
+    return {**kept, "data": run.data.to_dict() | {"directory": None}}

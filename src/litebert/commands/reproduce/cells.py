@@ -16,10 +16,10 @@ from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.commands.reproduce.tables.paper_tables import BaselineName, Row, Table
 from litebert.commands.reproduce.tables.scales import Scale, Value
+from litebert.commands.run_directory import deciding_settings
 from litebert.corpus.format.shards import Corpus
 from litebert.errors import ConfigError
 from litebert.tasks.benchmarks.benchmark_files import available_splits
-from litebert.training.train_settings import NON_NUMERIC_SETTINGS
 
 Kind = Literal["pretrain", "finetune", "ensemble", "layers", "baseline"]
 VERSION = 1
@@ -210,8 +210,10 @@ def _without_directory(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _numeric(values: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that decide on the result."""
-    train = {name: value for name, value in values["train"].items() if name not in NON_NUMERIC_SETTINGS}
-    return {name: value for name, value in values.items() if name not in ("compute", "card")} | {"train": train}
+    deciding = {name: value for name, value in deciding_settings(values).items() if name not in ("compute", "card")}
+    if deciding.get("metric_for_best_model", "of the task") is None:  # pretraining that exports the last model
+        del deciding["train"]["evaluate_every"]
+    return deciding
 
 
 def _ensemble(members: Sequence[Cell]) -> Cell:

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from litebert.training.callbacks.callback import Callback, RunState
+from litebert.training.callbacks.metric_score import score
 from litebert.training.protocols import Number
 
 logger = logging.getLogger(__name__)
 
 
 class EarlyStopping(Callback):
-    """Stops a run after `patience` evaluations in a row without a new maximum of `metric`; NaN is no maximum."""
+    """Stops a run after `patience` evaluations in a row without a better `metric`: higher, for a loss lower."""
 
     every_rank = True
 
@@ -28,8 +29,8 @@ class EarlyStopping(Callback):
 
     def update(self, metrics: Mapping[str, Number]) -> None:
         """Count an evaluation."""
-        value = float(metrics[self._metric])
-        if not math.isnan(value) and (self._best is None or value > self._best):
+        value = score(self._metric, metrics[self._metric])
+        if value > (-math.inf if self._best is None else self._best):
             self._best, self._evaluations_since_best = value, 0
         else:
             self._evaluations_since_best += 1
@@ -48,7 +49,7 @@ class EarlyStopping(Callback):
                 logger.info("early stopping: %s has not improved in %d evaluations", self._metric, self._patience)
 
     def state_dict(self) -> dict[str, Any]:
-        """The best value and the evaluations since."""
+        """The best score and the evaluations since."""
         return {"best": self._best, "evaluations_since_best": self._evaluations_since_best}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

@@ -91,6 +91,7 @@ class DistributedContext:
             try:
                 outcome = [action(), None]
             except LitebertError as error:
+                error.on_every_rank = True
                 outcome = [None, error]
         if self.size > 1:
             self.heartbeat.add()
