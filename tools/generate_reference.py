@@ -31,7 +31,7 @@ SETTINGS = {
     "Loss spikes": "litebert.training.train_settings:SpikeSettings",
     "LoRA adapters": "litebert.model.layers.lora_settings:LoRASettings",
     "Compute": "litebert.commands.compute:Compute",
-    "Corpus": "litebert.corpus.build.corpus_settings:CorpusSettings",
+    "Corpus": "litebert.corpus.corpus_settings:CorpusSettings",
     "Tokenizer": "litebert.tokenization.vocabulary_training:TokenizerSettings",
     "Embeddings": "litebert.inference.embeddings.embedding_settings:EmbeddingSettings",
 }

@@ -19,7 +19,7 @@ from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.commands.quickstart.quickstart_text import python_pages
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import Document
 from litebert.errors import MissingExtraError
 from litebert.files import write_json

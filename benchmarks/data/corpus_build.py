@@ -16,9 +16,9 @@ from pathlib import Path
 import sentencepiece
 
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.build.corpus_settings import CorpusSettings
-from litebert.corpus.build.sentence_splitter import split_sentences
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import find_files, read_documents
+from litebert.corpus.readers.sentence_splitter import split_sentences
 from litebert.files import sha256
 from litebert.tokenization.normalize import normalize
 from litebert.tokenization.tokenizer import Tokenizer
@@ -117,7 +117,7 @@ MEASURED = """
 import resource, sys
 from pathlib import Path
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.files import sha256
 from litebert.tokenization.tokenizer import Tokenizer
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import pytest
 
 from litebert.commands.tokenizer import train
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
 from support.data.texts import write_documents

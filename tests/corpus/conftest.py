@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import Document
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.verification import verify_corpus
 from litebert.corpus.readers.decompression import ZSTD
 from litebert.errors import DataError

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.verification import verify_corpus
 from support.data.directories import content
 
@@ -25,7 +25,7 @@ import sys, time
 from pathlib import Path
 from litebert.corpus.build import build_corpus as build
 from litebert.corpus.build import shard_writer
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.tokenization.tokenizer import Tokenizer
 
 encode = shard_writer._encode

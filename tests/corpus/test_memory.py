@@ -7,7 +7,7 @@ import pytest
 
 from litebert.corpus.build import shard_writer
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers import decompression
 
 UNIT = 2**15

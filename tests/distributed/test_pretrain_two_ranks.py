@@ -11,7 +11,7 @@ from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.model.io.model_directory import load_model
 from support.data.texts import write_documents
 from support.models.model_builders import MODERN

@@ -22,7 +22,7 @@ from litebert.commands.pretrain.pretrain import pretrain as run_pretraining
 from litebert.commands.pretrain.pretrain_settings import PretrainRun, pretrain_config
 from litebert.commands.recipes import load_recipe
 from litebert.corpus.build.build_corpus import CorpusReport
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError, suggestion
 from litebert.settings import Settings

@@ -7,7 +7,7 @@ from tyro.conf import Positional, arg
 
 from litebert.cli.arguments.common import Flag, Json, Recipe, Several, print_result
 from litebert.cli.arguments.settings_arguments import arguments_of
-from litebert.commands.finetune.finetune_tasks_settings import FinetuneTasksRun
+from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTasksRun
 from litebert.commands.reproduce.reproduce_settings import ReproduceRun
 
 Points = Annotated[
@@ -99,7 +99,7 @@ def finetune_tasks(
     The same command again resumes; finished runs are not trained again.
     """
     # Imports torch, which takes seconds: only once the settings are known to be valid.
-    from litebert.commands.finetune.finetune_tasks import finetune_tasks as command
+    from litebert.commands.finetune_tasks.finetune_tasks import finetune_tasks as command
     from litebert.training.callbacks.progress_display import progress_display
 
     print_result(command(run, callbacks=[progress_display()]), as_json=json)

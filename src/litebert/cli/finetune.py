@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, print_result, section
 from litebert.cli.arguments.settings_arguments import arguments_of
-from litebert.commands.finetune.data_arguments import DataArguments
+from litebert.commands.data_arguments import DataArguments
 
 FILES: Final = {
     "classification, multi_label, regression": "CSV, TSV or JSON lines with columns text and label, or --text and "

@@ -7,7 +7,7 @@ from tyro.conf import arg
 
 from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, print_result
 from litebert.cli.arguments.settings_arguments import arguments_of
-from litebert.commands.finetune.data_arguments import DataArguments
+from litebert.commands.data_arguments import DataArguments
 
 Grid = Annotated[tuple[str, ...], arg(metavar="SETTING=VALUE,VALUE …", help_behavior_hint="")]
 Seeds = Annotated[int | None, arg(metavar="INT", help_behavior_hint="")]

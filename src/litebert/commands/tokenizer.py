@@ -10,7 +10,7 @@ from textwrap import indent
 from typing import Any
 
 from litebert.commands.result import Result
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import find_files, read_documents
 from litebert.errors import ConfigError
 from litebert.tokenization.tokenizer import Tokenizer

@@ -9,8 +9,8 @@ import numpy as np
 from litebert.errors import ConfigError
 from litebert.tasks.labelled_data import Example
 from litebert.tasks.masked_text import DEFAULT_TOP_K
+from litebert.tasks.questions import Question
 from litebert.tasks.results import Candidate, Choice, Classification, FilledMasks, MultiLabelPrediction, TokenPrediction
-from litebert.tasks.types.extractive_qa.questions import Question
 from litebert.tasks.types.extractive_qa.span_scores import Answer
 from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
 from litebert.tasks.types.pronoun_resolution.pronoun_examples import pronoun_examples

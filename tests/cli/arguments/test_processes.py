@@ -1,27 +1,21 @@
 """`--processes`: the command is started again by torchrun, once, and only where it can be; it ends like them."""
 
-import logging
 import os
-import signal
 import subprocess
 import sys
 
 import pytest
-from torch.distributed import run as torchrun
-from torch.distributed.elastic.multiprocessing.api import SignalException
-from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 
-from litebert.cli.arguments import processes
 from litebert.cli.arguments.processes import start_processes
 from litebert.cli.main import main
-from litebert.errors import ConfigError, LitebertError
+from litebert.errors import ConfigError
 from support.programs.processes import PYTHONPATH
 from support.runs.pretrain_runs import TOY
 
 
 @pytest.mark.parametrize(("count", "world"), [(1, None), (1, "2"), (2, "2")])
 def test_nothing_is_started_for_one_process_or_where_torchrun_has_started_them(monkeypatch, count, world):
-    monkeypatch.setattr(processes, "_torchrun", lambda *_: pytest.fail("started"))
+    monkeypatch.setattr("litebert.training.distributed.torchrun.torchrun", lambda *_: pytest.fail("started"))
     if world is not None:
         monkeypatch.setenv("WORLD_SIZE", world)
     start_processes(count, ["pretrain"])
@@ -63,47 +57,8 @@ def test_an_error_in_the_processes_is_printed_once_and_alone(made, tmp_path):
     assert all(" INFO " in line for line in log)
 
 
-@pytest.fixture
-def ended(monkeypatch):
-    """Returns a function that runs two processes which end with an exception of torchrun."""
-
-    def run(error):
-        monkeypatch.setattr(torchrun, "run", lambda _: (_ for _ in ()).throw(error))
-        start_processes(2, ["pretrain"])
-
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    yield run
-    logging.disable(logging.NOTSET)
-
-
-def failed(**exit_codes):
-    """Processes with these exit codes, by the second of their end."""
-    failures = {}
-    for rank, (second, code) in enumerate(exit_codes.items()):
-        failures[rank] = ProcessFailure(rank, 100 + rank, code, "<N/A>")
-        failures[rank].timestamp = int(second.removeprefix("at_"))
-    return ChildFailedError("litebert", failures)
-
-
-def test_the_exit_code_is_that_of_the_process_that_failed_first(ended):
-    with pytest.raises(SystemExit) as info:
-        ended(failed(at_20=1, at_10=3))
-    assert info.value.code == 3
-
-
-def test_a_killed_process_is_named(ended):
-    with pytest.raises(LitebertError, match="process 1 was killed by SIGKILL; if memory ran out, set a smaller micro"):
-        ended(failed(at_20=1, at_10=-signal.SIGKILL))
-
-
-def test_the_exit_code_after_a_signal_is_that_of_one_process(ended):
-    with pytest.raises(SystemExit) as info:
-        ended(SignalException("stopped", sigval=signal.SIGTERM))
-    assert info.value.code == 128 + signal.SIGTERM
-
-
 def test_settings_are_refused_before_processes_are_started(made, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(processes, "_torchrun", lambda *_: pytest.fail("started"))
+    monkeypatch.setattr("litebert.training.distributed.torchrun.torchrun", lambda *_: pytest.fail("started"))
     words = ["pretrain", "quickstart", "batch_size=0", "--corpus", str(made / "corpus"), "--out", str(tmp_path / "run")]
     assert main([*words, "--processes", "2"]) == 2
     assert "batch_size" in capsys.readouterr().err

@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from litebert.cli.main import main
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 
 
 @pytest.fixture

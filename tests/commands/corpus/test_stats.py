@@ -7,7 +7,7 @@ import pytest
 from litebert.commands.corpus.stats import stats
 from litebert.commands.tokenizer import train
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from litebert.tokenization.tokenizer import Tokenizer

@@ -5,7 +5,7 @@ import pytest
 from litebert.commands.evaluate.evaluate import evaluate
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import CheckpointError, ConfigError, DataError

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from litebert.cli.main import main
-from litebert.commands.finetune.data_arguments import ColumnArguments, DataArguments, files_by_split, predicted_split
+from litebert.commands.data_arguments import ColumnArguments, DataArguments, files_by_split, predicted_split
 from litebert.commands.finetune.finetune_settings import LabelledFiles
 from litebert.errors import ConfigError
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit

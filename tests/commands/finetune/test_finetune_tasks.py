@@ -5,8 +5,8 @@ import json
 import pytest
 
 from litebert.cli.main import main
-from litebert.commands.finetune.finetune_tasks import finetune_tasks
-from litebert.commands.finetune.finetune_tasks_settings import FinetuneTasksRun
+from litebert.commands.finetune_tasks.finetune_tasks import finetune_tasks
+from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTasksRun
 from litebert.errors import ConfigError
 from support.data.benchmark_files import write_cola, write_mnli
 from support.runs.tiny_runs import save_pretrained

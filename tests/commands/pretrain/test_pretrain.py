@@ -14,7 +14,7 @@ from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
 from litebert.commands.tokenizer import train as train_tokenizer
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.errors import ConfigError, DataError

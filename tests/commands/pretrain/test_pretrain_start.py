@@ -9,7 +9,7 @@ from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.errors import ConfigError
 from litebert.model.encoder import Encoder
 from litebert.model.io.model_directory import load_model, save_model

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import Document
 from litebert.errors import DataError
 

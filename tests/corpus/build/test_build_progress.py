@@ -5,8 +5,8 @@ import pytest
 from litebert.corpus.build import build_progress as progress
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.build.build_progress import BuildProgress, BuildTracker, LogProgress
-from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.shard_writer import ShardRecord
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import ShardEntry
 
 

@@ -6,8 +6,8 @@ import types
 import pytest
 
 from litebert.corpus.build.build_corpus import CorpusBuild, build_corpus
-from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.executors import build_with_datatrove, plan_to_files, publish_written, write_planned
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import Document
 from litebert.errors import ConfigError, LitebertError, MissingExtraError
 from support.data.directories import content

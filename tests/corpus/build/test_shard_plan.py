@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.shard_writer import plan_shards
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import Document
 
 TEXTS = [f"text number {number}" for number in range(200)]

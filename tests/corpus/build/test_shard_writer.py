@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from litebert.corpus.build import shard_writer
-from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.shard_writer import ShardTask, write_shard
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Shard
 
 DOCUMENTS = (("Bado kilu. Mera noti.", "Batido"), ("Kilu",))

@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.dedup.near_duplicates import filter_documents
 from litebert.corpus.readers.documents import Document
 

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.shard_writer import plan_shards
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.format.verification import find_split_overlap, verify_corpus
 from litebert.corpus.readers.documents import Document, read_documents

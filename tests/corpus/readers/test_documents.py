@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.decompression import ZSTD
 from litebert.corpus.readers.documents import find_files, read_documents
 from litebert.errors import DataError

@@ -3,7 +3,7 @@ from collections import Counter
 
 import pytest
 
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import find_files, read_documents, total_bytes
 from litebert.errors import DataError, MissingExtraError
 from litebert.hub_datasets import DatasetName, stream_rows

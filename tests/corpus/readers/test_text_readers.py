@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.text_readers import TextReader, format_of
 from litebert.errors import DataError, MissingExtraError
 

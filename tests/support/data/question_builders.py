@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.questions import GoldAnswer, Question
 from litebert.tasks.types.extractive_qa.extractive_qa import with_task_type
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
-from litebert.tasks.types.extractive_qa.questions import GoldAnswer, Question
 from litebert.tasks.types.extractive_qa.windows import EncodedQuestions, encode_questions
 
 CONTEXT = "The old actor felt dull, in 1999. Her first play was good, in 2024."

@@ -2,9 +2,9 @@
 
 from dataclasses import asdict
 
+from litebert.commands.data_arguments import ColumnArguments
 from litebert.commands.ensemble.ensemble import ensemble
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
-from litebert.commands.finetune.data_arguments import ColumnArguments
 from litebert.commands.glue_submission.glue_submission import glue_submission
 from litebert.commands.glue_submission.glue_submission_settings import GlueSubmissionRun
 from litebert.commands.predict.predict import predict

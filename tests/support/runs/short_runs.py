@@ -32,7 +32,7 @@ RECIPES = {
     "litebert.commands.pretrain.pretrain_settings.load_pretrain_config": PRETRAIN,
     "litebert.commands.reproduce.cells.load_pretrain_config": PRETRAIN,
     "litebert.commands.finetune.finetune_settings.load_finetune_config": FINETUNE,
-    "litebert.commands.finetune.finetune_tasks_settings.load_finetune_config": FINETUNE,
+    "litebert.commands.finetune_tasks.finetune_tasks_settings.load_finetune_config": FINETUNE,
     "litebert.commands.sweep.sweep_settings.load_finetune_config": FINETUNE,
     "litebert.commands.reproduce.cells.load_finetune_config": FINETUNE,
     "litebert.api.training_runs.load_finetune_config": FINETUNE,

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.tasks.labelled_data import LabelledData, input_key, normalized_text
+from litebert.tasks.questions import GoldAnswer, Question
 from litebert.tasks.read_labelled import read_labelled
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.splits import find_duplicates, warn_duplicates, warn_small_dataset, warn_train_dev_leakage
-from litebert.tasks.types.extractive_qa.questions import GoldAnswer, Question
 from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
 from support.data.example_builders import choice, example, tokens
 

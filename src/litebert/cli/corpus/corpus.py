@@ -13,7 +13,7 @@ from litebert.cli.arguments.common import (
     print_result,
 )
 from litebert.cli.arguments.settings_arguments import arguments_of
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Split
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 

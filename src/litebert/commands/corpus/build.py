@@ -7,8 +7,8 @@ from typing import Literal
 
 from litebert.corpus.build.build_corpus import CorpusBuild, CorpusReport, build_corpus
 from litebert.corpus.build.build_progress import ProgressCallback
-from litebert.corpus.build.corpus_settings import CorpusSettings
 from litebert.corpus.build.executors import build_with_datatrove
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.errors import ConfigError
 from litebert.settings import with_overrides
 from litebert.tokenization.tokenizer import Tokenizer

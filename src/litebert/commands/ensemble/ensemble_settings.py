@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from litebert.commands.finetune.data_arguments import NO_COLUMNS, ColumnArguments, PredictedSplit, predicted_split
+from litebert.commands.data_arguments import NO_COLUMNS, ColumnArguments, PredictedSplit, predicted_split
 from litebert.settings import InferencePrecision, Settings, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
+from litebert.commands.data_arguments import files_by_split
 from litebert.commands.evaluate.evaluate_labelled import (
     evaluate_benchmark,
     evaluate_labelled,
@@ -14,7 +15,6 @@ from litebert.commands.evaluate.evaluate_labelled import (
 )
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.commands.evaluate.minimal_pairs import MinimalPairScores, evaluate_minimal_pairs
-from litebert.commands.finetune.data_arguments import files_by_split
 from litebert.commands.many_files.file_workers import FileJob, FilesWritten, file_tasks, is_pattern, write_files
 from litebert.commands.predict.predict_stream import fingerprint_of
 from litebert.commands.pretrain.pretrain_settings import PairObjective

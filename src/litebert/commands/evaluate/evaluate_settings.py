@@ -6,7 +6,7 @@ from typing import Any, Final, Self
 
 from pydantic import Field, model_validator
 
-from litebert.commands.finetune.data_arguments import NO_COLUMNS, ONLY_BENCHMARKS, ColumnArguments
+from litebert.commands.data_arguments import NO_COLUMNS, ONLY_BENCHMARKS, ColumnArguments
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
 from litebert.commands.pretrain.pretrain_settings import PairObjective
 from litebert.corpus.sampling.sampling_settings import SamplingSettings

@@ -5,7 +5,7 @@ from typing import Self
 
 from pydantic import model_validator
 
-from litebert.commands.finetune.data_arguments import files_by_split
+from litebert.commands.data_arguments import files_by_split
 from litebert.settings import InferencePrecision, Settings
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, Decision

@@ -16,11 +16,11 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from litebert.commands.result import Result
-from litebert.corpus.build.parallel_map import run_in_order
 from litebert.datatrove_stages import Stage, run_stages
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.files import read_json_object, write_json
 from litebert.machine import validate_processes
+from litebert.parallel_map import run_in_order
 from litebert.settings import Settings, with_overrides
 
 logger = logging.getLogger(__name__)

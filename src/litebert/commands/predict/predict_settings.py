@@ -5,7 +5,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from litebert.commands.finetune.data_arguments import NO_COLUMNS, ONLY_BENCHMARKS, PredictedSplit, predicted_split
+from litebert.commands.data_arguments import NO_COLUMNS, ONLY_BENCHMARKS, PredictedSplit, predicted_split
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
 from litebert.settings import MAX_THREADS, InferencePrecision, Settings, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit

@@ -24,7 +24,7 @@ from litebert.commands.quickstart.quickstart_text import TextFiles, split_text
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.build.build_corpus import build_corpus
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.inference.predictor import Predictor
 from litebert.randomness import rng_for
 from litebert.settings import read_yaml

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from litebert.commands.run_directory import Inside
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import find_files, read_documents
 from litebert.errors import DataError
 from litebert.files import atomic_directory, write_text

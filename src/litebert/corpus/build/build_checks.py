@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import SPLITS, Corpus, ShardEntry, Split, read_description
 from litebert.corpus.format.verification import find_split_overlap
 from litebert.corpus.readers.documents import Document

@@ -27,9 +27,8 @@ from litebert.corpus.build.build_checks import (
     warn_unknown_tokens,
 )
 from litebert.corpus.build.build_progress import BuildTracker, LogProgress, ProgressCallback
-from litebert.corpus.build.corpus_settings import CorpusSettings
-from litebert.corpus.build.parallel_map import run_in_order
 from litebert.corpus.build.shard_writer import ShardRecord, ShardTask, plan_shards, write_shard
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.dedup.near_duplicates import filter_documents
 from litebert.corpus.format.shards import FORMAT_VERSION, SPLITS, TOKENIZER, Split, Vocabulary, write_description
 from litebert.corpus.readers.decompression import ByteCounter
@@ -38,6 +37,7 @@ from litebert.errors import ConfigError, DataError
 from litebert.files import MANIFEST, fsync, translate_os_errors, write_manifest
 from litebert.logs import readable_seconds
 from litebert.machine import validate_processes
+from litebert.parallel_map import run_in_order
 from litebert.tokenization.tokenizer import Tokenizer
 
 LOCK = "build.lock"

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from litebert.corpus.build.corpus_settings import CorpusSettings
-from litebert.corpus.build.sentence_splitter import split_long_sentence, split_sentences
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.dedup.near_duplicates import DocumentWithSplit
 from litebert.corpus.format.shards import SHARD_RECORD, SPLITS, Shard, ShardEntry, token_dtype
 from litebert.corpus.readers.documents import Document
+from litebert.corpus.readers.sentence_splitter import split_long_sentence, split_sentences
 from litebert.errors import DataError
 from litebert.files import atomic_directory, write_json
 from litebert.tokenization.tokenizer import Tokenizer

@@ -16,10 +16,11 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from litebert.corpus.build.corpus_settings import CorpusSettings
-from litebert.corpus.build.parallel_map import run_in_order
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Split
+from litebert.corpus.ngram_hashes import ngram_hashes
 from litebert.corpus.readers.documents import Document
+from litebert.parallel_map import run_in_order
 
 HASHES = 128
 """Numbers of a signature: the standard deviation of the estimate is 0.035 at a Jaccard index of 0.8."""
@@ -31,7 +32,6 @@ BLOCK_SHINGLES = 2**12
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Characters written without spaces: Thai, Lao, Burmese, Khmer, Han and kana."""
 UNIT = re.compile(rf"[^\W_{UNSPACED}]+|(?=\w)[{UNSPACED}]")
-BASE, MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 FACTORS = np.frombuffer(hashlib.shake_128(b"litebert near duplicates").digest(8 * HASHES), dtype="<u8") | np.uint64(1)
 """One odd multiplier for each hash function, the same on every machine."""
 
@@ -61,17 +61,6 @@ def signature(text: str) -> Signature | None:
     blocks = (text[start : start + BLOCK_CHARS] for start in range(0, len(text), BLOCK_CHARS))
     found = [_min_hashes(units) for block in blocks if (units := UNIT.findall(block.lower()))]
     return np.min(found, axis=0) if found else None
-
-
-def ngram_hashes(values: np.ndarray, size: int) -> np.ndarray:
-    """A hash, uint64 [N - size + 1], of every `size` consecutive values, uint64 [N]: a polynomial, then mixed."""
-    count = max(0, len(values) - size + 1)
-    hashes = np.zeros(count, np.uint64)
-    for offset in range(size):
-        hashes = hashes * BASE + values[offset : offset + count] + np.uint64(1)
-    hashes ^= hashes >> np.uint64(31)
-    hashes *= MIX
-    return hashes ^ (hashes >> np.uint64(29))
 
 
 def _min_hashes(units: list[str]) -> Signature:

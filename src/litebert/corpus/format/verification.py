@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from litebert.corpus.dedup.near_duplicates import ngram_hashes
 from litebert.corpus.format.shards import SPLITS, Corpus, Shard, check_token_ids, read_description
+from litebert.corpus.ngram_hashes import ngram_hashes
 from litebert.errors import DataError
 from litebert.files import MANIFEST, read_manifest, verify_manifest
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.decompression import ByteCounter
 from litebert.corpus.readers.text_readers import ENDINGS, TextReader, format_of
 from litebert.errors import DataError

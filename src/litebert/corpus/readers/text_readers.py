@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from litebert.corpus.build.corpus_settings import CorpusSettings
-from litebert.corpus.build.sentence_splitter import split_long_sentence
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.decompression import MAX_PIECE_BYTES, ByteCounter, raw_lines
+from litebert.corpus.readers.sentence_splitter import split_long_sentence
 from litebert.errors import DataError, import_extra
 from litebert.hub_datasets import PREFIX, is_dataset_name, stream_rows
 

@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import find_files
 from litebert.corpus.readers.text_readers import TextReader
 from litebert.corpus.sources.writing import SourceReport, write_documents

@@ -21,9 +21,9 @@ from litebert.errors import ConfigError, DataError
 from litebert.model.encoder import Encoder
 from litebert.model.initialization.head_patterns import num_duplicate_token_heads
 from litebert.model.initialization.query_key_patterns import SEGMENT_LOGIT, TOKEN_LOGIT, low_frequency_rows
-from litebert.model.initialization.random_init import fill_truncated_normal
 from litebert.model.layers.block import Attention
 from litebert.model.model_inputs import ModelInputs
+from litebert.model.truncated_normal import fill_truncated_normal
 from litebert.randomness import torch_seed_for
 
 MIN_SHARE = 0.8

@@ -6,10 +6,10 @@ under any head and on any device.
 
 from typing import Final
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from litebert.model.layers.block import LowRankUpdate
+from litebert.model.truncated_normal import fill_truncated_normal
 from litebert.randomness import torch_seed_for
 
 _STREAM_NAMES: Final = {"sentence_pair.weight": "sop.weight"}
@@ -34,19 +34,3 @@ def initialize(model: nn.Module, *, scale: float, seed: int) -> None:
                 fill_truncated_normal(parameter, scale=scale, seed=key)
             else:
                 nn.init.constant_(parameter, float(isinstance(module, nn.LayerNorm) and name.endswith("weight")))
-
-
-@torch.no_grad()
-def fill_truncated_normal(tensor: Tensor, *, scale: float, seed: int) -> None:
-    """Fill `tensor`, in place, from a normal of standard deviation `scale` truncated at two standard deviations.
-
-    The numbers are drawn on the CPU, so they are the same on every device.
-    """
-    generator = torch.Generator().manual_seed(seed)
-    values = torch.randn(tensor.numel(), generator=generator, device="cpu")
-    outside = (values.abs() > 2).nonzero()[:, 0]
-    while len(outside):  # redrawn, as TensorFlow does
-        again = torch.randn(len(outside), generator=generator, device="cpu")
-        values[outside] = again
-        outside = outside[again.abs() > 2]
-    tensor.copy_(values.mul_(scale).view_as(tensor))

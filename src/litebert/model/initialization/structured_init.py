@@ -24,9 +24,9 @@ from litebert.model.initialization.query_key_patterns import (
     relative_position_query_key,
     rotary_position_query_key,
 )
-from litebert.model.initialization.random_init import fill_truncated_normal
 from litebert.model.layers.block import Attention, Embeddings
 from litebert.model.models import ForPretraining
+from litebert.model.truncated_normal import fill_truncated_normal
 from litebert.randomness import torch_seed_for
 
 RANDOM_SCALE = 0.3

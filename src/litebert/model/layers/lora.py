@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from litebert.errors import ConfigError
 from litebert.model.encoder import Encoder
-from litebert.model.initialization.random_init import fill_truncated_normal
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.sharing_schedule import sharing_schedule
+from litebert.model.truncated_normal import fill_truncated_normal
 from litebert.randomness import torch_seed_for
 
 

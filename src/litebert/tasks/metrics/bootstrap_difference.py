@@ -10,8 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from litebert.randomness import rng_for
-from litebert.tasks.metrics.metrics import METRICS
-from litebert.tasks.types.task_type import take
+from litebert.tasks.metrics.metrics import METRICS, take
 
 RESAMPLES: Final = 1000
 _MEANS: Final = ("accuracy", "subset_accuracy", "sample_f1", "answer_f1", "exact_match")

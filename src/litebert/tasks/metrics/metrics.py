@@ -233,3 +233,8 @@ def calibration(probabilities: np.ndarray, labels: np.ndarray) -> Calibration:
         bins.append(Bin(low, high, int(inside.sum()), mean, float(correct[inside].mean())))
     gap = sum(one.examples * abs(one.confidence - one.accuracy) for one in bins) / max(len(labels), 1)
     return Calibration(gap, tuple(bins))
+
+
+def take(values: Any, rows: np.ndarray) -> Any:
+    """The values at some positions, of an array or a sequence."""
+    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]

@@ -14,7 +14,7 @@ from functools import reduce
 from operator import add
 
 from litebert.errors import DataError
-from litebert.tasks.types.extractive_qa.questions import Question
+from litebert.tasks.questions import Question
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)

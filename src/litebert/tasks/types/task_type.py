@@ -20,7 +20,7 @@ from litebert.tasks.encoded import Encoded, LabelledBatch, encode_sequences
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import ClassWeights, Example, InvalidAnswers, LabelledData, Target, Task
 from litebert.tasks.metrics.evaluation import Evaluation, parts, parts_by_length
-from litebert.tasks.metrics.metrics import METRICS, measure
+from litebert.tasks.metrics.metrics import METRICS, measure, take
 from litebert.tasks.output_formats import OutputFormat
 from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.tables import Table
@@ -248,11 +248,6 @@ def measured(
         take(targets, rows),
         None if probabilities is None else probabilities[rows],
     )
-
-
-def take(values: Any, rows: np.ndarray) -> Any:
-    """The values at some positions, of an array or a sequence."""
-    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
 
 
 def chance_level(name: str, value: float, examples: int) -> str | None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import DataError
-from litebert.tasks.types.extractive_qa.questions import MAX_OFFSET, AnswerAligner, GoldAnswer, nearest
+from litebert.tasks.questions import MAX_OFFSET, AnswerAligner, GoldAnswer, nearest
 
 CONTEXT = "a good play, a long and quiet ending, a good film"
 

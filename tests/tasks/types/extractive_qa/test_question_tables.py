@@ -5,6 +5,7 @@ import json
 import pytest
 
 from litebert.errors import DataError
+from litebert.tasks.questions import GoldAnswer
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import read_table
 from litebert.tasks.types.extractive_qa.question_tables import (
@@ -14,7 +15,6 @@ from litebert.tasks.types.extractive_qa.question_tables import (
     read_question_inputs,
     read_question_table,
 )
-from litebert.tasks.types.extractive_qa.questions import GoldAnswer
 
 CONTEXT = "The film was good, in 1999."
 

@@ -15,6 +15,7 @@ from litebert.errors import DataError
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import parts
 from litebert.tasks.metrics.squad_metrics import best_thresholds, exact_match, word_f1
+from litebert.tasks.questions import Question
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table, read_text
 from litebert.tasks.types.extractive_qa.question_settings import THRESHOLD, QuestionSettings
@@ -24,7 +25,6 @@ from litebert.tasks.types.extractive_qa.question_tables import (
     read_question_inputs,
     read_question_table,
 )
-from litebert.tasks.types.extractive_qa.questions import Question
 from litebert.tasks.types.extractive_qa.span_outputs import (
     span_and_answerability_losses,
     span_beams,

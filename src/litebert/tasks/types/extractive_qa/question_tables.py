@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from litebert.errors import DataError
 from litebert.tasks.labelled_data import InvalidAnswers
+from litebert.tasks.questions import AnswerAligner, Question
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table
-from litebert.tasks.types.extractive_qa.questions import AnswerAligner, Question
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

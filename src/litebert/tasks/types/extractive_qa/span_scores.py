@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from litebert.errors import ConfigError
+from litebert.tasks.questions import Question
 from litebert.tasks.results import Result
-from litebert.tasks.types.extractive_qa.questions import Question
 from litebert.tasks.types.extractive_qa.windows import QuestionOutputs, Window
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from litebert.tasks.encoded import Encoded, Feature
-from litebert.tasks.types.extractive_qa.questions import Question
+from litebert.tasks.questions import Question
 from litebert.tokenization.normalize import Span
 from litebert.tokenization.tokenizer import Tokenizer
 

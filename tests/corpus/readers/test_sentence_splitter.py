@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.corpus.build.sentence_splitter import split_long_sentence, split_sentences
+from litebert.corpus.readers.sentence_splitter import split_long_sentence, split_sentences
 
 CASES = [
     ("First. Second! Third? Fourth", ["First.", "Second!", "Third?", "Fourth"]),

@@ -1,6 +1,6 @@
 import pytest
 
-from litebert.corpus.build.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.errors import ConfigError
 
 

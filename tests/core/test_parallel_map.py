@@ -3,8 +3,8 @@ import os
 
 import pytest
 
-from litebert.corpus.build.parallel_map import run_in_order
 from litebert.errors import DataError, LitebertError
+from litebert.parallel_map import run_in_order
 
 
 def refuse(number):
@@ -35,5 +35,5 @@ def test_run_in_order_raises_the_error_of_a_worker():
 
 
 def test_run_in_order_reports_a_worker_that_died():
-    with pytest.raises(LitebertError, match="finished shards are reused"):
+    with pytest.raises(LitebertError, match="finished parts are reused"):
         list(run_in_order(die, range(3), workers=2))

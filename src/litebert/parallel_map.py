@@ -34,7 +34,7 @@ def run_in_order(function: Callable[[Task], Result], tasks: Iterable[Task], *, w
     except BrokenProcessPool as error:
         raise LitebertError(
             "a worker process died (out of memory, or a script without `if __name__ == '__main__':`); "
-            "run the same command again, with fewer workers if memory was short: finished shards are reused"
+            "run the same command again, with fewer workers if memory was short: finished parts are reused"
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

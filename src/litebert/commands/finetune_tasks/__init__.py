@@ -1,0 +1,1 @@
+"""Fine-tuning on several benchmarks. Before: finetune, sweep. After: a table of scores."""
