@@ -28,6 +28,7 @@ from litebert.analysis.curves import read_curves
 from litebert.commands.evaluate.minimal_pairs import evaluate_minimal_pairs
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.commands.run_directory import RunDirectory
 from litebert.settings import read_yaml
 from litebert.training.loop.duration import Duration
 
@@ -45,6 +46,8 @@ class Run:
     """Of all steps."""
     mlm_accuracy: float
     mlm_loss: float
+    clm_loss: float | None
+    """Of next tokens; None for an arm without causal steps."""
     pairs: float | None
     """Mean accuracy over the paradigms of the suite; None without a suite."""
     scoring: str | None
@@ -71,10 +74,12 @@ def main() -> None:
 def run(recipe: str, name: str, overrides: list[str], *, tokens: int, seed: int, arguments: Namespace) -> Run:
     """Train and score an arm; a finished one is read from its directory."""
     out = arguments.out / f"{name}-{tokens}-seed{seed}"
-    if (scores := out / "ladder.json").is_file():
-        return Run(**json.loads(scores.read_text()))
     fixed = [f"train.duration={tokens} tokens", f"seed={seed}"]
     settings = load_pretrain_config(recipe, [*overrides, *fixed], corpus=arguments.corpus)
+    RunDirectory.open(out, settings, command="pretrain")  # refuses the run of an arm that was other then
+    scores = out / f"ladder-{arguments.suite.name if arguments.suite else 'no-suite'}.json"
+    if scores.is_file():
+        return Run(**json.loads(scores.read_text()))
     trained = pretrain(settings, out)
     assert trained.end is not None
     pairs = scoring = None
@@ -89,6 +94,7 @@ def run(recipe: str, name: str, overrides: list[str], *, tokens: int, seed: int,
         seconds=trained.step_seconds,
         mlm_accuracy=trained.end.mlm_accuracy,
         mlm_loss=trained.end.mlm_loss,
+        clm_loss=trained.end.clm_loss,
         pairs=pairs,
         scoring=scoring,
         curve=loss_curve(out / "metrics.jsonl"),
@@ -135,13 +141,16 @@ def better_half(arms: dict[str, list[str]], runs: list[Run], tokens: int, metric
 def write_table(runs: list[Run], arguments: Namespace) -> None:
     """All runs so far as JSON and as a Markdown table, the best of each rung first."""
     (arguments.out / "ladder.json").write_text(json.dumps([asdict(run) for run in runs], indent=1))
-    rows = ["| tokens | arm | seed | seconds | MLM accuracy | MLM loss | minimal pairs |", "|" + " --- |" * 7]
+    rows = [
+        "| tokens | arm | seed | seconds | MLM accuracy | MLM loss | CLM loss | minimal pairs |",
+        "|" + " --- |" * 8,
+    ]
     best = LARGER_IS_BETTER[arguments.metric]
     for one in sorted(runs, key=lambda run: (-run.tokens, (-1 if best else 1) * getattr(run, arguments.metric))):
         pairs = "" if one.pairs is None else f"{one.pairs:.1%} ({one.scoring})"
         rows.append(
             f"| {one.tokens:,} | {one.arm} | {one.seed} | {one.seconds:.0f} | {one.mlm_accuracy:.1%} | "
-            f"{one.mlm_loss:.3f} | {pairs} |"
+            f"{one.mlm_loss:.3f} | {'' if one.clm_loss is None else f'{one.clm_loss:.3f}'} | {pairs} |"
         )
     (arguments.out / "ladder.md").write_text("\n".join([*rows, "", *summary(runs)]) + "\n")
 
@@ -150,7 +159,10 @@ def summary(runs: list[Run]) -> list[str]:
     """Rows of the last rung so far: for each arm the median over its seeds, and their range."""
     last = [run for run in runs if run.tokens == max(each.tokens for each in runs)]
     reference = {run.seed: run for run in last if run.arm == runs[0].arm}
-    rows = ["| arm | seeds | seconds | MLM accuracy | MLM loss | minimal pairs | speed-up |", "|" + " --- |" * 7]
+    rows = [
+        "| arm | seeds | seconds | MLM accuracy | MLM loss | CLM loss | minimal pairs | speed-up |",
+        "|" + " --- |" * 8,
+    ]
     for name in dict.fromkeys(run.arm for run in last):
         of_arm = [run for run in last if run.arm == name]
         ratios = [speed_up(run, reference[run.seed]) for run in of_arm if run.seed in reference]
@@ -159,6 +171,7 @@ def summary(runs: list[Run]) -> list[str]:
             median_and_range([run.seconds for run in of_arm], ".0f"),
             median_and_range([run.mlm_accuracy for run in of_arm], ".1%"),
             median_and_range([run.mlm_loss for run in of_arm], ".3f"),
+            median_and_range([run.clm_loss for run in of_arm if run.clm_loss is not None], ".3f"),
             median_and_range(pairs, ".1%"),
             median_and_range(ratios, ".2f"),
         ]

@@ -89,6 +89,11 @@ def changed_names(before: Mapping[str, Leaf], now: Mapping[str, Leaf]) -> list[s
     return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
 
 
+def is_permitted(name: str, permitted: Iterable[str]) -> bool:
+    """Whether the dotted name of a setting, or a group that it is in, is among those permitted."""
+    return any(f"{name}.".startswith(f"{each}.") for each in permitted)
+
+
 def validate_not_given(given: Mapping[str, Any], why: str) -> None:
     """Raise ConfigError with `why` if any of these is not None or empty, because it would have no effect."""
     names = [name for name, value in given.items() if value not in (None, ())]
@@ -212,15 +217,20 @@ def _path(cls: type[BaseModel], loc: tuple[Any, ...]) -> str:
     return ".".join(path)
 
 
+def name_here(name: str, value: object) -> str:
+    """The setting that other libraries call `name`, with its value where it is given in another way, or `name`."""
+    return _NAMES_ELSEWHERE.get(name, name).format(value)
+
+
 def _suggestion(cls: type[BaseModel], path: str, value: object) -> str:
     """The dotted paths of settings with a similar name, at the same level if there are any."""
     parent, _, name = path.rpartition(".")
     paths = {known: known.rpartition(".") for known in _paths(cls)}
     level = {leaf: known for known, (head, _, leaf) in paths.items() if head == parent}
     anywhere = {leaf: known for known, (_, _, leaf) in reversed(paths.items())}
-    meant, equals, example = _NAMES_ELSEWHERE.get(name, name).partition("=")
+    meant, equals, example = name_here(name, value).partition("=")
     if meant in anywhere:
-        return f"did you mean {(anywhere[meant] + equals + example.format(value))!r}?"
+        return f"did you mean {(anywhere[meant] + equals + example)!r}?"
     for names in (level, anywhere):
         if similar := [names[each] for each in similar_names(name, names)]:
             return f"did you mean {' or '.join(map(repr, similar))}?"

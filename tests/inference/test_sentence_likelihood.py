@@ -62,7 +62,7 @@ def test_scores_do_not_depend_on_the_batch(small_config, tiny_tokenizer, monkeyp
 @pytest.mark.parametrize("masking", ["token", None])
 @pytest.mark.parametrize("sentence", ["", " ", "the film " * 200])
 def test_sentence_that_does_not_fit_is_refused(sentence, masking, small_config, tiny_tokenizer):
-    with pytest.raises(DataError, match=r"sentence 2: .* expected 1 to"):
+    with pytest.raises(DataError, match=r"sentence 2: .* tokens; the model reads 1 to"):
         log_likelihoods(ForPretraining(small_config), tiny_tokenizer, ["the film", sentence], masking=masking)
 
 

@@ -17,6 +17,7 @@ from litebert.inference.prediction_methods import validate_texts
 from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import local_model_directory
 from litebert.model.io.model_directory import HUB
+from litebert.settings import InferencePrecision
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.read_labelled import task_for, types_with_format
 from litebert.tasks.readers.columns import Columns, resolve_columns
@@ -68,15 +69,20 @@ def predict(model: Model, data: Data, **columns: Any) -> Predictions:
     return Predictions(tuple(predictor.predict(inputs)), tuple(row.values for row in table.rows))
 
 
-def embed(model: Model, texts: Sequence[str], **settings: Any) -> np.ndarray:
+def embed(
+    model: Model, texts: Sequence[str], *, precision: InferencePrecision | None = None, **settings: Any
+) -> np.ndarray:
     """Float32 [N, dimensions]: the vector of each text, of length 1.
 
     Args:
         model: any model or run directory, a name on the hub, or a `Predictor`.
         texts: N texts.
+        precision: arithmetic of the model, as of `litebert embed`, by default fp32; a `Predictor` has its own.
         settings: fields of `EmbeddingSettings`, such as `pooling="cls"` or `dimensions=64`.
     """
-    predictor = model if isinstance(model, Predictor) else Predictor.load(model)
+    if isinstance(model, Predictor) and precision is not None:
+        raise ConfigError("precision: a Predictor has its own; give it to Predictor.load")
+    predictor = model if isinstance(model, Predictor) else Predictor.load(model, precision=precision or "fp32")
     return predictor.embedder(EmbeddingSettings(**settings)).embed(list(validate_texts(texts)))
 
 

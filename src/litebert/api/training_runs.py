@@ -25,7 +25,7 @@ from litebert.corpus.build.build_corpus import CorpusReport
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError, suggestion
-from litebert.settings import Settings
+from litebert.settings import Settings, name_here
 from litebert.tasks.metrics.metrics import register_metric
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
@@ -172,7 +172,9 @@ def placed(settings: Mapping[str, Any], owner: type[Settings], groups: Mapping[s
         group = next((group for group, fields in groups.items() if name in fields.model_fields), None)
         if group is None:
             known = [*owner.model_fields, *(field for fields in groups.values() for field in fields.model_fields)]
-            raise ConfigError(f"{name}: no such setting; {suggestion(name, known)}")
+            here = name_here(name, value)
+            meant = f"did you mean {here}?" if here.partition("=")[0] in known else suggestion(name, known)
+            raise ConfigError(f"{name}: no such setting; {meant}")
         result[group] = {**result.get(group, {}), name: value}
     return result
 

@@ -39,6 +39,8 @@ def load_recipe(name: str, *, command: str) -> Recipe:
         path = Path(name)
     elif name in recipe_names(command):
         path = Path(str(_folder(command) / f"{name}.yaml"))
+    elif "=" in name:
+        raise ConfigError(f"{name!r}: a setting, expected a recipe first; write RECIPE {name}")
     else:
         raise ConfigError(
             f"{name!r}: no such recipe; {suggestion(name, recipe_names(command))} (or give the path of a .yaml file)"

@@ -14,7 +14,7 @@ from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.files import unfinished_writes, write_json, write_text
 from litebert.machine import environment
-from litebert.settings import Settings, changed_names, flatten, read_yaml, write_yaml
+from litebert.settings import Settings, changed_names, flatten, is_permitted, read_yaml, write_yaml
 from litebert.training.train_settings import NON_NUMERIC_SETTINGS
 
 R = TypeVar("R", bound=Result)
@@ -61,6 +61,8 @@ class RunDirectory:
     """Paths of one run."""
 
     path: Path
+    has_other_settings: bool = False
+    """Whether the settings were permitted to differ from those of the run there; `begin` replaces these."""
     settings_file = Inside("settings.yaml")
     """The resolved settings, written before the first step."""
     initial_scores = Inside("initial_scores.json")
@@ -90,8 +92,9 @@ class RunDirectory:
             path: the directory.
             settings: of the run; settings missing in an existing `settings.yaml` must have their defaults.
             command: `pretrain`, `finetune`, …; must be that of an existing run.
-            allowed: settings (or groups of them) that may differ from those of an existing run; they replace the old
-                ones, and a finished run becomes unfinished. Those in `ALWAYS_CHANGEABLE` may differ without that.
+            allowed: settings (or groups of them) that may differ from those of an existing run; with `begin` they
+                replace the old ones, and a finished run becomes unfinished. Those in `ALWAYS_CHANGEABLE` may differ
+                without that, and replace the old ones at once.
 
         Raises:
             ConfigError: other settings differ, or `path` is not a run directory.
@@ -101,20 +104,23 @@ class RunDirectory:
             wanted = {"command": command, **settings.to_dict()}
             saved = _saved_settings(run.settings_file, type(settings))
             changed = _changed_settings(run.settings_file, saved, wanted, allowed=(*allowed, *ALWAYS_CHANGEABLE))
+            if not changed <= ALWAYS_CHANGEABLE:
+                return cls(path, has_other_settings=True)
             if changed:
                 write_text(run.settings_file, write_yaml(wanted))
-            if not changed <= ALWAYS_CHANGEABLE:
-                run.result_file.unlink(missing_ok=True)
         elif path.exists() and (not path.is_dir() or set(path.iterdir()) - run._before_settings()):
             raise ConfigError(f"{path}: exists and is not a run directory; choose another --out or remove it")
         return run
 
     def begin(self, settings: Settings, *, command: str, provenance: Mapping[str, str] | None = None) -> None:
-        """Create the directory, unless it exists, with the `settings` that `open` checked.
+        """Create the directory, unless it exists, or continue the run there, with the `settings` that `open` checked.
 
         `provenance` says in words what the run does; it is added to `environment.json`.
         """
         if self.settings_file.exists():
+            if self.has_other_settings:
+                write_text(self.settings_file, write_yaml({"command": command, **settings.to_dict()}))
+                self.result_file.unlink(missing_ok=True)
             return
         # The file that identifies a run directory comes first, so that a process killed here can be started again.
         for leftover in unfinished_writes(self.settings_file):
@@ -132,8 +138,9 @@ class RunDirectory:
         return any((self.path / "checkpoints").glob("step-*"))
 
     def result(self, result_type: type[R]) -> R | None:
-        """The result of a finished run; None for an unfinished one."""
-        return result_type.read(self.result_file) if self.result_file.exists() else None
+        """The result of a finished run; None for an unfinished one, and for one that continues with other settings."""
+        finished = self.result_file.exists() and not self.has_other_settings
+        return result_type.read(self.result_file) if finished else None
 
     def finish(self, result: Result) -> None:
         """Mark the run as finished."""
@@ -156,7 +163,7 @@ def _changed_settings(
     """Names of settings that differ from those `before`, in `file`; raises ConfigError if one of them may not."""
     saved, flat = flatten(before), flatten(wanted)
     changed = [name for name in changed_names(saved, flat) if name != _PERMISSION]
-    forbidden = [name for name in changed if not any(f"{name}.".startswith(f"{free}.") for free in allowed)]
+    forbidden = [name for name in changed if not is_permitted(name, allowed)]
     if forbidden:
         changes = "; ".join(f"{name} was {saved.get(name)}, is {flat.get(name)}" for name in forbidden)
         permit = f"permit the change by {_PERMISSION}=[{','.join(forbidden)}], " if _PERMISSION in flat else ""

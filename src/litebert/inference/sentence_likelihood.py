@@ -25,6 +25,14 @@ from litebert.tokenization.tokenizer import Tokenizer
 TOKENS_PER_BATCH = 16_384
 
 
+class SentenceLengthError(DataError):
+    """A sentence without tokens or with too many; `index` is its position, from 0."""
+
+    def __init__(self, index: int, problem: str) -> None:
+        super().__init__(f"sentence {index + 1}: {problem}")
+        self.index, self.problem = index, problem
+
+
 def log_likelihoods(
     model: ForPretraining | ForMaskedLM,
     tokenizer: Tokenizer,
@@ -36,7 +44,7 @@ def log_likelihoods(
     """Float64 [N]: the score of each sentence, natural logarithm; higher is more likely.
 
     `masking` None: the log probability of the sentence and of its end, each token predicted from those before it.
-    Raises DataError for a sentence without tokens or with more than the model has positions.
+    Raises SentenceLengthError for a sentence without tokens or with more than the model has positions.
     """
     device = next(model.parameters()).device
     scores = np.zeros(len(sentences))
@@ -59,14 +67,12 @@ def _batches(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Indices [N] and tokens [N, S] of sentences of one length, so that nothing is padded.
 
-    Raises DataError for a sentence without tokens or with too many of them. With `copies` each becomes S rows.
+    Raises SentenceLengthError for a sentence without tokens or with too many. With `copies` each becomes S rows.
     """
     by_length: dict[int, list[tuple[int, list[int]]]] = {}
     for index, ids in enumerate(tokenizer.encode_batch(list(sentences))):
         if not ids or len(ids) + 2 > longest:
-            raise DataError(
-                f"sentence {index + 1}: {len(ids)} tokens; expected 1 to {longest - 2}, as the model has positions for"
-            )
+            raise SentenceLengthError(index, f"{len(ids)} tokens; the model reads 1 to {longest - 2}")
         by_length.setdefault(len(ids), []).append((index, ids))
     for length, group in by_length.items():
         size = max(1, TOKENS_PER_BATCH // ((length if copies else 1) * (length + 2)))

@@ -130,7 +130,7 @@ class TrainSettings(Settings):
     timeout_seconds: float = Field(default=600.0, gt=0)
     """How long a process waits for the others before the run fails."""
     allow_config_changes: tuple[str, ...] = ()
-    """Names of fingerprint fields that may differ from those of the checkpoint to resume, such as `train.duration`."""
+    """Settings, or groups of them, that may differ from those of the run to resume, such as `train.duration`."""
 
     @model_validator(mode="after")
     def _validate(self) -> "TrainSettings":

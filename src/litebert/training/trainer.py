@@ -153,6 +153,10 @@ class Trainer:
         """How far the run has come."""
         return self._run.progress
 
+    def validate_checkpoint(self) -> None:
+        """Raise CheckpointError if the newest valid checkpoint is of another run, before anything is written."""
+        self._checkpoints.validate()
+
     def fit(self) -> TrainResult:
         """Train to the end, from the newest valid checkpoint if there is one; call it once.
 
@@ -244,7 +248,7 @@ class Trainer:
 
     def _update(self, microbatches: Sequence[Batch], counts: StepCounts) -> StepOutcome:
         """Update the weights, within the limits that the callbacks set."""
-        limits = [callback.limits() for callback in self._callbacks]
+        limits = [callback.limits(counts.labels) for callback in self._callbacks]
         with translate_memory_errors(microbatches, self.world.device):
             return self._train_step.update(
                 microbatches,

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from litebert.cli.main import main
 from litebert.commands.evaluate.evaluate import evaluate
@@ -63,7 +64,24 @@ def test_model_without_masked_lm_head_is_refused(pairs, small_config, tiny_token
         evaluate_minimal_pairs(model, pairs)
 
 
-@pytest.mark.parametrize("line", ["", "no json", "[]", "{}", '{"sentence_good": "a", "sentence_bad": ""}'])
+@pytest.mark.parametrize(("correct", "pairs"), [(99, 100), (100, 100), (1, 1), (0, 3)])
+def test_the_mean_of_one_paradigm_has_the_interval_of_that_paradigm(correct, pairs):
+    rows = [MinimalPair("a", "b", "one", "p")] * pairs
+    scores = summarize(rows, np.arange(pairs) < correct, None, scoring="causal", masking=None)
+    (low, high), mean = scores.paradigms[0].interval, scores.mean.interval
+    assert high - low > 0.01
+    assert mean[1] - mean[0] <= high - low
+    assert mean[0] <= scores.mean.accuracy <= mean[1]
+
+
+def test_interval_of_a_mean_is_that_of_independent_paradigms():
+    rows = [MinimalPair("a", "b", str(name), "p") for name in range(4) for _ in range(100)]
+    scores = summarize(rows, np.tile(np.arange(100) < 50, 4), None, scoring="causal", masking=None)
+    low, high = scores.mean.interval
+    assert (high - low) / 2 == pytest.approx(1.96 * (0.25 / 400) ** 0.5, rel=0.03)
+
+
+@pytest.mark.parametrize("line", ["no json", "[]", "{}", '{"sentence_good": "a", "sentence_bad": ""}'])
 def test_minimal_pairs_refuse_a_line_without_a_pair_with_its_place(line, tmp_path):
     (tmp_path / "bad.jsonl").write_text(line + "\n")
     with pytest.raises(DataError, match=r"bad\.jsonl, line 1: "):
@@ -71,8 +89,38 @@ def test_minimal_pairs_refuse_a_line_without_a_pair_with_its_place(line, tmp_pat
 
 
 def test_directory_without_pairs_is_refused(tmp_path):
-    with pytest.raises(DataError, match=r"no \.jsonl file; give"):
+    with pytest.raises(DataError, match="nowhere: no such file or directory"):
         read_minimal_pairs(tmp_path / "nowhere")
+    with pytest.raises(DataError, match=r"no \.jsonl file; give"):
+        read_minimal_pairs(tmp_path)
+
+
+@pytest.mark.parametrize(("content", "message"), [(b"", "empty"), (b"\n\n", "empty"), (b"\xe9\n", "UTF-8")])
+def test_files_without_text_are_refused(content, message, pairs):
+    (pairs / "other.jsonl").write_bytes(content)
+    with pytest.raises(DataError, match=rf"other\.jsonl.*{message}"):
+        read_minimal_pairs(pairs)
+
+
+def test_byte_order_mark_and_empty_lines_are_left_out(pairs):
+    file = pairs / "agreement.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n\r\n"))
+    assert len(read_minimal_pairs(file)) == 3
+
+
+def test_a_sentence_that_is_too_long_is_named_by_its_file(pairs, small_config, tiny_tokenizer, tmp_path):
+    model = save_model(ForPretraining(small_config), tmp_path / "model", extra_files=tiny_tokenizer.files())
+    write_pairs(pairs, "zlong", [("the film", "film"), ("the film", "the film " * 600)], "length")
+    with pytest.raises(DataError, match=r"zlong\.jsonl, line 2: sentence_bad: \d+ tokens; the model reads 1 to"):
+        evaluate_minimal_pairs(model, pairs)
+
+
+def test_a_diverged_model_has_no_accuracy(pairs, small_config, tiny_tokenizer, tmp_path):
+    diverged = ForPretraining(small_config)
+    torch.nn.init.constant_(diverged.mlm.bias, float("nan"))
+    model = save_model(diverged, tmp_path / "model", extra_files=tiny_tokenizer.files())
+    with pytest.raises(DataError, match="scores that are not finite"):
+        evaluate_minimal_pairs(model, pairs)
 
 
 def test_evaluate_command_scores_a_suite(pairs, small_config, tiny_tokenizer, tmp_path, capsys):

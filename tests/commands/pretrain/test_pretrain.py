@@ -17,7 +17,7 @@ from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
-from litebert.errors import ConfigError, DataError
+from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForPretraining
@@ -200,18 +200,37 @@ def test_allow_config_changes_permits_another_corpus(corpus_directory, text_file
         ConfigError, match=r"\(corpus, train.duration\).*allow_config_changes=\[corpus,train.duration\]"
     ):
         pretrain(plan(tmp_path / "corpus", "train.duration=4 steps"), out)
-    changes = ["train.duration=4 steps", "train.allow_config_changes=[corpus,batches,train.duration]"]
+    changes = ["train.duration=4 steps", "train.allow_config_changes=[corpus,train.duration]"]
     result = pretrain(plan(tmp_path / "corpus", *changes), out)
     assert result.steps == 4
     assert [row["step"] for row in losses(out) if "train/loss" in row] == [1, 2, 3, 4]
     assert pretrain(plan(tmp_path / "corpus", *changes), out) == result
 
 
+def test_allow_config_changes_permits_groups_of_settings(corpus_directory, tmp_path):
+    out = tmp_path / "run"
+    pretrain(plan(corpus_directory, "train.duration=2 steps"), out)
+    changes = ["train.duration=4 steps", "train.learning_rate=0.001", "sampling.mlm_probability=0.3"]
+    assert pretrain(plan(corpus_directory, *changes, "train.allow_config_changes=[train,sampling]"), out).steps == 4
+
+
+def test_a_refused_change_leaves_a_finished_run_as_it_was(corpus_directory, tmp_path, monkeypatch):
+    out = tmp_path / "run"
+    result = pretrain(plan(corpus_directory, "train.duration=2 steps"), out)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    changes = ["train.duration=4 steps", "train.allow_config_changes=[train.duration]"]
+    monkeypatch.setattr("litebert.training.checkpointing.run_checkpoints.parameters_digest", lambda model: "another")
+    with pytest.raises(CheckpointError, match="the checkpoint is of another run: parameters was"):
+        pretrain(plan(corpus_directory, *changes), out)
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+    assert pretrain(plan(corpus_directory, "train.duration=2 steps"), out) == result
+
+
 def test_corpus_of_another_vocabulary_is_rejected_on_resume(corpus_directory, tiny_tokenizer, text_file, tmp_path):
     out = tmp_path / "run"
     pretrain(plan(corpus_directory, "train.duration=2 steps"), out)
     build_corpus([text_file], tiny_tokenizer, CorpusSettings(validation_fraction=0.2), tmp_path / "corpus")
-    changes = ["train.duration=4 steps", "train.allow_config_changes=[corpus,batches,train.duration]"]
+    changes = ["train.duration=4 steps", "train.allow_config_changes=[corpus,train.duration]"]
     with pytest.raises(ConfigError, match=r"model.vocab_size"):
         pretrain(plan(tmp_path / "corpus", *changes), out)
 

@@ -49,11 +49,15 @@ CASES = {
     "classification": (classes((0, 40), (0, 60)), "predicts 'good' for every example", classes((30, 10), (10, 50))),
     "multiple_choice": (
         classes((25, 25), (24, 26)),
-        r"at chance level \(Matthews correlation 0.020, chance reaches 0.200",
+        r"at chance level \(Matthews correlation 0.020, which chance reaches on 100 examples\)",
         classes((40, 10, 5), (5, 40, 5), (9, 1, 30)),
     ),
     "pronoun_resolution": (classes((40, 0), (31, 0)), "predicts 'bad' for every example", classes((35, 5), (9, 22))),
-    "regression": (scores(0.0), r"at chance level \(pearson 0.000, chance reaches 0.100\)", scores(0.5)),
+    "regression": (
+        scores(0.0),
+        r"at chance level \(pearson 0.000, which chance reaches on 400 examples\)",
+        scores(0.5),
+    ),
     "multi_label": (labels(0.0, 0.0), "predicts no label correctly", labels(0.0, 0.1)),
     "token_classification": (labels(0.0), "predicts no label correctly", labels(0.3)),
     "extractive_qa": (questions(0.4), r"finds no answer \(0.40 %", questions(8.0)),

@@ -60,7 +60,7 @@ def test_callback_request_to_stop_ends_the_run_with_a_checkpoint(tmp_path):
 class NoUpdates(Callback):
     every_rank = True
 
-    def limits(self):
+    def limits(self, losses):
         return UpdateLimits(loss=0.0)
 
 

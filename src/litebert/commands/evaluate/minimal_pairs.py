@@ -11,17 +11,19 @@ import numpy as np
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.inference.inference_model import resolve_precision
-from litebert.inference.sentence_likelihood import log_likelihoods
+from litebert.inference.sentence_likelihood import SentenceLengthError, log_likelihoods
 from litebert.inference.word_masking import Masking, Scoring
 from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.settings import InferencePrecision
+from litebert.tasks.metrics.metrics import wilson_interval
 from litebert.tasks.metrics.text_table import aligned
+from litebert.tasks.readers.tables import read_text
 from litebert.tokenization.tokenizer import Tokenizer
+from litebert.training.distributed.context import DistributedContext
 
 FAST_PAIRS = 100
 """Pairs of each paradigm that `fast` scores: the first ones of its file."""
-_Z = 1.959963984540054
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class MinimalPair:
     bad: str
     paradigm: str
     phenomenon: str
+    place: str = ""
+    """File and line."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +47,7 @@ class PairAccuracy:
     pairs: int
     accuracy: float
     interval: tuple[float, float]
-    """95 %, normal approximation over pairs (for the mean: over the pairs of each paradigm)."""
+    """95 %: Wilson's for a paradigm; for a mean of paradigms the normal approximation."""
     unigram_accuracy: float | None
     """The same from token frequencies alone; None without a corpus."""
 
@@ -62,26 +66,34 @@ class MinimalPairScores(Result):
 
     def to_text(self) -> str:
         """A table of the phenomena, their mean last."""
-        rows = [["", "accuracy", "95 % interval", "unigram", "pairs"]]
+        unigram = [] if self.mean.unigram_accuracy is None else ["unigram"]
+        rows = [["", "accuracy", "95 % interval", *unigram, "pairs"]]
         rows += [_row(score) for score in (*self.phenomena, self.mean)]
         masking = "" if self.masking is None else f", masking: {self.masking}"
-        return f"{aligned(rows)}\nscored by {self.scoring.replace('_', '-')}{masking}; ties count half"
+        scored = f"scored by {self.scoring.replace('_', '-')}{masking}; ties count half"
+        return f"{aligned(rows)}\n{scored}; --json lists the {len(self.paradigms)} paradigms"
 
 
 def read_minimal_pairs(directory: Path, *, most: int | None = None) -> tuple[MinimalPair, ...]:
     """The pairs of a `.jsonl` file or of all those of a directory, one paradigm a file, in BLiMP's format.
 
-    A line is an object with `sentence_good` and `sentence_bad`, and perhaps `linguistics_term`. Raises DataError for a
-    directory without such files and for a line that is none.
+    A line is an object with `sentence_good` and `sentence_bad`, and perhaps `linguistics_term`; empty lines are left
+    out. Raises DataError for a directory without such files, for a file without pairs and for a line that is none.
     """
+    if not directory.exists():
+        raise DataError(f"{directory}: no such file or directory; check the path")
     files = [directory] if directory.is_file() else sorted(directory.glob("*.jsonl"))
     if not files:
         raise DataError(f"{directory}: no .jsonl file; give a file or a directory of minimal pairs, such as BLiMP's")
-    pairs: list[MinimalPair] = []
-    for file in files:
-        with file.open(encoding="utf-8") as lines:
-            pairs += [_pair(file, number, line) for number, line in enumerate(islice(lines, most), start=1)]
-    return tuple(pairs)
+    return tuple(pair for file in files for pair in _read_file(file, most))
+
+
+def _read_file(file: Path, most: int | None) -> list[MinimalPair]:
+    lines = read_text(file).split("\n")
+    pairs = [_pair(file, number, line) for number, line in enumerate(islice(lines, most), start=1) if line.strip()]
+    if not pairs:
+        raise DataError(f"{file}: no pairs; remove the file, or write one object a line")
+    return pairs
 
 
 def evaluate_minimal_pairs(
@@ -100,9 +112,16 @@ def evaluate_minimal_pairs(
         raise ConfigError(f"{model}: a {type(loaded).__name__} has no masked-LM head; give a model from `pretrain`")
     pairs = read_minimal_pairs(directory, most=FAST_PAIRS if fast else None)
     sentences = [sentence for pair in pairs for sentence in (pair.good, pair.bad)]
+    loaded = loaded.to(DistributedContext.current().device)
     precision = resolve_precision(precision, loaded)
     used = None if scoring == "causal" else masking
-    scores = log_likelihoods(loaded, tokenizer, sentences, masking=used, precision=precision)
+    try:
+        scores = log_likelihoods(loaded, tokenizer, sentences, masking=used, precision=precision)
+    except SentenceLengthError as error:
+        side = "sentence_bad" if error.index % 2 else "sentence_good"
+        raise DataError(f"{pairs[error.index // 2].place}: {side}: {error.problem}") from None
+    if not np.isfinite(scores).all():
+        raise DataError(f"{model}: scores that are not finite; its weights have diverged, or need another --precision")
     correct = _preferences(scores)
     unigram = None if counts is None else _preferences(_unigram_scores(tokenizer, sentences, counts))
     return summarize(pairs, correct, unigram, scoring=scoring, masking=used)
@@ -147,7 +166,7 @@ def _pair(file: Path, line: int, content: str) -> MinimalPair:
         ) from None
     if not all(isinstance(text, str) and text.strip() for text in (good, bad, term)):
         raise DataError(f"{file}, line {line}: an empty sentence; expected two sentences")
-    return MinimalPair(good, bad, file.stem, term)
+    return MinimalPair(good, bad, file.stem, term, f"{file}, line {line}")
 
 
 def _preferences(scores: np.ndarray) -> np.ndarray:
@@ -163,19 +182,21 @@ def _unigram_scores(tokenizer: Tokenizer, sentences: Sequence[str], counts: np.n
 
 
 def _accuracy(name: str, phenomenon: str, correct: np.ndarray, unigram: np.ndarray | None) -> PairAccuracy:
-    value, error = float(correct.mean()), float(_Z * correct.std() / np.sqrt(len(correct)))
     return PairAccuracy(
         name=name,
         phenomenon=phenomenon,
         pairs=len(correct),
-        accuracy=value,
-        interval=(max(0.0, value - error), min(1.0, value + error)),
+        accuracy=float(correct.mean()),
+        interval=wilson_interval(float(correct.sum()), len(correct)),
         unigram_accuracy=None if unigram is None else float(unigram.mean()),
     )
 
 
 def _mean(name: str, scores: Sequence[PairAccuracy]) -> PairAccuracy:
-    """The mean of paradigms, each with the same weight; its variance is that of a mean of independent means."""
+    """The mean of paradigms, each with the same weight; its variance is that of a mean of independent means.
+
+    The variance of a paradigm is that of Wilson's interval, which is not 0 where all pairs are right or wrong.
+    """
     value = float(np.mean([score.accuracy for score in scores]))
     errors = [(score.interval[1] - score.interval[0]) / 2 for score in scores]
     error = float(np.sqrt(np.square(errors).sum()) / len(scores))
@@ -192,11 +213,6 @@ def _mean(name: str, scores: Sequence[PairAccuracy]) -> PairAccuracy:
 
 def _row(score: PairAccuracy) -> list[str]:
     low, high = score.interval
-    unigram = "" if score.unigram_accuracy is None else f"{score.unigram_accuracy:.1%}"
-    return [
-        score.name.replace("_", " "),
-        f"{score.accuracy:.1%}",
-        f"{low:.1%} to {high:.1%}",
-        unigram,
-        f"{score.pairs:,}",
-    ]
+    unigram = [] if score.unigram_accuracy is None else [f"{score.unigram_accuracy:.1%}"]
+    figures = [f"{score.accuracy:.1%}", f"{low:.1%} to {high:.1%}", *unigram, f"{score.pairs:,}"]
+    return [score.name.replace("_", " "), *figures]

@@ -61,7 +61,7 @@ def remarks(run: FinetuneRun, data: RunData, outcome: Outcome) -> tuple[str, ...
 def _failure(run: FinetuneRun, data: RunData, outcome: Outcome) -> str:
     task_type = get_task_type(data.task.task_type)
     if reason := task_type.collapse(outcome.best):
-        return f"the model has collapsed: {reason}"
+        return f"the model seems to have collapsed: {reason}"
     if task_type.baselines is None or run.class_weights is not None or not outcome.train_losses:
         return ""
     constant = task_type.baselines.constant_loss(data.train)

@@ -116,6 +116,7 @@ def _train(
         callbacks=[best, milestones, *early_stopping, *callbacks],
         lr_multipliers=lr_multipliers,
     )
+    trainer.validate_checkpoint()
     # Everything is read and validated now; nothing was written so far.
     world.on_rank_zero(lambda: _begin(run, data, directory))
     baselines = world.on_rank_zero(lambda: baseline_scores(data) if run.baseline else {})

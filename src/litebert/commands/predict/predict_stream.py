@@ -83,7 +83,10 @@ def write_predictions(
                     try:
                         results = predict(window.examples)
                     except NoTokensError as error:
-                        raise DataError(f"{source}:{window.rows[error.index].line}: has no tokens; remove it") from None
+                        where = f"{source}:{window.rows[error.index].line}"
+                        raise DataError(
+                            f"{where}: the text is empty or has no tokens; fill it, or remove the row"
+                        ) from None
                     content = output_format.render(window.rows, results)
                     file.write(content.encode() if isinstance(content, str) else content)
                     rows += len(results)

@@ -79,6 +79,7 @@ def _train(
             *callbacks,
         ],
     )
+    trainer.validate_checkpoint()
     # Everything that the settings name has been opened and validated; nothing was written until here.
     world.on_rank_zero(lambda: _begin(directory, run, initial_scores))
     trained = trainer.fit()

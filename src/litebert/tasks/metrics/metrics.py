@@ -175,8 +175,11 @@ def measure(names: Iterable[str], predictions: Any, labels: Any, probabilities: 
     }
 
 
-def wilson_interval(correct: int, total: int) -> tuple[float, float]:
-    """95 % bounds of the true accuracy, given `correct` of `total` > 0 predictions. Source: Wilson (1927)."""
+def wilson_interval(correct: float, total: int) -> tuple[float, float]:
+    """95 % bounds of the true accuracy, given `correct` of `total` > 0 predictions. Source: Wilson (1927).
+
+    `correct` is not whole where a tie counts half, for which the bounds are wider than need be.
+    """
     z = NormalDist().inv_cdf(0.975)
     share, spread = correct / total, z * z / total
     center = (share + spread / 2) / (1 + spread)

@@ -65,7 +65,10 @@ def task_type_of(directory: Path, spec: ModelSpec) -> TaskType:
         return get_task_type(saved.task_type)
     fitting = [each for each in _TASK_TYPES.values() if each.model == spec.model and each.head]
     if not fitting:
-        raise ConfigError(f"{directory}: a {spec.model} has no fine-tuned head; give a model directory from `finetune`")
+        raise ConfigError(
+            f"{directory}: a {spec.model} has no fine-tuned head; give a model directory from `finetune` (a pretrained "
+            "model is evaluated with --corpus or --suite)"
+        )
     if REGRESSION in fitting and spec.problem_type is None and len(spec.labels) == 1:
         return REGRESSION  # as transformers does
     same = [each for each in fitting if each.problem_type == spec.problem_type]

@@ -253,7 +253,9 @@ def measured(
 def chance_level(name: str, value: float, examples: int) -> str | None:
     """Why a correlation is no better than chance: that of unrelated variables has a standard error of 1 / √examples."""
     noise = 2 / sqrt(examples)
-    return f"predictions at chance level ({name} {value:.3f}, chance reaches {noise:.3f})" if value <= noise else None
+    if value > noise:
+        return None
+    return f"predictions at chance level ({name} {value:.3f}, which chance reaches on {examples:,} examples)"
 
 
 def no_label_found(evaluation: Mapping[str, Any]) -> str | None:

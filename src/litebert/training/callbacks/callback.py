@@ -1,6 +1,6 @@
 """Callbacks: code that the trainer calls at fixed points of a run, and that may stop it or roll it back."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -78,8 +78,12 @@ class Callback:
         """Key of its state in checkpoints."""
         return type(self).__name__
 
-    def limits(self) -> UpdateLimits:
-        """The largest loss and gradient norm with which the next step updates the weights; only if `every_rank`."""
+    def limits(self, losses: Collection[str]) -> UpdateLimits:
+        """The largest loss and gradient norm with which the next step updates the weights; only if `every_rank`.
+
+        `losses` are the names of the losses of that step: one that predicts next tokens has another than one that
+        predicts masked tokens.
+        """
         return NO_LIMITS
 
     def on_train_begin(self, run: RunState) -> None:

@@ -3,10 +3,10 @@
 import logging
 import math
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from litebert.errors import DivergedError
 from litebert.files import write_json
@@ -21,8 +21,18 @@ _MIN_DEVIATION = 0.01
 """Smallest standard deviation, as a share of the mean: with a constant loss, a small change is not a spike."""
 
 
+class Recent(NamedTuple):
+    """Recent steps of one objective."""
+
+    losses: deque[float]
+    grad_norms: deque[float]
+
+
 class SpikeDetector(Callback):
     """Limits each update by the recent losses and gradient norms; ends or rolls back a run of too many skipped steps.
+
+    A step is compared with those of the same objective: where one step in fifty predicts masked tokens and the others
+    next tokens, each such step would otherwise be a spike.
 
     Source of the limits: `SkipStepOptimizer` of OLMo-core.
     """
@@ -32,10 +42,9 @@ class SpikeDetector(Callback):
     def __init__(self, settings: TrainSettings) -> None:
         self._settings = settings.spikes
         self._max_consecutive = settings.max_consecutive_skipped_steps
-        window = settings.spikes.window
-        self._losses: deque[float] = deque(maxlen=window)
-        self._norms: deque[float] = deque(maxlen=window)
-        self._records: deque[StepRecord] = deque(maxlen=window)
+        self._recent: dict[str, Recent] = {}
+        """By objective, the names of its losses."""
+        self._records: deque[StepRecord] = deque(maxlen=settings.spikes.window)
         self._skipped_before = 0
         """Skipped steps when this process began."""
 
@@ -43,11 +52,12 @@ class SpikeDetector(Callback):
         """Count the skipped steps of this process from here."""
         self._skipped_before = run.progress.skipped_steps
 
-    def limits(self) -> UpdateLimits:
+    def limits(self, losses: Collection[str]) -> UpdateLimits:
         """Mean + `sigma_factor` standard deviations; infinite before half a window."""
         if self._settings.policy == "none":
             return NO_LIMITS
-        return UpdateLimits(self._limit(self._losses), self._limit(self._norms))
+        recent = self._recent_of(losses)
+        return UpdateLimits(self._limit(recent.losses), self._limit(recent.grad_norms))
 
     def on_step(self, run: RunState, record: StepRecord) -> None:
         """Ask for a rollback, or end the run, if too many steps in a row were skipped."""
@@ -80,22 +90,34 @@ class SpikeDetector(Callback):
         self._records.append(record)
         outcome = record.outcome
         if outcome.finite:
-            self._losses.append(min(outcome.loss, outcome.limits.loss))
-            self._norms.append(min(outcome.grad_norm, outcome.limits.grad_norm))
+            recent = self._recent_of(outcome.losses)
+            recent.losses.append(min(outcome.loss, outcome.limits.loss))
+            recent.grad_norms.append(min(outcome.grad_norm, outcome.limits.grad_norm))
 
     def dump(self, path: Path) -> None:
         """Write the steps of the window, newest last, to `path`."""
         steps = [_to_dict(record) for record in self._records]
         write_json(path, {"spikes": self._settings.to_dict(), "steps": steps})
 
-    def state_dict(self) -> dict[str, list[float]]:
-        """The losses and gradient norms of the window."""
-        return {"losses": list(self._losses), "grad_norms": list(self._norms)}
+    def state_dict(self) -> dict[str, dict[str, list[float]]]:
+        """The losses and gradient norms of the window of each objective."""
+        return {
+            objective: {"losses": list(recent.losses), "grad_norms": list(recent.grad_norms)}
+            for objective, recent in self._recent.items()
+        }
 
-    def load_state_dict(self, state: Mapping[str, Iterable[float]]) -> None:
+    def load_state_dict(self, state: Mapping[str, Mapping[str, Iterable[float]]]) -> None:
         """Restore what `state_dict` returned."""
-        self._losses = deque(state["losses"], maxlen=self._settings.window)
-        self._norms = deque(state["grad_norms"], maxlen=self._settings.window)
+        self._recent = {
+            objective: Recent(self._window(values["losses"]), self._window(values["grad_norms"]))
+            for objective, values in state.items()
+        }
+
+    def _recent_of(self, losses: Collection[str]) -> "Recent":
+        return self._recent.setdefault("+".join(sorted(losses)), Recent(self._window(), self._window()))
+
+    def _window(self, values: Iterable[float] = ()) -> deque[float]:
+        return deque(values, maxlen=self._settings.window)
 
     def _skipped(self, run: RunState) -> int:
         return run.progress.skipped_steps - self._skipped_before

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from litebert.errors import CheckpointError
-from litebert.settings import Leaf, Settings, changed_names, flatten
+from litebert.settings import Leaf, Settings, changed_names, flatten, is_permitted
 from litebert.training.callbacks.callback import Callback, Rollback, RunState
 from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoint, read_state, read_tensors
 from litebert.training.distributed.context import gather_full, is_sharded, shard_like
@@ -46,7 +46,10 @@ class Fingerprint:
     def validate_unchanged(self, saved: Mapping[str, Leaf], *, where: Path, allowed: Collection[str]) -> None:
         """Raise a CheckpointError that names every field in which the run differs from its checkpoint."""
         saved = {name: self.defaults[name] for name in self.values if name in self.defaults} | dict(saved)
-        refused = [name for name in changed_names(saved, self.values) if name not in allowed]
+        # The batches follow from the settings of the data, which have names of their own.
+        if any(name.partition(".")[0] not in ("train", "model") for name in allowed):
+            allowed = (*allowed, "batches")
+        refused = [name for name in changed_names(saved, self.values) if not is_permitted(name, allowed)]
         if refused:
             changes = "; ".join(f"{name} was {saved.get(name)!r}, is {self.values.get(name)!r}" for name in refused)
             raise CheckpointError(
@@ -87,18 +90,23 @@ class RunCheckpoints:
         self._run, self._optimizer, self._scaler = run, optimizer, scaler
         self._fingerprint, self._callbacks, self._checkpointer = fingerprint, callbacks, checkpointer
 
-    def resume(self) -> None:
-        """Load the newest valid checkpoint, if there is one; a CheckpointError if it is of another run."""
+    def validate(self) -> Path | None:
+        """The newest valid checkpoint, if there is one; a CheckpointError if it is of another run."""
         path = self._newest_valid()
         if path is None:
-            return
+            return None
         if not path.is_dir():
             rank = self._run.world.rank
             raise CheckpointError(f"{path}: not seen by rank {rank}; all machines must share the directory")
         allowed = self._run.schedule.settings.allow_config_changes
         self._fingerprint.validate_unchanged(read_state(path)["fingerprint"], where=path, allowed=allowed)
-        self._load(path)
-        logger.info("resuming from %s", path)
+        return path
+
+    def resume(self) -> None:
+        """Load the newest valid checkpoint, if there is one; a CheckpointError if it is of another run."""
+        if path := self.validate():
+            self._load(path)
+            logger.info("resuming from %s", path)
 
     def roll_back(self, request: Rollback) -> None:
         """Load the newest valid checkpoint up to `request.until`; the batches since then are not drawn again."""
