@@ -203,3 +203,52 @@ def test_models_that_remote_code_lacks_are_saved_without_it(tiny_config, tmp_pat
         assert not has_remote_code(read_model_spec(directory))
         assert not any((directory / name).exists() for name in REMOTE_CODE)
         assert type(load_model(directory)) is type(model)
+
+
+@pytest.mark.parametrize("name", ["ForMaskedLM", "ForPretraining"])
+@pytest.mark.parametrize("change", [10, -4])
+def test_token_embeddings_are_resized_with_the_bias_of_the_head(tiny_config, tmp_path, name, change):
+    model = build(name, tiny_config.replace(**MODERN))
+    remote = load_remote(save_model(model, tmp_path / "model"), name)
+    size = tiny_config.vocab_size + change
+    remote.resize_token_embeddings(size, mean_resizing=False)
+    ids = torch.arange(6)[None]
+    logits = remote(ids)[0]
+    assert logits.shape == (1, 6, size)
+    common = min(size, tiny_config.vocab_size)
+    expected = model(ids, torch.ones_like(ids, dtype=torch.bool), torch.zeros_like(ids), torch.arange(6)).mlm_logits
+    assert torch.allclose(logits[0, :, :common], expected[:, :common], atol=tolerance())
+    remote.save_pretrained(tmp_path / "resized")
+    assert load_model(tmp_path / "resized").mlm.bias.shape == (size,)
+
+
+@pytest.mark.parametrize("name", AUTO_CLASSES)
+def test_outputs_are_tuples_on_request(tiny_config, tmp_path, name):
+    remote = load_remote(save_model(build(name, tiny_config.replace(**MODERN)), tmp_path / "model"), name)
+    ids = torch.arange(6)[None, None] if name == "ForMultipleChoice" else torch.arange(6)[None]
+    expected = remote(ids)
+    found = remote(ids, return_dict=False)
+    assert isinstance(found, tuple)
+    assert all(torch.equal(one, other) for one, other in zip(found, expected.to_tuple(), strict=True))
+    remote.config.return_dict = False
+    assert isinstance(remote(ids), tuple)
+
+
+def test_gradients_with_checkpointed_activations_are_equal(tiny_config, tmp_path):
+    config = tiny_config.replace(**MODERN)
+    remote = load_remote(save_model(build("ForMaskedLM", config), tmp_path / "model"), "ForMaskedLM").train()
+    ids, gradients = torch.arange(6)[None], []
+    for _ in range(2):
+        remote(ids, labels=ids).loss.backward()
+        gradients.append({name: each.grad.clone() for name, each in remote.named_parameters()})
+        remote.zero_grad()
+        remote.activation_checkpointing_enable()
+    assert remote.encoder.gradient_checkpointing
+    assert all(torch.equal(gradients[0][name], gradients[1][name]) for name in gradients[0])
+
+
+def test_float_labels_are_those_of_several_classes_at_once(tiny_config, tmp_path):
+    model = save_model(build("ForSequenceClassification", tiny_config.replace(**MODERN)), tmp_path / "model")
+    remote, labels = load_remote(model, "ForSequenceClassification"), torch.tensor([[1.0, 0.0, 1.0]])
+    output = remote(torch.arange(6)[None], labels=labels)
+    assert torch.equal(output.loss, torch.nn.functional.binary_cross_entropy_with_logits(output.logits, labels))

@@ -41,7 +41,21 @@ class LitebertPreTrainedModel(PreTrainedModel):
 
     config_class = LitebertConfig
     base_model_prefix = "encoder"
+    supports_gradient_checkpointing = True
     _supports_sdpa = True
+
+    def resize_token_embeddings(self, *arguments: Any, **options: Any) -> nn.Embedding:
+        """As of transformers; the biases of new tokens in the masked-LM head are 0."""
+        words = super().resize_token_embeddings(*arguments, **options)
+        if isinstance(head := getattr(self, "mlm", None), LitebertMaskedLMHead):
+            bias = head.bias.data[: words.num_embeddings]
+            head.bias = nn.Parameter(F.pad(bias, (0, words.num_embeddings - len(bias))))
+        return words
+
+    def _returned(self, output: ModelOutput, return_dict: bool | None) -> Any:
+        """`output`, or a tuple if `return_dict`, by default that of the config, is false."""
+        wanted = self.config.return_dict if return_dict is None else return_dict
+        return output if wanted else output.to_tuple()
 
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)
@@ -57,6 +71,7 @@ class LitebertModel(LitebertPreTrainedModel):
         super().__init__(config)
         hidden, schedule = config.hidden_size, layer_schedule(config)
         self.schedule = schedule
+        self.gradient_checkpointing = False
         self.embeddings = LitebertEmbeddings(config)
         projected = config.embedding_projection == "always" or config.embedding_size != hidden
         self.projection = nn.Linear(config.embedding_size, hidden) if projected else nn.Identity()
@@ -83,7 +98,7 @@ class LitebertModel(LitebertPreTrainedModel):
         attention_mask: Tensor | None = None,
         token_type_ids: Tensor | None = None,
         output_hidden_states: bool | None = None,
-        return_dict: bool = True,
+        return_dict: bool | None = None,
     ) -> BaseModelOutputWithPooling | tuple[Any, ...]:
         """Hidden states of all tokens and the pooled state of the first one."""
         attention_mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
@@ -95,10 +110,11 @@ class LitebertModel(LitebertPreTrainedModel):
             by = rotation(input_ids.shape[1], size, self.config.rope_theta, device=input_ids.device)
         x = self.projection(self.embeddings(input_ids, token_type_ids))
         states = [x]
-        for step, (attention, feed_forward) in enumerate(self.schedule):
-            updates = self.recursion_lora[step] if self.config.recursion_lora_rank else None
-            x = self._block(self.attentions[attention], x, mask, by, updates)
-            x = self._block(self.feed_forwards[feed_forward], x, updates)
+        for step in range(len(self.schedule)):
+            if self.gradient_checkpointing and self.training:
+                x = self._gradient_checkpointing_func(self._layer, step, x, mask, by)
+            else:
+                x = self._layer(step, x, mask, by)
             states.append(x)
         states[-1] = x = self.final_norm(x)
         if output_hidden_states is None:
@@ -108,7 +124,14 @@ class LitebertModel(LitebertPreTrainedModel):
             pooler_output=None if self.pooler is None else torch.tanh(self.pooler(x[:, 0])),
             hidden_states=tuple(states) if output_hidden_states else None,
         )
-        return output if return_dict else output.to_tuple()
+        return self._returned(output, return_dict)
+
+    def _layer(self, step: int, x: Tensor, mask: Tensor, by: Any) -> Tensor:
+        """The output of the attention and the feed-forward that run at `step`."""
+        attention, feed_forward = self.schedule[step]
+        updates = self.recursion_lora[step] if self.config.recursion_lora_rank else None
+        x = self._block(self.attentions[attention], x, mask, by, updates)
+        return self._block(self.feed_forwards[feed_forward], x, updates)
 
     def _block(self, block: Any, x: Tensor, *others: object) -> Tensor:
         """`x` + block(LayerNorm(`x`)) with `norm_first`, otherwise LayerNorm(`x` + block(`x`))."""
@@ -158,16 +181,17 @@ class LitebertForPreTraining(LitebertPreTrainedModel):
         labels: Tensor | None = None,
         sentence_order_label: Tensor | None = None,
         output_hidden_states: bool | None = None,
-    ) -> AlbertForPreTrainingOutput:
+        return_dict: bool | None = None,
+    ) -> AlbertForPreTrainingOutput | tuple[Any, ...]:
         """Logits of both heads, and the sum of both losses if both labels are given."""
-        output = self.encoder(input_ids, attention_mask, token_type_ids, output_hidden_states)
+        output = self.encoder(input_ids, attention_mask, token_type_ids, output_hidden_states, return_dict=True)
         logits = self.mlm(output.last_hidden_state, self.encoder.embeddings.word)
         order = self.sentence_pair(output.pooler_output)
         loss = None
         if labels is not None and sentence_order_label is not None:
             loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten())
             loss = loss + F.cross_entropy(order, sentence_order_label)
-        return AlbertForPreTrainingOutput(loss, logits, order, output.hidden_states)
+        return self._returned(AlbertForPreTrainingOutput(loss, logits, order, output.hidden_states), return_dict)
 
 
 class LitebertHead(LitebertPreTrainedModel):
@@ -183,14 +207,15 @@ class LitebertHead(LitebertPreTrainedModel):
         token_type_ids: Tensor | None = None,
         labels: Tensor | None = None,
         output_hidden_states: bool | None = None,
-    ) -> ModelOutput:
+        return_dict: bool | None = None,
+    ) -> ModelOutput | tuple[Any, ...]:
         """Logits, and the loss; label -100 is ignored."""
         inputs = (input_ids, attention_mask, token_type_ids)
         rows = [None if tensor is None else tensor.flatten(0, -2) for tensor in inputs]
-        output = self.encoder(*rows, output_hidden_states)
+        output = self.encoder(*rows, output_hidden_states, return_dict=True)
         logits = self._logits(output, rows[1], input_ids.shape)
         loss = None if labels is None else self._loss(logits, labels)
-        return self.output_class(loss, logits, output.hidden_states)
+        return self._returned(self.output_class(loss, logits, output.hidden_states), return_dict)
 
     def _logits(self, output: BaseModelOutputWithPooling, mask: Tensor | None, shape: torch.Size) -> Tensor:
         raise NotImplementedError
@@ -250,7 +275,7 @@ class LitebertForSequenceClassification(LitebertClassifier):
     def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         if self.config.problem_type == "regression" or self.config.num_labels == 1:
             return F.mse_loss(logits.squeeze(-1), labels.to(logits.dtype))
-        if self.config.problem_type == "multi_label_classification":
+        if self.config.problem_type == "multi_label_classification" or labels.is_floating_point():
             return F.binary_cross_entropy_with_logits(logits, labels.to(logits.dtype))
         return super()._loss(logits, labels)
 
@@ -291,11 +316,12 @@ class LitebertForQuestionAnswering(LitebertPreTrainedModel):
         start_positions: Tensor | None = None,
         end_positions: Tensor | None = None,
         output_hidden_states: bool | None = None,
-    ) -> QuestionAnsweringModelOutput:
+        return_dict: bool | None = None,
+    ) -> QuestionAnsweringModelOutput | tuple[Any, ...]:
         """Logits [B, S] of every position as start and as end."""
-        output = self.encoder(input_ids, attention_mask, token_type_ids, output_hidden_states)
+        output = self.encoder(input_ids, attention_mask, token_type_ids, output_hidden_states, return_dict=True)
         start, end = self.spans(output.last_hidden_state).unbind(-1)
         loss = None
         if start_positions is not None and end_positions is not None:
             loss = (F.cross_entropy(start, start_positions) + F.cross_entropy(end, end_positions)) / 2
-        return QuestionAnsweringModelOutput(loss, start, end, output.hidden_states)
+        return self._returned(QuestionAnsweringModelOutput(loss, start, end, output.hidden_states), return_dict)
