@@ -3,12 +3,12 @@
     python benchmarks/ladder.py ARMS.yaml --corpus CORPUS --out DIR --suite BLIMP [--tokens 2M --rungs 3 --seeds 3]
 
 ARMS.yaml holds `recipe: NAME`, `settings: [key=value, …]` of all arms, and `arms: {name: [key=value, …]}`, in which
-each arm differs from that; the first arm is the reference. Each run of a rung is trained from the beginning, because
-its learning rate falls to zero at the end of the rung. The last rung is run with every seed. A rung ranks its arms by
-`--metric`: the accuracy on minimal pairs, by next tokens if the arm has causal steps and otherwise by
-pseudo-log-likelihood, or the MLM loss on validation text. Each run is a run directory, so a ladder that was stopped
-continues; `ladder.json` and `ladder.md` are written after each run. Arms of equal tokens may differ in time: the
-seconds of a run's steps are in the table.
+each arm differs from that; the first arm is the reference. `trial=NAME` patches the run (trials.py). Each run of a rung
+is trained from the beginning, because its learning rate falls to zero at the end of the rung. The last rung is run with
+every seed. A rung ranks its arms by `--metric`: the accuracy on minimal pairs, by next tokens if the arm has causal
+steps and otherwise by pseudo-log-likelihood, or the MLM loss on validation text. Each run is a run directory, so a
+ladder that was stopped continues; `ladder.json` and `ladder.md` are written after each run. Arms of equal tokens may
+differ in time: the seconds of a run's steps are in the table.
 
 A second table has medians and ranges over the seeds of the last rung, and the speed-up: how many times faster than the
 reference an arm reaches the MLM loss that both reach, by the evaluations of its run (`train.evaluate_every`). It
@@ -23,13 +23,17 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from trials import FIRST_PHASES, TRIALS, StopAtHalf
 
 from litebert.analysis.curves import read_curves
+from litebert.commands.compute import with_saved_precision
 from litebert.commands.evaluate.minimal_pairs import evaluate_minimal_pairs
 from litebert.commands.pretrain.pretrain import pretrain
-from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.commands.pretrain.pretrain_result import PretrainResult
+from litebert.commands.pretrain.pretrain_settings import PretrainRun, load_pretrain_config
 from litebert.commands.run_directory import RunDirectory
-from litebert.settings import read_yaml
+from litebert.settings import read_yaml, with_overrides
+from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.duration import Duration
 
 LARGER_IS_BETTER = {"pairs": True, "mlm_accuracy": True, "mlm_loss": False}
@@ -75,12 +79,15 @@ def run(recipe: str, name: str, overrides: list[str], *, tokens: int, seed: int,
     """Train and score an arm; a finished one is read from its directory."""
     out = arguments.out / f"{name}-{tokens}-seed{seed}"
     fixed = [f"train.duration={tokens} tokens", f"seed={seed}"]
+    trials = [word.removeprefix("trial=") for word in overrides if word.startswith("trial=")]
+    overrides = [word for word in overrides if not word.startswith("trial=")]
     settings = load_pretrain_config(recipe, [*overrides, *fixed], corpus=arguments.corpus)
+    settings = with_saved_precision(settings, out, DistributedContext.current())
     RunDirectory.open(out, settings, command="pretrain")  # refuses the run of an arm that was other then
     scores = out / f"ladder-{arguments.suite.name if arguments.suite else 'no-suite'}.json"
     if scores.is_file():
         return Run(**json.loads(scores.read_text()))
-    trained = pretrain(settings, out)
+    trained = train(settings, out, trials)
     assert trained.end is not None
     pairs = scoring = None
     if arguments.suite:
@@ -101,6 +108,21 @@ def run(recipe: str, name: str, overrides: list[str], *, tokens: int, seed: int,
     )
     scores.write_text(json.dumps(asdict(result)))
     return result
+
+
+def train(settings: PretrainRun, out: Path, trials: list[str]) -> PretrainResult:
+    """Pretrain with at most one trial."""
+    if not trials:
+        return pretrain(settings, out)
+    (trial,) = trials
+    if trial in TRIALS:
+        with TRIALS[trial]() as callbacks:
+            return pretrain(settings, out, callbacks=callbacks)
+    if not out.exists():
+        first = PretrainRun.parse(with_overrides(settings.to_dict(), FIRST_PHASES[trial]), where=trial)
+        pretrain(first, out, callbacks=[StopAtHalf()])
+    permitted = settings.train.replace(allow_config_changes=("sampling", "batch_size"))
+    return pretrain(settings.replace(train=permitted), out)
 
 
 def loss_curve(metrics: Path) -> list[tuple[float, float]]:

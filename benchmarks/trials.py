@@ -1,0 +1,232 @@
+"""Ideas for pretraining that litebert does not have, as patches of a run; an arm of ladder.py names one, `trial=NAME`.
+
+Each was tried, and its figures are in log.md; what pays becomes a setting. A trial is a context manager around
+`pretrain`, which it gives callbacks; `FIRST_PHASES` are trials of another kind, other settings for half of the tokens.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Final
+from unittest.mock import patch
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
+from litebert.commands.pretrain.validation import ValidationSet
+from litebert.corpus.sampling import masking
+from litebert.loss_sums import LossSums
+from litebert.model.encoder import Encoder
+from litebert.model.kernels.layout import UnpaddedLayout
+from litebert.model.kernels.rotary import rotation
+from litebert.model.losses import is_correct
+from litebert.training.callbacks.callback import Callback, RunState, StepRecord
+
+SKIPPED_LAYERS: Final = 0.2
+KEPT_TOKENS: Final = 0.5
+Z_LOSS: Final = 1e-4
+EMA_DECAY: Final = 0.99
+EASIEST: Final = 0.1
+"""Weight of a token that is always predicted correctly, relative to one that never is."""
+
+
+@contextmanager
+def stochastic_depth() -> Iterator[list[Callback]]:
+    """Skip each layer but the last with a probability of a fifth. Source: Fan et al. 2020, LayerDrop."""
+
+    def run(self: Encoder, schedule: Any, x: torch.Tensor, inputs: Any) -> Iterator[torch.Tensor]:
+        for part in zip(schedule, inputs, strict=True):
+            if not self.training or len(schedule) == 1 or torch.rand(()) >= SKIPPED_LAYERS:
+                (x,) = original(self, (part[0],), x, (part[1],))
+            yield x
+
+    original = Encoder._run_blocks
+    with patch.object(Encoder, "_run_blocks", run):
+        yield []
+
+
+@contextmanager
+def random_recursion_count() -> Iterator[list[Callback]]:
+    """Run the shared block a random number of times, at least half as often. Source: Geiping et al. 2025."""
+
+    def run(self: Encoder, schedule: Any, x: torch.Tensor, inputs: Any) -> Iterator[torch.Tensor]:
+        count = len(schedule)
+        if self.training and count > 1:
+            count = int(torch.randint(count // 2, count + 1, ()))
+        yield from original(self, schedule[:count], x, inputs[:count])
+
+    original = Encoder._run_blocks
+    with patch.object(Encoder, "_run_blocks", run):
+        yield []
+
+
+@contextmanager
+def token_dropping() -> Iterator[list[Callback]]:
+    """Run the middle layers on a random half of the tokens; unpadded layout, rotary positions.
+
+    Source: Yao et al. 2022, Random-LTD.
+    """
+
+    def layout_of(self: Encoder, attention_mask: torch.Tensor, *arguments: Any, **options: Any) -> Any:
+        self.__dict__["_dropped_from"] = attention_mask, options["causal"]
+        return original_layout(self, attention_mask, *arguments, **options)
+
+    def run(self: Encoder, schedule: Any, x: torch.Tensor, inputs: Any) -> Iterator[torch.Tensor]:
+        if not self.training or len(schedule) < 2:
+            yield from original(self, schedule, x, inputs)
+            return
+        (x,) = original(self, schedule[:1], x, inputs[:1])
+        yield x
+        mask, causal = self.__dict__["_dropped_from"]
+        kept, kept_mask = _random_positions(mask)
+        kept = kept[kept_mask]
+        places = torch.zeros(mask.numel(), dtype=torch.long)
+        places[inputs[0].layout.indices] = torch.arange(int(mask.sum()))
+        rows = places[kept]
+        layout = UnpaddedLayout.of(kept_mask, causal=causal)
+        rows_of_zeros = layout.positions.shape[1] - len(rows)
+        part = F.pad(x[:, rows], (0, 0, 0, rows_of_zeros))
+        positions = F.pad(kept % mask.shape[1], (0, rows_of_zeros))[None]
+        turned = rotation(positions, head_size=self.config.head_size, theta=self.config.rope_theta)
+        middle = [each._replace(layout=layout, rotation=turned) for each in inputs[1:]]
+        for output in original(self, schedule[1:], part, middle):
+            part = output
+        x = x.index_copy(1, rows, part[:, : len(rows)].to(x.dtype))
+        yield from [x] * (len(schedule) - 1)
+
+    original, original_layout = Encoder._run_blocks, Encoder._layout
+    with patch.object(Encoder, "_run_blocks", run), patch.object(Encoder, "_layout", layout_of):
+        yield []
+
+
+def _random_positions(mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Flat positions [B, K], in order, of a random half of the tokens of each row of `mask` [B, S]; and where they are.
+
+    The first position is always kept.
+    """
+    counts = (mask.sum(1) * KEPT_TOKENS).ceil().long()
+    draws = torch.rand(mask.shape).masked_fill(~mask, 2.0)
+    draws[:, 0] = -1.0
+    width = int(counts.max())
+    chosen = draws.argsort(1)[:, :width]
+    kept_mask = torch.arange(width) < counts[:, None]
+    chosen = chosen.masked_fill(~kept_mask, mask.shape[1]).sort(1).values
+    flat = torch.arange(len(mask))[:, None] * mask.shape[1] + chosen.masked_fill(~kept_mask, 0)
+    return flat, kept_mask
+
+
+@contextmanager
+def z_loss() -> Iterator[list[Callback]]:
+    """Add 1e-4 times the squared log of the softmax's normalizer. Source: Chowdhery et al. 2022, PaLM."""
+
+    def sums(self: PretrainingObjective, output: Any, batch: Any) -> LossSums:
+        found = original(self, output, batch)
+        if not output.mlm_logits.requires_grad:
+            return found
+        name = next(iter(found.losses))
+        added = Z_LOSS * output.mlm_logits.float().logsumexp(-1).square().sum()
+        return LossSums(found.losses | {name: found.losses[name] + added}, found.correct)
+
+    original = PretrainingObjective.sums
+    with patch.object(PretrainingObjective, "sums", sums):
+        yield []
+
+
+class AveragedWeights(Callback):
+    """An exponential moving average of the weights, which replaces them at the end."""
+
+    def __init__(self) -> None:
+        self._averages: list[torch.Tensor] = []
+
+    @torch.no_grad()
+    def on_step(self, run: RunState, record: StepRecord) -> None:
+        """Move the averages towards the weights."""
+        weights = [each.detach() for each in run.model.parameters()]
+        if not self._averages:
+            self._averages = [each.clone() for each in weights]
+        torch._foreach_lerp_(self._averages, weights, 1 - EMA_DECAY)
+
+    @torch.no_grad()
+    def on_train_end(self, run: RunState) -> None:
+        """Replace the weights."""
+        for weight, average in zip(run.model.parameters(), self._averages, strict=True):
+            weight.copy_(average)
+
+
+@contextmanager
+def ema() -> Iterator[list[Callback]]:
+    """Evaluate the exponential moving average of the weights."""
+    yield [AveragedWeights()]
+
+
+@contextmanager
+def adaptive_masking() -> Iterator[list[Callback]]:
+    """Mask tokens more often whose type is predicted wrongly. Source: arXiv 2510.20475 (AMLM)."""
+    errors, state = np.ones(0), {"training": True}
+
+    def mask_tokens(grid: Any, vocabulary: Any, settings: Any, *, mlm_probability: float) -> Any:
+        nonlocal errors
+        if not len(errors):
+            errors = np.ones(vocabulary.size)
+        if state["training"]:
+            words = masking.find_mask_units(grid, vocabulary, settings)
+            sums = np.zeros(grid.draws.ngram_order.shape)
+            rows = np.broadcast_to(np.arange(len(sums))[:, None], words.word_of_token.shape)
+            inside = grid.maskable
+            np.add.at(sums, (rows[inside], words.word_of_token[inside]), errors[grid.input_ids][inside])
+            means = sums[:, : words.lengths.shape[1]] / np.maximum(words.lengths, 1)
+            weights = EASIEST + (1 - EASIEST) * means
+            draws = grid.draws.ngram_order
+            draws[:, : weights.shape[1]] = 1 - (1 - draws[:, : weights.shape[1]]) ** (1 / weights)
+        return original(grid, vocabulary, settings, mlm_probability=mlm_probability)
+
+    def sums_of(self: PretrainingObjective, output: Any, batch: Any) -> LossSums:
+        if output.mlm_logits.requires_grad and not batch.causal and len(errors):
+            labels = batch.labels.numpy()
+            wrong = 1.0 - is_correct(output.mlm_logits, batch.labels).float().numpy()
+            counts, missed = np.bincount(labels, minlength=len(errors)), np.bincount(labels, wrong, len(errors))
+            kept = 0.98**counts
+            errors[:] = kept * errors + (1 - kept) * missed / np.maximum(counts, 1)
+        return original_sums(self, output, batch)
+
+    def evaluate(self: ValidationSet, model: Any) -> Any:
+        state["training"] = False
+        try:
+            return original_evaluate(self, model)
+        finally:
+            state["training"] = True
+
+    original, original_sums, original_evaluate = masking.mask_tokens, PretrainingObjective.sums, ValidationSet.evaluate
+    with (
+        patch.object(masking, "mask_tokens", mask_tokens),
+        patch.object(PretrainingObjective, "sums", sums_of),
+        patch.object(ValidationSet, "evaluate", evaluate),
+    ):
+        yield []
+
+
+TRIALS: Final[dict[str, Callable[[], AbstractContextManager[list[Callback]]]]] = {
+    "stochastic_depth": stochastic_depth,
+    "random_recursion_count": random_recursion_count,
+    "token_dropping": token_dropping,
+    "z_loss": z_loss,
+    "ema": ema,
+    "adaptive_masking": adaptive_masking,
+}
+FIRST_PHASES: Final = {
+    "short_sequences_first": ["sampling.max_length=48", "batch_size=43", "microbatch_size=43"],
+    "small_batches_first": ["batch_size=8", "microbatch_size=8"],
+}
+"""Settings for the first half of the tokens; the second half has those of the arm."""
+
+
+class StopAtHalf(Callback):
+    """Ends a run after half of it."""
+
+    every_rank = True
+
+    def on_step(self, run: RunState, record: StepRecord) -> None:
+        """Ask for the end."""
+        if record.metrics["progress"] >= 0.5:
+            run.request_stop()
