@@ -3,8 +3,8 @@
     python benchmarks/ladder.py ARMS.yaml --corpus CORPUS --out DIR --suite BLIMP [--tokens 2M --rungs 3 --seeds 3]
 
 ARMS.yaml holds `recipe: NAME`, `settings: [key=value, …]` of all arms, and `arms: {name: [key=value, …]}`, in which
-each arm differs from that; the first arm is the reference. `trial=NAME` patches the run (trials.py). Each run of a rung
-is trained from the beginning, because its learning rate falls to zero at the end of the rung. The last rung is run with
+each arm differs from that; the first arm is the reference. `trial=NAME` patches the run (arms/trials.py). Each run of a
+rung is trained from the beginning, because its learning rate falls to zero at the end of the rung. The last rung is run with
 every seed. A rung ranks its arms by `--metric`: the accuracy on minimal pairs, by next tokens if the arm has causal
 steps and otherwise by pseudo-log-likelihood, or the MLM loss on validation text. Each run is a run directory, so a
 ladder that was stopped continues; `ladder.json` and `ladder.md` are written after each run. Arms of equal tokens may
@@ -23,7 +23,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from trials import FIRST_PHASES, TRIALS, StopAtHalf
+from arms.trials import FIRST_PHASES, TRIALS, StopAtHalf
 
 from litebert.analysis.curves import read_curves
 from litebert.commands.compute import with_saved_precision

@@ -52,7 +52,13 @@ def test_summary_has_the_median_of_the_seeds_beside_the_first_arm(ladder):
 
 TINY = [f"model.{name}={value}" for name, value in SIZES.items()]
 TINY += ["sampling.max_length=32", "max_eval_examples=32", "train.device=cpu", "train.precision=bf16"]
-TINY += ["freeze_duplicate_token_heads=false", "init=random", "batch_size=12", "microbatch_size=12", "train.log_every=1"]
+TINY += [
+    "freeze_duplicate_token_heads=false",
+    "init=random",
+    "batch_size=12",
+    "microbatch_size=12",
+    "train.log_every=1",
+]
 
 
 TRIALS = ["stochastic_depth", "random_recursion_count", "token_dropping", "z_loss", "ema", "adaptive_masking"]
@@ -70,7 +76,7 @@ def run_arm(ladder, corpus_directory, tmp_path):
 
 @pytest.fixture
 def trials(ladder):
-    import trials
+    from arms import trials
 
     return trials
 

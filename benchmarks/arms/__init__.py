@@ -1,0 +1,1 @@
+"""Arms of ladder.py. Before: a recipe. After: the ladder and its table."""
