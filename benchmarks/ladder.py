@@ -3,12 +3,12 @@
     python benchmarks/ladder.py ARMS.yaml --corpus CORPUS --out DIR --suite BLIMP [--tokens 2M --rungs 3 --seeds 3]
 
 ARMS.yaml holds `recipe: NAME`, `settings: [key=value, …]` of all arms, and `arms: {name: [key=value, …]}`, in which
-each arm differs from that; the first arm is the reference. `trial=NAME` patches the run (arms/trials.py). Each run of a
-rung is trained from the beginning, because its learning rate falls to zero at the end of the rung. The last rung is run with
-every seed. A rung ranks its arms by `--metric`: the accuracy on minimal pairs, by next tokens if the arm has causal
-steps and otherwise by pseudo-log-likelihood, or the MLM loss on validation text. Each run is a run directory, so a
-ladder that was stopped continues; `ladder.json` and `ladder.md` are written after each run. Arms of equal tokens may
-differ in time: the seconds of a run's steps are in the table.
+each arm differs from that; the first arm is the reference. `trial=NAME` patches the run (arms/trials.py). Each run of
+a rung is trained from the beginning, because its learning rate falls to zero at the end of the rung. The last rung is
+run with every seed. A rung ranks its arms by `--metric`: the accuracy on minimal pairs, by next tokens if the arm has
+causal steps and otherwise by pseudo-log-likelihood, or the MLM loss on validation text. Each run is a run directory,
+so a ladder that was stopped continues; `ladder.json` and `ladder.md` are written after each run. Arms of equal tokens
+may differ in time: the seconds of a run's steps are in the table.
 
 A second table has medians and ranges over the seeds of the last rung, and the speed-up: how many times faster than the
 reference an arm reaches the MLM loss that both reach, by the evaluations of its run (`train.evaluate_every`). It

@@ -193,8 +193,9 @@ def _explain(cls: type[BaseModel], path: str, problem: Any) -> str:
         message = f"must be {expected}"
     elif " should " in message and kind != "value_error":
         message = f"must {message.partition(' should ')[2].partition(' after ')[0]}"
-    found = _shortened(value)
-    return f"{path}: {message}" + (f" (found {found})" if found not in message else "") if path else message
+    # A message of our own says what was found where it matters, and may be about a whole group of settings.
+    is_own = kind == "value_error" and (isinstance(value, Mapping) or _shortened(value) in message)
+    return f"{path}: {message}" + ("" if is_own else f" (found {_shortened(value)})") if path else message
 
 
 def _shortened(value: object, most: int = 80) -> str:

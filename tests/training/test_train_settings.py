@@ -30,7 +30,7 @@ CHANGES_WEIGHTS = {
 }
 MUON = {"optimizer": "muon", "muon_parameters": ["up", "classifier"]}
 # Setting → a value that must change the weights that Muon trains.
-CHANGES_MUON = {"muon_learning_rate": 0.1, "muon_momentum": 0.5, "muon_parameters": ["up"]}
+CHANGES_MUON = {"muon_learning_rate": 0.1, "muon_momentum": 0.5, "muon_parameters": ["up"], "muon_companion": "lamb"}
 # Settings whose effect is elsewhere, each with a test below or in the file named.
 OTHERS = {
     "evaluate_every",

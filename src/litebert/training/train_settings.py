@@ -11,6 +11,7 @@ from litebert.training.loop.duration import Duration
 from litebert.training.optim.lr_schedules import Curve, Schedule
 
 OptimizerName = Literal["lamb", "adamw", "muon"]
+VectorOptimizerName = Literal["lamb", "adamw"]
 DeviceName = Literal["auto", "cpu", "cuda"]
 TrackerName = Literal["tensorboard", "wandb", "trackio"]
 SpikePolicy = Literal["none", "skip", "rollback", "stop"]
@@ -72,10 +73,10 @@ class TrainSettings(Settings):
     """Length of the run: a number of steps, examples, tokens, epochs, seconds, minutes, hours or days."""
     optimizer: OptimizerName = "lamb"
     """`lamb` (You et al., 2020), `adamw` (Loshchilov and Hutter, 2019), or `muon` (Jordan et al., 2024) for the
-    matrices that `muon_parameters` names and AdamW for all other parameters."""
+    matrices that `muon_parameters` names and `muon_companion` for all other parameters."""
     bias_correction: bool | None = None
     """Whether the moments are corrected for their initialization at zero; null: no for `lamb`, as in
-    google-research/albert, yes for `adamw` and the AdamW beside `muon`, as in PyTorch."""
+    google-research/albert, yes for `adamw`, as in PyTorch; beside `muon` as for its companion."""
     learning_rate: float = Field(gt=0)
     """Peak of the schedule."""
     muon_learning_rate: float = Field(default=0.02, gt=0)
@@ -84,6 +85,8 @@ class TrainSettings(Settings):
     """Nesterov momentum of `muon`."""
     muon_parameters: Patterns = ("attentions", "feed_forwards")
     """Regular expressions; `muon` updates the matrices whose names they match: by default those of the blocks."""
+    muon_companion: VectorOptimizerName = "adamw"
+    """Optimizer of the parameters that `muon` does not update, with `learning_rate`."""
     lr_reference_batch_size: int | None = Field(default=None, gt=0)
     """Batch size that the learning rates are meant for: each peak is multiplied by √(batch size ÷ this)."""
     betas: tuple[Beta, Beta] = (0.9, 0.999)

@@ -174,7 +174,7 @@ def expected_memory(run: PretrainRun) -> Memory:
         run.model,
         batch_size=run.microbatch_size,
         length=run.sampling.max_length,
-        predicted=1.0 if run.sampling.causal_fraction else LinearSchedule.parse(run.sampling.mlm_probability).end,
+        predicted=1.0 if run.sampling.causal_fraction else LinearSchedule.parse(run.sampling.mlm_probability).largest,
         precision=run.train.precision,
         activation_checkpoint_interval=run.compute.activation_checkpoint_interval,
     )

@@ -62,6 +62,11 @@ class LinearSchedule:
             raise ConfigError(_EXPECTED)
         return schedule
 
+    @property
+    def largest(self) -> float:
+        """The largest value."""
+        return max(self.start, self.end)
+
     def at(self, step: int) -> float:
         """The value at a step, counted from 0."""
         return self.end if step >= self.steps else self.start + (self.end - self.start) * step / self.steps
@@ -119,7 +124,7 @@ class SamplingSettings(Settings):
     """p(n) proportional to 1/n (ALBERT), to 1, to 1/n in reverse order, or to 0.8^n (SpanBERT)."""
     mlm_probability: MlmProbability = 0.15
     """Share of the tokens of an example to predict, with special tokens counted; or a linear schedule such as '0.3 to
-    0.15 in 100000 steps'. Validation text is masked with the final value."""
+    0.15 in 100000 steps' (Ankner et al. 2024, arXiv 2305.15096). Validation text is masked with the final value."""
     max_predictions_per_seq: int | None = Field(default=None, ge=1)
     """Maximum number of tokens to predict in one example; the released models were trained with 20."""
     ngrams_cross_segments: bool = False

@@ -27,7 +27,7 @@ class Polynomial(Settings):
 
 
 class WarmupStableDecay(Settings):
-    """The peak for most of the run, then linear decay to zero."""
+    """The peak for most of the run, then linear decay to zero. Source: Hu et al. 2024, MiniCPM (arXiv 2404.06395)."""
 
     type: Literal["warmup_stable_decay"] = "warmup_stable_decay"
     """Name of the schedule."""

@@ -10,7 +10,7 @@ from torch import nn
 
 from litebert.errors import ConfigError
 from litebert.training.optim.lamb import Lamb
-from litebert.training.train_settings import TrainSettings
+from litebert.training.train_settings import TrainSettings, VectorOptimizerName
 
 
 class MuonWith(torch.optim.Optimizer):
@@ -44,7 +44,7 @@ def build_optimizer(
     """
     trained = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     if settings.optimizer != "muon":
-        return _adam_family(_parameter_groups(trained, settings, lr_multipliers), settings)
+        return _adam_family(settings.optimizer, _parameter_groups(trained, settings, lr_multipliers), settings)
     matrices = {
         name: trained.pop(name)
         for name, parameter in list(trained.items())
@@ -56,7 +56,8 @@ def build_optimizer(
             "trained parameters do not, expected some of each; name the matrices of the blocks, or use adamw"
         )
     muon = _muon(_parameter_groups(matrices, settings, lr_multipliers), settings)
-    return MuonWith(muon, _adam_family(_parameter_groups(trained, settings, lr_multipliers), settings))
+    others = _parameter_groups(trained, settings, lr_multipliers)
+    return MuonWith(muon, _adam_family(settings.muon_companion, others, settings))
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) -> None:
@@ -65,9 +66,11 @@ def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) ->
         group["lr"] = learning_rate * group.get("lr_multiplier", 1.0)
 
 
-def _adam_family(groups: list[dict[str, Any]], settings: TrainSettings) -> torch.optim.Optimizer:
+def _adam_family(
+    name: VectorOptimizerName, groups: list[dict[str, Any]], settings: TrainSettings
+) -> torch.optim.Optimizer:
     """LAMB or AdamW, with or without bias correction."""
-    adamw = settings.optimizer != "lamb"
+    adamw = name == "adamw"
     corrected = adamw if settings.bias_correction is None else settings.bias_correction
     if adamw and corrected:
         return torch.optim.AdamW(groups, lr=0.0, betas=settings.betas, eps=settings.eps, fused=True)
