@@ -11,8 +11,9 @@ so a ladder that was stopped continues; `ladder.json` and `ladder.md` are writte
 may differ in time: the seconds of a run's steps are in the table.
 
 A second table has medians and ranges over the seeds of the last rung, and the speed-up: how many times faster than the
-reference an arm reaches the MLM loss that both reach, by the evaluations of its run (`train.evaluate_every`). It
-compares like with like only for arms that predict masked tokens in an equal share of their steps.
+reference an arm reaches the MLM loss that both reach, by the evaluations of its run (`train.evaluate_every`), in
+seconds and in tokens. It compares like with like only for arms that predict masked tokens in an equal share of their
+steps; the seconds are those of a quiet machine only if it is one.
 """
 
 import argparse
@@ -55,8 +56,8 @@ class Run:
     pairs: float | None
     """Mean accuracy over the paradigms of the suite; None without a suite."""
     scoring: str | None
-    curve: list[tuple[float, float]]
-    """Seconds and MLM loss of each evaluation."""
+    curve: list[tuple[float, float, float]]
+    """Seconds, tokens and MLM loss of each evaluation."""
 
 
 def main() -> None:
@@ -125,27 +126,35 @@ def train(settings: PretrainRun, out: Path, trials: list[str]) -> PretrainResult
     return pretrain(settings.replace(train=permitted), out)
 
 
-def loss_curve(metrics: Path) -> list[tuple[float, float]]:
-    """Seconds since the beginning, with evaluations, and MLM loss on validation text."""
+def loss_curve(metrics: Path) -> list[tuple[float, float, float]]:
+    """Seconds since the beginning, with evaluations, tokens, and MLM loss on validation text."""
     curves = read_curves(metrics)
-    losses, elapsed = curves["evaluation/mlm_loss"], curves["train/elapsed_seconds"]
-    seconds = np.interp(losses.steps, (0, *elapsed.steps), (0.0, *elapsed.values))
-    return [(round(float(second), 2), loss) for second, loss in zip(seconds, losses.values, strict=True)]
+    losses = curves["evaluation/mlm_loss"]
+    seconds, tokens = (
+        np.interp(losses.steps, (0, *curve.steps), (0.0, *curve.values))
+        for curve in (curves["train/elapsed_seconds"], curves["train/tokens"])
+    )
+    return [
+        (round(float(second), 2), round(float(count)), loss)
+        for second, count, loss in zip(seconds, tokens, losses.values, strict=True)
+    ]
 
 
-def speed_up(run: Run, reference: Run) -> float:
-    """How many times faster than `reference` a run reaches the lowest loss that both reach."""
-    target = max(min(loss for _, loss in each.curve) for each in (run, reference))
-    return seconds_to(reference.curve, target) / seconds_to(run.curve, target)
+def speed_up(run: Run, reference: Run, *, column: int) -> float:
+    """How many times faster than `reference` a run reaches the lowest loss that both reach; column 0: in seconds, 1: in
+    tokens.
+    """
+    target = max(min(loss for *_, loss in each.curve) for each in (run, reference))
+    return reached(reference.curve, target, column=column) / reached(run.curve, target, column=column)
 
 
-def seconds_to(curve: list[tuple[float, float]], target: float) -> float:
-    """When a curve first falls to `target`, linear between evaluations."""
+def reached(curve: list[tuple[float, float, float]], target: float, *, column: int) -> float:
+    """Where a curve first falls to `target`, linear between evaluations."""
     before = curve[0]
     for now in curve:
-        if now[1] <= target:
-            share = (before[1] - target) / (before[1] - now[1]) if before[1] > now[1] else 0.0
-            return before[0] + share * (now[0] - before[0])
+        if now[2] <= target:
+            share = (before[2] - target) / (before[2] - now[2]) if before[2] > now[2] else 0.0
+            return before[column] + share * (now[column] - before[column])
         before = now
     raise ValueError(f"the loss {target} is not reached")
 
@@ -182,12 +191,12 @@ def summary(runs: list[Run]) -> list[str]:
     last = [run for run in runs if run.tokens == max(each.tokens for each in runs)]
     reference = {run.seed: run for run in last if run.arm == runs[0].arm}
     rows = [
-        "| arm | seeds | seconds | MLM accuracy | MLM loss | CLM loss | minimal pairs | speed-up |",
-        "|" + " --- |" * 8,
+        "| arm | seeds | seconds | MLM accuracy | MLM loss | CLM loss | minimal pairs | speed-up | in tokens |",
+        "|" + " --- |" * 9,
     ]
     for name in dict.fromkeys(run.arm for run in last):
         of_arm = [run for run in last if run.arm == name]
-        ratios = [speed_up(run, reference[run.seed]) for run in of_arm if run.seed in reference]
+        compared = [(run, reference[run.seed]) for run in of_arm if run.seed in reference]
         pairs = [run.pairs for run in of_arm if run.pairs is not None]
         cells = [
             median_and_range([run.seconds for run in of_arm], ".0f"),
@@ -195,7 +204,7 @@ def summary(runs: list[Run]) -> list[str]:
             median_and_range([run.mlm_loss for run in of_arm], ".3f"),
             median_and_range([run.clm_loss for run in of_arm if run.clm_loss is not None], ".3f"),
             median_and_range(pairs, ".1%"),
-            median_and_range(ratios, ".2f"),
+            *(median_and_range([speed_up(*pair, column=column) for pair in compared], ".2f") for column in (0, 1)),
         ]
         rows.append(f"| {name} | {len(of_arm)} | " + " | ".join(cells) + " |")
     return rows
