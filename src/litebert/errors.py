@@ -88,6 +88,12 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f"did you mean {' or '.join(map(repr, similar))}?" if similar else f"expected one of {', '.join(names)}"
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """' (did you mean …?)' when something known looks like `name`, else nothing."""
+    close = get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
 def similar_names(name: str, known: Iterable[str]) -> list[str]:
     """At most three of the `known` names: those with the initials `name` (`lr`: `learning_rate`), or that begin with
     it, or that contain it as a word, or else the one that is spelt most alike.

@@ -15,6 +15,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from litebert.errors import CheckpointError, LitebertError
 
 MANIFEST = "SHA256SUMS"
@@ -50,16 +52,42 @@ def read_json_object(path: Path, *, if_missing: str) -> dict[str, Any]:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Replace `path` by `content`, atomically."""
+    with atomic_file(path) as temporary:
+        temporary.write_bytes(content)
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path) -> Iterator[Path]:
+    """A temporary file to write in the block: it replaces `path` if the block succeeds, and is removed if it fails."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with translate_os_errors(path):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(content)
+            yield temporary
             fsync(temporary)
             temporary.replace(path)
             fsync(path.parent)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def locked(file: Path, *, busy: LitebertError, timeout: float = 0) -> Iterator[None]:
+    """Hold a lock until the block ends; raise `busy` if another process still holds it after `timeout` seconds.
+
+    The operating system releases the lock of a process that ends, even after `kill -9`.
+    """
+    lock = FileLock(file)
+    with translate_os_errors(file.parent):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=timeout)
+        except Timeout:
+            raise busy from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def unfinished_writes(path: Path) -> set[Path]:
@@ -101,6 +129,14 @@ def sha256(path: Path) -> str:
     """Hexadecimal SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def content_digests(directory: Path) -> dict[str, str]:
+    """Relative path → SHA-256 of every file below `directory`, from its manifest if it has one."""
+    if (directory / MANIFEST).is_file():
+        return read_manifest(directory)
+    files = sorted(path for path in directory.rglob("*") if path.is_file())
+    return {path.relative_to(directory).as_posix(): sha256(path) for path in files}
 
 
 def write_manifest(directory: Path) -> None:

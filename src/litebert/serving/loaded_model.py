@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from litebert.errors import CheckpointError
-from litebert.files import MANIFEST, read_manifest, sha256
+from litebert.files import content_digests
 from litebert.runtime.export_metadata import GRAPH_FILES
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.served_tasks import SERVED_TASKS, Scorer
@@ -110,12 +110,8 @@ def find_directory(model: str, settings: ServeSettings) -> Path:
 
 
 def digest_of(directory: Path) -> str:
-    """The first digits of the SHA-256 of the checksums of every file, from the manifest if there is one."""
-    if (directory / MANIFEST).is_file():
-        sums = read_manifest(directory)
-    else:
-        sums = {str(path.relative_to(directory)): sha256(path) for path in directory.rglob("*") if path.is_file()}
-    return hashlib.sha256(repr(sorted(sums.items())).encode()).hexdigest()[:12]
+    """The first digits of the SHA-256 of the checksums of every file."""
+    return hashlib.sha256(repr(sorted(content_digests(directory).items())).encode()).hexdigest()[:12]
 
 
 def _has_graph(directory: Path) -> bool:

@@ -21,7 +21,7 @@ from litebert.randomness import torch_seed_for
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 from litebert.training.callbacks.metric_logger import MetricLogger, require_trackers
 from litebert.training.callbacks.spike_detector import SpikeDetector
-from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoints, locked
+from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoints, locked_directory
 from litebert.training.checkpointing.run_checkpoints import Fingerprint, RunCheckpoints
 from litebert.training.distributed.context import DistributedContext, distribute_model
 from litebert.training.loop.memory import memory_used, translate_memory_errors
@@ -164,7 +164,7 @@ class Trainer:
         directory is in use, its checkpoint is of another run or cannot be written; OutOfMemoryError; DivergedError if
         too many steps in a row are not finite or are spikes.
         """
-        with self.world.rank_zero_context(locked(self._info.directory)):
+        with self.world.rank_zero_context(locked_directory(self._info.directory)):
             self._checkpoints.resume()
             with self._signals, Prefetcher(self._batches) as prefetcher, self._running_callbacks(), self._checkpointer:
                 self._train(prefetcher)

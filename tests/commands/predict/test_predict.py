@@ -265,6 +265,6 @@ def test_predict_with_a_pretrained_model_says_what_it_can_do(models, tmp_path, n
 def test_predict_names_the_line_without_a_token(models, tmp_path, name):
     path = tmp_path / name
     path.write_text("a film\n \nmusic\n" if name == "in.txt" else 'text\na film\n" "\n')
-    with pytest.raises(DataError, match=rf"{name}:{2 if name == 'in.txt' else 3}: has no tokens; remove it"):
+    with pytest.raises(DataError, match=rf"{name}:{2 if name == 'in.txt' else 3}: the text is empty or has no tokens"):
         predict(PredictRun(model=models["classifier"], input=path, output=tmp_path / "out.jsonl"))
     assert not (tmp_path / "out.jsonl").exists()

@@ -10,7 +10,7 @@ from litebert.cli.main import main
 from litebert.commands.sweep.sweep import sweep
 from litebert.errors import CheckpointError, ConfigError, DivergedError, StoppedBySignalError
 from litebert.tasks.types.classification.classification import CLASSIFICATION
-from litebert.training.checkpointing.checkpoint import locked
+from litebert.training.checkpointing.checkpoint import locked_directory
 from support.runs.callbacks import HookRecorder
 from support.runs.sweeps import table
 
@@ -165,5 +165,5 @@ def test_sweep_rejects_wrong_jobs_torchrun_and_a_locked_directory(planned, tmp_p
         sweep(run, tmp_path / "out")
     monkeypatch.delenv("WORLD_SIZE")
     sweep(run, tmp_path / "out")
-    with locked(tmp_path / "out"), pytest.raises(CheckpointError, match="another process is training"):
+    with locked_directory(tmp_path / "out"), pytest.raises(CheckpointError, match="another process is at work"):
         sweep(run, tmp_path / "out")

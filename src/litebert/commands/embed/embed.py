@@ -15,8 +15,9 @@ from litebert.commands.embed.vector_files import (
     validate_parquet,
     write_parquet,
 )
+from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.many_files.file_workers import FileJob, FilesWritten, file_tasks, is_pattern, write_files
-from litebert.commands.predict.predict_stream import InputFile, fingerprint_of, write_predictions
+from litebert.commands.predict.predict_stream import InputFile, write_predictions
 from litebert.commands.result import Result
 from litebert.files import sha256
 from litebert.inference.embeddings.embedder import Embedder

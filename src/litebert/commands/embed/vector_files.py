@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from litebert.errors import DataError, import_extra
-from litebert.files import fsync, translate_os_errors, write_json
+from litebert.files import atomic_file, write_json
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.settings import Settings
 from litebert.tasks.output_formats import OutputFormat
@@ -104,8 +104,7 @@ def write_parquet(output: Path, windows: Iterable[Sequence[Row]], vectors: np.nd
     import pyarrow as arrow
     from pyarrow import parquet
 
-    temporary = output.with_name(f".{output.name}.tmp")
-    with translate_os_errors(output):
+    with atomic_file(output) as temporary:
         writer = None
         try:
             for columns, part in _column_windows(windows, vectors):
@@ -118,9 +117,6 @@ def write_parquet(output: Path, windows: Iterable[Sequence[Row]], vectors: np.nd
         finally:
             if writer:
                 writer.close()
-        fsync(temporary)
-        temporary.replace(output)
-        fsync(output.parent)
 
 
 def _column_windows(

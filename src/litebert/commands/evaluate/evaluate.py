@@ -15,8 +15,8 @@ from litebert.commands.evaluate.evaluate_labelled import (
 )
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.commands.evaluate.minimal_pairs import MinimalPairScores, evaluate_minimal_pairs
+from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.many_files.file_workers import FileJob, FilesWritten, file_tasks, is_pattern, write_files
-from litebert.commands.predict.predict_stream import fingerprint_of
 from litebert.commands.pretrain.pretrain_settings import PairObjective
 from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
 from litebert.commands.run_directory import RunDirectory

@@ -9,7 +9,7 @@ from typing import Any
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTasksRun
-from litebert.commands.predict.predict_stream import fingerprint_of
+from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.result import Result
 from litebert.commands.run_directory import deciding_settings
 from litebert.commands.sweep.trial_results import SeedStatistics, statistics_of

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.many_files.file_workers import FileJob, FilesWritten, file_tasks, is_pattern, write_files
 from litebert.commands.predict.benchmark_predictions import (
     correct_share,
@@ -13,7 +14,7 @@ from litebert.commands.predict.benchmark_predictions import (
     validate_submission_name,
 )
 from litebert.commands.predict.predict_settings import PredictRun
-from litebert.commands.predict.predict_stream import InputFile, fingerprint_of
+from litebert.commands.predict.predict_stream import InputFile
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text

@@ -4,7 +4,6 @@ Beside the output lie `.NAME.partial`, the predictions so far, and `.NAME.state.
 what they depend on. A command that was killed continues there if nothing of that has changed.
 """
 
-import hashlib
 import json
 import logging
 import os
@@ -16,8 +15,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Self
 
+from litebert.commands.fingerprint import fingerprint_of
 from litebert.errors import ConfigError, DataError, StoppedBySignalError
-from litebert.files import MANIFEST, fsync, sha256, translate_os_errors, write_json
+from litebert.files import fsync, translate_os_errors, write_json
 from litebert.tasks.encoded import NoTokensError
 from litebert.tasks.output_formats import OutputFormat, RowFormat
 from litebert.tasks.read_labelled import types_with_format
@@ -108,17 +108,6 @@ def write_predictions(
         fsync(output.parent)
         state_file.unlink(missing_ok=True)
     return Written(rows, dict(counts))
-
-
-def fingerprint_of(inputs: Sequence[Path], models: Sequence[Path], settings: Mapping[str, Any]) -> str:
-    """Digest of the content of input files and model directories and of the settings."""
-    parts: list[Any] = [sha256(path) for path in inputs]
-    for model in models:
-        manifest = model / MANIFEST
-        files = [manifest] if manifest.is_file() else sorted(path for path in model.rglob("*") if path.is_file())
-        parts += [(path.name, sha256(path)) for path in files]
-    text = json.dumps([parts, dict(settings)], default=str, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _read_state(state_file: Path, partial: Path, fingerprint: str) -> dict[str, Any] | None:

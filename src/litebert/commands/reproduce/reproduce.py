@@ -23,7 +23,7 @@ from litebert.commands.result import Result
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import read_json_object, write_json, write_text
 from litebert.machine import validate_processes
-from litebert.training.checkpointing.checkpoint import locked
+from litebert.training.checkpointing.checkpoint import locked_directory
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ def run_tables(
     """Run the cells of some tables and write their report."""
     paths = CellPaths(out)
     paths.validate()
-    with locked(out):
+    with locked_directory(out):
         cells = unique(cell for of_table in rows.values() for cell in all_cells(of_table))
         (out / "cells").mkdir(parents=True, exist_ok=True)  # by which a directory of tables is recognized
         pin_data(cells, paths)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from filelock import FileLock, Timeout
 
 from litebert.analysis.curves import read_curves
 from litebert.commands.analyze.layer_analysis import layer_transitions
@@ -32,7 +31,7 @@ from litebert.commands.worker_processes import StopWithParent
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.errors import CheckpointError, LitebertError, StoppedBySignalError
-from litebert.files import write_json
+from litebert.files import locked, write_json
 from litebert.logs import log_to_stderr
 from litebert.machine import environment
 from litebert.model.io.model_directory import load_model
@@ -68,19 +67,12 @@ def run_job(job: Job) -> None:
 
     Raises CheckpointError if it does not end within `LOCK_SECONDS`.
     """
-    Path(job.run).parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(Path(job.run).with_suffix(".lock"))
-    try:
-        lock.acquire(timeout=LOCK_SECONDS)
-    except Timeout:
-        raise CheckpointError(
-            f"{job.run}: another worker still writes to it after {LOCK_SECONDS} seconds; once it has ended, run "
-            f"the same command again"
-        ) from None
-    try:
+    busy = CheckpointError(
+        f"{job.run}: another worker still writes to it after {LOCK_SECONDS} seconds; once it has ended, run the same "
+        "command again"
+    )
+    with locked(Path(job.run).with_suffix(".lock"), busy=busy, timeout=LOCK_SECONDS):
         _run_job(job)
-    finally:
-        lock.release()
 
 
 def _run_job(job: Job) -> None:

@@ -30,7 +30,7 @@ from litebert.files import write_text
 from litebert.machine import validate_processes
 from litebert.settings import write_yaml
 from litebert.training.callbacks.callback import Callback
-from litebert.training.checkpointing.checkpoint import locked
+from litebert.training.checkpointing.checkpoint import locked_directory
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ def sweep(run: SweepRun, out: Path, *, jobs: int = 1, callbacks: Sequence[Callba
     trials = trials_of(run)
     directory = RunDirectory.open(out, run, command="sweep", allowed=("grid", "retry_collapsed"))
     directory.begin(run, command="sweep")
-    with locked(directory.path):
+    with locked_directory(directory.path):
         paths = SweepPaths(directory.path)
         trained = _train(run, trials, paths, jobs=jobs, callbacks=callbacks)
         result = _result(trained, [result_of(trial, paths) for trial in trained], paths)

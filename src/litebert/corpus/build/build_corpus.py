@@ -17,8 +17,6 @@ from itertools import chain
 from pathlib import Path
 from typing import cast
 
-from filelock import FileLock, Timeout
-
 from litebert.corpus.build.build_checks import (
     count_scripts,
     refuse_common_files,
@@ -34,7 +32,7 @@ from litebert.corpus.format.shards import FORMAT_VERSION, SPLITS, TOKENIZER, Spl
 from litebert.corpus.readers.decompression import ByteCounter
 from litebert.corpus.readers.documents import Document, find_files, read_documents, total_bytes
 from litebert.errors import ConfigError, DataError
-from litebert.files import MANIFEST, fsync, translate_os_errors, write_manifest
+from litebert.files import MANIFEST, fsync, locked, translate_os_errors, write_manifest
 from litebert.logs import readable_seconds
 from litebert.machine import validate_processes
 from litebert.parallel_map import run_in_order
@@ -219,20 +217,13 @@ def build_corpus(
 @contextlib.contextmanager
 def _locked(directory: Path, out: Path) -> Iterator[None]:
     """Lock the temporary directory of a build, which is created; removed if the build failed before its first shard."""
-    lock = FileLock(directory / LOCK)
-    with translate_os_errors(directory):
-        directory.mkdir(parents=True, exist_ok=True)
+    busy = ConfigError(f"{out}: another process is building this corpus; wait for it or choose another --out")
+    with locked(directory / LOCK, busy=busy):
         try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            message = f"{out}: another process is building this corpus; wait for it or choose another --out"
-            raise ConfigError(message) from None
-    try:
-        yield
-    finally:
-        if directory.is_dir() and {path.name for path in directory.iterdir()} <= {LOCK}:
-            shutil.rmtree(directory)
-        lock.release()
+            yield
+        finally:
+            if directory.is_dir() and {path.name for path in directory.iterdir()} <= {LOCK}:
+                shutil.rmtree(directory)
 
 
 def _run(build: CorpusBuild, *, workers: int, progress: ProgressCallback) -> CorpusReport:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 from litebert.errors import ConfigError, DataError
-from litebert.files import translate_os_errors
+from litebert.files import atomic_file
 
 ENDINGS = (".txt", ".txt.gz")
 
@@ -41,7 +41,7 @@ def write_documents(paragraphs: Paragraphs, file: Path, counts: Counter[str]) ->
     """Write one paragraph per line and a blank line between documents, atomically; DataError if there is no text."""
     validate_output(file)
     documents = lines = size = 0
-    with _atomic_file(file) as out:
+    with _atomic_text_file(file) as out:
         is_open = False
         for paragraph in paragraphs:
             # A paragraph may contain characters that `str.splitlines` treats as line ends.
@@ -66,16 +66,9 @@ def validate_output(file: Path) -> None:
 
 
 @contextlib.contextmanager
-def _atomic_file(file: Path) -> Iterator[TextIO]:
-    temporary = file.with_name(f".{file.name}.writing")
-    with translate_os_errors(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with temporary.open("wb") as raw:
-                # Without a name and a time in the header, equal text gives equal bytes.
-                zipped = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if file.suffix == ".gz" else raw
-                with io.TextIOWrapper(cast(BinaryIO, zipped), "utf-8", errors="replace", newline="\n") as out:
-                    yield out
-            temporary.replace(file)
-        finally:
-            temporary.unlink(missing_ok=True)
+def _atomic_text_file(file: Path) -> Iterator[TextIO]:
+    with atomic_file(file) as temporary, temporary.open("wb") as raw:
+        # Without a name and a time in the header, equal text gives equal bytes.
+        zipped = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if file.suffix == ".gz" else raw
+        with io.TextIOWrapper(cast(BinaryIO, zipped), "utf-8", errors="replace", newline="\n") as out:
+            yield out

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from litebert.errors import DataError, import_extra
-from litebert.files import translate_os_errors
+from litebert.files import atomic_file
 from litebert.inference.embeddings.exact_search import ROWS_PER_BLOCK, Hit, validate_dimensions
 
 
@@ -44,11 +44,8 @@ class ApproximateIndex:
 
     def save(self, path: Path) -> None:
         """Write the index to a file, which is complete or absent."""
-        temporary = path.with_name(f".{path.name}.tmp")
-        with translate_os_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(path) as temporary:
             self._index.save(str(temporary))
-            temporary.replace(path)
 
     def search(self, queries: np.ndarray, *, top_k: int) -> list[list[Hit]]:
         """For each query, float32 [Q, D], about the `top_k` vectors with the largest dot products, best first."""

@@ -6,7 +6,6 @@ the code of `remote_code/`, which transformers runs with `trust_remote_code=True
 """
 
 import difflib
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -64,8 +63,6 @@ _SUPPORTED_VALUES: Final[dict[str, tuple[object, ...]]] = {
     "num_memory_blocks": (0,),
 }
 """Keys of other implementations, with the values that litebert supports."""
-
-log = logging.getLogger(__name__)
 
 
 class ModelSpec(Settings):

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from litebert.errors import ConfigError
-from litebert.tasks.readers.tables import did_you_mean
+from litebert.errors import ConfigError, did_you_mean
 
 Format = Literal["tsv", "pronouns", "race", "squad"]
 """`pronouns`: pairs in a .tsv file, read as a pronoun with a phrase for it."""

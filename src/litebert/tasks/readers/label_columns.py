@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from litebert.errors import ConfigError, DataError
-from litebert.tasks.readers.tables import Table, did_you_mean
+from litebert.errors import ConfigError, DataError, did_you_mean
+from litebert.tasks.readers.tables import Table
 from litebert.tasks.results import SEPARATOR
 
 NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)

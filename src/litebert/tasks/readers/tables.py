@@ -5,7 +5,6 @@ Every error names file, line and field. TSV has no quoting, as in GLUE; CSV quot
 
 import codecs
 import csv
-import difflib
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +13,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
-from litebert.errors import DataError
+from litebert.errors import DataError, did_you_mean
 from litebert.hub_datasets import load_split
 
 logger = logging.getLogger(__name__)
@@ -137,12 +136,6 @@ def check_text(path: Path) -> None:
         raise DataError(f"{path}: cannot be read ({error.strerror}); give the path of a file") from None
     if is_blank:
         raise DataError(f"{path}: the file is empty")
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """' (did you mean …?)' when something known looks like `name`, else nothing."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def iter_lines(path: Path) -> Iterator[str]:

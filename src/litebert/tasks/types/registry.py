@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, did_you_mean
 from litebert.model.io.model_spec import ModelSpec
 from litebert.tasks.readers.columns import SavedTask
-from litebert.tasks.readers.tables import did_you_mean
 from litebert.tasks.types.classification.classification import CLASSIFICATION
 from litebert.tasks.types.extractive_qa.extractive_qa import EXTRACTIVE_QA, EXTRACTIVE_QA_NO_ANSWER
 from litebert.tasks.types.multi_label.multi_label import MULTI_LABEL

@@ -12,20 +12,20 @@ import json
 import logging
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from litebert.errors import CheckpointError, LitebertError
 from litebert.files import (
     atomic_directory,
+    locked,
     read_manifest,
     require_space,
     translate_os_errors,
@@ -202,22 +202,7 @@ def _translated(path: Path, failure: BaseException) -> LitebertError:
     return CheckpointError(f"{path}: could not be written ({failure!r}); the checkpoint before it is unchanged")
 
 
-@contextmanager
-def locked(directory: Path) -> Iterator[None]:
-    """Lock `directory` until the block ends; a CheckpointError if another process has locked it.
-
-    The operating system releases the lock of a process that ends, even after `kill -9`.
-    """
-    lock = FileLock(directory / ".lock")
-    with translate_os_errors(directory):
-        directory.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            raise CheckpointError(
-                f"{directory}: another process is training in this directory; wait for it, stop it, or choose another"
-            ) from None
-    try:
-        yield
-    finally:
-        lock.release()
+def locked_directory(directory: Path) -> AbstractContextManager[None]:
+    """Lock the directory of a run; a CheckpointError if another process has locked it."""
+    message = f"{directory}: another process is at work in this directory; wait for it, stop it, or choose another"
+    return locked(directory / ".lock", busy=CheckpointError(message))

@@ -3,7 +3,7 @@
 Sources: `create_v1_model` and `create_v2_model` in squad_utils.py of google-research/albert.
 """
 
-from typing import Any, Final
+from typing import Final, cast
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from litebert.loss_sums import LossSums
 from litebert.model.losses import answerability_losses, span_loss
 from litebert.model.model_inputs import ModelInputs
-from litebert.model.models import FORBIDDEN
+from litebert.model.models import FORBIDDEN, ForQuestionAnsweringWithNoAnswer
 from litebert.model.outputs import QuestionAnsweringWithNoAnswerOutput, SpanOutput
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.types.extractive_qa.span_scores import (
@@ -46,9 +46,9 @@ def span_logits(model: nn.Module, inputs: ModelInputs) -> list[SpanLogits]:
 
 def span_beams(model: nn.Module, inputs: ModelInputs) -> list[Candidates]:
     """The best spans of each window."""
-    # A wrapper for several processes forwards `forward` only; the wrapped model has `beams`.
-    wrapped: Any = getattr(model, "module", model)
-    beams = wrapped.beams(*inputs, answer_mask(inputs), num_starts=BEAM_SIZE, num_ends=BEAM_SIZE)
+    beams = cast(ForQuestionAnsweringWithNoAnswer, model).beams(
+        *inputs, answer_mask(inputs), num_starts=BEAM_SIZE, num_ends=BEAM_SIZE
+    )
     beams = beams._replace(impossible_logits=beams.impossible_logits.float())
     return beams_by_window(*(each.cpu().numpy() for each in beams[:5]))
 

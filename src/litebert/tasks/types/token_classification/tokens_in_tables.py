@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from litebert.errors import DataError
+from litebert.errors import DataError, did_you_mean
 from litebert.tasks.readers.columns import Columns, group_and_slice
-from litebert.tasks.readers.tables import Row, Table, did_you_mean
+from litebert.tasks.readers.tables import Row, Table
 from litebert.tasks.types.task_type import ReadOptions, ReadResult
 from litebert.tasks.types.token_classification.token_examples import TokenExample
 

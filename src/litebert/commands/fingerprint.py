@@ -1,0 +1,15 @@
+"""What the output of a command depends on, as one digest."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from litebert.files import content_digests, sha256
+
+
+def fingerprint_of(inputs: Sequence[Path], models: Sequence[Path], settings: Mapping[str, Any]) -> str:
+    """Digest of the content of input files and model directories and of the settings."""
+    content = [[sha256(path) for path in inputs], [content_digests(model) for model in models], dict(settings)]
+    return hashlib.sha256(json.dumps(content, default=str, sort_keys=True).encode()).hexdigest()
