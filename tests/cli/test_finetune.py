@@ -20,6 +20,18 @@ def test_finetune_benchmark_name_is_recipe_and_task(task, tmp_path, capsys):
     )
 
 
+@pytest.mark.parametrize("words", [[], ["seed=3"], ["seed=3", "train.warmup=0.2"]])
+def test_finetune_without_a_recipe_takes_the_default_one(words, tmp_path, capsys):
+    (tmp_path / "x.csv").write_text("text,label\na,b\n")
+    options = ["--model", "m", "--train", str(tmp_path / "x.csv"), "--out", str(tmp_path / "run"), "--print-settings"]
+    shown = []
+    for recipe in ([], ["default"]):
+        assert main(["finetune", *recipe, *words, *options]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
+    assert ("seed: 3" in shown[0]) == bool(words)
+
+
 @pytest.mark.parametrize("example", SETTINGS)
 def test_finetune_help_settings_are_valid(example):
     load_finetune_config("default", [example.replace("'", "")], given={"model": "m", "data": {"train": "x"}})

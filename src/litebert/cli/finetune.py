@@ -3,7 +3,15 @@
 from pathlib import Path
 from typing import Annotated, Final
 
-from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, print_result, section
+from litebert.cli.arguments.common import (
+    Flag,
+    Json,
+    OptionalRecipe,
+    Overrides,
+    print_result,
+    recipe_and_settings,
+    section,
+)
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.data_arguments import DataArguments
 
@@ -56,7 +64,7 @@ def description() -> str:
 
 
 def finetune(
-    recipe: Recipe,
+    recipe: OptionalRecipe = "default",
     settings: Overrides = (),
     *,
     model: str,
@@ -81,6 +89,7 @@ def finetune(
     from litebert.commands.finetune.finetune_settings import load_finetune_config
     from litebert.settings import write_yaml
 
+    recipe, settings = recipe_and_settings(recipe, settings)
     given = {"model": model, "from_scratch": from_scratch, "data": data.to_setting(recipe)}
     given |= {"baseline": False} if no_baseline else {}
     config = load_finetune_config(recipe, settings, given=given)

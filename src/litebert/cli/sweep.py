@@ -5,7 +5,7 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from litebert.cli.arguments.common import Flag, Json, Overrides, Recipe, print_result
+from litebert.cli.arguments.common import Flag, Json, OptionalRecipe, Overrides, print_result, recipe_and_settings
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.data_arguments import DataArguments
 
@@ -29,7 +29,7 @@ def description() -> str:
 
 
 def sweep(
-    recipe: Recipe,
+    recipe: OptionalRecipe = "default",
     settings: Overrides = (),
     *,
     model: str,
@@ -59,6 +59,7 @@ def sweep(
     from litebert.machine import validate_processes
 
     validate_processes(jobs, where="jobs")
+    recipe, settings = recipe_and_settings(recipe, settings)
     given = {"model": model, "from_scratch": from_scratch, "data": data.to_setting(recipe)}
     plan = load_sweep_config(recipe, settings, given=given, grid=grid, seeds=seeds, retry_collapsed=retry_collapsed)
     # Imports torch, which takes seconds: only once the settings are known to be valid.

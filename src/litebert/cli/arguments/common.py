@@ -13,12 +13,19 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg
 Files = Annotated[tuple[str, ...], Positional, arg(metavar="FILES", help_behavior_hint="(required)")]
 CorpusDirectory = Annotated[Path, Positional, arg(metavar="CORPUS", help="corpus directory")]
 Recipe = Annotated[str, Positional, arg(metavar="RECIPE")]
+OptionalRecipe = Annotated[str, Positional, arg(metavar="[RECIPE]", help_behavior_hint="(default: default)")]
 Overrides = Annotated[tuple[str, ...], Positional, arg(metavar="[SETTING=VALUE …]", help_behavior_hint="")]
 Several = Annotated[tuple[str, ...], arg(metavar="[NAME …]", help_behavior_hint="")]
 OptionalPath = Annotated[Path | None, arg(metavar="PATH", help_behavior_hint="")]
 OptionalName = Annotated[str | None, arg(metavar="NAME", help_behavior_hint="")]
 Flag = Annotated[bool, FlagCreatePairsOff, arg(help_behavior_hint="")]
 Json = Annotated[bool, FlagCreatePairsOff, arg(help="print JSON instead of text", help_behavior_hint="")]
+
+
+def recipe_and_settings(recipe: str, settings: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """The words before the options: without a recipe, the first one is a setting."""
+    is_setting = "=" in recipe and not recipe.endswith((".yaml", ".yml"))
+    return ("default", (recipe, *settings)) if is_setting else (recipe, settings)
 
 
 def is_first_process() -> bool:

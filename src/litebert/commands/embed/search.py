@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class SearchResult(Result):
         for each in self.found:
             if each.rank == 1:
                 lines.append(each.query)
-            text = " ".join(each.text[:SHOWN_CHARACTERS].split())
+            text = shorten(each.text, SHOWN_CHARACTERS, placeholder=" …")
             lines.append(f"  {each.rank:3}. {each.score:.4f}  row {each.row}: {text}")
         return "\n".join(lines)
 
