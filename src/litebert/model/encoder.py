@@ -135,6 +135,15 @@ class Encoder(nn.Module):
         layout = self._layout(attention_mask, None, causal=False)
         return layout.unpack(self._embed(input_ids, token_type_ids, layout)[1])
 
+    def first_layer_attention(
+        self, input_ids: Int[Tensor, "B S"], attention_mask: Bool[Tensor, "B S"], token_type_ids: Int[Tensor, "B S"]
+    ) -> Float[Tensor, "B A S S"]:
+        """The first of `attention_probabilities`, without computing a layer."""
+        block = cast(Attention, self.attentions[self.schedule[0][0]])
+        inputs = self._block_inputs(LAYOUTS["sdpa"](attention_mask), fuse=False)[0]
+        states = self.first_layer_input(input_ids, attention_mask, token_type_ids)
+        return block.probabilities(states, attention_mask, inputs)
+
     def pool(self, states: Float[Tensor, "X H"]) -> Float[Tensor, "X H"]:
         """The pooler's output for one vector per sequence, in ALBERT the hidden state of its first position."""
         return states if self.pooler is None else torch.tanh(self.pooler(states))

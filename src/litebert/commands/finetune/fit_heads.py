@@ -1,7 +1,8 @@
 """Duplicate-token heads fitted to the training examples, before fine-tuning."""
 
 import logging
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -11,20 +12,18 @@ from torch import Tensor
 
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.setup import RunData
+from litebert.commands.finetune.token_pairs import pairs_of
 from litebert.errors import ConfigError, DataError
 from litebert.inference.pipeline import Pipeline
 from litebert.model.encoder import Encoder
 from litebert.model.initialization.fitted_heads import attention_to_equal_tokens, fit_duplicate_token_heads_
 from litebert.model.io.model_directory import spec_of
-from litebert.model.model_inputs import ModelInputs
 from litebert.randomness import rng_for
 from litebert.tasks.encoded import Feature, pad
-from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
 
 logger = logging.getLogger(__name__)
-MAX_EXAMPLES, MAX_TOKENS, BATCH_SIZE = 2048, 65_536, 32
-NUM_SPECIAL = 3
+MAX_EXAMPLES, MAX_TOKENS = 2048, 65_536
 MIN_TOKENS_PER_COLUMN = 2
 """Tokens for each column of the hidden states: their covariance has as many rows."""
 MIN_LENGTH = 128
@@ -51,7 +50,13 @@ def fit_heads(run: FinetuneRun, data: RunData, pipeline: Pipeline, world: Distri
         fit_duplicate_token_heads_(encoder, pairs_of(text, length, pipeline.tokenizer, seed=run.seed), seed=run.seed)
         rows = pad(features[:MEASURED], pad_id=pipeline.tokenizer.pad_id).to_tensors()
         special = (pipeline.tokenizer.cls_id, pipeline.tokenizer.sep_id)
-        if (found := attention_to_equal_tokens(encoder, rows, ignored=special)) < MIN_ATTENTION:
+        found = attention_to_equal_tokens(encoder, rows, ignored=special)
+        if math.isnan(found):
+            raise DataError(
+                f"fit_duplicate_token_heads: none of the first {len(rows.input_ids)} training rows has a token in both "
+                "texts, so there is nothing to find; set fit_duplicate_token_heads=false"
+            )
+        if found < MIN_ATTENTION:
             raise ConfigError(
                 f"fit_duplicate_token_heads: the fitted heads give equal tokens {found:.0%} of their attention in the "
                 f"first {len(rows.input_ids)} training rows, expected at least {MIN_ATTENTION:.0%}: the states of this "
@@ -93,25 +98,3 @@ def _text(features: Sequence[Feature], pipeline: Pipeline) -> Int[Tensor, " N"]:
             "set fit_duplicate_token_heads=false"
         )
     return text
-
-
-def pairs_of(text: Int[Tensor, " N"], length: int, tokenizer: Tokenizer, *, seed: int) -> Iterator[ModelInputs]:
-    """Batches of pairs of `length` tokens, consecutive pieces of the text, and then the same with the pieces exchanged.
-
-    So that every token occurs in both segments; and the first piece has another length in each batch, so that positions
-    do. In the rows themselves the first text is always at the first positions.
-    """
-    count = min(length - NUM_SPECIAL, len(text))
-    lengths = rng_for(seed, "lengths for duplicate-token heads")
-    for rows in text[: len(text) // count * count].view(-1, count).split(BATCH_SIZE):
-        first, second = rows.tensor_split([int(lengths.integers(1, count))], dim=1)
-        yield _pair(first, second, tokenizer)
-        yield _pair(second, first, tokenizer)
-
-
-def _pair(first: Int[Tensor, "B F"], second: Int[Tensor, "B S"], tokenizer: Tokenizer) -> ModelInputs:
-    """[CLS] first [SEP] second [SEP]."""
-    cls, sep = (first.new_full((len(first), 1), token) for token in (tokenizer.cls_id, tokenizer.sep_id))
-    ids = torch.cat([cls, first, sep, second, sep], dim=1)
-    segments = (torch.arange(ids.shape[1]) >= first.shape[1] + 2).long().expand_as(ids)
-    return ModelInputs(ids, torch.ones_like(ids, dtype=torch.bool), segments)

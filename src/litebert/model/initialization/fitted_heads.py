@@ -97,9 +97,8 @@ def attention_to_equal_tokens(encoder: Encoder, batch: ModelInputs, *, ignored: 
     Over the heads and the tokens that have equal ones there, except those in `ignored`; NaN if none has.
     """
     training = encoder.training
-    output = encoder.eval()(*batch, output_hidden_states=True)
     heads = num_duplicate_token_heads(encoder.config.num_attention_heads)
-    probabilities = encoder.attention_probabilities(output, batch.attention_mask)[0][:, -heads:]
+    probabilities = encoder.eval().first_layer_attention(*batch)[:, -heads:]
     encoder.train(training)
     ids, segments = batch.input_ids, batch.token_type_ids
     equal = (ids[:, :, None] == ids[:, None]) & (segments[:, :, None] != segments[:, None])
