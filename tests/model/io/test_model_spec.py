@@ -21,6 +21,7 @@ from litebert.model.io.model_spec import (
     to_transformers,
     transformers_incompatibility,
 )
+from litebert.model.layers.lora_settings import LoRASettings
 
 TINY = ModelConfig(hidden_size=8, num_hidden_layers=4, num_attention_heads=2, intermediate_size=16, embedding_size=4)
 THEIRS = to_json(ModelSpec(model="ForMaskedLM", config=TINY))
@@ -110,7 +111,7 @@ def test_model_spec_has_the_keys_of_transformers_if_it_can_run_the_model(model):
     labels = ("a", "b") if model in LABELLED else ()
     values = to_json(ModelSpec(model=model, config=TINY, labels=labels))
     assert values["model_type"] == (LITEBERT_MODEL_TYPE if model == "ForQuestionAnsweringWithNoAnswer" else "albert")
-    assert ("litebert" in values) == (model == "ForQuestionAnsweringWithNoAnswer")
+    assert ("auto_map" in values) == (model == "ForQuestionAnsweringWithNoAnswer")
 
 
 def test_model_spec_reads_configs_as_transformers_does():
@@ -192,7 +193,7 @@ def test_model_spec_recognises_misspelt_keys():
 
 
 def test_model_spec_of_litebert_refuses_unknown_keys():
-    own = to_json(ModelSpec(model="ForQuestionAnsweringWithNoAnswer", config=TINY))
+    own = to_json(ModelSpec(model="ForMaskedLM", config=TINY, adapters=LoRASettings(per_layer=True)))
     own["litebert"]["mood"] = "good"
     with pytest.raises(ConfigError, match="unknown setting 'mood'"):
         from_json(own, where="c")

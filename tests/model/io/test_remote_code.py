@@ -1,5 +1,7 @@
 """Models that transformers does not know are loaded by the code in their directory, with equal outputs."""
 
+import sys
+
 import pytest
 import torch
 
@@ -10,6 +12,9 @@ from litebert.model.io.model_spec import LABELLED, REMOTE_CODE_CLASSES, has_remo
 from litebert.model.io.weight_files import SAFETENSORS
 from litebert.model.layers.lora import attach
 from litebert.model.layers.lora_settings import LoRASettings
+from litebert.model.losses import answerability_losses
+from litebert.model.model_inputs import ModelInputs
+from litebert.tasks.types.extractive_qa.span_outputs import answer_mask
 from support.models.model_builders import MODERN, padded_mask, perturbed, random_batch
 from support.models.tolerances import tolerance
 
@@ -21,6 +26,7 @@ AUTO_CLASSES = {
     "ForMultipleChoice": "AutoModelForMultipleChoice",
     "ForTokenClassification": "AutoModelForTokenClassification",
     "ForQuestionAnswering": "AutoModelForQuestionAnswering",
+    "ForQuestionAnsweringWithNoAnswer": "AutoModelForQuestionAnswering",
     "SentenceEmbedder": "AutoModel",
 }
 VARIANTS = {
@@ -37,6 +43,8 @@ def modules_cache(tmp_path, monkeypatch):
     """The directory into which transformers copies remote code."""
     monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
     monkeypatch.syspath_prepend(str(tmp_path / "modules"))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "transformers_modules"]:
+        monkeypatch.delitem(sys.modules, name)
 
 
 def build(name: str, config: ModelConfig) -> torch.nn.Module:
@@ -66,6 +74,8 @@ def outputs(model: torch.nn.Module, name: str, batch) -> list[torch.Tensor]:
         return [model(*(tensor[None] for tensor in (ids, mask, types))).logits]
     if name == "ForQuestionAnswering":
         return list(model(ids, mask, types)[:2])
+    if name == "ForQuestionAnsweringWithNoAnswer":
+        return list(model.beams(ids, mask, types, answer_mask(ModelInputs(ids, mask, types)))[:5])
     if name == "SentenceEmbedder":
         return [model.encoder(ids, mask, types).last_hidden_state]
     return [model(ids, mask, types).logits]
@@ -82,6 +92,8 @@ def remote_outputs(model: torch.nn.Module, name: str, batch) -> list[torch.Tenso
         return [output.prediction_logits, output.sop_logits]
     if name == "ForQuestionAnswering":
         return [output.start_logits, output.end_logits]
+    if name == "ForQuestionAnsweringWithNoAnswer":
+        return list(output.to_tuple()[:5])
     return [output.last_hidden_state if name == "SentenceEmbedder" else output.logits]
 
 
@@ -195,14 +207,31 @@ def test_every_class_of_the_remote_code_has_an_auto_class():
 
 
 def test_models_that_remote_code_lacks_are_saved_without_it(tiny_config, tmp_path):
-    config = tiny_config.replace(**MODERN)
-    adapted = models.ForSequenceClassification(config, num_labels=2)
+    adapted = models.ForSequenceClassification(tiny_config.replace(**MODERN), num_labels=2)
     attach(adapted, LoRASettings(per_layer=True))
-    for number, model in enumerate((models.ForQuestionAnsweringWithNoAnswer(config), adapted)):
-        directory = save_model(model, tmp_path / str(number))
-        assert not has_remote_code(read_model_spec(directory))
-        assert not any((directory / name).exists() for name in REMOTE_CODE)
-        assert type(load_model(directory)) is type(model)
+    directory = save_model(adapted, tmp_path / "model")
+    assert not has_remote_code(read_model_spec(directory))
+    assert not any((directory / name).exists() for name in REMOTE_CODE)
+    assert type(load_model(directory)) is type(adapted)
+
+
+@pytest.mark.parametrize("block", [{}, MODERN], ids=["albert", "modern"])
+def test_remote_code_has_the_losses_of_questions_without_answer(tiny_config, tmp_path, block):
+    name = "ForQuestionAnsweringWithNoAnswer"
+    model = build(name, tiny_config.replace(**block))
+    remote = load_remote(save_model(model, tmp_path / "model"), name)
+    batch = random_batch(model.config, padded_mask([9, 9, 9]))
+    ids, mask, _ = batch.arguments
+    types = (torch.arange(9) > 3).long().expand_as(ids)
+    starts, ends, impossible = torch.tensor([5, 0, 6]), torch.tensor([6, 0, 7]), torch.tensor([0.0, 1.0, 0.0])
+    output = model(ids, mask, types, answer_mask(ModelInputs(ids, mask, types)), starts)
+    losses = answerability_losses(output, starts, ends, impossible)
+    labels = {"start_positions": starts, "end_positions": ends, "is_impossible": impossible}
+    found = remote(ids, attention_mask=mask.long(), token_type_ids=types, **labels).loss
+    assert torch.allclose(found, (losses["span"] + losses["impossible"] / 2) / 3, atol=tolerance())
+    remote.save_pretrained(tmp_path / "again")
+    again = load_model(tmp_path / "again")
+    assert all(torch.equal(value, model.state_dict()[key]) for key, value in again.state_dict().items())
 
 
 @pytest.mark.parametrize("name", ["ForMaskedLM", "ForPretraining"])

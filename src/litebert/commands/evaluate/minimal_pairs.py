@@ -89,8 +89,8 @@ def read_minimal_pairs(directory: Path, *, most: int | None = None) -> tuple[Min
 
 
 def _read_file(file: Path, most: int | None) -> list[MinimalPair]:
-    lines = read_text(file).split("\n")
-    pairs = [_pair(file, number, line) for number, line in enumerate(islice(lines, most), start=1) if line.strip()]
+    lines = enumerate(read_text(file).split("\n"), start=1)
+    pairs = [_pair(file, *line) for line in islice((line for line in lines if line[1].strip()), most)]
     if not pairs:
         raise DataError(f"{file}: no pairs; remove the file, or write one object a line")
     return pairs

@@ -40,7 +40,10 @@ from litebert.model.remap_weights import remap_weights
 from litebert.model.sharing_schedule import sharing_schedule
 
 HUB: Final = HubOptions()
-REMOTE_CODE: Final = ("configuration_litebert.py", "layers_litebert.py", "modeling_litebert.py")
+REMOTE_CODE: Final = (
+    *("configuration_litebert.py", "layers_litebert.py", "modeling_litebert.py"),
+    "no_answer_litebert.py",
+)
 """Files with which transformers loads a model that it does not know."""
 
 logger = logging.getLogger(__name__)
@@ -274,10 +277,11 @@ def _write_weights(directory: Path, model: nn.Module, spec: ModelSpec) -> None:
     if not reason:
         write_tensors(directory / SAFETENSORS, to_transformers(tensors, spec.config))
         return
-    logger.info("the model is saved in litebert's own format: %s", reason)
     if has_remote_code(spec):
+        logger.info("transformers loads the saved model with trust_remote_code=True: %s", reason)
         write_tensors(directory / SAFETENSORS, tensors)
         for name in REMOTE_CODE:
             write_bytes(directory / name, (files("litebert.model.io") / "remote_code" / name).read_bytes())
     else:
+        logger.info("the model is saved in litebert's own format: %s", reason)
         write_tensors(directory / OWN, tensors)

@@ -43,9 +43,10 @@ HF_CLASSES: Final[dict[ModelName, str]] = {
 }
 """The equivalent class of transformers, which has none for `ForQuestionAnsweringWithNoAnswer`."""
 REMOTE_CODE_CLASSES: Final[dict[ModelName, str]] = {
-    model: name.replace("Albert", "Litebert") for model, name in HF_CLASSES.items()
+    **{model: name.replace("Albert", "Litebert") for model, name in HF_CLASSES.items()},
+    "ForQuestionAnsweringWithNoAnswer": "LitebertForQuestionAnsweringWithNoAnswer",
 }
-"""The equivalent class of `remote_code/modeling_litebert.py`."""
+"""The equivalent class of `remote_code/`."""
 LABELLED: Final[tuple[ModelName, ...]] = ("ForSequenceClassification", "ForTokenClassification")
 CLASSIFIERS_OF_SEQUENCES: Final[tuple[ModelName, ...]] = ("ForSequenceClassification", "ForMultipleChoice")
 LITEBERT_MODEL_TYPE: Final = "litebert"
@@ -149,7 +150,7 @@ def to_json(spec: ModelSpec) -> dict[str, Any]:
         return to_own_json(spec)
     plain: dict[str, Any]
     if remote:
-        plain = {"model_type": LITEBERT_MODEL_TYPE, "auto_map": _auto_map(), **spec.config.to_dict()}
+        plain = {"model_type": LITEBERT_MODEL_TYPE, "auto_map": _auto_map(spec.model), **spec.config.to_dict()}
     else:
         plain = to_transformers(spec.config)
     plain |= _hf_labels(spec)
@@ -232,12 +233,14 @@ def _sharing(config: ModelConfig) -> str:
     return f"sharing {config.sharing!r} with {config.num_hidden_groups} groups in {config.num_hidden_layers} layers"
 
 
-def _auto_map() -> dict[str, str]:
-    """The classes of the remote code that the `Auto` classes of transformers load."""
+def _auto_map(model: ModelName) -> dict[str, str]:
+    """The classes of the remote code that the `Auto` classes of transformers load from the directory of a `model`."""
     auto_map = {"AutoConfig": "configuration_litebert.LitebertConfig"}
-    for name in REMOTE_CODE_CLASSES.values():
-        auto_class = name.replace("LitebertFor", "AutoModelFor").replace("LitebertModel", "AutoModel")
-        auto_map[auto_class] = f"modeling_litebert.{name}"
+    for name in HF_CLASSES:
+        auto_class = HF_CLASSES[name].replace("AlbertFor", "AutoModelFor").replace("AlbertModel", "AutoModel")
+        auto_map[auto_class] = f"modeling_litebert.{REMOTE_CODE_CLASSES[name]}"
+    if model == "ForQuestionAnsweringWithNoAnswer":
+        auto_map["AutoModelForQuestionAnswering"] = f"no_answer_litebert.{REMOTE_CODE_CLASSES[model]}"
     return auto_map
 
 
