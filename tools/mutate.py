@@ -62,8 +62,6 @@ EQUIVALENT: dict[str, str] = {
     "training/loop/step.py:157:12 statement deleted": "says only when FSDP communicates; the gradients are equal",
     "training/loop/step.py:185:69 True → False": "the lengths are equal by the slice before",
     "training/checkpointing/checkpoint.py:163:54 1 → 2": "`start` needs a `finish` before, so one write is in flight",
-    "training/checkpointing/checkpoint.py:213:8 statement deleted": "FileLock makes the directory too",
-    "training/checkpointing/checkpoint.py:215:33 0 → 1": "waits a second before the same error",
     "tasks/metrics/squad_metrics.py:173:65 True → False": "both lists have the length of `order`",
     "tasks/metrics/squad_metrics.py:40:7 Or → And": "with one side empty no word is shared, which scores 0 as well",
     "tasks/metrics/metrics.py:80:22 1 → 2": "of two labels both have the same area, so their mean is it too",

@@ -15,8 +15,6 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from litebert.errors import CheckpointError, LitebertError
 
 MANIFEST = "SHA256SUMS"
@@ -77,6 +75,8 @@ def locked(file: Path, *, busy: LitebertError, timeout: float = 0) -> Iterator[N
 
     The operating system releases the lock of a process that ends, even after `kill -9`.
     """
+    from filelock import FileLock, Timeout  # not needed by the runtime, which imports this module
+
     lock = FileLock(file)
     with translate_os_errors(file.parent):
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -5,13 +5,13 @@ import multiprocessing
 
 import pytest
 
+from litebert import parallel_map
 from litebert.commands.embed.embed import embed
 from litebert.commands.embed.embed_settings import EmbedRun
 from litebert.commands.many_files import file_workers
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
-from litebert.corpus.build import parallel_map
 from litebert.errors import ConfigError, DataError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification

@@ -7,7 +7,6 @@ import sys
 import pytest
 from filelock import FileLock
 
-from litebert import files
 from litebert.errors import CheckpointError
 from litebert.training.checkpointing.checkpoint import locked_directory
 from support.runs.callbacks import At
@@ -67,7 +66,7 @@ def test_run_lock_in_a_directory_that_cannot_be_made_is_an_error(tmp_path):
 def test_run_lock_is_released_at_the_end_of_the_block(tmp_path, monkeypatch):
     """Not later, when the lock object is deleted."""
     locks = []
-    monkeypatch.setattr(files, "FileLock", lambda path: locks.append(FileLock(path)) or locks[-1])
+    monkeypatch.setattr("filelock.FileLock", lambda path: locks.append(FileLock(path)) or locks[-1])
     with locked_directory(tmp_path):
         assert locks[0].is_locked
     assert not locks[0].is_locked
