@@ -37,6 +37,8 @@ from litebert.settings import read_yaml, with_overrides
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.duration import Duration
 
+SECOND_PHASE = "second-phase"
+"""File in the run directory of a trial whose first phase is finished."""
 LARGER_IS_BETTER = {"pairs": True, "mlm_accuracy": True, "mlm_loss": False}
 
 
@@ -84,7 +86,8 @@ def run(recipe: str, name: str, overrides: list[str], *, tokens: int, seed: int,
     overrides = [word for word in overrides if not word.startswith("trial=")]
     settings = load_pretrain_config(recipe, [*overrides, *fixed], corpus=arguments.corpus)
     settings = with_saved_precision(settings, out, DistributedContext.current())
-    RunDirectory.open(out, settings, command="pretrain")  # refuses the run of an arm that was other then
+    if not set(trials) & FIRST_PHASES.keys() or (out / SECOND_PHASE).exists():
+        RunDirectory.open(out, settings, command="pretrain")  # refuses the run of an arm that was other then
     scores = out / f"ladder-{arguments.suite.name if arguments.suite else 'no-suite'}.json"
     if scores.is_file():
         return Run(**json.loads(scores.read_text()))
@@ -119,9 +122,10 @@ def train(settings: PretrainRun, out: Path, trials: list[str]) -> PretrainResult
     if trial in TRIALS:
         with TRIALS[trial]() as callbacks:
             return pretrain(settings, out, callbacks=callbacks)
-    if not out.exists():
+    if not (out / SECOND_PHASE).exists():
         first = PretrainRun.parse(with_overrides(settings.to_dict(), FIRST_PHASES[trial]), where=trial)
         pretrain(first, out, callbacks=[StopAtHalf()])
+        (out / SECOND_PHASE).touch()
     permitted = settings.train.replace(allow_config_changes=("sampling", "batch_size"))
     return pretrain(settings.replace(train=permitted), out)
 

@@ -55,9 +55,12 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 @contextlib.contextmanager
-def atomic_file(path: Path) -> Iterator[Path]:
-    """A temporary file to write in the block: it replaces `path` if the block succeeds, and is removed if it fails."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def atomic_file(path: Path, *, one_writer: bool = False) -> Iterator[Path]:
+    """A temporary file to write in the block: it replaces `path` if the block succeeds, and is removed if it fails.
+
+    With `one_writer`, for large files, what a killed process has left is written over.
+    """
+    temporary = path.with_name(f".{path.name}.tmp" if one_writer else f".{path.name}.{os.getpid()}.tmp")
     with translate_os_errors(path):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -32,6 +32,7 @@ def best_model(directory, values, *, metric="mlm_accuracy"):
     return BestModel(
         lambda model: {"metrics": {metric: next(measured)}},
         metric=metric,
+        greater_is_better=not metric.endswith("loss"),
         directory=directory,
         world=DistributedContext(0, 1, torch.device("cpu")),
         save=save,

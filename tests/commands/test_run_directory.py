@@ -153,7 +153,11 @@ def test_allowed_settings_replace_the_old_ones_and_unfinish_the_run(tmp_path, al
     opened(tmp_path).finish(Finished(3))
     changed = opened(tmp_path, inner=Inner(rate=9.0), allowed=allowed)
     assert changed.result(Finished) is None
+    assert read_yaml(changed.settings_file)["inner"]["rate"] == 0.1
+    assert changed.result_file.exists()
+    changed.continue_with(Plan(inner=Inner(rate=9.0)), command="pretrain")
     assert read_yaml(changed.settings_file)["inner"] == {"rate": 9.0, "depth": 2}
+    assert not changed.result_file.exists()
 
 
 def test_unused_permission_leaves_a_finished_run_finished(tmp_path):

@@ -1,6 +1,7 @@
 """The best model of a training run, evaluated and saved while the run continues."""
 
 import logging
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,6 @@ from torch import nn
 
 from litebert.files import json_bytes, read_json_object
 from litebert.training.callbacks.callback import Callback, RunState
-from litebert.training.callbacks.metric_score import score
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.protocols import Number
 
@@ -32,20 +32,21 @@ class BestModel(Callback):
         evaluate: Callable[[nn.Module], Record],
         *,
         metric: str,
+        greater_is_better: bool,
         directory: Path,
         world: DistributedContext,
         save: Callable[[nn.Module, Record], object],
         gather: Callable[[nn.Module], nn.Module] = lambda model: model,
     ) -> None:
         self._evaluate, self._metric, self._save, self._gather = evaluate, metric, save, gather
-        self._file = directory / EVALUATION
+        self._greater_is_better, self._file = greater_is_better, directory / EVALUATION
         self._best: float | None = world.on_rank_zero(self._saved_score)
         self._pending: tuple[nn.Module, Record] | None = None
 
     def evaluate(self, model: nn.Module) -> Mapping[str, Number]:
         """The metrics of `model`."""
         record = self._evaluate(model)
-        value = score(self._metric, record["metrics"][self._metric])
+        value = self._score(record["metrics"])
         if self._best is None or value > self._best:
             self._best = value
             self._pending = self._gather(model), record
@@ -62,11 +63,16 @@ class BestModel(Callback):
             "step %d: %s %.4f, the best so far", run.progress.step, self._metric, record["metrics"][self._metric]
         )
 
+    def _score(self, metrics: Mapping[str, Number]) -> float:
+        """Greater is better; NaN is worse than any number."""
+        value = float(metrics[self._metric])
+        return -math.inf if math.isnan(value) else value if self._greater_is_better else -value
+
     def _saved_score(self) -> float | None:
         if not self._file.exists():
             return None
         saved = read_json_object(self._file, if_missing="start in a new directory")
-        return score(self._metric, saved["metrics"][self._metric])
+        return self._score(saved["metrics"])
 
 
 def evaluation_file(record: Record) -> dict[str, bytes]:

@@ -62,7 +62,7 @@ class RunDirectory:
 
     path: Path
     has_other_settings: bool = False
-    """Whether the settings were permitted to differ from those of the run there; `begin` replaces these."""
+    """Whether the settings were permitted to differ from those of the run there; `continue_with` replaces these."""
     settings_file = Inside("settings.yaml")
     """The resolved settings, written before the first step."""
     initial_scores = Inside("initial_scores.json")
@@ -92,7 +92,7 @@ class RunDirectory:
             path: the directory.
             settings: of the run; settings missing in an existing `settings.yaml` must have their defaults.
             command: `pretrain`, `finetune`, …; must be that of an existing run.
-            allowed: settings (or groups of them) that may differ from those of an existing run; with `begin` they
+            allowed: settings (or groups of them) that may differ from those of an existing run; by `continue_with` they
                 replace the old ones, and a finished run becomes unfinished. Those in `ALWAYS_CHANGEABLE` may differ
                 without that, and replace the old ones at once.
 
@@ -113,20 +113,23 @@ class RunDirectory:
         return run
 
     def begin(self, settings: Settings, *, command: str, provenance: Mapping[str, str] | None = None) -> None:
-        """Create the directory, unless it exists, or continue the run there, with the `settings` that `open` checked.
+        """Create the directory, unless it exists, with the `settings` that `open` checked.
 
         `provenance` says in words what the run does; it is added to `environment.json`.
         """
         if self.settings_file.exists():
-            if self.has_other_settings:
-                write_text(self.settings_file, write_yaml({"command": command, **settings.to_dict()}))
-                self.result_file.unlink(missing_ok=True)
             return
         # The file that identifies a run directory comes first, so that a process killed here can be started again.
         for leftover in unfinished_writes(self.settings_file):
             leftover.unlink(missing_ok=True)
         write_text(self.settings_file, write_yaml({"command": command, **settings.to_dict()}))
         write_json(self.path / "environment.json", {**environment(), **(provenance or {})})
+
+    def continue_with(self, settings: Settings, *, command: str) -> None:
+        """Replace the settings of the run there by others that `open` permitted; only while the directory is locked."""
+        if self.has_other_settings:
+            self.result_file.unlink(missing_ok=True)
+            write_text(self.settings_file, write_yaml({"command": command, **settings.to_dict()}))
 
     def _before_settings(self) -> set[Path]:
         """What may be in the directory of a run that was killed before it wrote its settings."""

@@ -157,8 +157,10 @@ class Trainer:
         """Raise CheckpointError if the newest valid checkpoint is of another run, before anything is written."""
         self._checkpoints.validate()
 
-    def fit(self) -> TrainResult:
+    def fit(self, *, on_locked: Callable[[], None] = lambda: None) -> TrainResult:
         """Train to the end, from the newest valid checkpoint if there is one; call it once.
+
+        `on_locked` is called on rank 0 once no other process can train in the directory, and its checkpoint is loaded.
 
         Raises StoppedBySignalError, with the state saved, after SIGTERM, SIGINT or SIGUSR1; CheckpointError if the
         directory is in use, its checkpoint is of another run or cannot be written; OutOfMemoryError; DivergedError if
@@ -166,6 +168,7 @@ class Trainer:
         """
         with self.world.rank_zero_context(locked_directory(self._info.directory)):
             self._checkpoints.resume()
+            self.world.on_rank_zero(on_locked)
             with self._signals, Prefetcher(self._batches) as prefetcher, self._running_callbacks(), self._checkpointer:
                 self._train(prefetcher)
                 self._checkpoints.finish()

@@ -23,6 +23,7 @@ from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForPretraining
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
+from litebert.training.checkpointing.checkpoint import locked_directory
 from support.data.texts import write_documents
 from support.models.tolerances import tolerance
 from support.programs.forks import ForkedPopen
@@ -212,6 +213,16 @@ def test_allow_config_changes_permits_groups_of_settings(corpus_directory, tmp_p
     pretrain(plan(corpus_directory, "train.duration=2 steps"), out)
     changes = ["train.duration=4 steps", "train.learning_rate=0.001", "sampling.mlm_probability=0.3"]
     assert pretrain(plan(corpus_directory, *changes, "train.allow_config_changes=[train,sampling]"), out).steps == 4
+
+
+def test_a_change_while_another_process_trains_leaves_the_run_as_it_was(corpus_directory, tmp_path):
+    out = tmp_path / "run"
+    pretrain(plan(corpus_directory, "train.duration=2 steps"), out)
+    before = {path: path.read_bytes() for path in (out / "settings.yaml", out / "result.json")}
+    changes = ["train.duration=4 steps", "train.allow_config_changes=[train.duration]"]
+    with locked_directory(out), pytest.raises(CheckpointError, match="another process is at work"):
+        pretrain(plan(corpus_directory, *changes), out)
+    assert {path: path.read_bytes() for path in before} == before
 
 
 def test_a_refused_change_leaves_a_finished_run_as_it_was(corpus_directory, tmp_path, monkeypatch):

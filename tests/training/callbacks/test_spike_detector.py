@@ -94,6 +94,12 @@ def test_spike_detector_state_survives_json_to_the_last_digit():
     assert other.limits(["a"]) == detector.limits(["a"])
 
 
+def test_windows_of_a_checkpoint_with_one_for_all_objectives_fill_again():
+    detector = detector_after([])
+    detector.load_state_dict({"losses": [1.0] * 8, "grad_norms": [1.0] * 8})
+    assert detector.limits(["a"]) == NO_LIMITS
+
+
 def spiky(directory: Path, *, policy: str, broken=(), **changes):
     """Three spikes in a row from batch 9 on, none of which may change the weights."""
     fixed = {

@@ -1,5 +1,6 @@
 """The fingerprint names what makes two runs different."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,13 @@ def test_settings_that_an_older_version_did_not_have_are_taken_as_their_defaults
         refuse(saved, fingerprint(Model(layers=2, width=9)))
     with pytest.raises(CheckpointError, match=r"model\.layers was None, is 2"):
         refuse({name: value for name, value in saved.items() if name != "model.layers"}, fingerprint())
+
+
+@pytest.mark.parametrize(
+    ("allowed", "is_permitted"),
+    [("sampling.max_length", True), ("data.train", True), ("hidden_dropout_prob", False), ("train", False)],
+)
+def test_other_batches_are_permitted_with_the_settings_that_they_follow_from(tmp_path, allowed, is_permitted):
+    now = Fingerprint({"batches": "new rows"})
+    with nullcontext() if is_permitted else pytest.raises(CheckpointError, match="batches was 'old rows'"):
+        now.validate_unchanged({"batches": "old rows"}, where=tmp_path, allowed=(allowed,))

@@ -104,7 +104,7 @@ def write_parquet(output: Path, windows: Iterable[Sequence[Row]], vectors: np.nd
     import pyarrow as arrow
     from pyarrow import parquet
 
-    with atomic_file(output) as temporary:
+    with atomic_file(output, one_writer=True) as temporary:
         writer = None
         try:
             for columns, part in _column_windows(windows, vectors):

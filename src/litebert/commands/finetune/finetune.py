@@ -120,7 +120,7 @@ def _train(
     # Everything is read and validated now; nothing was written so far.
     world.on_rank_zero(lambda: _begin(run, data, directory))
     baselines = world.on_rank_zero(lambda: baseline_scores(data) if run.baseline else {})
-    trained = trainer.fit()
+    trained = trainer.fit(on_locked=lambda: directory.continue_with(run, command="finetune"))
     return world.on_rank_zero(lambda: _finish(run, data, trained, pipeline, directory, baselines))
 
 
@@ -219,6 +219,7 @@ def _best_model(
     return BestModel(
         evaluate,
         metric=data.task.metric_for_best_model,
+        greater_is_better=True,
         directory=directory.model,
         world=world,
         save=lambda model, record: _save(data.task, record, replace(pipeline, model=model), directory.model),

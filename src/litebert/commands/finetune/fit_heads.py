@@ -54,7 +54,7 @@ def fit_heads(run: FinetuneRun, data: RunData, pipeline: Pipeline, world: Distri
         if math.isnan(found):
             raise DataError(
                 f"fit_duplicate_token_heads: none of the first {len(rows.input_ids)} training rows has a token in both "
-                "texts, so there is nothing to find; set fit_duplicate_token_heads=false"
+                "texts, or the weights of the model are not finite; set fit_duplicate_token_heads=false"
             )
         if found < MIN_ATTENTION:
             raise ConfigError(

@@ -82,7 +82,7 @@ def _train(
     trainer.validate_checkpoint()
     # Everything that the settings name has been opened and validated; nothing was written until here.
     world.on_rank_zero(lambda: _begin(directory, run, initial_scores))
-    trained = trainer.fit()
+    trained = trainer.fit(on_locked=lambda: directory.continue_with(run, command="pretrain"))
     last = full_model(model, run)
     exported = load_model(directory.best) if run.metric_for_best_model else last
     scores = validation.score(exported.to(world.device)) if validation else None
@@ -110,6 +110,7 @@ def _best_model(
     return BestModel(
         lambda model: {"metrics": dict(validation.evaluate(model))},
         metric=run.metric_for_best_model,
+        greater_is_better=not run.metric_for_best_model.endswith("loss"),
         directory=directory.best,
         world=validation.world,
         save=lambda model, record: save_model(

@@ -48,6 +48,7 @@ def sweep(run: SweepRun, out: Path, *, jobs: int = 1, callbacks: Sequence[Callba
     directory = RunDirectory.open(out, run, command="sweep", allowed=("grid", "retry_collapsed"))
     directory.begin(run, command="sweep")
     with locked_directory(directory.path):
+        directory.continue_with(run, command="sweep")
         paths = SweepPaths(directory.path)
         trained = _train(run, trials, paths, jobs=jobs, callbacks=callbacks)
         result = _result(trained, [result_of(trial, paths) for trial in trained], paths)

@@ -67,7 +67,7 @@ def validate_output(file: Path) -> None:
 
 @contextlib.contextmanager
 def _atomic_text_file(file: Path) -> Iterator[TextIO]:
-    with atomic_file(file) as temporary, temporary.open("wb") as raw:
+    with atomic_file(file, one_writer=True) as temporary, temporary.open("wb") as raw:
         # Without a name and a time in the header, equal text gives equal bytes.
         zipped = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if file.suffix == ".gz" else raw
         with io.TextIOWrapper(cast(BinaryIO, zipped), "utf-8", errors="replace", newline="\n") as out:

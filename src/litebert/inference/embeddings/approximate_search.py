@@ -44,7 +44,7 @@ class ApproximateIndex:
 
     def save(self, path: Path) -> None:
         """Write the index to a file, which is complete or absent."""
-        with atomic_file(path) as temporary:
+        with atomic_file(path, one_writer=True) as temporary:
             self._index.save(str(temporary))
 
     def search(self, queries: np.ndarray, *, top_k: int) -> list[list[Hit]]:

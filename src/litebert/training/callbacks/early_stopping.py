@@ -6,19 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from litebert.training.callbacks.callback import Callback, RunState
-from litebert.training.callbacks.metric_score import score
 from litebert.training.protocols import Number
 
 logger = logging.getLogger(__name__)
 
 
 class EarlyStopping(Callback):
-    """Stops a run after `patience` evaluations in a row without a better `metric`: higher, for a loss lower."""
+    """Stops a run after `patience` evaluations in a row without a better `metric`; NaN is not better.
+
+    `greater_is_better` is true for the metrics of tasks, false for a loss.
+    """
 
     every_rank = True
 
-    def __init__(self, patience: int, *, metric: str) -> None:
-        self._patience, self._metric = patience, metric
+    def __init__(self, patience: int, *, metric: str, greater_is_better: bool = True) -> None:
+        self._patience, self._metric, self._sign = patience, metric, 1 if greater_is_better else -1
         self._best: float | None = None
         self._evaluations_since_best = 0
 
@@ -29,7 +31,7 @@ class EarlyStopping(Callback):
 
     def update(self, metrics: Mapping[str, Number]) -> None:
         """Count an evaluation."""
-        value = score(self._metric, metrics[self._metric])
+        value = self._sign * float(metrics[self._metric])
         if value > (-math.inf if self._best is None else self._best):
             self._best, self._evaluations_since_best = value, 0
         else:

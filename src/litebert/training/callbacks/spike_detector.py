@@ -106,8 +106,10 @@ class SpikeDetector(Callback):
             for objective, recent in self._recent.items()
         }
 
-    def load_state_dict(self, state: Mapping[str, Mapping[str, Iterable[float]]]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` returned."""
+        if "grad_norms" in state:  # of a version with one window for all objectives: the windows fill again
+            return
         self._recent = {
             objective: Recent(self._window(values["losses"]), self._window(values["grad_norms"]))
             for objective, values in state.items()

@@ -20,6 +20,8 @@ from litebert.training.protocols import BatchSource
 from litebert.training.train_settings import TrainSettings
 
 logger = logging.getLogger(__name__)
+SETTINGS_OF_BATCHES = frozenset({"batch_size", "corpus", "data", "data_mixture", "max_length", "sampling", "seed"})
+"""A change of these that is permitted changes the digest of the batches, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,7 @@ class Fingerprint:
     def validate_unchanged(self, saved: Mapping[str, Leaf], *, where: Path, allowed: Collection[str]) -> None:
         """Raise a CheckpointError that names every field in which the run differs from its checkpoint."""
         saved = {name: self.defaults[name] for name in self.values if name in self.defaults} | dict(saved)
-        # The batches follow from the settings of the data, which have names of their own.
-        if any(name.partition(".")[0] not in ("train", "model") for name in allowed):
+        if any(name.partition(".")[0] in SETTINGS_OF_BATCHES for name in allowed):
             allowed = (*allowed, "batches")
         refused = [name for name in changed_names(saved, self.values) if not is_permitted(name, allowed)]
         if refused:

@@ -10,18 +10,24 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
 from litebert.errors import LitebertError
 
+SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1")
+SECONDS_TO_SAVE = 600
+"""After a signal, before torchrun kills the processes; its own default of 30 is short for a large checkpoint."""
+
 
 def torchrun(arguments: Sequence[str]) -> int:
     """Run `torchrun ARGUMENTS`; returns the exit code of the process that failed first, or 0 if none did.
 
-    After a signal to this process, which the others receive too, it is 128 + the number of the signal.
+    After SIGTERM, SIGINT or SIGUSR1 to this process it is 128 + the number of the signal. The others receive it too and
+    have `SECONDS_TO_SAVE` for what they do then.
 
     Raises:
         LitebertError: a process was killed, and could not say why.
     """
     logging.disable()  # of this process, which has torchrun's messages only: the others say why they end
+    options = [f"--signals-to-handle={','.join(SIGNALS)}", f"--shutdown-timeout={SECONDS_TO_SAVE}"]
     try:
-        run.run(run.parse_args(list(arguments)))
+        run.run(run.parse_args([*options, *arguments]))
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
         if failure.exitcode >= 0:
