@@ -150,6 +150,7 @@ def _exit_code(call: Callable[[], int]) -> int:
     except LitebertError as error:
         if is_first_process() or not error.on_every_rank:
             print(f"litebert: {error}", file=sys.stderr)
+        _leave_process_group(error.exit_code)
         return error.exit_code
     except OSError as error:
         # A full disk, a missing permission, a name that is too long: nothing that the code could know before.
@@ -171,6 +172,15 @@ def _exit_code(call: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         print("litebert: interrupted; the same command can be run again", file=sys.stderr)
         return EXIT_AFTER_INTERRUPT
+
+
+def _leave_process_group(exit_code: int) -> None:
+    """End one of several processes at once: after an error their group is not destroyed, and may abort at exit."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(exit_code)
 
 
 if __name__ == "__main__":
