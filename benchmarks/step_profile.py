@@ -32,7 +32,7 @@ from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.loss_sums import LossSums
 from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import LAYOUTS
-from litebert.model.layers.block import BlockInputs, FusedQKV
+from litebert.model.layers.block import FusedQKV
 from litebert.model.losses import classification_loss
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
@@ -94,7 +94,7 @@ def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) 
     with torch.autocast("cpu", torch.bfloat16):
         weight, bias = attention.fused_qkv()
     fused = FusedQKV(weight.detach().requires_grad_(), None if bias is None else bias.detach().requires_grad_())
-    inputs = BlockInputs(layout, fused)
+    inputs = encoder._block_inputs(layout)[0]._replace(fused_qkv=fused)
 
     def embed(unused: Tensor) -> Tensor:
         return encoder.projection(encoder.embeddings(ids, types, layout.positions))

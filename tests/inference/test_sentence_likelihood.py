@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from litebert.errors import DataError
-from litebert.inference.sentence_likelihood import log_likelihoods
+from litebert.inference.sentence_likelihood import _masked_copies, log_likelihoods
 from litebert.inference.word_masking import Masking
 from litebert.model.models import ForMaskedLM, ForPretraining
 from support.models.tolerances import tolerance
@@ -84,3 +84,13 @@ def test_causal_scores_equal_a_plain_loop_over_prefixes(architecture, small_conf
     expected = [plain_causal_score(model, tiny_tokenizer, sentence) for sentence in SENTENCES]
     found = log_likelihoods(model, tiny_tokenizer, SENTENCES, masking=None)
     np.testing.assert_allclose(found, expected, rtol=tolerance())
+
+
+def test_whole_words_take_one_copy_a_word(tiny_tokenizer):
+    ids = np.array([tiny_tokenizer.encode(SENTENCES[1])])
+    words = tiny_tokenizer.word_starts[ids].sum()
+    assert words < ids.shape[1]
+    _, copies, predicted = _masked_copies(ids, tiny_tokenizer, "whole_word")
+    assert len(copies) == words
+    assert (predicted == (copies == tiny_tokenizer.mask_id)).all()
+    assert predicted.sum(axis=0).tolist() == [1] * ids.shape[1]

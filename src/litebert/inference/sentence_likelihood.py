@@ -55,9 +55,12 @@ def log_likelihoods(
                 rows = torch.from_numpy(_with_ends(ids, tokenizer)).to(device)
                 found = _causal_log_probabilities(cast(Any, running), rows)
             else:
-                indices = np.repeat(indices, ids.shape[1])
-                copies = torch.from_numpy(_with_ends(_masked_copies(ids, tokenizer, masking), tokenizer)).to(device)
-                found = _masked_log_probabilities(cast(Any, running), copies, torch.from_numpy(ids).to(device))
+                sentence, copies, predicted = _masked_copies(ids, tokenizer, masking)
+                row, place = predicted.nonzero()
+                labels = ids[sentence[row], place]
+                indices = indices[sentence[row]]
+                inputs = (_with_ends(copies, tokenizer), row * (ids.shape[1] + 2) + 1 + place, labels)
+                found = _masked_log_probabilities(cast(Any, running), *(torch.from_numpy(x).to(device) for x in inputs))
             np.add.at(scores, indices, found.double().cpu().numpy())
     return scores
 
@@ -87,28 +90,43 @@ def _with_ends(ids: np.ndarray, tokenizer: Tokenizer) -> np.ndarray:
     return np.hstack([ends * tokenizer.cls_id, ids, ends * tokenizer.sep_id])
 
 
-def _masked_copies(ids: np.ndarray, tokenizer: Tokenizer, masking: Masking) -> np.ndarray:
-    """Int64 [N · S, S]: for each token of each sentence a copy in which it is masked."""
-    word_starts, length = tokenizer.word_starts[ids], ids.shape[1]
-    masked = np.broadcast_to(np.eye(length, dtype=bool), (len(ids), length, length))
-    if masking != "token":
-        word = word_starts.cumsum(axis=1)
-        masked = word[:, :, None] == word[:, None, :]
-    if masking == "word_left_to_right":
-        masked = masked & np.triu(np.ones((length, length), dtype=bool))
-    return np.where(masked, tokenizer.mask_id, ids[:, None, :]).reshape(-1, length)
+def _masked_copies(
+    ids: np.ndarray, tokenizer: Tokenizer, masking: Masking
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Copies of sentences [N, S]: the sentence of each [C], its tokens [C, S] and which of them it predicts [C, S].
+
+    A copy predicts one token, or with `whole_word` those of one word, which it masks together.
+    """
+    masked, predicted = _masks(tokenizer.word_starts[ids].cumsum(axis=1), masking)
+    used = np.any(predicted, axis=-1)
+    sentence, _ = np.nonzero(used)
+    return sentence, np.where(masked[used], tokenizer.mask_id, ids[sentence]), predicted[used]
+
+
+def _masks(words: np.ndarray, masking: Masking) -> tuple[np.ndarray, np.ndarray]:
+    """Bool [N, copies, S] twice: what each copy masks and what it predicts; `words` [N, S] numbers the words."""
+    length = words.shape[1]
+    each = np.broadcast_to(np.eye(length, dtype=bool), (len(words), length, length))
+    if masking == "token":
+        return each, each
+    if masking == "whole_word":
+        every = words[:, None] == np.arange(words.max() + 1)[:, None]
+        return every, every
+    own_word = words[:, :, None] == words[:, None]
+    return own_word & np.triu(np.ones((length, length), dtype=bool)), each
 
 
 def _masked_log_probabilities(
-    model: ForPretraining | ForMaskedLM, copies: Int[Tensor, "N_S S_2"], ids: Int[Tensor, "N S"]
-) -> Float[Tensor, " N_S"]:
-    """The log probability of each token at its position of its own copy."""
-    rows = torch.arange(len(copies), device=ids.device)
-    positions = rows * copies.shape[1] + 1 + rows % ids.shape[1]
+    model: ForPretraining | ForMaskedLM,
+    copies: Int[Tensor, "C S_2"],
+    positions: Int[Tensor, " P"],
+    labels: Int[Tensor, " P"],
+) -> Float[Tensor, " P"]:
+    """The log probability of each label at its flat position."""
     mask, token_types = torch.ones_like(copies, dtype=torch.bool), torch.zeros_like(copies)
     states = model.encoder.at_positions(copies, mask, token_types, positions)
     logits = model.mlm(states, model.encoder.embeddings.word.weight).float()
-    return logits[rows, ids.flatten()] - logits.logsumexp(-1)
+    return logits.gather(-1, labels[:, None])[:, 0] - logits.logsumexp(-1)
 
 
 def _causal_log_probabilities(

@@ -140,7 +140,7 @@ class Encoder(nn.Module):
     ) -> Float[Tensor, "B A S S"]:
         """The first of `attention_probabilities`, without computing a layer."""
         block = cast(Attention, self.attentions[self.schedule[0][0]])
-        inputs = self._block_inputs(LAYOUTS["sdpa"](attention_mask), fuse=False)[0]
+        inputs = self._block_inputs(LAYOUTS["sdpa"](attention_mask))[0]
         states = self.first_layer_input(input_ids, attention_mask, token_type_ids)
         return block.probabilities(states, attention_mask, inputs)
 
@@ -153,7 +153,7 @@ class Encoder(nn.Module):
     ) -> tuple[Float[Tensor, "B A S S"], ...]:
         """Attention probabilities of every block that ran; `output` must hold its hidden states."""
         blocks = [cast(Attention, self.attentions[attention]) for attention, _ in self.schedule]
-        inputs = self._block_inputs(LAYOUTS["sdpa"](attention_mask), fuse=False)
+        inputs = self._block_inputs(LAYOUTS["sdpa"](attention_mask))
         read = zip(blocks, output.hidden_states[:-1], inputs, strict=True)
         return tuple(block.probabilities(x, attention_mask, block_inputs) for block, x, block_inputs in read)
 
@@ -181,18 +181,14 @@ class Encoder(nn.Module):
         # Under autocast the residual stream stays in 32 bits.
         return embedded, self.projection(embedded).to(embedded.dtype)
 
-    def _block_inputs(self, layout: Layout, *, fuse: bool | None = None) -> list[BlockInputs]:
-        """The inputs of each block that runs; without recursion LoRA, layers that share an attention share them.
-
-        `fuse`: whether query, key and value become one product; None: if gradients are computed.
-        """
-        fuse = torch.is_grad_enabled() if fuse is None else fuse
+    def _block_inputs(self, layout: Layout) -> list[BlockInputs]:
+        """The inputs of each block that runs; without recursion LoRA, layers that share an attention share them."""
         config, angles = self.config, None
         if config.position_embedding == "rotary":
             angles = rotation(layout.positions, head_size=config.head_size, theta=config.rope_theta)
 
         def inputs(index: int, updates: WeightUpdates = NO_UPDATES) -> BlockInputs:
-            fused_qkv = cast(Attention, self.attentions[index]).fused_qkv(updates) if fuse else None
+            fused_qkv = cast(Attention, self.attentions[index]).fused_qkv(updates)
             return BlockInputs(layout, fused_qkv, rotation=angles, updates=updates)
 
         if self.recursion_lora:

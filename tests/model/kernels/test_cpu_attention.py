@@ -9,15 +9,22 @@ from litebert.model.kernels import cpu_attention
 from litebert.model.kernels.attention_kernels import attend_by_length
 from litebert.model.kernels.cpu_attention import attend_16_bits
 from litebert.model.kernels.length_groups import attend_in_groups, length_groups
+from litebert.model.kernels.rotary import rotate_heads, rotation
 from support.models.kernel_gradients import assert_close, random, with_gradients
 
 
-def in_groups(query, key, value, lengths):
-    return attend_in_groups(query, key, value, length_groups(lengths))
+def in_groups(projected, lengths):
+    return attend_in_groups(*projected.unbind(1), length_groups(lengths))
 
 
-def one_row_by_length(query, key, value, lengths):
-    return attend_by_length(query[None], key[None], value[None], lengths, 0.0)[0]
+def one_row_by_length(projected, lengths, *, rotation=None, causal=False):
+    by = None if rotation is None else rotation[None]
+    return attend_by_length(*rotate_heads(projected[None], by), lengths, 0.0, causal=causal)[0]
+
+
+def angles(lengths, *, head_size):
+    positions = torch.cat([torch.arange(length) for length in lengths])
+    return rotation(positions[None], head_size=head_size, theta=100.0)[0]
 
 
 @given(
@@ -25,60 +32,61 @@ def one_row_by_length(query, key, value, lengths):
     st.sampled_from([1, 100, 2**20]),
     st.sampled_from([15, 16]),
     st.booleans(),
+    st.booleans(),
 )
-def test_cpu_attention_equals_torch_in_outputs_and_gradients(lengths, scores_at_once, stored_width, causal):
-    heads = [random(sum(lengths), 2, 8, dtype=torch.float64, seed=seed) for seed in range(3)]
+def test_cpu_attention_equals_torch_in_outputs_and_gradients(lengths, scores_at_once, stored_width, causal, rotary):
+    projected = random(sum(lengths), 3, 2, 8, dtype=torch.float64)
+    options = {"causal": causal, "rotation": angles(lengths, head_size=8).double() if rotary else None}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cpu_attention, "SCORES_PER_CHUNK", scores_at_once)
         patch.setattr(cpu_attention, "STORED_WIDTH", stored_width)
         cpu_attention.chunks_by_length.cache_clear()
-        ours = with_gradients(lambda *qkv: attend_16_bits(*qkv, lengths, causal=causal), *heads)
-    expected = with_gradients(
-        lambda *qkv: attend_by_length(*(x[None] for x in qkv), lengths, 0.0, causal=causal)[0], *heads
-    )
+        ours = with_gradients(lambda qkv: attend_16_bits(qkv, lengths, **options), projected)
+    expected = with_gradients(lambda qkv: one_row_by_length(qkv, lengths, **options), projected)
     assert_close(ours, expected, torch.float64)
 
 
-def test_cpu_attention_in_16_bits_equals_64_bits_up_to_rounding():
+@pytest.mark.parametrize("rotary", [False, True])
+def test_cpu_attention_in_16_bits_equals_64_bits_up_to_rounding(rotary):
     lengths = [33, 7, 33, 64]
-    heads = [random(sum(lengths), 2, 16, dtype=torch.bfloat16, seed=seed) for seed in range(3)]
-    ours = with_gradients(lambda *qkv: attend_16_bits(*qkv, lengths), *heads)
-    wide = [tensor.double() for tensor in heads]
-    assert_close(ours, with_gradients(lambda *qkv: attend_16_bits(*qkv, lengths), *wide), torch.bfloat16)
+    projected = random(sum(lengths), 3, 2, 16, dtype=torch.bfloat16)
+    by = angles(lengths, head_size=16) if rotary else None
+    ours = with_gradients(lambda qkv: attend_16_bits(qkv, lengths, rotation=by), projected)
+    expected = with_gradients(lambda qkv: attend_16_bits(qkv, lengths, rotation=by), projected.double())
+    assert_close(ours, expected, torch.bfloat16)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 @pytest.mark.parametrize("attend", [attend_16_bits, one_row_by_length, in_groups])
 def test_attention_gives_zeros_in_the_rows_after_the_examples_whatever_these_hold(attend, dtype):
     lengths = [3, 5, 3]
-    heads = [random(sum(lengths) + 4, 2, 8, dtype=dtype, seed=seed) for seed in range(3)]
-    for tensor in heads:
-        tensor[sum(lengths) :] = torch.nan
-    contexts, *gradients = with_gradients(lambda *qkv: attend(*qkv, lengths)[: sum(lengths)], *heads)
-    expected = with_gradients(lambda *qkv: attend(*qkv, lengths), *(tensor[: sum(lengths)] for tensor in heads))
-    assert_close([contexts, *(each[: sum(lengths)] for each in gradients)], expected, dtype)
-    assert attend(*heads, lengths)[sum(lengths) :].abs().max() == 0
-    assert all(each[sum(lengths) :].abs().max() == 0 for each in gradients)
+    projected = random(sum(lengths) + 4, 3, 2, 8, dtype=dtype)
+    projected[sum(lengths) :] = torch.nan
+    contexts, gradient = with_gradients(lambda qkv: attend(qkv, lengths)[: sum(lengths)], projected)
+    expected = with_gradients(lambda qkv: attend(qkv, lengths), projected[: sum(lengths)])
+    assert_close([contexts, gradient[: sum(lengths)]], expected, dtype)
+    assert attend(projected, lengths)[sum(lengths) :].abs().max() == 0
+    assert gradient[sum(lengths) :].abs().max() == 0
 
 
 @pytest.mark.parametrize(("heads", "stored"), [(16, 1), (17, 0)])
 def test_cpu_attention_stores_probabilities_of_narrow_models_only(heads, stored):
-    inputs = [random(32, heads, 16, dtype=torch.bfloat16, seed=seed).requires_grad_() for seed in range(3)]
+    projected = random(32, 3, heads, 16, dtype=torch.bfloat16).requires_grad_()
     saved = []
     with torch.autograd.graph.saved_tensors_hooks(lambda tensor: saved.append(tensor) or tensor, lambda tensor: tensor):
-        attend_16_bits(*inputs, [32])
-    assert [tensor.shape for tensor in saved[3:]] == [(heads, 32, 32)] * stored
+        attend_16_bits(projected, [32])
+    assert [tensor.shape for tensor in saved] == [(3, heads, 32, 16), *[(heads, 32, 32)] * stored]
 
 
 def test_cpu_attention_ignores_autocast():
-    heads = [random(5, 2, 8, dtype=torch.bfloat16, seed=seed) for seed in range(3)]
+    projected = random(5, 3, 2, 8, dtype=torch.bfloat16)
     with torch.autocast("cpu", torch.bfloat16):
-        inside = attend_16_bits(*heads, [5])
-    assert torch.equal(inside, attend_16_bits(*heads, [5]))
+        inside = attend_16_bits(projected, [5])
+    assert torch.equal(inside, attend_16_bits(projected, [5]))
 
 
 def test_cpu_attention_of_no_tokens_is_empty():
-    assert attend_16_bits(*[torch.zeros(0, 2, 8, dtype=torch.bfloat16)] * 3, [0]).shape == (0, 2, 8)
+    assert attend_16_bits(torch.zeros(0, 3, 2, 8, dtype=torch.bfloat16), [0]).shape == (0, 2, 8)
 
 
 @given(st.lists(st.integers(1, 70), min_size=1, max_size=9), st.booleans())
@@ -90,3 +98,12 @@ def test_cpu_attention_reads_and_writes_each_token_once(lengths, causal):
         inside = chunk.targets < sum(lengths)
         assert torch.equal(chunk.sources[inside], chunk.targets[inside])
         assert torch.equal((~inside).nonzero()[:, 0], chunk.padding)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("lengths", [[40, 40], [7] * 70, [7] * 3], ids=["long", "short and many", "short and few"])
+def test_attention_in_groups_in_16_bits_equals_64_bits_up_to_rounding(lengths, causal):
+    heads = random(sum(lengths), 3, 2, 16, dtype=torch.bfloat16).unbind(1)
+    groups = length_groups(lengths)
+    expected = attend_in_groups(*(part.double() for part in heads), groups, causal=causal)
+    assert_close([attend_in_groups(*heads, groups, causal=causal)], [expected], torch.bfloat16)

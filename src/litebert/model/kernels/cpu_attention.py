@@ -9,13 +9,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, zip_longest
+from itertools import accumulate
 from typing import Any, Final
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+
+from litebert.model.kernels.rotary import rotate_stacked_
 
 SCORES_PER_CHUNK: Final = 2**20
 """Few enough to stay in the cache from one operation to the next."""
@@ -45,52 +47,61 @@ class Chunk:
 
 
 def attend_16_bits(
-    query: Float[Tensor, "R A D"],
-    key: Float[Tensor, "R A D"],
-    value: Float[Tensor, "R A D"],
+    projected: Float[Tensor, "R 3 A D"],
     lengths: Sequence[int],
     *,
+    rotation: Float[Tensor, "R pairs 2"] | None = None,
     causal: bool = False,
 ) -> Float[Tensor, "R A D"]:
     """Attention inside each of the concatenated examples, zeros in the rows after them; `causal`: to no later token.
 
+    `projected` holds queries, keys and values; the first two are rotated by `rotation`, where there is one.
     Probabilities are computed twice above `STORED_WIDTH`. Scores are rounded to 16 bits, as in any attention that is
     not fused.
     """
-    return _Attention.apply(query, key, value, tuple(lengths), causal)
+    return _Attention.apply(projected, rotation, tuple(lengths), causal)
 
 
 class _Attention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, lengths: tuple[int, ...], causal: bool) -> Tensor:
-        ctx.chunks = chunks_by_length(lengths, heads=query.shape[1], causal=causal, dtype=query.dtype)
+    def forward(ctx: Any, projected: Tensor, rotation: Tensor | None, lengths: tuple[int, ...], causal: bool) -> Tensor:
+        rows, _, heads, _ = projected.shape
+        ctx.chunks = chunks_by_length(lengths, heads=heads, causal=causal, dtype=projected.dtype)
         ctx.tokens = sum(lengths)
-        contexts, stored = _empty_rows(query), []
+        contexts, stored = projected.new_empty(rows + 1, 1, *projected.shape[2:]), []
         with torch.autocast("cpu", enabled=False):
             for chunk in ctx.chunks:
-                q, k, v = (_stack_heads(tensor, chunk) for tensor in (query, key, value))
-                probabilities = scaled_probabilities(q, k, chunk.bias)
-                _unstack_heads(torch.bmm(probabilities, v), contexts, chunk)
-                if query[0].numel() <= STORED_WIDTH:
+                stacked = _stack_heads(projected, chunk)
+                _rotate(stacked, rotation, chunk)
+                query, key, value = stacked
+                probabilities = scaled_probabilities(query, key, chunk.bias)
+                _unstack_heads(torch.bmm(probabilities, value)[None], contexts, chunk)
+                stored.append(stacked)
+                if _stores_probabilities(stacked, heads):
                     stored.append(probabilities)
-        ctx.save_for_backward(query, key, value, *stored)
-        return _without_padding(contexts, ctx.tokens)
+        ctx.save_for_backward(*([] if rotation is None else [rotation]), *stored)
+        ctx.rotated = rotation is not None
+        return _without_padding(contexts, ctx.tokens)[:, 0]
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor | None, ...]:  # pyrefly: ignore[bad-override]
-        inputs, stored = ctx.saved_tensors[:3], ctx.saved_tensors[3:]
-        results = [_empty_rows(tensor) for tensor in inputs]
+        gradient = grad_outputs[0][:, None]
+        stored = iter(ctx.saved_tensors)
+        rotation = next(stored) if ctx.rotated else None
+        results = gradient.new_empty(len(gradient) + 1, 3, *gradient.shape[2:])
         with torch.autocast("cpu", enabled=False):
-            for chunk, probabilities in zip_longest(ctx.chunks, stored):
-                q, k, v = (_stack_heads(tensor, chunk) for tensor in inputs)
-                if probabilities is None:
-                    probabilities = scaled_probabilities(q, k, chunk.bias)
-                gradient = _stack_heads(grad_outputs[0], chunk, zero_padding=True)
-                gradients = _attention_gradients(q, k, v, gradient, probabilities)
-                for heads, result in zip(gradients, results, strict=True):
-                    _unstack_heads(heads, result, chunk)
-        return *(_without_padding(result, ctx.tokens) for result in results), None, None
+            for chunk in ctx.chunks:
+                stacked = next(stored)
+                if _stores_probabilities(stacked, chunk.shape[-1]):
+                    probabilities = next(stored)
+                else:
+                    probabilities = scaled_probabilities(stacked[0], stacked[1], chunk.bias)
+                (wanted,) = _stack_heads(gradient, chunk, zero_padding=True)
+                gradients = _attention_gradients(stacked, wanted, probabilities)
+                _rotate(gradients, rotation, chunk, back=True)
+                _unstack_heads(gradients, results, chunk)
+        return _without_padding(results, ctx.tokens), None, None, None
 
 
 def scaled_probabilities(
@@ -108,22 +119,24 @@ def causal_bias(length: int, dtype: torch.dtype) -> Float[Tensor, "1 S S"]:
     return torch.full((1, length, length), float("-inf"), dtype=dtype).triu(1)
 
 
+def _stores_probabilities(stacked: Float[Tensor, "3 M L D"], heads: int) -> bool:
+    return heads * stacked.shape[-1] <= STORED_WIDTH
+
+
 def _attention_gradients(
-    query: Float[Tensor, "n S D"],
-    key: Float[Tensor, "n S D"],
-    value: Float[Tensor, "n S D"],
-    gradient: Float[Tensor, "n S D"],
-    probabilities: Float[Tensor, "n S S"],
-) -> tuple[Tensor, Tensor, Tensor]:
+    stacked: Float[Tensor, "3 M L D"], gradient: Float[Tensor, "M L D"], probabilities: Float[Tensor, "M L L"]
+) -> Float[Tensor, "3 M L D"]:
     """Gradients of query, key and value, from the gradient of the contexts."""
+    query, key, value = stacked
     scale = query.shape[-1] ** -0.5
-    grad_value = torch.bmm(probabilities.mT, gradient)
+    gradients = torch.empty_like(stacked)
+    torch.bmm(probabilities.mT, gradient, out=gradients[2])
     grad_probabilities = torch.bmm(gradient, value.mT)
     grad_scores = torch._softmax_backward_data(grad_probabilities, probabilities, -1, probabilities.dtype)
     unused = query.new_empty(())  # beta=0: the addend is ignored
-    grad_query = torch.baddbmm(unused, grad_scores, key, beta=0, alpha=scale)
-    grad_key = torch.baddbmm(unused, grad_scores.mT, query, beta=0, alpha=scale)
-    return grad_query, grad_key, grad_value
+    torch.baddbmm(unused, grad_scores, key, beta=0, alpha=scale, out=gradients[0])
+    torch.baddbmm(unused, grad_scores.mT, query, beta=0, alpha=scale, out=gradients[1])
+    return gradients
 
 
 @lru_cache(maxsize=2)  # every layer asks for the same
@@ -168,28 +181,33 @@ def _chunk(
     return Chunk(shape, sources.flatten(), targets.flatten(), past.flatten().nonzero()[:, 0], bias)
 
 
-def _empty_rows(like: Float[Tensor, "R A D"]) -> Float[Tensor, "R_plus_1 A D"]:
-    """A row for each token and, after the tokens, one for what is computed at padding."""
-    return like.new_empty(len(like) + 1, *like.shape[1:])
+def _rotate(stacked: Float[Tensor, "3 M L D"], rotation: Tensor | None, chunk: Chunk, *, back: bool = False) -> None:
+    """Rotate queries and keys, or their gradients back, in place."""
+    if rotation is not None:
+        n, length, heads = chunk.shape
+        by = rotation.index_select(0, chunk.sources).view(n, 1, length, -1, 2)
+        rotate_stacked_(stacked[:2].unflatten(1, (n, heads)), by, back=back)
 
 
-def _without_padding(rows: Float[Tensor, "R_plus_1 A D"], tokens: int) -> Float[Tensor, "R A D"]:
+def _without_padding(rows: Float[Tensor, "R_plus_1 P A D"], tokens: int) -> Float[Tensor, "R P A D"]:
     """The rows of the tokens, then zeros."""
     rows[tokens:].zero_()
     return rows[:-1]
 
 
-def _stack_heads(tensor: Float[Tensor, "R A D"], chunk: Chunk, *, zero_padding: bool = False) -> Float[Tensor, "M L D"]:
-    """One matrix per example and head."""
+def _stack_heads(
+    tensor: Float[Tensor, "R P A D"], chunk: Chunk, *, zero_padding: bool = False
+) -> Float[Tensor, "P M L D"]:
+    """One matrix per example and head, of each of the P parts."""
     rows = tensor.flatten(1).index_select(0, chunk.sources)
     if zero_padding and len(chunk.padding):
         rows.index_fill_(0, chunk.padding, 0)
     n, length, heads = chunk.shape
-    return rows.view(n, length, heads, -1).transpose(1, 2).flatten(0, 1)
+    return rows.view(n, length, -1, heads, tensor.shape[-1]).permute(2, 0, 3, 1, 4).flatten(1, 2).contiguous()
 
 
-def _unstack_heads(matrices: Float[Tensor, "M L D"], target: Float[Tensor, "R_plus_1 A D"], chunk: Chunk) -> None:
+def _unstack_heads(matrices: Float[Tensor, "P M L D"], target: Float[Tensor, "R_plus_1 P A D"], chunk: Chunk) -> None:
     """Inverse of `_stack_heads`, written into `target`."""
     n, length, heads = chunk.shape
-    rows = matrices.view(n, heads, length, -1).transpose(1, 2).reshape(n * length, -1)
+    rows = matrices.unflatten(1, (n, heads)).permute(1, 3, 0, 2, 4).reshape(n * length, -1)
     target.flatten(1).index_copy_(0, chunk.targets, rows)

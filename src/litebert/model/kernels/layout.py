@@ -19,6 +19,7 @@ from torch import Tensor
 from litebert.model.kernels.attention_kernels import attend_by_length, attend_reference, attend_sdpa, attend_varlen
 from litebert.model.kernels.cpu_attention import attend_16_bits
 from litebert.model.kernels.length_groups import attend_in_groups, length_groups
+from litebert.model.kernels.rotary import Rotation, rotate_heads
 from litebert.model.shapes import AttentionMask, Mask, Starts
 
 AttentionKernel = Literal["sdpa", "reference", "unpadded", "length_sorted"]
@@ -67,15 +68,10 @@ class PaddedLayout:
         return packed.flatten(0, 1).index_select(0, at)[None]
 
     def attend(
-        self,
-        query: Float[Tensor, "B S A D"],
-        key: Float[Tensor, "B S A D"],
-        value: Float[Tensor, "B S A D"],
-        *,
-        dropout: float,
+        self, projected: Float[Tensor, "B S 3 A D"], rotation: Rotation | None, *, dropout: float
     ) -> Float[Tensor, "B S A D"]:
         """Attention over the keys of the mask."""
-        return self.kernel(query, key, value, self.attention_mask, dropout)
+        return self.kernel(*rotate_heads(projected, rotation), self.attention_mask, dropout)
 
 
 @dataclass(frozen=True)
@@ -121,19 +117,17 @@ class UnpaddedLayout:
 
     @torch._disable_dynamo  # the lengths are Python numbers, so every batch would be compiled anew
     def attend(
-        self,
-        query: Float[Tensor, "1 R A D"],
-        key: Float[Tensor, "1 R A D"],
-        value: Float[Tensor, "1 R A D"],
-        *,
-        dropout: float,
+        self, projected: Float[Tensor, "1 R 3 A D"], rotation: Rotation | None, *, dropout: float
     ) -> Float[Tensor, "1 R A D"]:
         """Attention inside each example; zeros in the rows after them."""
-        if dropout or query.dtype not in (torch.float16, torch.bfloat16):
-            return attend_by_length(query, key, value, self.lengths, dropout, causal=self.causal)
-        if query.is_cuda:
-            return attend_varlen(query, key, value, self.boundaries, max(self.lengths), causal=self.causal)
-        return attend_16_bits(query[0], key[0], value[0], self.lengths, causal=self.causal)[None]
+        sixteen_bits = not dropout and projected.dtype in (torch.float16, torch.bfloat16)
+        if sixteen_bits and projected.is_cpu:
+            angles = None if rotation is None else rotation[0]
+            return attend_16_bits(projected[0], self.lengths, rotation=angles, causal=self.causal)[None]
+        heads = rotate_heads(projected, rotation)
+        if sixteen_bits:
+            return attend_varlen(*heads, self.boundaries, max(self.lengths), causal=self.causal)
+        return attend_by_length(*heads, self.lengths, dropout, causal=self.causal)
 
 
 class LengthSortedLayout(UnpaddedLayout):
@@ -151,16 +145,12 @@ class LengthSortedLayout(UnpaddedLayout):
         return replace(rows, indices=rows.indices[tokens], positions=positions, lengths=sorted_lengths)
 
     def attend(
-        self,
-        query: Float[Tensor, "1 R A D"],
-        key: Float[Tensor, "1 R A D"],
-        value: Float[Tensor, "1 R A D"],
-        *,
-        dropout: float,
+        self, projected: Float[Tensor, "1 R 3 A D"], rotation: Rotation | None, *, dropout: float
     ) -> Float[Tensor, "1 R A D"]:
         """Attention inside each example; zeros in the rows after them."""
+        query, key, value = (part[0] for part in rotate_heads(projected, rotation))
         groups = length_groups(self.lengths)
-        return attend_in_groups(query[0], key[0], value[0], groups, dropout=dropout, causal=self.causal)[None]
+        return attend_in_groups(query, key, value, groups, dropout=dropout, causal=self.causal)[None]
 
 
 Layout = PaddedLayout | UnpaddedLayout

@@ -16,7 +16,8 @@ from torch import Tensor
 from litebert.model.kernels.cpu_attention import SCORES_PER_CHUNK, causal_bias, scaled_probabilities
 
 FUSED_LENGTH: Final = 32
-"""Longest examples for which one fused operator in 16 bits is faster than several."""
+FUSED_MATRICES: Final = 128
+"""One fused operator in 16 bits is faster than several for fewer score matrices than this, of at most that length."""
 LengthGroups = Sequence[tuple[int, int]]
 """(length, number of examples) of each piece."""
 
@@ -38,7 +39,7 @@ def attend_in_groups(
     """Attention inside each example, zeros in the rows after them; `causal`: to no later token.
 
     By torch's fused kernel, or in 16 bits by products of whole score matrices: the fused kernel takes
-    twice as long in 16 bits as the products that it consists of, unless these are small.
+    up to twice as long in 16 bits as the products that it consists of, unless these are few and small.
     """
     heads = query.shape[1]
     sixteen_bits = query.dtype in (torch.float16, torch.bfloat16)
@@ -47,8 +48,9 @@ def attend_in_groups(
     context = query.new_empty(query.shape)
     context[sum(length * count for length, count in groups) :] = 0
     for tokens, length in _pieces(groups, heads=heads):
-        attend = by_products if sixteen_bits and length > FUSED_LENGTH and not dropout else fused
         q, k, v = (tensor[tokens].unflatten(0, (-1, length)).transpose(1, 2) for tensor in (query, key, value))
+        large = length > FUSED_LENGTH or len(q) * heads >= FUSED_MATRICES
+        attend = by_products if sixteen_bits and large and not dropout else fused
         context[tokens].unflatten(0, (-1, length)).copy_(attend(q, k, v).transpose(1, 2))  # n S A D
     return context
 

@@ -1,52 +1,58 @@
 """Rotary positions: queries and keys are rotated by angles that grow with the position.
 
-Source: Su et al. 2021, RoFormer (arXiv 2104.09864); the pairs of dimensions are those of transformers.
+Source: Su et al. 2021, RoFormer (arXiv 2104.09864). Stored weights rotate dimension i with i + D / 2, as those of
+transformers; here the two are neighbours (`with_adjacent_pairs`), so that a rotation is a product of complex numbers.
+The scores of attention do not depend on the order of the dimensions.
 """
-
-from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-
-class Rotation(NamedTuple):
-    """Cosines and sines of the angles; the same for every head."""
-
-    cos: Float[Tensor, "#B S 1 D"]
-    sin: Float[Tensor, "#B S 1 D"]
-    """Negative in the first half."""
+Rotation = Float[Tensor, "#B S pairs 2"]
+"""Cosine and sine of the angle of each pair of dimensions; the same for every head."""
 
 
 def rotation(positions: Int[Tensor, "#B S"], *, head_size: int, theta: float) -> Rotation:
     """Position p has the angles p · theta^(-2 i / D), for i = 0, 1, …, D / 2 - 1."""
     exponents = torch.arange(0, head_size, 2, device=positions.device) / head_size
-    angles = positions[..., None, None] * theta**-exponents
-    cos, sin = angles.cos(), angles.sin()
-    return Rotation(torch.cat([cos, cos], -1), torch.cat([-sin, sin], -1))
+    angles = positions[..., None] * theta**-exponents
+    return torch.stack([angles.cos(), angles.sin()], -1)
+
+
+def with_adjacent_pairs(rows: Float[Tensor, "H ..."], *, head_size: int) -> Float[Tensor, "H ..."]:
+    """The rows of a weight or bias in the order in which rows i and i + D / 2 of each head are neighbours."""
+    return rows.unflatten(0, (-1, 2, head_size // 2)).transpose(1, 2).flatten(0, 2)
 
 
 def rotate(x: Float[Tensor, "B S A D"], by: Rotation) -> Float[Tensor, "B S A D"]:
-    """`x` with each pair of dimensions (i, i + D / 2) rotated by its angle; computed in at least 32 bits."""
-    if x.is_cpu and not torch.compiler.is_compiling():
-        return _Rotate.apply(x, by.cos, by.sin)
-    return _rotated(x, by.cos, by.sin)
+    """`x` with each pair of dimensions (2 i, 2 i + 1) rotated by its angle; computed in at least 32 bits."""
+    pairs, turns = _pairs(x.to(torch.promote_types(x.dtype, by.dtype))), by[:, :, None]
+    if x.is_cpu and not torch.compiler.is_compiling():  # a compiler has no complex numbers
+        turned = torch.view_as_real(torch.view_as_complex(pairs) * torch.view_as_complex(turns))
+    else:
+        (first, second), (cos, sin) = pairs.unbind(-1), turns.unbind(-1)
+        turned = torch.stack([first * cos - second * sin, second * cos + first * sin], -1)
+    return turned.flatten(-2).to(x.dtype)
 
 
-class _Rotate(torch.autograd.Function):
-    """The gradient is rotated back; nothing but the angles is saved."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        ctx.save_for_backward(cos, sin)
-        return _rotated(x, cos, sin)
-
-    @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor, None, None]:  # pyrefly: ignore[bad-override]
-        cos, sin = ctx.saved_tensors
-        return _rotated(grad_outputs[0], cos, -sin), None, None
+def rotate_heads(
+    projected: Float[Tensor, "B S 3 A D"], by: Rotation | None
+) -> tuple[Float[Tensor, "B S A D"], Float[Tensor, "B S A D"], Float[Tensor, "B S A D"]]:
+    """Queries, keys and values; with `by` queries and keys are rotated."""
+    query, key, value = projected.unbind(-3)
+    if by is not None:
+        query, key = rotate(query, by), rotate(key, by)
+    return query, key, value
 
 
-def _rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    wide = x.to(torch.promote_types(x.dtype, cos.dtype))
-    return torch.addcmul(wide * cos, wide.roll(x.shape[-1] // 2, -1), sin).to(x.dtype)
+def rotate_stacked_(heads: Float[Tensor, "2 n A L D"], by: Float[Tensor, "n 1 L pairs 2"], *, back: bool) -> None:
+    """Rotate the queries and keys of n examples in place; `back`: by the opposite angles, as gradients are."""
+    turns = torch.view_as_complex(by)
+    wide = heads.to(torch.promote_types(heads.dtype, by.dtype), copy=True)
+    torch.view_as_complex(_pairs(wide)).mul_(turns.conj() if back else turns)
+    heads.copy_(wide)
+
+
+def _pairs(x: Float[Tensor, "*rows D"]) -> Float[Tensor, "*rows pairs 2"]:
+    return x.unflatten(-1, (-1, 2))

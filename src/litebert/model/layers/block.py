@@ -4,7 +4,7 @@ Source of the low-rank updates of shared layers: Relaxed Recursive Transformers 
 section 3.2; here they are trained from the beginning.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import torch
@@ -16,7 +16,7 @@ from litebert.model.config import Activation, ModelConfig, attention_shapes, fee
 from litebert.model.kernels.attention_kernels import attention_probabilities
 from litebert.model.kernels.cpu_gelu import gelu_tanh
 from litebert.model.kernels.layout import Layout
-from litebert.model.kernels.rotary import Rotation, rotate
+from litebert.model.kernels.rotary import Rotation, rotate_heads, with_adjacent_pairs
 
 WeightUpdates = Mapping[str, Float[Tensor, "outputs inputs"]]
 """Name of a dense layer of the block → matrix to add to its weight."""
@@ -62,7 +62,7 @@ class BlockInputs(NamedTuple):
     layout: Layout
     """Which tokens attend to which."""
     fused_qkv: FusedQKV | None = None
-    """`Attention.fused_qkv()`; None: query, key and value are three products."""
+    """`Attention.fused_qkv()`; None: the layer computes it."""
     positions: Int[Tensor, " P"] | None = None
     """Flat positions b·S + s to compute the output for; None: all."""
     rotation: Rotation | None = None
@@ -89,26 +89,35 @@ class Attention(nn.Module):
         self.attention_dropout = config.attention_probs_dropout_prob
         self.norm_first = config.norm_first
         self.heads = (config.num_attention_heads, config.head_size)
+        self.rotary = config.position_embedding == "rotary"
 
     def fused_qkv(self, updates: WeightUpdates = NO_UPDATES) -> FusedQKV:
         """Query, key and value as one dense layer, in the dtype of the matrix products.
 
-        One copy serves every layer without `updates`, forward and backward. A forward pass alone is as fast without it.
+        One copy serves every layer without `updates`, forward and backward. For rotary positions the rows of queries
+        and keys are in the order of `with_adjacent_pairs`.
         """
         layers = {name: getattr(self, name) for name in ("query", "key", "value")}
         weights = [layer.weight + updates[name] if updates else layer.weight for name, layer in layers.items()]
         biases = [layer.bias for layer in layers.values() if layer.bias is not None]
-        bias = to_autocast_dtype(torch.cat(biases)) if biases else None
-        return FusedQKV(to_autocast_dtype(torch.cat(weights)), bias)
+        bias = to_autocast_dtype(self._fused(biases)) if biases else None
+        return FusedQKV(to_autocast_dtype(self._fused(weights)), bias)
+
+    def _fused(self, parts: Sequence[Float[Tensor, "H ..."]]) -> Float[Tensor, "H3 ..."]:
+        """Weights or biases of query, key and value."""
+        if not self.rotary:
+            return torch.cat(list(parts))
+        head_size = self.heads[1]
+        return torch.cat([*(with_adjacent_pairs(part, head_size=head_size) for part in parts[:2]), parts[2]])
 
     def forward(self, x: Float[Tensor, "B S H"], inputs: BlockInputs) -> Float[Tensor, "B2 S2 H"]:
         """`LayerNorm(x + attention(x))`, or `x + attention(LayerNorm(x))` with `norm_first`.
 
         At `inputs.positions` only, as one row, where they are given.
         """
-        query, key, value = self._query_key_value(self.norm(x) if self.norm_first else x, inputs)
+        projected = self._projected(self.norm(x) if self.norm_first else x, inputs)
         dropout = self.attention_dropout if self.training else 0.0
-        context = inputs.layout.attend(query, key, value, dropout=dropout).flatten(2)
+        context = inputs.layout.attend(projected, inputs.rotation, dropout=dropout).flatten(2)
         if inputs.positions is not None:
             x, context = inputs.layout.take(x, inputs.positions), inputs.layout.take(context, inputs.positions)
         x = x + self.dropout(apply_dense(self.output, context, inputs.updates.get("output")))
@@ -118,21 +127,14 @@ class Attention(nn.Module):
         self, x: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"], inputs: BlockInputs
     ) -> Float[Tensor, "B A S S"]:
         """Attention probabilities of the padded batch `x`, without dropout."""
-        query, key, _ = self._query_key_value(self.norm(x) if self.norm_first else x, inputs)
+        projected = self._projected(self.norm(x) if self.norm_first else x, inputs)
+        query, key, _ = rotate_heads(projected, inputs.rotation)
         return attention_probabilities(query, key, mask[:, None])
 
-    def _query_key_value(self, x: Float[Tensor, "B S H"], inputs: BlockInputs) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values of every head, B S A D; queries and keys are rotated."""
-        read = to_autocast_dtype(x)
-        if inputs.fused_qkv:
-            projected = F.linear(read, *inputs.fused_qkv).chunk(3, dim=-1)
-        else:
-            layers = {"query": self.query, "key": self.key, "value": self.value}
-            projected = (apply_dense(layer, read, inputs.updates.get(name)) for name, layer in layers.items())
-        query, key, value = (part.unflatten(-1, self.heads) for part in projected)
-        if inputs.rotation is None:
-            return query, key, value
-        return rotate(query, inputs.rotation), rotate(key, inputs.rotation), value
+    def _projected(self, x: Float[Tensor, "B S H"], inputs: BlockInputs) -> Float[Tensor, "B S 3 A D"]:
+        """Queries, keys and values of every head."""
+        fused_qkv = inputs.fused_qkv or self.fused_qkv(inputs.updates)
+        return F.linear(to_autocast_dtype(x), *fused_qkv).unflatten(-1, (3, *self.heads))
 
 
 def gelu_new(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:

@@ -11,7 +11,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from litebert.model.config import Activation
-from litebert.model.kernels.rotary import rotate
 from litebert.model.layers.block import NO_UPDATES, Attention, BlockInputs, FeedForward, WeightUpdates
 
 Dense = Callable[..., Any]
@@ -37,21 +36,20 @@ class PrepackedAttention(nn.Module):
     ) -> None:
         super().__init__()
         self.attention_dtype = attention_dtype
-        layers = [_weight_and_bias(getattr(attention, name), updates.get(name)) for name in ("query", "key", "value")]
-        weights, biases = zip(*layers, strict=True)
-        self.query_key_value = dense(torch.cat(weights), None if biases[0] is None else torch.cat(biases))
+        self.query_key_value = dense(*attention.fused_qkv(updates))
         self.output = dense(*_weight_and_bias(attention.output, updates.get("output")))
         self.norm = attention.norm
         self.norm_first = attention.norm_first
         self.heads = attention.heads
 
+    def fused_qkv(self, updates: WeightUpdates = NO_UPDATES) -> None:
+        """None: the fused weights are prepacked, with their updates."""
+
     def forward(self, x: Float[Tensor, "1 N H"], inputs: BlockInputs) -> Float[Tensor, "1 N2 H"]:
         """As `Attention.forward`."""
         projected = self._projected(self.norm(x) if self.norm_first else x)
-        query, key, value = projected.unflatten(-1, (3, *self.heads)).unbind(-3)  # 1 N A D
-        if inputs.rotation is not None:
-            query, key = rotate(query, inputs.rotation), rotate(key, inputs.rotation)
-        context = inputs.layout.attend(query, key, value, dropout=0.0).flatten(2)
+        heads = projected.unflatten(-1, (3, *self.heads))
+        context = inputs.layout.attend(heads, inputs.rotation, dropout=0.0).flatten(2)
         if inputs.positions is not None:
             x, context = inputs.layout.take(x, inputs.positions), inputs.layout.take(context, inputs.positions)
         x = self.output.plus(context, x)
