@@ -27,6 +27,7 @@ SKIPPED_LAYERS: Final = 0.2
 KEPT_TOKENS: Final = 0.5
 Z_LOSS: Final = 1e-4
 EMA_DECAY: Final = 0.99
+OUTPUT_WEIGHTS_RATE: Final = 2e-3
 EASIEST: Final = 0.1
 """Weight of a token that is always predicted correctly, relative to one that never is."""
 
@@ -59,6 +60,45 @@ def random_recursion_count() -> Iterator[list[Callback]]:
     original = Encoder._run_blocks
     with patch.object(Encoder, "_run_blocks", run):
         yield []
+
+
+class OutputWeights(Callback):
+    """Weights of all earlier outputs in the input of each layer, with an optimizer of their own; at first the last."""
+
+    def __init__(self) -> None:
+        self.of_layers: list[torch.Tensor] = []
+        self._outputs: list[torch.Tensor] = []
+
+    def inputs_of(self, x: torch.Tensor, *, layers: int, starts: bool) -> torch.Tensor:
+        """The weighted sum for the layer after `x`; `starts`: it is the first one."""
+        if not self.of_layers:
+            with torch.inference_mode(False):  # the first call is an evaluation
+                self.of_layers = [torch.eye(n)[-1].requires_grad_() for n in range(1, layers + 1)]
+            self._optimizer = torch.optim.Adam(self.of_layers, lr=OUTPUT_WEIGHTS_RATE)
+        self._outputs = [x] if starts else [*self._outputs, x]
+        weights = self.of_layers[len(self._outputs) - 1]
+        return sum((weight * output for weight, output in zip(weights, self._outputs, strict=True)), start=0 * x)
+
+    def on_step(self, run: RunState, record: StepRecord) -> None:
+        """Update the weights."""
+        self._optimizer.step()
+        self._optimizer.zero_grad()
+
+
+@contextmanager
+def weighted_outputs() -> Iterator[list[Callback]]:
+    """Each layer reads a learned sum of all earlier outputs. Source: Charpentier and Samuel 2023, ELC-BERT."""
+
+    def run(self: Encoder, schedule: Any, x: torch.Tensor, inputs: Any) -> Iterator[torch.Tensor]:
+        for index, part in enumerate(zip(schedule, inputs, strict=True)):
+            starts = index == 0 and len(schedule) > 1  # the last layer may be called alone
+            x = weights.inputs_of(x, layers=self.config.num_hidden_layers, starts=starts)
+            (x,) = original(self, (part[0],), x, (part[1],))
+            yield x
+
+    weights, original = OutputWeights(), Encoder._run_blocks
+    with patch.object(Encoder, "_run_blocks", run):
+        yield [weights]
 
 
 @contextmanager
@@ -209,6 +249,7 @@ def adaptive_masking() -> Iterator[list[Callback]]:
 TRIALS: Final[dict[str, Callable[[], AbstractContextManager[list[Callback]]]]] = {
     "stochastic_depth": stochastic_depth,
     "random_recursion_count": random_recursion_count,
+    "weighted_outputs": weighted_outputs,
     "token_dropping": token_dropping,
     "z_loss": z_loss,
     "ema": ema,

@@ -63,7 +63,15 @@ TINY += [
 ]
 
 
-TRIALS = ["stochastic_depth", "random_recursion_count", "token_dropping", "z_loss", "ema", "adaptive_masking"]
+TRIALS = [
+    "stochastic_depth",
+    "random_recursion_count",
+    "weighted_outputs",
+    "token_dropping",
+    "z_loss",
+    "ema",
+    "adaptive_masking",
+]
 
 
 @pytest.fixture

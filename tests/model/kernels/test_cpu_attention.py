@@ -101,9 +101,10 @@ def test_cpu_attention_reads_and_writes_each_token_once(lengths, causal):
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("lengths", [[40, 40], [7] * 70, [7] * 3], ids=["long", "short and many", "short and few"])
-def test_attention_in_groups_in_16_bits_equals_64_bits_up_to_rounding(lengths, causal):
-    heads = random(sum(lengths), 3, 2, 16, dtype=torch.bfloat16).unbind(1)
-    groups = length_groups(lengths)
-    expected = attend_in_groups(*(part.double() for part in heads), groups, causal=causal)
-    assert_close([attend_in_groups(*heads, groups, causal=causal)], [expected], torch.bfloat16)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
+@pytest.mark.parametrize("lengths", [[65, 40], [7] * 70, [7] * 3], ids=["long", "short and many", "short and few"])
+def test_attention_in_groups_equals_64_bits_up_to_rounding(lengths, dtype, causal):
+    projected = random(sum(lengths), 3, 2, 16, dtype=dtype)
+    ours = attend_in_groups(*projected.unbind(1), length_groups(lengths), causal=causal)
+    expected = one_row_by_length(projected.double(), lengths, causal=causal)
+    assert_close([ours], [expected], dtype)

@@ -16,8 +16,10 @@ from torch import Tensor
 from litebert.model.kernels.cpu_attention import SCORES_PER_CHUNK, causal_bias, scaled_probabilities
 
 FUSED_LENGTH: Final = 32
-FUSED_MATRICES: Final = 128
-"""One fused operator in 16 bits is faster than several for fewer score matrices than this, of at most that length."""
+"""Longest examples for which one fused operator in 16 bits is faster than several, if there are few of them."""
+MANY: Final = 128
+SHORT: Final = 64
+"""Score matrices of at least so many heads and examples, at most so long, are faster by products in any precision."""
 LengthGroups = Sequence[tuple[int, int]]
 """(length, number of examples) of each piece."""
 
@@ -38,19 +40,17 @@ def attend_in_groups(
 ) -> Float[Tensor, "R A D"]:
     """Attention inside each example, zeros in the rows after them; `causal`: to no later token.
 
-    By torch's fused kernel, or in 16 bits by products of whole score matrices: the fused kernel takes
-    up to twice as long in 16 bits as the products that it consists of, unless these are few and small.
+    By torch's fused kernel, or by products of whole score matrices: the fused kernel takes up to twice as long as the
+    products that it consists of for many short examples, and in 16 bits for all but few short ones.
     """
     heads = query.shape[1]
-    sixteen_bits = query.dtype in (torch.float16, torch.bfloat16)
     fused = partial(F.scaled_dot_product_attention, dropout_p=dropout, is_causal=causal)
     by_products = partial(_attend_by_products, causal=causal)
     context = query.new_empty(query.shape)
     context[sum(length * count for length, count in groups) :] = 0
     for tokens, length in _pieces(groups, heads=heads):
         q, k, v = (tensor[tokens].unflatten(0, (-1, length)).transpose(1, 2) for tensor in (query, key, value))
-        large = length > FUSED_LENGTH or len(q) * heads >= FUSED_MATRICES
-        attend = by_products if sixteen_bits and large and not dropout else fused
+        attend = by_products if _products_are_faster(q) and not dropout else fused
         context[tokens].unflatten(0, (-1, length)).copy_(attend(q, k, v).transpose(1, 2))  # n S A D
     return context
 
@@ -64,6 +64,13 @@ def _pieces(groups: LengthGroups, *, heads: int) -> Iterator[tuple[slice, int]]:
         for first in range(start, end, step):
             yield slice(first, min(first + step, end)), length
         start = end
+
+
+def _products_are_faster(query: Float[Tensor, "n A S D"]) -> bool:
+    n, heads, length, _ = query.shape
+    if query.dtype in (torch.float16, torch.bfloat16) and length > FUSED_LENGTH:
+        return True
+    return n * heads >= MANY and length <= SHORT
 
 
 def _attend_by_products(
