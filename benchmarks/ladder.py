@@ -19,6 +19,7 @@ steps; the seconds are those of a quiet machine only if it is one.
 import argparse
 import json
 from argparse import Namespace
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -34,6 +35,7 @@ from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.pretrain_settings import PretrainRun, load_pretrain_config
 from litebert.commands.run_directory import RunDirectory
 from litebert.settings import read_yaml, with_overrides
+from litebert.training.callbacks.callback import Callback
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.duration import Duration
 
@@ -91,13 +93,14 @@ def run(recipe: str, name: str, overrides: list[str], *, tokens: int, seed: int,
     scores = out / f"ladder-{arguments.suite.name if arguments.suite else 'no-suite'}.json"
     if scores.is_file():
         return Run(**json.loads(scores.read_text()))
-    trained = train(settings, out, trials)
-    assert trained.end is not None
     pairs = scoring = None
-    if arguments.suite:
-        scoring = "causal" if settings.sampling.causal_fraction else "pseudo_log_likelihood"
-        found = evaluate_minimal_pairs(trained.model, arguments.suite, scoring=scoring, fast=True, precision="bf16")
-        pairs = found.mean.accuracy
+    with nullcontext([]) if not set(trials) & TRIALS.keys() else TRIALS[trials[0]]() as callbacks:
+        trained = train(settings, out, trials, callbacks)
+        if arguments.suite:
+            scoring = "causal" if settings.sampling.causal_fraction else "pseudo_log_likelihood"
+            found = evaluate_minimal_pairs(trained.model, arguments.suite, scoring=scoring, fast=True, precision="bf16")
+            pairs = found.mean.accuracy
+    assert trained.end is not None
     result = Run(
         arm=name,
         tokens=tokens,
@@ -114,14 +117,11 @@ def run(recipe: str, name: str, overrides: list[str], *, tokens: int, seed: int,
     return result
 
 
-def train(settings: PretrainRun, out: Path, trials: list[str]) -> PretrainResult:
-    """Pretrain with at most one trial."""
-    if not trials:
-        return pretrain(settings, out)
+def train(settings: PretrainRun, out: Path, trials: list[str], callbacks: list[Callback]) -> PretrainResult:
+    """Pretrain with at most one trial, and the callbacks of its patch if it is one."""
+    if not set(trials) & FIRST_PHASES.keys():
+        return pretrain(settings, out, callbacks=callbacks)
     (trial,) = trials
-    if trial in TRIALS:
-        with TRIALS[trial]() as callbacks:
-            return pretrain(settings, out, callbacks=callbacks)
     if not (out / SECOND_PHASE).exists():
         first = PretrainRun.parse(with_overrides(settings.to_dict(), FIRST_PHASES[trial]), where=trial)
         pretrain(first, out, callbacks=[StopAtHalf()])

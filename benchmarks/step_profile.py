@@ -94,7 +94,8 @@ def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) 
     with torch.autocast("cpu", torch.bfloat16):
         weight, bias = attention.fused_qkv()
     fused = FusedQKV(weight.detach().requires_grad_(), None if bias is None else bias.detach().requires_grad_())
-    inputs = encoder._block_inputs(layout)[0]._replace(fused_qkv=fused)
+    with torch.no_grad():
+        inputs = encoder._block_inputs(layout)[0]._replace(fused_qkv=fused)
 
     def embed(unused: Tensor) -> Tensor:
         return encoder.projection(encoder.embeddings(ids, types, layout.positions))

@@ -19,7 +19,7 @@ from litebert.corpus.sampling import masking
 from litebert.loss_sums import LossSums
 from litebert.model.encoder import Encoder
 from litebert.model.kernels.layout import UnpaddedLayout
-from litebert.model.kernels.rotary import rotation
+from litebert.model.kernels.rotary import rotation_at
 from litebert.model.losses import is_correct
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 
@@ -63,41 +63,47 @@ def random_recursion_count() -> Iterator[list[Callback]]:
 
 
 class OutputWeights(Callback):
-    """Weights of all earlier outputs in the input of each layer, with an optimizer of their own; at first the last."""
+    """Weights of all earlier outputs in the input of each layer, with an optimizer of their own; at first the last.
+
+    They are saved nowhere: for a run in one process that is not resumed, scored by its own evaluations.
+    """
 
     def __init__(self) -> None:
         self.of_layers: list[torch.Tensor] = []
-        self._outputs: list[torch.Tensor] = []
+        self.outputs: list[torch.Tensor] = []
 
-    def inputs_of(self, x: torch.Tensor, *, layers: int, starts: bool) -> torch.Tensor:
-        """The weighted sum for the layer after `x`; `starts`: it is the first one."""
-        if not self.of_layers:
+    def next_input(self, x: torch.Tensor) -> torch.Tensor:
+        """The weighted sum of `x` and the outputs before it."""
+        self.outputs.append(x)
+        if len(self.outputs) > len(self.of_layers):
             with torch.inference_mode(False):  # the first call is an evaluation
-                self.of_layers = [torch.eye(n)[-1].requires_grad_() for n in range(1, layers + 1)]
-            self._optimizer = torch.optim.Adam(self.of_layers, lr=OUTPUT_WEIGHTS_RATE)
-        self._outputs = [x] if starts else [*self._outputs, x]
-        weights = self.of_layers[len(self._outputs) - 1]
-        return sum((weight * output for weight, output in zip(weights, self._outputs, strict=True)), start=0 * x)
+                self.of_layers.append(torch.eye(len(self.outputs))[-1].requires_grad_())
+        return (torch.stack(self.outputs, -1) * self.of_layers[len(self.outputs) - 1]).sum(-1)
 
     def on_step(self, run: RunState, record: StepRecord) -> None:
         """Update the weights."""
+        if record.step == 1:
+            self._optimizer = torch.optim.Adam(self.of_layers, lr=OUTPUT_WEIGHTS_RATE)
         self._optimizer.step()
         self._optimizer.zero_grad()
+        self.outputs.clear()
 
 
 @contextmanager
 def weighted_outputs() -> Iterator[list[Callback]]:
     """Each layer reads a learned sum of all earlier outputs. Source: Charpentier and Samuel 2023, ELC-BERT."""
 
+    def block_inputs(self: Encoder, layout: Any) -> Any:
+        weights.outputs.clear()  # a forward pass begins
+        return original_inputs(self, layout)
+
     def run(self: Encoder, schedule: Any, x: torch.Tensor, inputs: Any) -> Iterator[torch.Tensor]:
-        for index, part in enumerate(zip(schedule, inputs, strict=True)):
-            starts = index == 0 and len(schedule) > 1  # the last layer may be called alone
-            x = weights.inputs_of(x, layers=self.config.num_hidden_layers, starts=starts)
-            (x,) = original(self, (part[0],), x, (part[1],))
+        for part in zip(schedule, inputs, strict=True):
+            (x,) = original(self, (part[0],), weights.next_input(x), (part[1],))
             yield x
 
-    weights, original = OutputWeights(), Encoder._run_blocks
-    with patch.object(Encoder, "_run_blocks", run):
+    weights, original, original_inputs = OutputWeights(), Encoder._run_blocks, Encoder._block_inputs
+    with patch.object(Encoder, "_run_blocks", run), patch.object(Encoder, "_block_inputs", block_inputs):
         yield [weights]
 
 
@@ -128,7 +134,7 @@ def token_dropping() -> Iterator[list[Callback]]:
         rows_of_zeros = layout.positions.shape[1] - len(rows)
         part = F.pad(x[:, rows], (0, 0, 0, rows_of_zeros))
         positions = F.pad(kept % mask.shape[1], (0, rows_of_zeros))[None]
-        turned = rotation(positions, head_size=self.config.head_size, theta=self.config.rope_theta)
+        turned = rotation_at(positions, head_size=self.config.head_size, theta=self.config.rope_theta)
         middle = [each._replace(layout=layout, rotation=turned) for each in inputs[1:]]
         for output in original(self, schedule[1:], part, middle):
             part = output

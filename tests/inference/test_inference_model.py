@@ -43,6 +43,15 @@ def test_inference_model_is_prepacked_once_and_again_after_a_change(model):
 
 
 @needs_onednn
+def test_prepacked_weights_do_not_depend_on_the_autocast_of_the_caller(model):
+    expected = model.eval()(*INPUTS).logits
+    with torch.autocast("cpu", torch.bfloat16), inference_model(model, "fp32"):
+        pass
+    with inference_model(model, "fp32") as running:
+        torch.testing.assert_close(running(*INPUTS).logits, expected.detach(), **within())
+
+
+@needs_onednn
 @pytest.mark.parametrize("mode", [True, False])
 def test_inference_model_has_the_weights_after_each_step_of_a_fused_optimizer(model, mode):
     """Such a step leaves the version counters of the weights as they were."""

@@ -55,12 +55,13 @@ def log_likelihoods(
                 rows = torch.from_numpy(_with_ends(ids, tokenizer)).to(device)
                 found = _causal_log_probabilities(cast(Any, running), rows)
             else:
-                sentence, copies, predicted = _masked_copies(ids, tokenizer, masking)
-                row, place = predicted.nonzero()
-                labels = ids[sentence[row], place]
-                indices = indices[sentence[row]]
-                inputs = (_with_ends(copies, tokenizer), row * (ids.shape[1] + 2) + 1 + place, labels)
-                found = _masked_log_probabilities(cast(Any, running), *(torch.from_numpy(x).to(device) for x in inputs))
+                sentences_of_copies, copies, predicted = _masked_copies(ids, tokenizer, masking)
+                copy, place = predicted.nonzero()
+                indices, labels = indices[sentences_of_copies[copy]], ids[sentences_of_copies[copy], place]
+                copies = torch.from_numpy(_with_ends(copies, tokenizer)).to(device)
+                positions = torch.from_numpy(copy * copies.shape[1] + 1 + place).to(device)
+                labels = torch.from_numpy(labels).to(device)
+                found = _masked_log_probabilities(cast(Any, running), copies, positions, labels)
             np.add.at(scores, indices, found.double().cpu().numpy())
     return scores
 
@@ -70,7 +71,7 @@ def _batches(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Indices [N] and tokens [N, S] of sentences of one length, so that nothing is padded.
 
-    Raises SentenceLengthError for a sentence without tokens or with too many. With `copies` each becomes S rows.
+    Raises SentenceLengthError for a sentence without tokens or with too many. With `copies` each becomes up to S rows.
     """
     by_length: dict[int, list[tuple[int, list[int]]]] = {}
     for index, ids in enumerate(tokenizer.encode_batch(list(sentences))):
@@ -99,21 +100,21 @@ def _masked_copies(
     """
     masked, predicted = _masks(tokenizer.word_starts[ids].cumsum(axis=1), masking)
     used = np.any(predicted, axis=-1)
-    sentence, _ = np.nonzero(used)
-    return sentence, np.where(masked[used], tokenizer.mask_id, ids[sentence]), predicted[used]
+    sentences, _ = np.nonzero(used)
+    return sentences, np.where(masked[used], tokenizer.mask_id, ids[sentences]), predicted[used]
 
 
 def _masks(words: np.ndarray, masking: Masking) -> tuple[np.ndarray, np.ndarray]:
     """Bool [N, copies, S] twice: what each copy masks and what it predicts; `words` [N, S] numbers the words."""
     length = words.shape[1]
-    each = np.broadcast_to(np.eye(length, dtype=bool), (len(words), length, length))
+    one_token = np.broadcast_to(np.eye(length, dtype=bool), (len(words), length, length))
     if masking == "token":
-        return each, each
+        return one_token, one_token
     if masking == "whole_word":
-        every = words[:, None] == np.arange(words.max() + 1)[:, None]
-        return every, every
+        one_word = words[:, None] == np.arange(words.max() + 1)[:, None]
+        return one_word, one_word
     own_word = words[:, :, None] == words[:, None]
-    return own_word & np.triu(np.ones((length, length), dtype=bool)), each
+    return own_word & np.triu(np.ones((length, length), dtype=bool)), one_token
 
 
 def _masked_log_probabilities(

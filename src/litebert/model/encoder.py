@@ -16,7 +16,7 @@ from torch.utils.checkpoint import checkpoint
 from litebert.errors import DataError
 from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import LAYOUTS, AttentionKernel, Layout, default_kernel, rounded_up
-from litebert.model.kernels.rotary import rotation
+from litebert.model.kernels.rotary import rotation_at
 from litebert.model.layers.block import (
     NO_UPDATES,
     Attention,
@@ -182,14 +182,17 @@ class Encoder(nn.Module):
         return embedded, self.projection(embedded).to(embedded.dtype)
 
     def _block_inputs(self, layout: Layout) -> list[BlockInputs]:
-        """The inputs of each block that runs; without recursion LoRA, layers that share an attention share them."""
-        config, angles = self.config, None
+        """The inputs of each block that runs; without recursion LoRA, layers that share an attention share them.
+
+        Fused weights too, if gradients are computed: without them, a layer's are freed after it.
+        """
+        config, rotation = self.config, None
         if config.position_embedding == "rotary":
-            angles = rotation(layout.positions, head_size=config.head_size, theta=config.rope_theta)
+            rotation = rotation_at(layout.positions, head_size=config.head_size, theta=config.rope_theta)
 
         def inputs(index: int, updates: WeightUpdates = NO_UPDATES) -> BlockInputs:
-            fused_qkv = cast(Attention, self.attentions[index]).fused_qkv(updates)
-            return BlockInputs(layout, fused_qkv, rotation=angles, updates=updates)
+            fused_qkv = cast(Attention, self.attentions[index]).fused_qkv(updates) if torch.is_grad_enabled() else None
+            return BlockInputs(layout, fused_qkv, rotation=rotation, updates=updates)
 
         if self.recursion_lora:
             return [inputs(index, lora()) for (index, _), lora in zip(self.schedule, self.recursion_lora, strict=True)]

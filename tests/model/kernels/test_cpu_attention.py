@@ -9,7 +9,7 @@ from litebert.model.kernels import cpu_attention
 from litebert.model.kernels.attention_kernels import attend_by_length
 from litebert.model.kernels.cpu_attention import attend_16_bits
 from litebert.model.kernels.length_groups import attend_in_groups, length_groups
-from litebert.model.kernels.rotary import rotate_heads, rotation
+from litebert.model.kernels.rotary import rotate_heads, rotation_at
 from support.models.kernel_gradients import assert_close, random, with_gradients
 
 
@@ -24,7 +24,7 @@ def one_row_by_length(projected, lengths, *, rotation=None, causal=False):
 
 def angles(lengths, *, head_size):
     positions = torch.cat([torch.arange(length) for length in lengths])
-    return rotation(positions[None], head_size=head_size, theta=100.0)[0]
+    return rotation_at(positions[None], head_size=head_size, theta=100.0)[0]
 
 
 @given(
@@ -108,3 +108,31 @@ def test_attention_in_groups_equals_64_bits_up_to_rounding(lengths, dtype, causa
     ours = attend_in_groups(*projected.unbind(1), length_groups(lengths), causal=causal)
     expected = one_row_by_length(projected.double(), lengths, causal=causal)
     assert_close([ours], [expected], dtype)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "length", "examples", "fused"),
+    [
+        (torch.bfloat16, 33, 1, False),
+        (torch.bfloat16, 32, 63, True),
+        (torch.bfloat16, 32, 64, False),
+        (torch.float32, 64, 63, True),
+        (torch.float32, 64, 64, False),
+        (torch.float32, 65, 64, True),
+    ],
+)
+def test_attention_in_groups_is_fused_for_few_short_examples_or_long_ones_in_32_bits(
+    dtype, length, examples, fused, monkeypatch
+):
+    calls = []
+    attend = torch.nn.functional.scaled_dot_product_attention
+    monkeypatch.setattr(
+        torch.nn.functional,
+        "scaled_dot_product_attention",
+        lambda *args, **options: calls.append(1) or attend(*args, **options),
+    )
+    heads = random(length * examples, 3, 2, 4, dtype=dtype).unbind(1)
+    attend_in_groups(*heads, [(length, examples)])
+    assert bool(calls) == fused
+    attend_in_groups(*heads, [(length, examples)], dropout=0.5)
+    assert len(calls) == 1 + fused  # the products have no dropout

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from litebert.model.kernels.rotary import rotate, rotation, with_adjacent_pairs
+from litebert.model.kernels.rotary import rotate, rotation_at, with_adjacent_pairs
 from support.models.kernel_gradients import random, with_gradients
 from support.models.tolerances import tolerance, within
 
@@ -22,7 +22,7 @@ def by_matrices(x, positions, theta):
 def test_rotation_and_its_gradient_are_those_of_matrices(dtype, compiling, monkeypatch):
     monkeypatch.setattr(torch.compiler, "is_compiling", lambda: compiling)
     x, positions = random(2, 7, 3, 8, dtype=dtype), torch.arange(14).view(2, 7)
-    by = rotation(positions, head_size=8, theta=10_000.0)
+    by = rotation_at(positions, head_size=8, theta=10_000.0)
     ours = with_gradients(lambda x: rotate(x, by), x)
     expected = with_gradients(lambda x: by_matrices(x, positions, 10_000.0), x.float())
     for value, other in zip(ours, expected, strict=True):
@@ -34,7 +34,7 @@ def test_rotation_keeps_norms_and_products_of_equal_distances():
     query, key = random(1, 1, 1, 8, dtype=torch.float32, seed=1), random(1, 1, 1, 8, dtype=torch.float32, seed=2)
 
     def turned(x, position):
-        return rotate(x, rotation(torch.tensor([[position]]), head_size=8, theta=100.0))
+        return rotate(x, rotation_at(torch.tensor([[position]]), head_size=8, theta=100.0))
 
     products = [(turned(query, p + 3) * turned(key, p)).sum() for p in (0, 5, 40)]
     assert torch.allclose(torch.stack(products), products[0].expand(3), atol=tolerance())
@@ -46,7 +46,7 @@ def test_scores_of_adjacent_pairs_are_those_of_halves():
     heads, size = 3, 8
     x, positions = random(1, 7, 16, dtype=torch.float32), torch.arange(7)[None]
     weights = [random(heads * size, 16, dtype=torch.float32, seed=seed) for seed in (1, 2)]
-    by = rotation(positions, head_size=size, theta=100.0)
+    by = rotation_at(positions, head_size=size, theta=100.0)
 
     def of_halves(projected):
         first, second = projected.unflatten(-1, (heads, 2, size // 2)).unbind(-2)

@@ -57,7 +57,7 @@ def attend_16_bits(
 
     `projected` holds queries, keys and values; the first two are rotated by `rotation`, where there is one.
     Probabilities are computed twice above `STORED_WIDTH`. Scores are rounded to 16 bits, as in any attention that is
-    not fused.
+    not fused. The padded queries, keys and values are stored for the backward pass: those of 5 tokens as 32.
     """
     return _Attention.apply(projected, rotation, tuple(lengths), causal)
 
@@ -65,10 +65,11 @@ def attend_16_bits(
 class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, projected: Tensor, rotation: Tensor | None, lengths: tuple[int, ...], causal: bool) -> Tensor:
-        rows, _, heads, _ = projected.shape
+        rows, _, heads, head_size = projected.shape
         ctx.chunks = chunks_by_length(lengths, heads=heads, causal=causal, dtype=projected.dtype)
-        ctx.tokens = sum(lengths)
-        contexts, stored = projected.new_empty(rows + 1, 1, *projected.shape[2:]), []
+        ctx.tokens, ctx.rotation = sum(lengths), rotation
+        ctx.stores_probabilities = heads * head_size <= STORED_WIDTH
+        contexts, stored = projected.new_empty(rows + 1, 1, heads, head_size), []
         with torch.autocast("cpu", enabled=False):
             for chunk in ctx.chunks:
                 stacked = _stack_heads(projected, chunk)
@@ -76,30 +77,27 @@ class _Attention(torch.autograd.Function):
                 query, key, value = stacked
                 probabilities = scaled_probabilities(query, key, chunk.bias)
                 _unstack_heads(torch.bmm(probabilities, value)[None], contexts, chunk)
-                stored.append(stacked)
-                if _stores_probabilities(stacked, heads):
-                    stored.append(probabilities)
-        ctx.save_for_backward(*([] if rotation is None else [rotation]), *stored)
-        ctx.rotated = rotation is not None
+                if ctx.needs_input_grad[0]:
+                    stored += [stacked, probabilities] if ctx.stores_probabilities else [stacked]
+        ctx.save_for_backward(*stored)
         return _without_padding(contexts, ctx.tokens)[:, 0]
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor | None, ...]:  # pyrefly: ignore[bad-override]
         gradient = grad_outputs[0][:, None]
-        stored = iter(ctx.saved_tensors)
-        rotation = next(stored) if ctx.rotated else None
+        stored = iter(ctx.saved_tensors)  # read once, as activation checkpointing demands
         results = gradient.new_empty(len(gradient) + 1, 3, *gradient.shape[2:])
         with torch.autocast("cpu", enabled=False):
             for chunk in ctx.chunks:
                 stacked = next(stored)
-                if _stores_probabilities(stacked, chunk.shape[-1]):
+                if ctx.stores_probabilities:
                     probabilities = next(stored)
                 else:
                     probabilities = scaled_probabilities(stacked[0], stacked[1], chunk.bias)
-                (wanted,) = _stack_heads(gradient, chunk, zero_padding=True)
-                gradients = _attention_gradients(stacked, wanted, probabilities)
-                _rotate(gradients, rotation, chunk, back=True)
+                (grad_contexts,) = _stack_heads(gradient, chunk, zero_padding=True)
+                gradients = _attention_gradients(stacked, grad_contexts, probabilities)
+                _rotate(gradients, ctx.rotation, chunk, back=True)
                 _unstack_heads(gradients, results, chunk)
         return _without_padding(results, ctx.tokens), None, None, None
 
@@ -117,10 +115,6 @@ def scaled_probabilities(
 def causal_bias(length: int, dtype: torch.dtype) -> Float[Tensor, "1 S S"]:
     """Minus infinity for the keys after each query."""
     return torch.full((1, length, length), float("-inf"), dtype=dtype).triu(1)
-
-
-def _stores_probabilities(stacked: Float[Tensor, "3 M L D"], heads: int) -> bool:
-    return heads * stacked.shape[-1] <= STORED_WIDTH
 
 
 def _attention_gradients(
@@ -185,8 +179,8 @@ def _rotate(stacked: Float[Tensor, "3 M L D"], rotation: Tensor | None, chunk: C
     """Rotate queries and keys, or their gradients back, in place."""
     if rotation is not None:
         n, length, heads = chunk.shape
-        by = rotation.index_select(0, chunk.sources).view(n, 1, length, -1, 2)
-        rotate_stacked_(stacked[:2].unflatten(1, (n, heads)), by, back=back)
+        rows = rotation.index_select(0, chunk.sources).view(n, 1, length, -1, 2)
+        rotate_stacked_(stacked[:2].unflatten(1, (n, heads)), rows, back=back)
 
 
 def _without_padding(rows: Float[Tensor, "R_plus_1 P A D"], tokens: int) -> Float[Tensor, "R P A D"]:

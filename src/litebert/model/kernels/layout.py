@@ -122,8 +122,8 @@ class UnpaddedLayout:
         """Attention inside each example; zeros in the rows after them."""
         sixteen_bits = not dropout and projected.dtype in (torch.float16, torch.bfloat16)
         if sixteen_bits and projected.is_cpu:
-            angles = None if rotation is None else rotation[0]
-            return attend_16_bits(projected[0], self.lengths, rotation=angles, causal=self.causal)[None]
+            row = None if rotation is None else rotation[0]
+            return attend_16_bits(projected[0], self.lengths, rotation=row, causal=self.causal)[None]
         heads = rotate_heads(projected, rotation)
         if sixteen_bits:
             return attend_varlen(*heads, self.boundaries, max(self.lengths), causal=self.causal)

@@ -13,7 +13,7 @@ Rotation = Float[Tensor, "#B S pairs 2"]
 """Cosine and sine of the angle of each pair of dimensions; the same for every head."""
 
 
-def rotation(positions: Int[Tensor, "#B S"], *, head_size: int, theta: float) -> Rotation:
+def rotation_at(positions: Int[Tensor, "#B S"], *, head_size: int, theta: float) -> Rotation:
     """Position p has the angles p · theta^(-2 i / D), for i = 0, 1, …, D / 2 - 1."""
     exponents = torch.arange(0, head_size, 2, device=positions.device) / head_size
     angles = positions[..., None] * theta**-exponents
@@ -25,9 +25,12 @@ def with_adjacent_pairs(rows: Float[Tensor, "H ..."], *, head_size: int) -> Floa
     return rows.unflatten(0, (-1, 2, head_size // 2)).transpose(1, 2).flatten(0, 2)
 
 
-def rotate(x: Float[Tensor, "B S A D"], by: Rotation) -> Float[Tensor, "B S A D"]:
-    """`x` with each pair of dimensions (2 i, 2 i + 1) rotated by its angle; computed in at least 32 bits."""
-    pairs, turns = _pairs(x.to(torch.promote_types(x.dtype, by.dtype))), by[:, :, None]
+def rotate(x: Float[Tensor, "B S A D"], rotation: Rotation) -> Float[Tensor, "B S A D"]:
+    """`x` with each pair of dimensions (2 i, 2 i + 1) rotated by its angle; computed in at least 32 bits.
+
+    On a CPU a pair must be two neighbours in memory that begin at an even position, as in the output of a dense layer.
+    """
+    pairs, turns = _pairs(x.to(torch.promote_types(x.dtype, rotation.dtype))), rotation[:, :, None]
     if x.is_cpu and not torch.compiler.is_compiling():  # a compiler has no complex numbers
         turned = torch.view_as_real(torch.view_as_complex(pairs) * torch.view_as_complex(turns))
     else:
@@ -37,19 +40,19 @@ def rotate(x: Float[Tensor, "B S A D"], by: Rotation) -> Float[Tensor, "B S A D"
 
 
 def rotate_heads(
-    projected: Float[Tensor, "B S 3 A D"], by: Rotation | None
+    projected: Float[Tensor, "B S 3 A D"], rotation: Rotation | None
 ) -> tuple[Float[Tensor, "B S A D"], Float[Tensor, "B S A D"], Float[Tensor, "B S A D"]]:
-    """Queries, keys and values; with `by` queries and keys are rotated."""
+    """Queries, keys and values; queries and keys are rotated, if there is a rotation."""
     query, key, value = projected.unbind(-3)
-    if by is not None:
-        query, key = rotate(query, by), rotate(key, by)
+    if rotation is not None:
+        query, key = rotate(query, rotation), rotate(key, rotation)
     return query, key, value
 
 
-def rotate_stacked_(heads: Float[Tensor, "2 n A L D"], by: Float[Tensor, "n 1 L pairs 2"], *, back: bool) -> None:
+def rotate_stacked_(heads: Float[Tensor, "2 n A L D"], rotation: Float[Tensor, "n 1 L pairs 2"], *, back: bool) -> None:
     """Rotate the queries and keys of n examples in place; `back`: by the opposite angles, as gradients are."""
-    turns = torch.view_as_complex(by)
-    wide = heads.to(torch.promote_types(heads.dtype, by.dtype), copy=True)
+    turns = torch.view_as_complex(rotation)
+    wide = heads.to(torch.promote_types(heads.dtype, rotation.dtype), copy=True)
     torch.view_as_complex(_pairs(wide)).mul_(turns.conj() if back else turns)
     heads.copy_(wide)
 

@@ -4,7 +4,7 @@ Source of the low-rank updates of shared layers: Relaxed Recursive Transformers 
 section 3.2; here they are trained from the beginning.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import torch
@@ -62,7 +62,7 @@ class BlockInputs(NamedTuple):
     layout: Layout
     """Which tokens attend to which."""
     fused_qkv: FusedQKV | None = None
-    """`Attention.fused_qkv()`; None: the layer computes it."""
+    """`Attention.fused_qkv()`, shared by layers; None: each computes its own."""
     positions: Int[Tensor, " P"] | None = None
     """Flat positions b·S + s to compute the output for; None: all."""
     rotation: Rotation | None = None
@@ -103,12 +103,13 @@ class Attention(nn.Module):
         bias = to_autocast_dtype(self._fused(biases)) if biases else None
         return FusedQKV(to_autocast_dtype(self._fused(weights)), bias)
 
-    def _fused(self, parts: Sequence[Float[Tensor, "H ..."]]) -> Float[Tensor, "H3 ..."]:
+    def _fused(self, parts: list[Float[Tensor, "H ..."]]) -> Float[Tensor, "H3 ..."]:
         """Weights or biases of query, key and value."""
         if not self.rotary:
-            return torch.cat(list(parts))
-        head_size = self.heads[1]
-        return torch.cat([*(with_adjacent_pairs(part, head_size=head_size) for part in parts[:2]), parts[2]])
+            return torch.cat(parts)
+        query, key, value = parts
+        pairs = [with_adjacent_pairs(part, head_size=self.heads[1]) for part in (query, key)]
+        return torch.cat([*pairs, value])
 
     def forward(self, x: Float[Tensor, "B S H"], inputs: BlockInputs) -> Float[Tensor, "B2 S2 H"]:
         """`LayerNorm(x + attention(x))`, or `x + attention(LayerNorm(x))` with `norm_first`.

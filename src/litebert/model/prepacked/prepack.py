@@ -40,6 +40,7 @@ def can_prepack(model: nn.Module, precision: InferencePrecision) -> bool:
 
 
 @torch.no_grad()
+@torch.autocast("cpu", enabled=False)  # that of the caller would round the weights
 def prepacked(model: nn.Module, precision: InferencePrecision) -> nn.Module:
     """A copy of `model` for inference: it shares embeddings and heads, and has block weights of its own.
 

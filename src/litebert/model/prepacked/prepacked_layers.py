@@ -42,14 +42,11 @@ class PrepackedAttention(nn.Module):
         self.norm_first = attention.norm_first
         self.heads = attention.heads
 
-    def fused_qkv(self, updates: WeightUpdates = NO_UPDATES) -> None:
-        """None: the fused weights are prepacked, with their updates."""
-
     def forward(self, x: Float[Tensor, "1 N H"], inputs: BlockInputs) -> Float[Tensor, "1 N2 H"]:
         """As `Attention.forward`."""
         projected = self._projected(self.norm(x) if self.norm_first else x)
-        heads = projected.unflatten(-1, (3, *self.heads))
-        context = inputs.layout.attend(heads, inputs.rotation, dropout=0.0).flatten(2)
+        projected = projected.unflatten(-1, (3, *self.heads))  # 1 N 3 A D
+        context = inputs.layout.attend(projected, inputs.rotation, dropout=0.0).flatten(2)
         if inputs.positions is not None:
             x, context = inputs.layout.take(x, inputs.positions), inputs.layout.take(context, inputs.positions)
         x = self.output.plus(context, x)
