@@ -140,7 +140,7 @@ def test_collectives_reach_every_rank(ranks, rank):
     assert ranks[rank]["reductions"] == {
         "sum": {"a": 1, "b": 2},
         "max": {"a": 1, "b": -1},
-        "tensor": 3.0,
+        "tensors": [(shape, [3.0]) for shape in [(1,), (2, 3), (1024, 1024), ()]],
         "gather": ["rank 0", "rank 1"],
         "first": 0,
         "error": "disk full",

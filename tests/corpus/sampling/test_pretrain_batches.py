@@ -94,6 +94,13 @@ def test_ranks_share_the_batch_of_a_single_process(corpus, world_size, grouped):
     assert {len(part) for part in parts} == {12 // world_size}
 
 
+@pytest.mark.parametrize("world_size", [2, 3])
+def test_no_rank_has_the_longest_examples_of_every_batch(corpus, world_size):
+    sources = [source(corpus, rank=rank, world_size=world_size) for rank in range(world_size)]
+    tokens = [[sum(batch.num_tokens for batch in each.microbatches(step)) for each in sources] for step in range(9)]
+    assert len({max(range(world_size), key=counts.__getitem__) for counts in tokens}) > 1
+
+
 @pytest.mark.parametrize("change", [{"microbatch_size": 1}, {"microbatch_size": 100}])
 def test_microbatch_size_changes_no_example(corpus, change):
     assert Counter(rows(source(corpus, **change).microbatches(2))) == Counter(rows(source(corpus).microbatches(2)))

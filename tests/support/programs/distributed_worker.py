@@ -192,8 +192,8 @@ def interrupted_evaluation(world: DistributedContext, directory: Path) -> dict[s
 
 def reductions(world: DistributedContext, directory: Path) -> dict[str, Any]:
     """The collectives, and an error on rank 0."""
-    tensor = torch.tensor([float(world.rank + 1)])
-    world.sum_tensors([tensor])
+    tensors = [torch.full(shape, float(world.rank + 1)) for shape in [(1,), (2, 3), (1024, 1024), ()]]
+    world.sum_tensors(tensors)
 
     def fail() -> None:
         raise CheckpointError("disk full")
@@ -206,7 +206,7 @@ def reductions(world: DistributedContext, directory: Path) -> dict[str, Any]:
     return {
         "sum": world.sum({"a": world.rank, "b": 1}),
         "max": world.max({"a": world.rank, "b": -1}),
-        "tensor": tensor.item(),
+        "tensors": [(tuple(tensor.shape), tensor.unique().tolist()) for tensor in tensors],
         "gather": world.gather(f"rank {world.rank}"),
         "first": world.on_rank_zero(lambda: world.rank),
         "error": error,

@@ -117,12 +117,24 @@ class PretrainBatches:
         """Number of examples of that pass, over all ranks."""
         return self.mixture.epoch_size(epoch)
 
+    def _share(self, count: int) -> list[int]:
+        """Which of `count` examples are for this rank: one of each `world_size`.
+
+        In every other round the order of the ranks is reversed. In order of length, their numbers of tokens are then
+        nearly equal; otherwise the last rank would always have the most, and the others wait for it.
+        """
+        places = (self.rank, self.world_size - 1 - self.rank)
+        rounds = count // self.world_size
+        share = [turn * self.world_size + places[turn % 2] for turn in range(rounds)]
+        rest = rounds * self.world_size + self.rank
+        return share if rest >= count else [*share, rest]
+
     def _microbatches(self, refs: Sequence[ExampleRef], *, mlm_probability: float | None) -> Sequence[PretrainBatch]:
         """Microbatches of the part of this rank of some examples; causal ones without a probability."""
         grouped = self.settings.group_by_length
         if grouped:  # so that every rank has examples of all lengths
             refs = sorted(refs, key=lambda ref: ref.tokens)
-        examples = [ref.draw() for ref in refs[self.rank :: self.world_size]]
+        examples = [refs[index].draw() for index in self._share(len(refs))]
         if grouped:  # pairing and truncation have changed some lengths
             examples.sort(key=lambda example: example.length)
         rows = [[example] for example in examples]

@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 _HEARTBEAT = Heartbeat()
 """One for the process, like the process group of torch."""
 _INTERRUPT = "litebert: interrupted"
+SMALL_TENSOR = 2**22
+"""Bytes of a tensor that is reduced alone: gloo takes 10 ms for the 30 gradients of 12 MB as one, 35 ms one by one."""
 _SAFE_RESTARTS = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
 
 
@@ -63,11 +65,18 @@ class DistributedContext:
         return self._reduced(values, dist.ReduceOp.MAX)
 
     def sum_tensors(self, tensors: list[Tensor]) -> None:
-        """Replace each tensor by its sum over all ranks."""
-        if self.size > 1:
-            self.heartbeat.add()
-            for work in [dist.all_reduce(tensor, async_op=True) for tensor in tensors]:
-                work.wait()
+        """Replace each tensor by its sum over all ranks; small ones are reduced as one tensor."""
+        if self.size == 1:
+            return
+        self.heartbeat.add()
+        small = [tensor for tensor in tensors if tensor.nbytes < SMALL_TENSOR]
+        together = [torch.cat([tensor.flatten() for tensor in small])] if small else []
+        large = [tensor for tensor in tensors if tensor.nbytes >= SMALL_TENSOR]
+        for work in [dist.all_reduce(tensor, async_op=True) for tensor in together + large]:
+            work.wait()
+        for summed in together:
+            for tensor, part in zip(small, summed.split([tensor.numel() for tensor in small]), strict=True):
+                tensor.copy_(part.view_as(tensor))
 
     def gather(self, value: Any) -> list[Any]:
         """The `value` of every rank, by rank; a GatherInterruptedError if a rank called `interrupt_gather` instead."""
