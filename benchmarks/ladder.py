@@ -19,7 +19,7 @@ steps; the seconds are those of a quiet machine only if it is one.
 import argparse
 import json
 from argparse import Namespace
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -94,7 +94,7 @@ def run(recipe: str, name: str, overrides: list[str], *, tokens: int, seed: int,
     if scores.is_file():
         return Run(**json.loads(scores.read_text()))
     pairs = scoring = None
-    with nullcontext([]) if not set(trials) & TRIALS.keys() else TRIALS[trials[0]]() as callbacks:
+    with patched(trials) as callbacks:
         trained = train(settings, out, trials, callbacks)
         if arguments.suite:
             scoring = "causal" if settings.sampling.causal_fraction else "pseudo_log_likelihood"
@@ -115,6 +115,14 @@ def run(recipe: str, name: str, overrides: list[str], *, tokens: int, seed: int,
     )
     scores.write_text(json.dumps(asdict(result)))
     return result
+
+
+def patched(trials: list[str]) -> AbstractContextManager[list[Callback]]:
+    """The patch of at most one trial, with its callbacks; KeyError for a trial that does not exist."""
+    if not trials:
+        return nullcontext([])
+    (trial,) = trials
+    return nullcontext([]) if trial in FIRST_PHASES else TRIALS[trial]()
 
 
 def train(settings: PretrainRun, out: Path, trials: list[str], callbacks: list[Callback]) -> PretrainResult:

@@ -103,6 +103,11 @@ def test_trials_change_training_and_not_the_evaluation_before_it(name, run_arm, 
         assert scores[0].read_text() == scores[1].read_text()
 
 
+def test_a_trial_that_does_not_exist_is_an_error(run_arm):
+    with pytest.raises(KeyError, match="z_los"):
+        run_arm("typo", "trial=z_los")
+
+
 def test_every_trial_is_tested(trials):
     assert [*trials.TRIALS] == TRIALS
     assert [*trials.FIRST_PHASES] == ["short_sequences_first", "small_batches_first"]
