@@ -9,7 +9,7 @@ from torch import nn
 from litebert import __version__
 from litebert.commands.compute import CardSettings
 from litebert.model.io.model_directory import spec_of
-from litebert.model.io.model_spec import has_remote_code, transformers_incompatibility
+from litebert.model.io.model_spec import transformers_incompatibility
 from litebert.tasks.metrics.text_table import markdown_table
 
 
@@ -60,9 +60,7 @@ def _transformers_note(model: nn.Module) -> str:
     reason = transformers_incompatibility(spec)
     if reason is None:
         return "transformers loads this directory too (`AutoModel.from_pretrained`)."
-    if has_remote_code(spec):
-        return f"transformers loads this directory with `trust_remote_code=True`: {reason}."
-    return f"Only litebert loads this directory: {reason}."
+    return f"transformers loads this directory with `trust_remote_code=True`: {reason}."
 
 
 def _table(header: str, rows: Mapping[str, Any]) -> str:

@@ -10,15 +10,9 @@ import torch
 
 from litebert.errors import CheckpointError, ConfigError
 from litebert.model.config import ModelConfig, Sharing
-from litebert.model.io.model_directory import MODELS, build, load_model, save_model
-from litebert.model.io.model_spec import (
-    LABELLED,
-    ModelSpec,
-    has_remote_code,
-    read_model_spec,
-    transformers_incompatibility,
-)
-from litebert.model.io.weight_files import OWN, SAFETENSORS, read_safetensors, write_tensors
+from litebert.model.io.model_directory import MODELS, REMOTE_CODE, build, load_model, save_model
+from litebert.model.io.model_spec import LABELLED, ModelSpec, read_model_spec, transformers_incompatibility
+from litebert.model.io.weight_files import SAFETENSORS, read_safetensors, write_tensors
 
 TINY = ModelConfig(
     hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16, embedding_size=4, vocab_size=10
@@ -58,8 +52,9 @@ def test_model_directory_is_loaded_as_it_was_saved(tmp_path, model, sharing):
     assert not back.training
     assert all(parameter.requires_grad for parameter in back.parameters())
     spec = ModelSpec(model=model, config=weights.config, labels=labels_of(model))
-    own = transformers_incompatibility(spec) is not None and not has_remote_code(spec)
-    assert ((tmp_path / "m" / OWN).exists(), (tmp_path / "m" / SAFETENSORS).exists()) == (own, not own)
+    remote = transformers_incompatibility(spec) is not None
+    assert (tmp_path / "m" / SAFETENSORS).exists()
+    assert all((tmp_path / "m" / name).exists() == remote for name in REMOTE_CODE)
 
 
 def test_model_directory_keeps_the_pooling(tmp_path):

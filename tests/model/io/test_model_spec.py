@@ -18,6 +18,7 @@ from litebert.model.io.model_spec import (
     from_transformers,
     read_model_spec,
     to_json,
+    to_own_json,
     to_transformers,
     transformers_incompatibility,
 )
@@ -193,7 +194,7 @@ def test_model_spec_recognises_misspelt_keys():
 
 
 def test_model_spec_of_litebert_refuses_unknown_keys():
-    own = to_json(ModelSpec(model="ForMaskedLM", config=TINY, adapters=LoRASettings(per_layer=True)))
+    own = to_own_json(ModelSpec(model="ForMaskedLM", config=TINY, adapters=LoRASettings(per_layer=True)))
     own["litebert"]["mood"] = "good"
     with pytest.raises(ConfigError, match="unknown setting 'mood'"):
         from_json(own, where="c")

@@ -1,6 +1,7 @@
 """Models that transformers does not know are loaded by the code in their directory, with equal outputs."""
 
 import sys
+from typing import get_args
 
 import pytest
 import torch
@@ -8,10 +9,10 @@ import torch
 from litebert.model import models
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import REMOTE_CODE, load_model, save_model
-from litebert.model.io.model_spec import LABELLED, REMOTE_CODE_CLASSES, has_remote_code, read_model_spec
+from litebert.model.io.model_spec import LABELLED, REMOTE_CODE_CLASSES, read_model_spec, transformers_incompatibility
 from litebert.model.io.weight_files import SAFETENSORS
 from litebert.model.layers.lora import attach
-from litebert.model.layers.lora_settings import LoRASettings
+from litebert.model.layers.lora_settings import Adaptable, LoRASettings
 from litebert.model.losses import answerability_losses
 from litebert.model.model_inputs import ModelInputs
 from litebert.tasks.types.extractive_qa.span_outputs import answer_mask
@@ -133,7 +134,7 @@ def test_remote_code_classifies_the_mean_of_tokens(tiny_config, tmp_path, name, 
 def test_only_classifiers_of_sequences_need_remote_code_for_the_mean_of_tokens(tiny_config, tmp_path):
     """Other models of ALBERT's block have equal outputs in transformers whatever the pooling."""
     directory = save_model(build("ForMaskedLM", tiny_config.replace(**MEAN)), tmp_path / "model")
-    assert not has_remote_code(read_model_spec(directory))
+    assert transformers_incompatibility(read_model_spec(directory)) is None
     assert read_model_spec(directory).config.classifier_pooling == "mean"
     assert transformers.AutoModelForMaskedLM.from_pretrained(directory).config.model_type == "albert"
 
@@ -206,13 +207,32 @@ def test_every_class_of_the_remote_code_has_an_auto_class():
     assert set(AUTO_CLASSES) == set(REMOTE_CODE_CLASSES)
 
 
-def test_models_that_remote_code_lacks_are_saved_without_it(tiny_config, tmp_path):
-    adapted = models.ForSequenceClassification(tiny_config.replace(**MODERN), num_labels=2)
-    attach(adapted, LoRASettings(per_layer=True))
-    directory = save_model(adapted, tmp_path / "model")
-    assert not has_remote_code(read_model_spec(directory))
-    assert not any((directory / name).exists() for name in REMOTE_CODE)
-    assert type(load_model(directory)) is type(adapted)
+ADAPTED = {
+    "albert": ({}, ("query", "value")),
+    "modern": (MODERN, get_args(Adaptable)),
+    "two groups of two": ({"num_hidden_groups": 2, "inner_group_num": 2}, ("key", "down")),
+    "attention shared": ({"sharing": "attention"}, ("output", "up")),
+    "feed-forward shared": ({"sharing": "feed_forward"}, ("query", "up")),
+}
+
+
+@pytest.mark.parametrize("variant", ADAPTED)
+@pytest.mark.parametrize("name", ["ForSequenceClassification", "SentenceEmbedder"])
+def test_remote_code_has_the_adapters_of_each_layer(tiny_config, tmp_path, name, variant):
+    changes, projections = ADAPTED[variant]
+    model = build(name, tiny_config.replace(**changes))
+    attach(model, LoRASettings(rank=3, alpha=5.0, per_layer=True, projections=projections))
+    model = perturbed(model).eval()
+    remote = load_remote(save_model(model, tmp_path / "model"), name)
+    batch = random_batch(model.config, padded_mask([9, 5, 1]))
+    (found,), (expected,) = remote_outputs(remote, name, batch), outputs(model, name, batch)
+    mask = batch.attention_mask if name == "SentenceEmbedder" else slice(None)
+    assert torch.allclose(found[mask], expected[mask], atol=tolerance(), rtol=tolerance(depth="compound"))
+    remote.save_pretrained(tmp_path / "again")
+    again = load_model(tmp_path / "again")
+    assert again.encoder.adapters == model.encoder.adapters
+    for (key, parameter), saved in zip(again.named_parameters(), model.parameters(), strict=True):
+        assert torch.equal(parameter, saved), key
 
 
 @pytest.mark.parametrize("block", [{}, MODERN], ids=["albert", "modern"])

@@ -9,6 +9,7 @@ from litebert.errors import ConfigError
 from litebert.model.config import Sharing
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.io.model_spec import CONFIG
+from litebert.model.io.weight_files import SAFETENSORS, read_safetensors
 from litebert.model.layers.lora import LoRALinear, attach, can_be_merged, is_adapter, merged
 from litebert.model.layers.lora_settings import Adaptable, LoRASettings
 from litebert.model.model_stats import parameter_counts
@@ -142,6 +143,10 @@ def test_lora_per_layer_is_saved_beside_the_shared_weights(tiny_config, batch, t
     assert not can_be_merged(model)
     directory = save_model(model, tmp_path / "model")
     assert '"model_type": "litebert"' in (directory / CONFIG).read_text()
+    saved = read_safetensors(directory / SAFETENSORS)
+    blocks = {name.split(".")[2] for name in saved if name.startswith("encoder.attentions.")}
+    assert len(blocks) == model.config.num_hidden_groups, "each shared block once"
+    assert len({name.split(".")[2] for name in saved if name.startswith("encoder.adapters.")}) == 4
     again = load_model(directory)
     assert again.encoder.adapters == model.encoder.adapters
     assert torch.equal(logits(again, batch), logits(model, batch))

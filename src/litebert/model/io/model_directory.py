@@ -1,7 +1,7 @@
 """Saves and loads model directories.
 
 `config.json` and `model.safetensors` have transformers' names, so that transformers loads the directory too. Variants
-that it does not know are saved under litebert's names, with code that it can load, or, if that has no such model, in
+that it does not know are saved under litebert's names, with code that it can load. The weights of a checkpoint are in
 `litebert.safetensors`. docs/formats/checkpoints.md describes all three.
 """
 
@@ -20,6 +20,7 @@ from litebert.files import MANIFEST, atomic_directory, json_bytes, verify_manife
 from litebert.hub_download import HubOptions
 from litebert.model import models
 from litebert.model.config import ModelConfig
+from litebert.model.io.adapter_names import from_saved_names, to_saved_names
 from litebert.model.io.hf_weights import IDENTITY, MappedWeights, from_transformers, to_transformers
 from litebert.model.io.hub import fetch, resolve_model_directory
 from litebert.model.io.model_spec import (
@@ -28,7 +29,6 @@ from litebert.model.io.model_spec import (
     ModelName,
     ModelSpec,
     ProblemType,
-    has_remote_code,
     read_model_spec,
     to_json,
     to_own_json,
@@ -176,6 +176,8 @@ def read_directory(source: Path | str, *, hub: HubOptions = HUB) -> SavedModel:
     if transformers_incompatibility(spec) or (directory / OWN).is_file():
         if not any(name.startswith("encoder.") for name in tensors):  # saved by `AutoModel` of transformers
             tensors = {f"encoder.{name}": tensor for name, tensor in tensors.items()}
+        if spec.adapters and not (directory / OWN).is_file():
+            tensors = from_saved_names(tensors, spec.config, spec.adapters)
         names = tuple((name, name) for name in tensors)
         return SavedModel(directory, spec, MappedWeights(tensors, spec.config, names))
     weights = from_transformers(tensors, spec.config, where=str(directory))
@@ -277,11 +279,7 @@ def _write_weights(directory: Path, model: nn.Module, spec: ModelSpec) -> None:
     if not reason:
         write_tensors(directory / SAFETENSORS, to_transformers(tensors, spec.config))
         return
-    if has_remote_code(spec):
-        logger.info("transformers loads the saved model with trust_remote_code=True: %s", reason)
-        write_tensors(directory / SAFETENSORS, tensors)
-        for name in REMOTE_CODE:
-            write_bytes(directory / name, (files("litebert.model.io") / "remote_code" / name).read_bytes())
-    else:
-        logger.info("the model is saved in litebert's own format: %s", reason)
-        write_tensors(directory / OWN, tensors)
+    logger.info("transformers loads the saved model with trust_remote_code=True: %s", reason)
+    write_tensors(directory / SAFETENSORS, to_saved_names(tensors, spec.config) if spec.adapters else tensors)
+    for name in REMOTE_CODE:
+        write_bytes(directory / name, (files("litebert.model.io") / "remote_code" / name).read_bytes())

@@ -2,7 +2,7 @@
 
 A model that transformers can run has the keys of `AlbertConfig`. What these cannot express (such as sharing "none"
 with one group) is in a section `litebert`, which transformers ignores. Other models have `model_type` "litebert" and
-the code of `remote_code/`, which transformers runs with `trust_remote_code=True`, or else only the section.
+the code of `remote_code/`, which transformers runs with `trust_remote_code=True`; in a checkpoint, only the section.
 """
 
 import difflib
@@ -137,17 +137,9 @@ def transformers_incompatibility(spec: ModelSpec) -> str | None:
     return None
 
 
-def has_remote_code(spec: ModelSpec) -> bool:
-    """Whether the model directory has code with which transformers can load a model that it does not know."""
-    known = spec.model in REMOTE_CODE_CLASSES and not spec.adapters
-    return known and transformers_incompatibility(spec) is not None
-
-
 def to_json(spec: ModelSpec) -> dict[str, Any]:
-    """Content of `config.json`: the keys of transformers or of its remote code, otherwise those of `ModelSpec`."""
-    remote = has_remote_code(spec)
-    if transformers_incompatibility(spec) and not remote:
-        return to_own_json(spec)
+    """Content of `config.json`: the keys of transformers, or of its remote code where it has no such model."""
+    remote = transformers_incompatibility(spec) is not None
     plain: dict[str, Any]
     if remote:
         plain = {"model_type": LITEBERT_MODEL_TYPE, "auto_map": _auto_map(spec.model), **spec.config.to_dict()}
@@ -155,6 +147,8 @@ def to_json(spec: ModelSpec) -> dict[str, Any]:
         plain = to_transformers(spec.config)
     plain |= _hf_labels(spec)
     plain["architectures"] = [(REMOTE_CODE_CLASSES if remote else HF_CLASSES)[spec.model]]
+    if spec.adapters:
+        plain["adapters"] = spec.adapters.to_dict()
     if spec.problem_type:
         plain["problem_type"] = spec.problem_type
     own = {"pooling": None if spec.pooling == "mean" else spec.pooling, "pairing": spec.pairing}
@@ -185,6 +179,7 @@ def from_json(values: Mapping[str, Any], *, where: str) -> ModelSpec:
         "problem_type": values.get("problem_type"),
         "pooling": section.get("pooling", "mean"),
         "pairing": section.get("pairing"),
+        "adapters": values.get("adapters") if remote else None,
     }
     return ModelSpec.parse(fields, where=where)
 

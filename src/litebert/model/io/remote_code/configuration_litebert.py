@@ -1,5 +1,7 @@
 """Configuration of litebert models for transformers. Written by litebert beside the weights."""
 
+from typing import Any
+
 from transformers import PreTrainedConfig
 
 
@@ -33,6 +35,7 @@ class LitebertConfig(PreTrainedConfig):
     gated_feed_forward: bool = False
     use_bias: bool = True
     recursion_lora_rank: int = 0
+    adapters: dict[str, Any] | None = None
     pad_token_id: int | None = 0
     bos_token_id: int | None = 2
     eos_token_id: int | None = 3

@@ -3,6 +3,8 @@
 Shapes: B batch, S sequence, E embedding size, H hidden size, A heads, D head size.
 """
 
+from collections.abc import Mapping
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -12,6 +14,8 @@ from .configuration_litebert import LitebertConfig
 
 Rotation = tuple[Tensor, Tensor]
 """Cosines and sines, [S, 1, D / 2]."""
+Updates = Mapping[str, Tensor]
+"""Name of a dense layer → matrix to add to its weight."""
 
 
 def rotation(length: int, head_size: int, theta: float, *, device: torch.device) -> Rotation:
@@ -72,7 +76,7 @@ class LitebertAttention(nn.Module):
         self.heads = config.num_attention_heads
         self.dropout = config.attention_probs_dropout_prob
 
-    def forward(self, x: Tensor, mask: Tensor, by: Rotation | None, updates: nn.ModuleDict | None) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor, by: Rotation | None, updates: Updates) -> Tensor:
         """Attention [B, S, H] over the keys where `mask` [B, 1, 1, S] is True."""
         query, key, value = (
             dense(getattr(self, name), x, updates, name).unflatten(-1, (self.heads, -1))
@@ -98,15 +102,15 @@ class LitebertFeedForward(nn.Module):
         self.norm = nn.LayerNorm(hidden, eps=config.layer_norm_eps)
         self.activation = ACT2FN[config.hidden_act]
 
-    def forward(self, x: Tensor, updates: nn.ModuleDict | None) -> Tensor:
+    def forward(self, x: Tensor, updates: Updates) -> Tensor:
         """Outputs [B, S, H]."""
         up = dense(self.up, x, updates, "up")
         inner = self.activation(up) if self.gate is None else self.activation(dense(self.gate, x, updates, "gate")) * up
         return dense(self.down, inner, updates, "down")
 
 
-def dense(layer: nn.Linear, x: Tensor, updates: nn.ModuleDict | None, name: str) -> Tensor:
-    """Outputs of a dense layer with the low-rank update of its name, if there are updates."""
-    if updates is None:
+def dense(layer: nn.Linear, x: Tensor, updates: Updates, name: str) -> Tensor:
+    """Outputs of a dense layer with the update of its name, if there is one."""
+    if name not in updates:
         return layer(x)
-    return F.linear(x, layer.weight + updates[name](), layer.bias)
+    return F.linear(x, layer.weight + updates[name], layer.bias)

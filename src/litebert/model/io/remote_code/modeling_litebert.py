@@ -1,9 +1,10 @@
 """PyTorch implementation of litebert models for transformers. Written by litebert beside the weights.
 
 An encoder whose layers share blocks, as ALBERT (Lan et al., 2020), optionally with rotary positions, pre-norm, a gated
-feed-forward and a low-rank update of the shared weights in each layer. Shapes: B batch, S sequence, V vocabulary.
+feed-forward and low-rank updates of the shared weights in each layer. Shapes: B batch, S sequence, V vocabulary.
 """
 
+from collections.abc import Collection
 from typing import Any, cast
 
 import torch
@@ -77,7 +78,11 @@ class LitebertModel(LitebertPreTrainedModel):
         self.projection = nn.Linear(config.embedding_size, hidden) if projected else nn.Identity()
         self.attentions = nn.ModuleList(LitebertAttention(config) for _ in range(schedule[-1][0] + 1))
         self.feed_forwards = nn.ModuleList(LitebertFeedForward(config) for _ in range(schedule[-1][1] + 1))
-        self.recursion_lora = nn.ModuleList(self._updates() for _ in (schedule if config.recursion_lora_rank else ()))
+        rank, adapters = config.recursion_lora_rank, config.adapters
+        self.recursion_lora = nn.ModuleList(self._low_rank(rank) for _ in (schedule if rank else ()))
+        self.adapters = nn.ModuleList(
+            self._low_rank(adapters["rank"], adapters["projections"]) for _ in (schedule if adapters else ())
+        )
         self.final_norm = nn.LayerNorm(hidden, eps=config.layer_norm_eps) if config.norm_first else nn.Identity()
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
         self.pooler = nn.Linear(hidden, hidden) if add_pooling_layer else None
@@ -129,7 +134,7 @@ class LitebertModel(LitebertPreTrainedModel):
     def _layer(self, step: int, x: Tensor, mask: Tensor, by: Any) -> Tensor:
         """The output of the attention and the feed-forward that run at `step`."""
         attention, feed_forward = self.schedule[step]
-        updates = self.recursion_lora[step] if self.config.recursion_lora_rank else None
+        updates = self._updates(step)
         x = self._block(self.attentions[attention], x, mask, by, updates)
         return self._block(self.feed_forwards[feed_forward], x, updates)
 
@@ -139,12 +144,24 @@ class LitebertModel(LitebertPreTrainedModel):
             return x + self.dropout(block(block.norm(x), *others))
         return block.norm(x + self.dropout(block(x, *others)))
 
-    def _updates(self) -> nn.ModuleDict:
-        """The low-rank updates of all dense layers of one block."""
+    def _updates(self, step: int) -> dict[str, Tensor]:
+        """The matrices to add to the weights of the block that runs at `step`."""
+        updates: dict[str, Tensor] = {}
+        if self.config.recursion_lora_rank:
+            updates = {name: update() for name, update in self.recursion_lora[step].items()}
+        if self.config.adapters:
+            scale = self.config.adapters["alpha"] / self.config.adapters["rank"]
+            for name, update in self.adapters[step].items():
+                adapter = scale * update()
+                updates[name] = updates[name] + adapter if name in updates else adapter
+        return updates
+
+    def _low_rank(self, rank: int, names: Collection[str] | None = None) -> nn.ModuleDict:
+        """Low-rank updates of the dense layers `names` of one block, by default of all."""
         named = [each for block in (self.attentions[0], self.feed_forwards[0]) for each in block.named_children()]
         layers = {name: layer for name, layer in named if isinstance(layer, nn.Linear)}
-        rank = self.config.recursion_lora_rank
         shapes = {name: (layer.in_features, layer.out_features) for name, layer in layers.items()}
+        shapes = {name: shapes[name] for name in (shapes if names is None else names)}
         return nn.ModuleDict({name: LowRankUpdate(*shape, rank) for name, shape in shapes.items()})
 
 
