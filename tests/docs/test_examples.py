@@ -1,11 +1,17 @@
 """The programs in examples/ run on small data."""
 
 import importlib.util
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import litebert
+from litebert.commands.recipes import load_recipe
+from litebert.runtime import Predictor
+from litebert.settings import write_yaml
 from support.data.labelled_files import write_opinions
 from support.data.texts import write_documents
 from support.runs.tiny_runs import save_pretrained
@@ -49,6 +55,25 @@ def test_corpus_is_a_data_set_of_torch_and_of_datasets(tiny_tokenizer, tmp_path,
     printed = capsys.readouterr().out
     assert "step 2: loss" in printed
     assert "'sentence_order_label', 'token_type_ids'" in printed
+
+
+def test_release_of_an_encoder_has_its_weights_tokenizer_and_card(tmp_path):
+    """The script with which `night` is released, with a smaller recipe."""
+    pytest.importorskip("onnx")
+    recipe = load_recipe("night", command="pretrain").settings
+    small = {"num_hidden_layers": 2, "hidden_size": 16, "num_attention_heads": 4, "intermediate_size": 32}
+    recipe |= {"model": {**recipe["model"], **small}, "train": {**recipe["train"], "duration": "2 steps"}}
+    (tmp_path / "small.yaml").write_text(write_yaml({**recipe, "batch_size": 4, "microbatch_size": 2}))
+    text = write_documents(tmp_path / "text.txt", documents=400)
+    commands = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": commands, "RECIPE": str(tmp_path / "small.yaml"), "VOCAB_SIZE": "60"}
+    out = tmp_path / "out"
+    subprocess.run([EXAMPLES / "release_encoder.sh", out, text], env=environment, check=True)
+    assert (out / "run" / "model" / "model.safetensors").is_file()
+    card = (out / "int8" / "README.md").read_text()
+    assert "## Intended uses" in card
+    assert "`onnx/model_quantized.onnx`" in card
+    assert Predictor.load(out / "int8", precision="int8").fill_masks(["The baker [MASK] the bread."])
 
 
 def test_python_api_example_prints_candidates(pretrained, capsys):

@@ -42,6 +42,19 @@ def test_export_has_the_files_of_transformers_js(saved, tmp_path):
         onnx.checker.check_model(onnx.load(each.path), full_check=True)
 
 
+def test_export_has_the_model_card_with_the_differences_of_its_files(saved, tmp_path):
+    source = tmp_path / "source"
+    shutil.copytree(saved["classifier"], source)
+    (source / "SHA256SUMS").unlink()
+    (source / "README.md").write_text("# A card\n")
+    graphs = export_model(source, tmp_path / "out", precisions=("fp32", "int8"))
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert card.startswith("# A card\n\n## ONNX files\n")
+    for each in graphs:
+        name = each.path.relative_to(tmp_path / "out").as_posix()
+        assert f"| `{name}` | {each.comparison.largest_difference:.2g} |" in card
+
+
 def test_metadata_describe_the_model(saved, tiny_tokenizer, tmp_path):
     (graph,) = export_model(saved["classifier"], tmp_path / "out")
     properties = {each.key: each.value for each in onnx.load(graph.path).metadata_props}

@@ -24,7 +24,8 @@ def train(
     Prints a report on validation lines, which is also written to report.json in the tokenizer directory.
 
     Args:
-        files: text files, globs or directories (.txt, .jsonl, each also compressed)
+        files: text files, globs or directories (.txt, .jsonl, each also .gz or .zst; .parquet), or data sets of the
+            Hugging Face hub (hf:OWNER/NAME[/CONFIG][:SPLIT])
         out: the tokenizer directory to write
         validation_fraction: share of the lines, at most 10,000, that are used for the report instead of training
     """

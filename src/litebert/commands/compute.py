@@ -86,3 +86,5 @@ class CardSettings(Settings):
     """Licence of the model, such as `apache-2.0`; null leaves it out."""
     language: tuple[str, ...] = ()
     """Languages of the training text, such as `[en]`."""
+    intended_uses: str | None = None
+    """What the model is good for and what not, as Markdown; null leaves the section out."""

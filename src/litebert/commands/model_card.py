@@ -34,7 +34,7 @@ def model_card(
         use: example code.
         scores: metric → value, shown as a table.
         settings: training configuration, shown as a table.
-        card: licence and languages, for the front matter.
+        card: licence and languages, for the front matter, and intended uses.
     """
     data = ModelCardData(
         license=card.license,
@@ -47,7 +47,8 @@ def model_card(
         f"---\n{data.to_yaml()}\n---",
         f"# {title}",
         summary,
-        f"```python\n{use}\n```",
+        *([f"## Intended uses and limitations\n\n{card.intended_uses.strip()}"] if card.intended_uses else []),
+        f"## How to use\n\n```python\n{use}\n```",
         _transformers_note(model),
         "## Evaluation\n\n" + _table("metric", scores),
         "## Training configuration\n\n" + _table("setting", {"litebert": __version__, **settings}),

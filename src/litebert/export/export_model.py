@@ -1,12 +1,12 @@
-"""A model directory → an export directory: the graphs, the tokenizer and `config.json`."""
+"""A model directory → an export directory: the graphs, the tokenizer, `config.json` and the model card."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from litebert import __version__
 from litebert.errors import ConfigError
-from litebert.export.exported_graph import ExportedGraph, ExportPrecision, OtherHead
+from litebert.export.exported_graph import Comparison, ExportedGraph, ExportPrecision, OtherHead
 from litebert.export.model_graph import build_graph
 from litebert.export.reference_outputs import compare
 from litebert.files import atomic_directory, write_bytes, write_json
@@ -15,10 +15,19 @@ from litebert.model.io.model_directory import check_replaceable, load_model, spe
 from litebert.model.io.model_spec import CONFIG, read_model_spec, to_json
 from litebert.model.layers.lora import can_be_merged, merged
 from litebert.runtime.export_metadata import GRAPH_FILES, KEY, ExportMetadata
+from litebert.tasks.metrics.text_table import markdown_table
 from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.types.registry import task_type_of
 from litebert.tokenization.tokenizer import Tokenizer
 
+MODEL_CARD: Final = "README.md"
+ONNX_SECTION: Final = """
+## ONNX files
+
+`litebert.runtime.Predictor.load(".")` runs this directory, without torch. The code and the scores above are those of
+the model in torch, from whose outputs these differ:
+
+"""
 LARGEST_FILE: Final = 2**31 - 1
 """Bytes of an ONNX file with its weights inside."""
 
@@ -59,6 +68,8 @@ def export_model(
             write_bytes(temporary / name, content)
         for precision, content in contents.items():
             write_bytes(temporary / GRAPH_FILES[precision], content)
+        if (source / MODEL_CARD).is_file():
+            write_bytes(temporary / MODEL_CARD, _card((source / MODEL_CARD).read_bytes(), comparisons))
     return [ExportedGraph(each, out / GRAPH_FILES[each], len(contents[each]), comparisons[each]) for each in contents]
 
 
@@ -91,6 +102,16 @@ def _describe(source: Path, model: Any, tokenizer: Tokenizer) -> dict[str, Any]:
     task_type = task_type_of(source, spec)
     settings = task_type.settings.stored(source, max_length=config.max_position_embeddings)
     return {**described, "task": task_type.name, "labels": spec.labels, "settings": settings.to_dict()}
+
+
+def _card(card: bytes, comparisons: Mapping[ExportPrecision, Comparison]) -> bytes:
+    """The card of the model, and how far the outputs of each graph are from those which the card describes."""
+    rows = [
+        [f"`{GRAPH_FILES[each]}`", f"{comparison.largest_difference:.2g}", f"{comparison.relative_error:.2g}"]
+        for each, comparison in comparisons.items()
+    ]
+    table = markdown_table([["file", "outputs, at most", "hidden states, root mean square"], *rows])
+    return card + f"{ONNX_SECTION}{table}\n".encode()
 
 
 def _longest_input(described: dict[str, Any]) -> int:

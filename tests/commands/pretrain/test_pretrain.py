@@ -274,6 +274,12 @@ def test_nsp_is_trained_and_evaluated_under_its_own_name(corpus_directory, tmp_p
             "structured",
             "query and key of the duplicate-token heads",
         ),
+        (
+            ("sampling.pairing=none", "sampling.causal_fraction=0.5", "card.intended_uses='Short texts.'"),
+            "masked language modelling and next-token prediction",
+            "random",
+            "nothing",
+        ),
     ],
 )
 def test_model_card_and_environment_say_what_was_trained(
@@ -291,6 +297,8 @@ def test_model_card_and_environment_say_what_was_trained(
     assert environment["objectives"] == objectives.replace(" and ", ", ")
     assert "None" not in card
     assert ("SOP" in card, "NSP" in card) == ("sentence-order" in objectives, "next-sentence" in objectives)
+    assert ("| next-token accuracy | " in card) == ("next-token" in objectives)
+    assert ("\n## Intended uses and limitations\n\nShort texts.\n" in card) == ("next-token" in objectives)
 
 
 def test_card_settings_of_a_finished_run_may_change(corpus_directory, tmp_path):

@@ -180,7 +180,7 @@ class FinetuneRun(Settings):
     baseline: bool = True
     """Compare the model with a constant prediction and, for tasks of texts, with a linear model (scikit-learn)."""
     card: CardSettings = CardSettings()
-    """Licence and languages for the model card."""
+    """Licence, languages and intended uses for the model card."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -91,8 +91,9 @@ def provenance(run: PretrainRun) -> dict[str, str]:
         "none": "masked language modelling",
     }
     chosen = run.metric_for_best_model
+    causal = ", next-token prediction" if run.sampling.causal_fraction else ""
     return {
-        "objectives": names[run.sampling.pairing],
+        "objectives": names[run.sampling.pairing] + causal,
         "initialization": run.init if run.init_checkpoint is None else f"weights of {run.init_checkpoint}",
         "frozen": "query and key of the duplicate-token heads" if run.freeze_duplicate_token_heads else "nothing",
         "exported model": "the last" if chosen is None else f"the best by {chosen} on the validation split",
@@ -108,6 +109,8 @@ def _card(result: PretrainResult, run: PretrainRun, model: nn.Module, *, evaluat
             "majority-token baseline": result.end.majority_token_accuracy,
             "MLM perplexity": result.end.perplexity,
         }
+        if result.end.clm_accuracy is not None:
+            scores["next-token accuracy"] = result.end.clm_accuracy
         scores |= {
             f"{PAIR_NAMES[name]} accuracy ({pairs.count:,} validation examples)": pairs.accuracy
             for name, pairs in result.end.sentence_pairs.items()
@@ -118,7 +121,7 @@ def _card(result: PretrainResult, run: PretrainRun, model: nn.Module, *, evaluat
         model,
         title="An ALBERT encoder",
         task="fill-mask",
-        summary=f"Pretrained with {words['objectives'].replace(', ', ' and ')}.",
+        summary=f"Pretrained with {' and '.join(words['objectives'].rsplit(', ', 1))}.",
         use='from litebert import Predictor\n\nPredictor.load(".").fill_mask("A sentence with a [MASK] in it.")',
         scores=scores,
         settings={

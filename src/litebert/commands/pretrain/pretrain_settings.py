@@ -67,7 +67,7 @@ class PretrainRun(Settings):
     seed: int = Field(default=0, ge=0)
     """Seed of the initial weights, of dropout, of the order of the examples and of their masks."""
     card: CardSettings = CardSettings()
-    """Licence and languages for the model card."""
+    """Licence, languages and intended uses for the model card."""
 
     @model_validator(mode="after")
     def _check(self) -> "PretrainRun":
