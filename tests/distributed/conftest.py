@@ -24,7 +24,7 @@ def run_ranks(size: int, directory: Path) -> list[dict]:
     }
     command = [sys.executable, "-m", "support.programs.distributed_worker", str(directory)]
     processes = [ForkedPopen(command, env=os.environ | together | {"RANK": str(rank)}) for rank in range(size)]
-    assert [process.wait(timeout=120) for process in processes] == [0] * size
+    assert [process.wait(timeout=300) for process in processes] == [0] * size
     return [torch.load(directory / f"rank-{rank}.pt") for rank in range(size)]
 
 

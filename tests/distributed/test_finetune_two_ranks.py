@@ -121,7 +121,7 @@ def finetune_on_two_ranks(directory, name, out) -> None:
     together = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", PROGRAM, str(directory), name, out]
     ranks = [ForkedPopen(command, env=os.environ | together | {"RANK": str(rank)}) for rank in range(2)]
-    assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
+    assert [rank.wait(timeout=300) for rank in ranks] == [0, 0]
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -168,7 +168,7 @@ def test_finetuning_killed_under_torchrun_resumes_to_the_same_bytes(planned):
         env=os.environ | safe,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     lives = [[int(step) for step in (directory / f"steps-{life}").read_text().split()] for life in range(2)]

@@ -74,7 +74,7 @@ def pretrain_on_two_ranks(directory, plans) -> None:
         environment = os.environ | together | {"OMP_NUM_THREADS": "1"}
         command = [sys.executable, "-c", PROGRAM, str(directory), name]
         ranks = [ForkedPopen(command, env=environment | {"RANK": str(rank)}) for rank in range(2)]
-        assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]
+        assert [rank.wait(timeout=300) for rank in ranks] == [0, 0]
 
 
 def files(directory) -> set[str]:
