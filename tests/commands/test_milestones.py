@@ -105,10 +105,13 @@ def test_checkpoint_of_fine_tuning_predicts_as_its_milestone(run, tmp_path):
     assert_same_predictions(checkpoint, milestone)
 
 
-def test_checkpoint_of_a_model_with_adapters_keeps_them(run, tmp_path):
+@pytest.mark.parametrize("per_layer", [False, True])
+def test_checkpoint_of_a_model_with_adapters_keeps_them(run, tmp_path, per_layer):
     file = tmp_path / "opinions.tsv"
     settings = opinions_run(run / "milestones" / NAMES[1], file, duration="4 steps", milestones=["4 steps"])
-    finetune(FinetuneRun.parse({**settings, "adapters": {"rank": 2}}, where="run"), tmp_path / "run")
+    finetune(
+        FinetuneRun.parse({**settings, "adapters": {"rank": 2, "per_layer": per_layer}}, where="run"), tmp_path / "run"
+    )
     (checkpoint,), (milestone,) = ((tmp_path / "run" / part).glob("step-*") for part in ("checkpoints", "milestones"))
     assert_same_predictions(checkpoint, milestone)
 

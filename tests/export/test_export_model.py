@@ -53,6 +53,8 @@ def test_export_has_the_model_card_with_the_differences_of_its_files(saved, tmp_
     for each in graphs:
         name = each.path.relative_to(tmp_path / "out").as_posix()
         assert f"| `{name}` | {each.comparison.largest_difference:.2g} |" in card
+    export_model(source, tmp_path / "encoder", as_model="SentenceEmbedder")
+    assert not (tmp_path / "encoder" / "README.md").exists(), "the card is that of a classifier"
 
 
 def test_metadata_describe_the_model(saved, tiny_tokenizer, tmp_path):

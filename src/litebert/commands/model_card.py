@@ -60,8 +60,8 @@ def _transformers_note(model: nn.Module) -> str:
     spec = spec_of(model)
     reason = transformers_incompatibility(spec)
     if reason is None:
-        return "transformers loads this directory too (`AutoModel.from_pretrained`)."
-    return f"transformers loads this directory with `trust_remote_code=True`: {reason}."
+        return "transformers loads the model directory too (`AutoModel.from_pretrained`)."
+    return f"transformers loads the model directory with `trust_remote_code=True`: {reason}."
 
 
 def _table(header: str, rows: Mapping[str, Any]) -> str:

@@ -24,8 +24,16 @@ MODEL_CARD: Final = "README.md"
 ONNX_SECTION: Final = """
 ## ONNX files
 
-`litebert.runtime.Predictor.load(".")` runs this directory, without torch. The code and the scores above are those of
-the model in torch, from whose outputs these differ:
+This directory holds an export, which runs without torch:
+
+```python
+from litebert.runtime import Predictor
+
+predictor = Predictor.load(".")
+```
+
+What is said above on torch and transformers is for the model directory from which it was made. Differences from that
+model:
 
 """
 LARGEST_FILE: Final = 2**31 - 1
@@ -62,13 +70,14 @@ def export_model(
         spec = spec_of(model, labels=spec.labels, problem_type=spec.problem_type)
     else:
         spec = spec_of(model)
+    config = {name: value for name, value in to_json(spec).items() if name != "auto_map"}  # no code beside the graphs
     with atomic_directory(out) as temporary:
-        write_json(temporary / CONFIG, to_json(spec))
+        write_json(temporary / CONFIG, config)
         for name, content in tokenizer.files(max_length=_longest_input(described)).items():
             write_bytes(temporary / name, content)
         for precision, content in contents.items():
             write_bytes(temporary / GRAPH_FILES[precision], content)
-        if (source / MODEL_CARD).is_file():
+        if as_model is None and (source / MODEL_CARD).is_file():  # the card is that of the model's own head
             write_bytes(temporary / MODEL_CARD, _card((source / MODEL_CARD).read_bytes(), comparisons))
     return [ExportedGraph(each, out / GRAPH_FILES[each], len(contents[each]), comparisons[each]) for each in contents]
 

@@ -118,7 +118,8 @@ def convert(
         loaded = TFCheckpoint(saved.spec, saved.weights, ignored_settings=())
     if loaded.spec.adapters:
         raise ConfigError(
-            f"{source}: a model with per-layer adapters cannot be converted, because no other format has them"
+            f"{source}: a model with per-layer adapters cannot be converted; transformers loads the directory itself "
+            "with trust_remote_code=True"
         )
     spec = updated_spec(loaded.spec, as_model=as_model, labels=labels, changes=changes or {})
     if known_tokenizer and known_tokenizer.vocab_size > spec.config.vocab_size:

@@ -132,7 +132,7 @@ def tf_config(spec: ModelSpec) -> dict[str, Any]:
     }
     for reason, applies in reasons.items():
         if applies:
-            raise ConfigError(f"model: google-research/albert {reason}; save in litebert's own format")
+            raise ConfigError(f"model: google-research/albert {reason}; convert to 'litebert' instead")
     values = {name: value for name, value in config.to_dict().items() if name in _FIELDS}
     return {**values, "num_hidden_groups": groups, "hidden_act": activations[config.hidden_act]}
 

@@ -1,11 +1,12 @@
 """LoRA: identity at initialization, equal merged and unmerged, per stored block or per layer."""
 
+import json
 from typing import get_args
 
 import pytest
 import torch
 
-from litebert.errors import ConfigError
+from litebert.errors import CheckpointError, ConfigError
 from litebert.model.config import Sharing
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.io.model_spec import CONFIG
@@ -153,6 +154,19 @@ def test_lora_per_layer_is_saved_beside_the_shared_weights(tiny_config, batch, t
     sizes = [sum(parameter.numel() for parameter in each.parameters()) for each in (model, again)]
     assert sizes[0] == sizes[1], "blocks that are one in memory are one again"
     assert load_model(directory, labels=("a", "b"), fresh=("classifier",)).encoder.adapters == again.encoder.adapters
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [({"adapters": None}, "has per-layer adapters, but config.json says none"), ({"num_hidden_layers": 6}, "lacks")],
+)
+def test_lora_per_layer_needs_the_config_that_it_was_saved_with(tiny_config, tmp_path, changes, message):
+    directory = save_model(adapted(tiny_config.replace(sharing="attention"), per_layer=True), tmp_path / "model")
+    config = json.loads((directory / CONFIG).read_text())
+    (directory / CONFIG).write_text(json.dumps(config | changes))
+    (directory / "SHA256SUMS").unlink()
+    with pytest.raises(CheckpointError, match=message):
+        load_model(directory)
 
 
 def test_lora_per_layer_forbids_another_depth(tiny_config, tmp_path):

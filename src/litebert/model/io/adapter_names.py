@@ -31,19 +31,30 @@ def to_saved_names(parameters: Mapping[str, Tensor], config: ModelConfig) -> dic
     return result
 
 
+def has_adapters(tensors: Mapping[str, Tensor]) -> bool:
+    """Whether there are per-layer adapters among the tensors of a directory."""
+    return any(name.startswith("encoder.adapters.") for name in tensors)
+
+
 def from_saved_names(tensors: Mapping[str, Tensor], config: ModelConfig, adapters: LoRASettings) -> dict[str, Tensor]:
-    """The inverse of `to_saved_names`: a shared block has the name of the first layer that runs it."""
+    """The inverse of `to_saved_names`: a shared block has the name of the first layer that runs it.
+
+    Tensors that are not of such a model keep their names.
+    """
     attention, schedule = attention_shapes(config), sharing_schedule(config)
     factors = {saved: factor for factor, saved in _FACTORS.items()}
+    steps = [
+        (f"{part}.{blocks[index]}", step) for step, blocks in enumerate(schedule) for index, part in enumerate(_PARTS)
+    ]
+    first = dict(reversed(steps))
     result = {}
     for name, tensor in tensors.items():
         match name.split("."):
             case ["encoder", "adapters", step, layer, factor] if factor in factors:
                 part = _PARTS[layer not in attention]
                 name = f"encoder.{part}.{step}.{layer}.{factors[factor]}"
-            case ["encoder", part, block, layer, kind] if part in _PARTS:
-                stored = [blocks[_PARTS.index(part)] for blocks in schedule]
+            case ["encoder", part, block, layer, kind] if f"{part}.{block}" in first:
                 path = f"{layer}.dense" if layer in adapters.projections else layer
-                name = f"encoder.{part}.{stored.index(int(block))}.{path}.{kind}"
+                name = f"encoder.{part}.{first[f'{part}.{block}']}.{path}.{kind}"
         result[name] = tensor
     return result

@@ -57,7 +57,7 @@ def to_transformers(tensors: Mapping[str, Tensor], config: ModelConfig) -> dict[
     for name, tensor in tensors.items():
         hf_name = names.get(name)
         if hf_name is None:
-            raise CheckpointError(f"tensor {name!r}: has no name in transformers; save in litebert's own format")
+            raise CheckpointError(f"tensor {name!r}: has no name in transformers; convert to 'litebert' instead")
         result[hf_name] = tensor
     if not config.has_projection:
         identity, bias = _identity(config.hidden_size)

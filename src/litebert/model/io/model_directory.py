@@ -20,7 +20,7 @@ from litebert.files import MANIFEST, atomic_directory, json_bytes, verify_manife
 from litebert.hub_download import HubOptions
 from litebert.model import models
 from litebert.model.config import ModelConfig
-from litebert.model.io.adapter_names import from_saved_names, to_saved_names
+from litebert.model.io.adapter_names import from_saved_names, has_adapters, to_saved_names
 from litebert.model.io.hf_weights import IDENTITY, MappedWeights, from_transformers, to_transformers
 from litebert.model.io.hub import fetch, resolve_model_directory
 from litebert.model.io.model_spec import (
@@ -176,6 +176,8 @@ def read_directory(source: Path | str, *, hub: HubOptions = HUB) -> SavedModel:
     if transformers_incompatibility(spec) or (directory / OWN).is_file():
         if not any(name.startswith("encoder.") for name in tensors):  # saved by `AutoModel` of transformers
             tensors = {f"encoder.{name}": tensor for name, tensor in tensors.items()}
+        if has_adapters(tensors) and spec.adapters is None:
+            raise CheckpointError(f"{directory}: has per-layer adapters, but {CONFIG} says none; take a complete copy")
         if spec.adapters and not (directory / OWN).is_file():
             tensors = from_saved_names(tensors, spec.config, spec.adapters)
         names = tuple((name, name) for name in tensors)

@@ -189,7 +189,7 @@ def to_transformers(config: ModelConfig) -> dict[str, Any]:
     groups = groups_in(config, "transformers")
     if groups is None:
         raise ConfigError(
-            f"config: transformers cannot share parameters as {_sharing(config)} does; save in litebert's own format"
+            f"config: transformers cannot share parameters as {_sharing(config)} does; convert to 'litebert' instead"
         )
     fields = config.to_dict()
     plain = {name: value for name, value in fields.items() if name not in ("sharing", "embedding_projection")}
