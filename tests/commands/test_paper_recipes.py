@@ -12,7 +12,9 @@ from litebert.training.loop.duration import Duration
 from litebert.training.optim.lr_schedules import Curve
 from litebert.training.train_settings import TrainSettings
 
-TABLE_14 = [name for name in recipe_names("finetune") if name not in ("default", "quickstart")]
+TABLE_14 = [
+    name for name in recipe_names("finetune") if name not in ("default", "quickstart") and not name.endswith("-small")
+]
 PAPER = [name for name in recipe_names("pretrain") if name.startswith(("paper-", "google-"))]
 SIZES = ("base", "large", "xlarge", "xxlarge")
 PAGE = Path(__file__).parents[2] / "docs/reference/google-research-albert.md"

@@ -7,6 +7,7 @@ from tyro.conf import Positional, arg
 
 from litebert.cli.arguments.common import Flag, Json, Recipe, Several, print_result
 from litebert.cli.arguments.settings_arguments import arguments_of
+from litebert.commands.finetune.finetune_settings import RecipeSet
 from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTasksRun
 from litebert.commands.reproduce.reproduce_settings import ReproduceRun
 
@@ -57,6 +58,7 @@ def sweep_pretrain(
     out: Annotated[Path, arg(help_behavior_hint="(required)")],
     tasks: Several = (),
     data: Several = (),
+    recipes: RecipeSet = "paper",
     finetune: Several = (),
     seeds: int = 1,
     jobs: int = 1,
@@ -74,6 +76,8 @@ def sweep_pretrain(
         tasks: benchmarks that every model is fine-tuned on, or `all` for those with files in the directories; the
             table also has their baselines
         data: directories with the folders of GLUE, SQuAD and RACE
+        recipes: recipes of the tasks: `paper`, its table 14, for models of base size and up, or `small`, those of an
+            encoder of a few million parameters, such as sst-2-small
         finetune: settings of all fine-tuning runs, as setting=value
         seeds: number of seeds, from 0
         jobs: runs at the same time
@@ -82,7 +86,8 @@ def sweep_pretrain(
     from litebert.machine import validate_processes
 
     validate_processes(jobs, where="jobs")
-    given = {"recipe": recipe, "corpus": corpus, "tasks": tasks, "data": data, "seeds": seeds}
+    given = {"recipe": recipe, "corpus": corpus, "tasks": tasks, "data": data, "recipes": recipes}
+    given["seeds"] = seeds
     run = load_pretraining_sweep(settings, finetune=finetune, given=given)
     # Imports torch, which takes seconds: only once the settings are known to be valid.
     from litebert.commands.reproduce.reproduce import sweep_pretraining
@@ -95,6 +100,9 @@ def finetune_tasks(
 ) -> None:
     """Fine-tune one model on several benchmarks with their recipes; with --intermediate each starts from the encoder of
     a task that is trained once before, as the paper does for RTE, STS-B and MRPC from MNLI.
+
+    --baselines, --random-weights and --compare make a table with what the model is compared with, on the same rows with
+    the same settings and seeds: OUT/table.md.
 
     The same command again resumes; finished runs are not trained again.
     """

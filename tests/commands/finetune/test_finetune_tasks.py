@@ -5,12 +5,15 @@ import json
 import pytest
 
 from litebert.cli.main import main
+from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.commands.finetune_tasks.finetune_tasks import finetune_tasks
 from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTasksRun
+from litebert.commands.recipes import recipe_names
 from litebert.errors import ConfigError
 from support.data.benchmark_files import write_cola, write_mnli
 from support.runs.tiny_runs import save_pretrained
 
+WRONG = ("x", "=x", "x=", "model=x", "random-weights=x", "a/b=x")
 SHORT = ("train.duration=2 steps", "train.warmup=0.1", "train.evaluate_every=null", "train.device=cpu")
 SHORT += ("train.precision=fp32", "batch_size=4", "max_length=16")
 
@@ -39,7 +42,7 @@ def test_tasks_start_from_one_run_of_the_intermediate_task(inputs, tmp_path):
     assert first.intermediate == intermediate
     about = [json.loads((out / "cola" / f"seed={seed}" / "environment.json").read_text()) for seed in (0, 1)]
     assert all(str(intermediate) in json.dumps(each) for each in about)
-    assert first.scores["cola"]["matthews"].trials == 2
+    assert first.scores["cola"].models["model"]["matthews"].trials == 2
     assert json.loads((out / "result.json").read_text()) == first.to_dict()
     assert f"intermediate task: {intermediate}" in first.to_text()
 
@@ -67,9 +70,57 @@ def test_command_without_intermediate_task_starts_from_the_model(inputs, tmp_pat
     assert not (tmp_path / "out" / "intermediate").exists()
 
 
+def test_table_compares_the_model_with_others_and_with_baselines(inputs, tiny_tokenizer, tmp_path):
+    pytest.importorskip("sklearn")
+    other = save_pretrained(tiny_tokenizer, tmp_path / "other", intermediate_size=48)
+    compared = {"baselines": True, "random_weights": True, "compare": (f"start={other}",), "recipes": "small"}
+    run = run_of(inputs, tmp_path / "out", intermediate=None, intermediate_settings=(), seeds=2, **compared)
+    result = finetune_tasks(run)
+    scores = result.scores["cola"]
+    assert list(scores.models) == ["random-weights", "start", "model"]
+    assert scores.linear is not None
+    for column, directory in (
+        ("random-weights", "compared/random-weights"),
+        ("start", "compared/start"),
+        ("model", "."),
+    ):
+        runs = [
+            json.loads((tmp_path / "out" / directory / "cola" / f"seed={n}" / "result.json").read_text())
+            for n in (0, 1)
+        ]
+        found = sorted(each["best"]["metrics"]["matthews"] for each in runs)
+        assert scores.models[column]["matthews"].median == pytest.approx(sum(found) / 2)
+        settings = (tmp_path / "out" / directory / "cola" / "seed=0" / "settings.yaml").read_text()
+        assert ("from_scratch: true" in settings) == (column == "random-weights")
+        assert (str(other) in settings) == (column == "start")
+    header, _, row = (tmp_path / "out" / "table.md").read_text().splitlines()
+    assert header == "| task | rows | metric | tf-idf, linear model | random-weights | start | model |"
+    assert row.startswith(f"| cola | {scores.train_examples} | matthews | ")
+    assert "tf-idf, linear model" in result.to_text()
+
+
+@pytest.mark.parametrize("recipe", [name for name in recipe_names("finetune") if name.endswith("-small")])
+def test_recipes_of_a_small_encoder_differ_from_those_of_the_paper_in_cost_only(recipe):
+    """They read the same task with the loss and metric of the task."""
+    given = {"model": "m", "data": {"task": "race-middle" if recipe == "race-small" else recipe.removesuffix("-small")}}
+    small = load_finetune_config(recipe, given={**given, "data": {**given["data"], "directory": "d"}})
+    paper = load_finetune_config(
+        recipe.removesuffix("-small"), given={**given, "data": {**given["data"], "directory": "d"}}
+    )
+    assert small.train.learning_rate > 3 * paper.train.learning_rate
+    assert small.max_length <= paper.max_length
+    assert small.hidden_dropout_prob == 0
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"compare": ("start=x",)}, "other models would start from another encoder"),
+        *(
+            ({"intermediate": None, "intermediate_settings": (), "compare": (word,)}, "expected NAME=MODEL")
+            for word in WRONG
+        ),
+        ({"intermediate": None, "intermediate_settings": (), "compare": ("a=x", "a=y")}, "a name is given twice"),
         ({"tasks": ("cola", "cola")}, "one is named twice, or is the intermediate task too"),
         ({"tasks": ("mnli",)}, "one is named twice, or is the intermediate task too"),
         ({"tasks": ("ax",)}, "ax has no training data; remove it"),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, PlainValidator, Tag, model_validator
 
@@ -204,12 +204,16 @@ class FinetuneRun(Settings):
         return "keep_head" if self.keep_head else None
 
 
+RecipeSet = Literal["paper", "small"]
+"""`paper`: the rows of the paper's table 14, for models of base size and up; `small`: recipes of an encoder of a few
+million parameters, such as `sst-2-small`."""
 _RECIPE_OF: Final = {"race-middle": "race", "race-high": "race", "wnli-pronouns": "wnli"}
 
 
-def recipe_of_task(name: str) -> str:
+def recipe_of_task(name: str, recipes: RecipeSet = "paper") -> str:
     """The recipe of a published task: that of its name, except for the levels of RACE and the pronouns of WNLI."""
-    return _RECIPE_OF.get(name, name)
+    recipe = _RECIPE_OF.get(name, name)
+    return recipe if recipes == "paper" else f"{recipe}-{recipes}"
 
 
 def load_finetune_config(

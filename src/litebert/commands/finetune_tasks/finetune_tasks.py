@@ -7,16 +7,36 @@ from pathlib import Path
 from typing import Any
 
 from litebert.commands.finetune.finetune import finetune
+from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTasksRun
+from litebert.commands.finetune_tasks.finetune_tasks_settings import MODEL, FinetuneTasksRun
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.result import Result
 from litebert.commands.run_directory import deciding_settings
 from litebert.commands.sweep.trial_results import SeedStatistics, statistics_of
+from litebert.files import write_bytes
 from litebert.model.io.hub import existing_or_from_hub, resolve_model_directory
+from litebert.tasks.metrics.metrics import METRICS
+from litebert.tasks.metrics.text_table import Rows, aligned, markdown_table
+from litebert.tasks.types.registry import get_task_type
 from litebert.training.callbacks.callback import Callback
 
 logger = logging.getLogger(__name__)
+LINEAR = "tf-idf, linear model"
+
+
+@dataclass(frozen=True)
+class TaskScores:
+    """The scores of all models on one task."""
+
+    metric: str
+    """The one that selects the best model, and that the table shows."""
+    train_examples: int
+    dev_examples: int
+    linear: float | None
+    """`metric` of a linear model of tf-idf features; None without baselines, or if the task has none."""
+    models: dict[str, dict[str, SeedStatistics]]
+    """Model → metric → statistics over the seeds."""
 
 
 @dataclass(frozen=True)
@@ -26,38 +46,80 @@ class FinetuneTasksResult(Result):
     out: Path
     intermediate: Path | None
     """Run directory of the intermediate task."""
-    scores: dict[str, dict[str, SeedStatistics]]
-    """Task → metric → statistics over the seeds."""
+    scores: dict[str, TaskScores]
+    """By task."""
 
     def to_text(self) -> str:
-        """A line for each task."""
+        """A line for each task, and the table if there are several models."""
         lines = [f"intermediate task: {self.intermediate}"] if self.intermediate else []
-        for task, metrics in self.scores.items():
-            lines.append(f"{task}: {'; '.join(f'{name} {each.to_text()}' for name, each in metrics.items())}")
+        for task, scores in self.scores.items():
+            metrics = scores.models[MODEL].items()
+            lines.append(f"{task}: {'; '.join(f'{name} {each.to_text()}' for name, each in metrics)}")
+        if any(len(scores.models) > 1 or scores.linear is not None for scores in self.scores.values()):
+            lines += ["", aligned(self.rows()), ""]
         return "\n".join([*lines, f"runs: {self.out}"])
+
+    def rows(self) -> Rows:
+        """The table: the median of each model and, of several seeds, its interval."""
+        names = [*next(iter(self.scores.values())).models]
+        has_linear = any(scores.linear is not None for scores in self.scores.values())
+        rows = [["task", "rows", "metric", *([LINEAR] if has_linear else []), *names]]
+        for task, scores in self.scores.items():
+            metric = METRICS[scores.metric]
+            linear = "–" if scores.linear is None else f"{metric.to_percent(scores.linear):.1f}"
+            cells = [_cell(scores.models[name][scores.metric], scores.metric) for name in names]
+            rows.append([task, f"{scores.train_examples:,}", scores.metric, *([linear] if has_linear else []), *cells])
+        return rows
 
 
 def finetune_tasks(run: FinetuneTasksRun, *, callbacks: Sequence[Callback] = ()) -> FinetuneTasksResult:
-    """Fine-tune on the intermediate task, if there is one, then on each task with each seed.
+    """Fine-tune on the intermediate task, if there is one, then each model on each task with each seed.
 
-    The same call resumes; finished runs are not trained again.
+    The result is written after each task. The same call resumes; finished runs are not trained again.
     """
-    for task in run.tasks:
-        run.run_on(task, model=run.model, seed=0)  # wrong settings are refused before hours of training
+    for task in run.tasks:  # wrong settings are refused before hours of training
+        for column in run.columns:
+            run.run_on(task, column=column, model=run.model, seed=0)
     intermediate = _on_intermediate(run, run.intermediate, callbacks) if run.intermediate else None
-    start = str(intermediate or run.model)
-    scores = {}
+    scores: dict[str, TaskScores] = {}
     for task in run.tasks:
-        found = []
-        for seed in range(run.seeds):
-            logger.info("%s, seed %d: starts from %s", task, seed, start)
-            settings = run.run_on(task, model=start, seed=seed)
-            best = finetune(settings, run.out / task / f"seed={seed}", callbacks=callbacks).best
-            found.append(best["metrics"])
-        scores[task] = {name: statistics_of([each[name] for each in found]) for name in found[0]}
-    result = FinetuneTasksResult(run.out, intermediate, scores)
-    result.write(run.out / "result.json")
+        scores[task] = _scores(run, task, str(intermediate or run.model), callbacks)
+        result = FinetuneTasksResult(run.out, intermediate, dict(scores))
+        result.write(run.out / "result.json")
+        write_bytes(run.out / "table.md", f"{markdown_table(result.rows())}\n".encode())
     return result
+
+
+def _scores(run: FinetuneTasksRun, task: str, start: str, callbacks: Sequence[Callback]) -> TaskScores:
+    """All models on one task."""
+    results: dict[str, list[FinetuneResult]] = {column: [] for column in run.columns}
+    for column in run.columns:
+        for seed in range(run.seeds):
+            settings = run.run_on(task, column=column, model=start, seed=seed)
+            logger.info("%s, %s, seed %d: starts from %s", task, column, seed, settings.model)
+            directory = run.directory_of(task, column=column, seed=seed)
+            results[column].append(finetune(settings, directory, callbacks=callbacks))
+    first = results[MODEL][0]
+    metric = first.best["metric_for_best_model"]
+    baselines = get_task_type(first.task_type).baselines
+    linear = first.baselines.get(baselines.linear[0], {}) if baselines else {}
+    models = {column: _statistics(found) for column, found in results.items()}
+    return TaskScores(metric, first.train_examples, first.best["examples"], linear.get(metric), models)
+
+
+def _statistics(results: Sequence[FinetuneResult]) -> dict[str, SeedStatistics]:
+    """Metric → statistics over the seeds."""
+    found = [result.best["metrics"] for result in results]
+    return {name: statistics_of([each[name] for each in found]) for name in found[0]}
+
+
+def _cell(statistics: SeedStatistics, name: str) -> str:
+    """A cell of the table."""
+    median, interval = METRICS[name].to_percent(statistics.median), statistics.median_interval
+    if interval is None:
+        return f"{median:.1f}"
+    low, high = (METRICS[name].to_percent(each) for each in interval)
+    return f"{median:.1f} ({low:.1f} to {high:.1f})"
 
 
 def _on_intermediate(run: FinetuneTasksRun, task: str, callbacks: Sequence[Callback]) -> Path:

@@ -1,26 +1,40 @@
 """The settings of `litebert finetune-tasks`. Imports no torch, so that wrong settings are refused at once."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Any, Final, Self
 
 from pydantic import Field, model_validator
 
-from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config
+from litebert.commands.finetune.finetune_settings import FinetuneRun, RecipeSet, load_finetune_config, recipe_of_task
 from litebert.settings import Settings
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
+
+MODEL: Final = "model"
+RANDOM_WEIGHTS: Final = "random-weights"
 
 
 class FinetuneTasksRun(Settings):
     """Several benchmarks, fine-tuned with their recipes from one model, directly or after an intermediate task."""
 
     tasks: tuple[str, ...] = Field(min_length=1)
-    """Benchmarks, such as rte sts-b mrpc; each has the recipe of its name, its row of the paper's table 14."""
+    """Benchmarks, such as rte sts-b mrpc."""
     model: str
     """Model directory, run directory or name on the hub."""
     task_dir: Path
     """Directory with the folders of the benchmarks."""
     out: Path
-    """Directory of the runs, to create or resume: OUT/TASK/seed=N, OUT/intermediate, OUT/result.json."""
+    """Directory of the runs, to create or resume: OUT/TASK/seed=N, OUT/compared, OUT/intermediate, OUT/result.json,
+    OUT/table.md."""
+    recipes: RecipeSet = "paper"
+    """Recipe of each task: `paper`, its row of the paper's table 14, for models of base size and up, or `small`, the
+    one of an encoder of a few million parameters, such as sst-2-small."""
+    baselines: bool = False
+    """Also score a linear model of tf-idf features, where the task has texts."""
+    random_weights: bool = False
+    """Also train the architecture of `model` from random weights."""
+    compare: tuple[str, ...] = ()
+    """NAME=MODEL …: also train these models, such as initialization=START."""
     intermediate: str | None = None
     """Benchmark on which the model is fine-tuned first; every task starts from that encoder with a new head. The run is
     kept and used again as long as its settings and the model are the same. The paper: mnli, for rte, sts-b and mrpc."""
@@ -40,18 +54,45 @@ class FinetuneTasksRun(Settings):
             raise ValueError("tasks: one is named twice, or is the intermediate task too; name each once")
         if self.intermediate_settings and self.intermediate is None:
             raise ValueError("intermediate_settings: there is no intermediate task; name it (--intermediate)")
+        if self.intermediate is not None and (self.random_weights or self.compare):
+            raise ValueError("intermediate: other models would start from another encoder; leave out the comparisons")
+        for word in self.compare:
+            name, _, model = word.partition("=")
+            if not (name and model) or Path(name).name != name or name in (MODEL, RANDOM_WEIGHTS):
+                raise ValueError(f"compare: {word!r}, expected NAME=MODEL, with a new name that can be a file's")
+        if len(self._compared) < len(self.compare):
+            raise ValueError("compare: a name is given twice; name each model once")
         if any(word.startswith("seed=") for word in self.settings):
             raise ValueError("settings: the seeds are those of --seeds; remove seed=")
         return self
 
-    def run_on(self, task: str, *, model: str, seed: int) -> FinetuneRun:
-        """The run on one of the tasks."""
-        return self._run(task, model, (*self.settings, f"seed={seed}"))
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the models in the table, `MODEL` last."""
+        return (*([RANDOM_WEIGHTS] if self.random_weights else []), *self._compared, MODEL)
+
+    @property
+    def _compared(self) -> dict[str, str]:
+        return {name: model for name, _, model in (word.partition("=") for word in self.compare)}
+
+    def run_on(self, task: str, *, column: str, model: str, seed: int) -> FinetuneRun:
+        """The run of one of the `columns` on one of the tasks; `model` stands for `MODEL` and `RANDOM_WEIGHTS`."""
+        given = {
+            "model": self._compared.get(column, model),
+            "from_scratch": column == RANDOM_WEIGHTS,
+            "baseline": self.baselines and column == MODEL and seed == 0,
+        }
+        return self._run(task, given, (*self.settings, f"seed={seed}"))
+
+    def directory_of(self, task: str, *, column: str, seed: int) -> Path:
+        """The run directory."""
+        parent = self.out if column == MODEL else self.out / "compared" / column
+        return parent / task / f"seed={seed}"
 
     def run_on_intermediate(self, task: str) -> FinetuneRun:
         """The run on the intermediate task."""
-        return self._run(task, self.model, self.intermediate_settings)
+        return self._run(task, {"model": self.model, "baseline": False}, self.intermediate_settings)
 
-    def _run(self, task: str, model: str, words: tuple[str, ...]) -> FinetuneRun:
+    def _run(self, task: str, given: Mapping[str, Any], words: tuple[str, ...]) -> FinetuneRun:
         data = {"task": task, "directory": str(self.task_dir)}
-        return load_finetune_config(task, words, given={"model": model, "data": data, "baseline": False})
+        return load_finetune_config(recipe_of_task(task, self.recipes), words, given={**given, "data": data})

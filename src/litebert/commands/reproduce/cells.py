@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from litebert.commands.finetune.finetune_settings import load_finetune_config
+from litebert.commands.finetune.finetune_settings import load_finetune_config, recipe_of_task
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.commands.reproduce.tables.paper_tables import BaselineName, Row, Table
 from litebert.commands.reproduce.tables.scales import Scale, Value
@@ -201,7 +201,8 @@ def _finetune_settings(
             continue
         given = {"model": "(the pretrained model)", "data": {"task": task, "directory": str(directory)}}
         words = overrides({**scale.finetune, **scale.resolve(scale.tasks[task]), "seed": seed})
-        yield task, load_finetune_config(task, words, given=given).to_dict()
+        recipe = recipe_of_task(task, scale.recipes)
+        yield task, load_finetune_config(recipe, words, given=given).to_dict()
 
 
 def _without_directory(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import Field
 
-from litebert.commands.finetune.finetune_settings import recipe_of_task
-from litebert.commands.recipes import load_recipe
+from litebert.commands.finetune.finetune_settings import RecipeSet, recipe_of_task
+from litebert.commands.recipes import load_recipe, recipe_names
 from litebert.commands.reproduce.cells import Inputs, RowCells, cells_of
 from litebert.commands.reproduce.tables.paper_tables import Row, Table
 from litebert.commands.reproduce.tables.scales import Scale
@@ -43,6 +43,8 @@ class PretrainingSweep(Settings):
     """Benchmarks that every model is fine-tuned on, with their recipes; `all`: those with files in `data`."""
     data: tuple[Path, ...] = ()
     """Directories with the folders of the benchmarks."""
+    recipes: RecipeSet = "paper"
+    """Recipes of the tasks: `paper`, its table 14, or `small`, those of an encoder of a few million parameters."""
     finetune: dict[str, Any] = Field(default={})
     """Settings of all fine-tuning runs."""
     seeds: int = Field(default=1, ge=1, le=MAX_SEEDS)
@@ -61,6 +63,7 @@ class PretrainingSweep(Settings):
             settings=self.settings,
             models={MODEL: {}},
             tasks={task: {} for task in self.tasks},
+            recipes=self.recipes,
             finetune=self.finetune,
             seeds=self.seeds,
         )
@@ -107,11 +110,12 @@ def _require_scikit_learn(tasks: Sequence[str]) -> None:
 
 
 def _tasks_with_files(run: PretrainingSweep) -> tuple[str, ...]:
-    """Every benchmark whose training and development file are in its own folder of a directory.
+    """Every benchmark with a recipe whose training and development file are in its own folder of a directory.
 
     Not those that are a part or another form of one of them, as race-middle of race.
     """
-    whole = [task for task in BENCHMARKS if recipe_of_task(task) == task]
+    known = recipe_names("finetune")
+    whole = [task for task in BENCHMARKS if recipe_of_task(task) == task and recipe_of_task(task, run.recipes) in known]
     found = tuple(task for task in whole if run.inputs.directory_of(task) is not None and _has_folder(run.data, task))
     if not found:
         searched = f"none is in {', '.join(map(str, run.data))}" if run.data else "no directory is given"

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
+from litebert.commands.finetune.finetune_settings import RecipeSet
 from litebert.commands.reproduce.tables.table_files import named_file
 from litebert.errors import ConfigError, suggestion
 from litebert.settings import MAX_SEEDS, Leaf, Settings, read_yaml
@@ -26,6 +27,8 @@ class Scale(Settings):
     """What `$NAME` stands for in the rows."""
     tasks: dict[str, dict[str, Value]] = Field(default={})
     """Benchmark → settings that differ from those of its recipe."""
+    recipes: RecipeSet = "paper"
+    """Which recipes the tasks have."""
     finetune: dict[str, Value] = Field(default={})
     """Settings of all fine-tuning runs."""
     runs: bool = True
