@@ -12,7 +12,7 @@ SETTINGS: Final = {
     "batch_size=1024": "examples per step, over all processes; microbatch_size=32 of them are computed at once",
     "train.learning_rate=0.00176": "its peak; train.lr_reference_batch_size=4096: square-root scaling to batch_size",
     "train.schedule=cosine": "also constant, linear, polynomial, warmup_stable_decay, linear_tf; train.warmup=0.05",
-    "train.optimizer=adamw": "or lamb; train.bias_correction=true or false",
+    "train.optimizer=adamw": "or lamb, muon; train.bias_correction=true or false",
     "train.precision=bf16": "also fp32, fp16; the default is the fastest one, measured on this machine",
     "model.num_hidden_layers=6": "another depth; or another model, such as model.preset=albert-large-v1",
     "sampling.max_length=128": "tokens of an example; sampling.packing=true puts several short ones in one row",
