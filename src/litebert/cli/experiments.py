@@ -101,8 +101,8 @@ def finetune_tasks(
     """Fine-tune one model on several benchmarks with their recipes; with --intermediate each starts from the encoder of
     a task that is trained once before, as the paper does for RTE, STS-B and MRPC from MNLI.
 
-    --baselines, --random-weights and --compare make a table with what the model is compared with, on the same rows with
-    the same settings and seeds: OUT/table.md.
+    With --baselines, --random-weights and --compare the table OUT/table.md has what the model is compared with, on the
+    same rows with the same settings and seeds.
 
     The same command again resumes; finished runs are not trained again.
     """
