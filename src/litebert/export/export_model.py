@@ -32,8 +32,8 @@ from litebert.runtime import Predictor
 predictor = Predictor.load(".")
 ```
 
-What is said above on torch and transformers is for the model directory from which it was made. Differences from that
-model:
+The sections above describe the model directory from which it was made, for torch and transformers. Differences from
+that model:
 
 """
 LARGEST_FILE: Final = 2**31 - 1
