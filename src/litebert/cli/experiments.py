@@ -86,8 +86,7 @@ def sweep_pretrain(
     from litebert.machine import validate_processes
 
     validate_processes(jobs, where="jobs")
-    given = {"recipe": recipe, "corpus": corpus, "tasks": tasks, "data": data, "recipes": recipes}
-    given["seeds"] = seeds
+    given = {"recipe": recipe, "corpus": corpus, "tasks": tasks, "data": data, "recipes": recipes, "seeds": seeds}
     run = load_pretraining_sweep(settings, finetune=finetune, given=given)
     # Imports torch, which takes seconds: only once the settings are known to be valid.
     from litebert.commands.reproduce.reproduce import sweep_pretraining

@@ -78,7 +78,7 @@ class LitebertModel(LitebertPreTrainedModel):
         self.projection = nn.Linear(config.embedding_size, hidden) if projected else nn.Identity()
         self.attentions = nn.ModuleList(LitebertAttention(config) for _ in range(schedule[-1][0] + 1))
         self.feed_forwards = nn.ModuleList(LitebertFeedForward(config) for _ in range(schedule[-1][1] + 1))
-        rank, adapters = config.recursion_lora_rank, config.adapters
+        rank, adapters = config.recursion_lora_rank, config.adapters or {}
         self.recursion_lora = nn.ModuleList(self._low_rank(rank) for _ in (schedule if rank else ()))
         self.adapters = nn.ModuleList(
             self._low_rank(adapters["rank"], adapters["projections"]) for _ in (schedule if adapters else ())
@@ -146,14 +146,16 @@ class LitebertModel(LitebertPreTrainedModel):
 
     def _updates(self, step: int) -> dict[str, Tensor]:
         """The matrices to add to the weights of the block that runs at `step`."""
-        updates: dict[str, Tensor] = {}
+        sources: list[tuple[float, Any]] = []
         if self.config.recursion_lora_rank:
-            updates = {name: update() for name, update in self.recursion_lora[step].items()}
+            sources.append((1.0, self.recursion_lora[step]))
         if self.config.adapters:
-            scale = self.config.adapters["alpha"] / self.config.adapters["rank"]
-            for name, update in self.adapters[step].items():
-                adapter = scale * update()
-                updates[name] = updates[name] + adapter if name in updates else adapter
+            sources.append((self.config.adapters["alpha"] / self.config.adapters["rank"], self.adapters[step]))
+        updates: dict[str, Tensor] = {}
+        for scale, source in sources:
+            for name, update in source.items():
+                matrix = scale * update()
+                updates[name] = updates[name] + matrix if name in updates else matrix
         return updates
 
     def _low_rank(self, rank: int, names: Collection[str] | None = None) -> nn.ModuleDict:
