@@ -127,3 +127,13 @@ def pretrained_directory(corpus_directory, tmp_path_factory):
     directory = tmp_path_factory.mktemp("model") / "model"
     save_pretrained(tokenizer, directory, num_hidden_layers=2, max_position_embeddings=128)
     return directory
+
+
+@pytest.mark.parametrize(("recipes", "rate"), [("paper", 1e-5), ("small", 3e-4)])
+def test_tasks_have_the_recipes_that_are_named(corpus_directory, tmp_path, recipes, rate):
+    data = (write_cola(tmp_path / "glue"),)
+    given = {"recipe": "tiny", "corpus": corpus_directory, "tasks": ("all",), "data": data, "recipes": recipes}
+    run = load_pretraining_sweep([*SMALL, "model.embedding_size=4,8"], finetune=[], given=given)
+    assert run.tasks == ("cola",)
+    rates = {cells.tasks["cola"].settings["train"]["learning_rate"] for cells in run.cells() if cells.model}
+    assert rates == {rate}
