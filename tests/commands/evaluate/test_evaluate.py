@@ -73,6 +73,25 @@ def test_evaluate_draws_examples_as_the_run_unless_told(tmp_path, corpus_directo
     assert list(other["sentence_pairs"]) == ["sop"]
 
 
+def test_evaluate_scores_a_sentence_pair_head_without_training_only_if_told(tmp_path, corpus_directory, tokenizer):
+    config = ModelConfig(vocab_size=tokenizer.vocab_size, intermediate_size=32, **SIZES)
+    model = save_model(ForPretraining(config, pairing="none"), tmp_path / "model", extra_files=tokenizer.files())
+    assert scores_of(model, corpus_directory)["sentence_pairs"] == {}
+    assert list(scores_of(model, corpus_directory, eval_pair_objectives=("sop",))["sentence_pairs"]) == ["sop"]
+
+
+def test_evaluate_finds_the_run_of_a_model_in_the_working_directory(
+    tmp_path, corpus_directory, tokenizer, caplog, monkeypatch
+):
+    caplog.set_level("INFO")
+    model = saved(tmp_path / "run" / "model", tokenizer)
+    settings = {"command": "pretrain", "sampling": {"max_length": 40, "pairing": "nsp"}, "eval_pair_objectives": []}
+    (tmp_path / "run" / "settings.yaml").write_text(write_yaml(settings))
+    monkeypatch.chdir(model)
+    evaluate(EvaluateRun(model=".", corpus=corpus_directory, max_eval_examples=64))
+    assert "at most 40 tokens, pairing nsp, drawn as in its run" in caplog.text
+
+
 def test_evaluate_rejects_examples_longer_than_the_model_reads(tmp_path, corpus_directory, tokenizer):
     model = saved(tmp_path / "model", tokenizer)
     with pytest.raises(ConfigError, match=r"sampling: max_length 1024, but .* reads 512 tokens"):

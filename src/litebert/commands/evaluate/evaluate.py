@@ -120,13 +120,14 @@ def _examples(run: EvaluateRun, model: Path, spec: ModelSpec) -> tuple[SamplingS
     """How examples are drawn, and the pair objectives to score besides."""
     trained = _pretraining_settings(model)
     positions = spec.config.max_position_embeddings
-    base = dict(trained["sampling"]) if trained else {"max_length": min(128, positions)}
+    base = dict(trained["sampling"]) if trained else {"max_length": min(128, positions), "pairing": spec.pairing or "sop"}
     objectives = run.eval_pair_objectives
     if not _has_pair_head(spec):
         base |= {"pairing": "none"}
         objectives = objectives or ()
     elif objectives is None:
-        objectives = tuple(trained["eval_pair_objectives"]) if trained else get_args(PairObjective)
+        both = () if spec.pairing == "none" else get_args(PairObjective)  # an untrained head only if it is asked for
+        objectives = tuple(trained["eval_pair_objectives"]) if trained else both
     sampling = run.drawn_as(base)
     if not _has_pair_head(spec) and (sampling.pairing != "none" or objectives):
         raise ConfigError(f"{model}: a {spec.model} has no sentence-pair head; score it without pair objectives")
@@ -148,7 +149,7 @@ def _has_pair_head(spec: ModelSpec) -> bool:
 
 def _pretraining_settings(model: Path) -> dict[str, Any] | None:
     """The settings of the pretraining run that a model directory lies in, also as a milestone; None if in none."""
-    files = [RunDirectory(directory).settings_file for directory in (model.parent, model.parent.parent)]
+    files = [RunDirectory(directory).settings_file for directory in model.resolve().parents[:2]]
     file = next((file for file in files if file.is_file()), None)
     settings = read_yaml(file) if file else {}
     return settings if settings.get("command") == "pretrain" else None
