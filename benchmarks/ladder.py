@@ -17,9 +17,10 @@ steps; the seconds are those of a quiet machine only if it is one.
 """
 
 import argparse
+import hashlib
 import json
 from argparse import Namespace
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -34,13 +35,17 @@ from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.pretrain_settings import PretrainRun, load_pretrain_config
 from litebert.commands.run_directory import RunDirectory
+from litebert.errors import ConfigError
+from litebert.inference.word_masking import Scoring
 from litebert.settings import read_yaml, with_overrides
 from litebert.training.callbacks.callback import Callback
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.duration import Duration
 
+TRIAL = "trial="
 SECOND_PHASE = "second-phase"
 """File in the run directory of a trial whose first phase is finished."""
+CHANGED_BY_PHASES = ("sampling", "batch_size", "microbatch_size")
 LARGER_IS_BETTER = {"pairs": True, "mlm_accuracy": True, "mlm_loss": False}
 
 
@@ -83,23 +88,18 @@ def main() -> None:
 def run(recipe: str, name: str, overrides: list[str], *, tokens: int, seed: int, arguments: Namespace) -> Run:
     """Train and score an arm; a finished one is read from its directory."""
     out = arguments.out / f"{name}-{tokens}-seed{seed}"
+    trial = trial_of(name, overrides)
     fixed = [f"train.duration={tokens} tokens", f"seed={seed}"]
-    trials = [word.removeprefix("trial=") for word in overrides if word.startswith("trial=")]
-    overrides = [word for word in overrides if not word.startswith("trial=")]
-    settings = load_pretrain_config(recipe, [*overrides, *fixed], corpus=arguments.corpus)
+    changes = [word for word in overrides if not word.startswith(TRIAL)]
+    settings = load_pretrain_config(recipe, [*changes, *fixed], corpus=arguments.corpus)
     settings = with_saved_precision(settings, out, DistributedContext.current())
-    if not set(trials) & FIRST_PHASES.keys() or (out / SECOND_PHASE).exists():
-        RunDirectory.open(out, settings, command="pretrain")  # refuses the run of an arm that was other then
-    scores = out / f"ladder-{arguments.suite.name if arguments.suite else 'no-suite'}.json"
+    refuse_other_settings(out, settings, trial)
+    scores = scores_file(out, arguments.suite)
     if scores.is_file():
         return Run(**json.loads(scores.read_text()))
-    pairs = scoring = None
-    with patched(trials) as callbacks:
-        trained = train(settings, out, trials, callbacks)
-        if arguments.suite:
-            scoring = "causal" if settings.sampling.causal_fraction else "pseudo_log_likelihood"
-            found = evaluate_minimal_pairs(trained.model, arguments.suite, scoring=scoring, fast=True, precision="bf16")
-            pairs = found.mean.accuracy
+    with TRIALS[trial]() if trial in TRIALS else nullcontext([]) as callbacks:
+        trained = train(settings, out, trial, callbacks)
+        pairs, scoring = score_pairs(trained.model, settings, arguments.suite)
     assert trained.end is not None
     result = Run(
         arm=name,
@@ -117,25 +117,56 @@ def run(recipe: str, name: str, overrides: list[str], *, tokens: int, seed: int,
     return result
 
 
-def patched(trials: list[str]) -> AbstractContextManager[list[Callback]]:
-    """The patch of at most one trial, with its callbacks; KeyError for a trial that does not exist."""
-    if not trials:
-        return nullcontext([])
-    (trial,) = trials
-    return nullcontext([]) if trial in FIRST_PHASES else TRIALS[trial]()
+def trial_of(arm: str, overrides: list[str]) -> str | None:
+    """The trial of an arm, if it has one; ConfigError for one that does not exist, or for two."""
+    known = [*TRIALS, *FIRST_PHASES]
+    trials = [word.removeprefix(TRIAL) for word in overrides if word.startswith(TRIAL)]
+    if len(trials) > 1 or not set(trials) <= set(known):
+        raise ConfigError(f"{arm}: expected at most one trial of {', '.join(known)}; found {', '.join(trials)}")
+    return trials[0] if trials else None
 
 
-def train(settings: PretrainRun, out: Path, trials: list[str], callbacks: list[Callback]) -> PretrainResult:
-    """Pretrain with at most one trial, and the callbacks of its patch if it is one."""
-    if not set(trials) & FIRST_PHASES.keys():
+def refuse_other_settings(out: Path, settings: PretrainRun, trial: str | None) -> None:
+    """Raise ConfigError if the run in `out` is that of an arm which had other settings or another trial then."""
+    file = out.with_name(f"{out.name}.trial")  # beside the run directory, which must not exist before its run
+    if file.is_file() and (before := json.loads(file.read_text())) != trial:
+        raise ConfigError(f"{out}: was run with the trial {before}, and the arm now has {trial}; remove the directory")
+    if trial not in FIRST_PHASES:
+        RunDirectory.open(out, settings, command="pretrain")
+    elif (out / SECOND_PHASE).exists():
+        RunDirectory.open(out, second_phase(settings), command="pretrain", allowed=CHANGED_BY_PHASES)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(trial))
+
+
+def scores_file(out: Path, suite: Path | None) -> Path:
+    """Where the scores of a run are kept, one file for each suite."""
+    digest = "none" if suite is None else hashlib.blake2b(str(suite.resolve()).encode(), digest_size=4).hexdigest()
+    return out / f"ladder-{digest}.json"
+
+
+def score_pairs(model: Path, settings: PretrainRun, suite: Path | None) -> tuple[float | None, Scoring | None]:
+    """Mean accuracy over the paradigms of a suite, and how its sentences are scored; None without a suite."""
+    if suite is None:
+        return None, None
+    scoring: Scoring = "causal" if settings.sampling.causal_fraction else "pseudo_log_likelihood"
+    return evaluate_minimal_pairs(model, suite, scoring=scoring, fast=True, precision="bf16").mean.accuracy, scoring
+
+
+def train(settings: PretrainRun, out: Path, trial: str | None, callbacks: list[Callback]) -> PretrainResult:
+    """Pretrain, with other settings for half of the tokens if the trial is one of these."""
+    if trial not in FIRST_PHASES:
         return pretrain(settings, out, callbacks=callbacks)
-    (trial,) = trials
     if not (out / SECOND_PHASE).exists():
         first = PretrainRun.parse(with_overrides(settings.to_dict(), FIRST_PHASES[trial]), where=trial)
         pretrain(first, out, callbacks=[StopAtHalf()])
         (out / SECOND_PHASE).touch()
-    permitted = settings.train.replace(allow_config_changes=("sampling", "batch_size"))
-    return pretrain(settings.replace(train=permitted), out)
+    return pretrain(second_phase(settings), out)
+
+
+def second_phase(settings: PretrainRun) -> PretrainRun:
+    """The settings of the second half of the tokens, which may differ from those of the first."""
+    return settings.replace(train=settings.train.replace(allow_config_changes=CHANGED_BY_PHASES))
 
 
 def loss_curve(metrics: Path) -> list[tuple[float, float, float]]:
@@ -172,13 +203,16 @@ def reached(curve: list[tuple[float, float, float]], target: float, *, column: i
 
 
 def better_half(arms: dict[str, list[str]], runs: list[Run], tokens: int, metric: str) -> list[str]:
-    """Names of the arms that go on, in their order: half of them, rounded up, by the median over the seeds."""
+    """Names of the arms that go on, in their order: half of them, rounded up, by the median over the seeds.
+
+    The first arm, the reference, always goes on.
+    """
     values = {
         name: median(getattr(run, metric) for run in runs if (run.arm, run.tokens) == (name, tokens)) for name in arms
     }
     ranked = sorted(values, key=lambda name: values[name], reverse=LARGER_IS_BETTER[metric])
     kept = ranked[: -(-len(ranked) // 2)]
-    return [name for name in arms if name in kept]
+    return [name for name in arms if name in kept or name == runs[0].arm]
 
 
 def write_table(runs: list[Run], arguments: Namespace) -> None:

@@ -31,7 +31,8 @@ def test_better_half_is_chosen_by_the_median_of_its_rung(ladder):
     arms = {name: [] for name in ("a", "b", "c")}
     runs = [made(ladder, "a", 3.0), made(ladder, "b", 2.0), made(ladder, "c", 9.0), made(ladder, "c", 1.0, tokens=5)]
     assert ladder.better_half(arms, runs, 10, "mlm_loss") == ["a", "b"]
-    assert ladder.better_half({"a": [], "b": []}, runs, 10, "mlm_loss") == ["b"]
+    assert ladder.better_half({"b": [], "c": []}, runs, 10, "mlm_loss") == ["b"]
+    assert ladder.better_half({"a": [], "b": []}, runs, 10, "mlm_loss") == ["a", "b"], "the reference goes on"
 
 
 def test_speed_up_is_the_ratio_of_the_times_to_the_loss_that_both_reach(ladder):
@@ -103,9 +104,10 @@ def test_trials_change_training_and_not_the_evaluation_before_it(name, run_arm, 
         assert scores[0].read_text() == scores[1].read_text()
 
 
-def test_a_trial_that_does_not_exist_is_an_error(run_arm):
-    with pytest.raises(KeyError, match="z_los"):
-        run_arm("typo", "trial=z_los")
+@pytest.mark.parametrize("words", [["trial=z_los"], ["trial=z_loss", "trial=ema"]])
+def test_a_trial_that_does_not_exist_and_two_trials_are_errors(run_arm, words):
+    with pytest.raises(ConfigError, match=f"expected at most one trial of stochastic_depth, .*found {words[0][6:]}"):
+        run_arm("typo", *words)
 
 
 def test_every_trial_is_tested(trials):
@@ -130,6 +132,30 @@ def test_an_arm_that_was_changed_is_not_read_from_its_old_run(run_arm):
     run_arm("arm")
     with pytest.raises(ConfigError, match="other settings"):
         run_arm("arm", "train.learning_rate=0.1")
+    with pytest.raises(ConfigError, match="run with the trial None, and the arm now has ema"):
+        run_arm("arm", "trial=ema")
+
+
+def test_an_arm_that_was_stopped_between_its_phases_continues(ladder, run_arm, monkeypatch):
+    train, trained = ladder.pretrain, []
+
+    def stopped(settings, out, **options):
+        if trained:
+            raise KeyboardInterrupt
+        return trained.append(train(settings, out, **options))
+
+    monkeypatch.setattr(ladder, "pretrain", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        run_arm("arm", "trial=small_batches_first")
+    monkeypatch.setattr(ladder, "pretrain", train)
+    resumed = run_arm("arm", "trial=small_batches_first")
+    assert resumed.mlm_loss == run_arm("other", "trial=small_batches_first").mlm_loss, "not stopped"
+    assert resumed.mlm_loss == run_arm("arm", "trial=small_batches_first").mlm_loss, "read from its file"
+
+
+def test_scores_of_two_suites_are_two_files(ladder, tmp_path):
+    suites = [None, tmp_path / "blimp" / "data", tmp_path / "other" / "data"]
+    assert len({ladder.scores_file(tmp_path, suite) for suite in suites}) == 3
 
 
 def test_ladder_runs_every_arm_and_continues_where_it_stopped(ladder, corpus_directory, tmp_path, monkeypatch):
