@@ -2,17 +2,38 @@
 # From text to the files of a release: an encoder with its tokenizer and model card, as a model directory for
 # fine-tuning and in int8 for use without torch. The recipe `night` takes eight hours of two cores; a second call resumes.
 # Needs: pip install 'litebert[export,datasets]'
-# Usage: release_encoder.sh OUT [TEXT…]; without TEXT, Simple English Wikipedia from the Hugging Face hub.
-# Environment: RECIPE (night), VOCAB_SIZE (8000), SETTINGS for the pretraining, such as "card.license=mit card.language=[en]"
+# Usage: release_encoder.sh OUT [SETTING=VALUE…] [-- TEXT…]
+#   SETTING=VALUE: of the pretraining, such as card.license=mit 'card.language=[en]' 'card.intended_uses=Short texts.'
+#   TEXT: files, directories or hf:DATASET; without, Simple English Wikipedia from the Hugging Face hub
+# Environment: RECIPE (night), VOCAB_SIZE (8000)
 set -euo pipefail
-out=${1:?usage: release_encoder.sh OUT [TEXT…]}
+out=${1:?usage: release_encoder.sh OUT [SETTING=VALUE…] [-- TEXT…]}
 shift
+settings=()
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+  settings+=("$1")
+  shift
+done
+[ $# -eq 0 ] || shift
 text=("${@:-hf:wikimedia/wikipedia/20231101.simple}")
-read -ra settings <<< "${SETTINGS:-}"
-python -c 'import onnx, onnxruntime'  # now, not after eight hours
+vocab_size=${VOCAB_SIZE:-8000}
+packages=onnx,onnxruntime
+case "${text[*]}" in *hf:*) packages+=,datasets ;; esac
+python=$(dirname "$(command -v litebert)")/python
+if ! "$python" -c "import $packages" 2> /dev/null; then  # now, not after eight hours
+  echo "a package is missing: pip install 'litebert[export,datasets]'" >&2
+  exit 2
+fi
+inputs=$(printf '%s\n' "vocabulary of $vocab_size" "${text[@]}")
+if [ -f "$out/inputs" ] && [ "$(cat "$out/inputs")" != "$inputs" ]; then
+  echo "$out: was begun with other inputs, listed in $out/inputs; give the same, or another OUT" >&2
+  exit 2
+fi
+mkdir -p "$out"
+echo "$inputs" > "$out/inputs"
 if [ ! -f "$out/tokenizer/SHA256SUMS" ]; then
   rm -rf "$out/tokenizer"
-  litebert tokenizer train "${text[@]}" --out "$out/tokenizer" --vocab-size "${VOCAB_SIZE:-8000}" --input-sentence-size 100000
+  litebert tokenizer train "${text[@]}" --out "$out/tokenizer" --vocab-size "$vocab_size" --input-sentence-size 100000
 fi
 [ -d "$out/corpus" ] || litebert corpus build "${text[@]}" --tokenizer "$out/tokenizer" --out "$out/corpus" --validation-fraction 0.02
 litebert pretrain "${RECIPE:-night}" ${settings[@]+"${settings[@]}"} --corpus "$out/corpus" --out "$out/run" --processes 2

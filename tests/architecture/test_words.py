@@ -14,7 +14,6 @@ SUFFIXES = {".py", ".md", ".yaml", ".sh"}
 EXCLUDED = {
     "docs/glossary.md",
     "benchmarks/log.md",
-    "tools/golden_names.py",
     Path(__file__).relative_to(ROOT).as_posix(),
 }
 

@@ -68,12 +68,17 @@ def test_release_of_an_encoder_has_its_weights_tokenizer_and_card(tmp_path):
     commands = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": commands, "RECIPE": str(tmp_path / "small.yaml"), "VOCAB_SIZE": "60"}
     out = tmp_path / "out"
-    subprocess.run([EXAMPLES / "release_encoder.sh", out, text], env=environment, check=True)
+    command = [EXAMPLES / "release_encoder.sh", out, "card.intended_uses=Two words.", "--", text]
+    subprocess.run(command, env=environment, check=True)
     assert (out / "run" / "model" / "model.safetensors").is_file()
     card = (out / "int8" / "README.md").read_text()
     assert "## Intended uses" in card
+    assert "Two words." in card.splitlines()
     assert "`onnx/model_quantized.onnx`" in card
     assert Predictor.load(out / "int8", precision="int8").fill_masks(["The baker [MASK] the bread."])
+    other = subprocess.run([*command, text], env=environment, stderr=subprocess.PIPE, text=True)
+    assert other.returncode == 2
+    assert "was begun with other inputs" in other.stderr
 
 
 def test_python_api_example_prints_candidates(pretrained, capsys):

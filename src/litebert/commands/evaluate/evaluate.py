@@ -120,7 +120,9 @@ def _examples(run: EvaluateRun, model: Path, spec: ModelSpec) -> tuple[SamplingS
     """How examples are drawn, and the pair objectives to score besides."""
     trained = _pretraining_settings(model)
     positions = spec.config.max_position_embeddings
-    base = dict(trained["sampling"]) if trained else {"max_length": min(128, positions), "pairing": spec.pairing or "sop"}
+    base = (
+        dict(trained["sampling"]) if trained else {"max_length": min(128, positions), "pairing": spec.pairing or "sop"}
+    )
     objectives = run.eval_pair_objectives
     if not _has_pair_head(spec):
         base |= {"pairing": "none"}

@@ -43,15 +43,15 @@ def from_saved_names(tensors: Mapping[str, Tensor], config: ModelConfig, adapter
     """
     attention, schedule = attention_shapes(config), sharing_schedule(config)
     factors = {saved: factor for factor, saved in _FACTORS.items()}
-    steps = [
-        (f"{part}.{blocks[index]}", step) for step, blocks in enumerate(schedule) for index, part in enumerate(_PARTS)
-    ]
-    first = dict(reversed(steps))
+    first: dict[str, int] = {}
+    for step, blocks in enumerate(schedule):
+        for part, block in zip(_PARTS, blocks, strict=True):
+            first.setdefault(f"{part}.{block}", step)
     result = {}
     for name, tensor in tensors.items():
         match name.split("."):
             case ["encoder", "adapters", step, layer, factor] if factor in factors:
-                part = _PARTS[layer not in attention]
+                part = "attentions" if layer in attention else "feed_forwards"
                 name = f"encoder.{part}.{step}.{layer}.{factors[factor]}"
             case ["encoder", part, block, layer, kind] if f"{part}.{block}" in first:
                 path = f"{layer}.dense" if layer in adapters.projections else layer
