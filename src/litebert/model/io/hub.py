@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from litebert.errors import CheckpointError
-from litebert.files import MANIFEST, read_manifest
+from litebert.files import MANIFEST, README, read_manifest
 from litebert.hub_download import HubOptions, download
 from litebert.model.io.model_spec import CONFIG
 from litebert.model.presets import PRESETS
@@ -23,7 +23,7 @@ def fetch(name: str, options: HubOptions) -> Path:
 
     directory = download(name, options, _WANTED)
     if (directory / MANIFEST).is_file():
-        return download(name, options, list(read_manifest(directory)))
+        return download(name, options, [*read_manifest(directory), README])
     return directory if has_weights(directory) else download(name, options, [PICKLE])
 
 
