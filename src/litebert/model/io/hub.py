@@ -44,6 +44,11 @@ def fetch(name: str, options: HubOptions) -> Path:
     return directory if has_weights(directory) else download(name, options, [PICKLE])
 
 
+def fetch_config(name: str) -> Path:
+    """The directory with `config.json` of a model of the hub; the weights are not downloaded."""
+    return download(name, HUB, [CONFIG])
+
+
 def is_released(preset: str) -> bool:
     """Whether the hub has weights of this architecture, as albert/NAME."""
     return preset.startswith("albert-") and preset.endswith(("-v1", "-v2"))
