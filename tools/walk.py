@@ -71,7 +71,7 @@ def main(model: str, source: str) -> None:
     """Predict the file and print the walk."""
     walk = Walk()
     with tempfile.TemporaryDirectory() as directory:
-        run = PredictRun(model=Path(model), input=Path(source), output=Path(directory) / "out.csv")
+        run = PredictRun(model=model, input=Path(source), output=Path(directory) / "out.csv")
         sys.setprofile(walk)
         try:
             command.predict(run)

@@ -18,6 +18,8 @@ from typing import Any
 from litebert.errors import CheckpointError, LitebertError
 
 MANIFEST = "SHA256SUMS"
+README = "README.md"
+"""The page of a directory, which people edit: it has no checksum, and one in an older manifest is not compared."""
 
 
 def write_text(path: Path, text: str) -> None:
@@ -135,20 +137,25 @@ def sha256(path: Path) -> str:
 
 
 def content_digests(directory: Path) -> dict[str, str]:
-    """Relative path → SHA-256 of every file below `directory`, from its manifest if it has one."""
+    """Relative path → SHA-256 of every file below `directory` but README.md, from its manifest if it has one."""
     if (directory / MANIFEST).is_file():
-        return read_manifest(directory)
-    files = sorted(path for path in directory.rglob("*") if path.is_file())
-    return {path.relative_to(directory).as_posix(): sha256(path) for path in files}
+        return {name: digest for name, digest in read_manifest(directory).items() if name != README}
+    return {path.relative_to(directory).as_posix(): sha256(path) for path in _checked_files(directory)}
 
 
 def write_manifest(directory: Path) -> None:
-    """Write `SHA256SUMS` over every other file below `directory`, in the format of the command `sha256sum`."""
-    files = sorted(path for path in directory.rglob("*") if path.is_file() and path.name != MANIFEST)
+    """Write `SHA256SUMS` over the other files below `directory` but README.md, in the format of `sha256sum`."""
+    files = _checked_files(directory)
     for file in files:
         fsync(file)
     lines = (f"{sha256(file)}  {file.relative_to(directory).as_posix()}\n" for file in files)
     write_text(directory / MANIFEST, "".join(lines))
+
+
+def _checked_files(directory: Path) -> list[Path]:
+    """The files below `directory` that have a checksum, sorted."""
+    files = (path for path in directory.rglob("*") if path.is_file() and path.name != MANIFEST)
+    return sorted(path for path in files if path != directory / README)
 
 
 def read_manifest(directory: Path) -> dict[str, str]:
@@ -175,7 +182,7 @@ def update_manifest(directory: Path, names: Collection[str]) -> None:
 def verify_manifest(
     directory: Path, *, only: Collection[str] | None = None, error: type[LitebertError] = CheckpointError
 ) -> None:
-    """Raise `error`, naming the file, unless every file of the manifest exists and has its SHA-256.
+    """Raise `error`, naming the file, unless every file of the manifest but README.md exists and has its SHA-256.
 
     With `only`, these files are checked and no others; each that exists must be in the manifest.
     """
@@ -186,7 +193,8 @@ def verify_manifest(
     for name in only or ():
         if name not in manifest and (directory / name).is_file():
             raise error(f"{directory / MANIFEST}: damaged: does not list {name}; take a fresh copy")
-    for name, expected in ((name, manifest[name]) for name in manifest if only is None or name in only):
+    checked = [name for name in manifest if name != README and (only is None or name in only)]
+    for name, expected in ((name, manifest[name]) for name in checked):
         path = directory / name
         if ".." in Path(name).parts or Path(name).is_absolute():
             raise error(f"{directory / MANIFEST}: names {name!r}, which lies outside the directory; take a fresh copy")

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from litebert.commands.info import info
-from litebert.errors import CheckpointError, ConfigError
+from litebert.errors import CheckpointError, ConfigError, LitebertError
 from litebert.files import write_json
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model
@@ -66,6 +66,12 @@ def test_info_refuses_sizes_below_one(size):
 )
 def test_info_suggests_presets(name, suggested):
     with pytest.raises(ConfigError, match=re.escape(suggested)):
+        info(name)
+
+
+@pytest.mark.parametrize("name", ["runs/typo", "./typo", "typo"])
+def test_info_of_a_path_that_does_not_exist_says_so(name):
+    with pytest.raises(LitebertError, match=f"^{re.escape(name)}: no such directory"):
         info(name)
 
 

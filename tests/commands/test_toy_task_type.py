@@ -97,12 +97,12 @@ def test_toy_task_type_works_with_every_command(grading, tiny_tokenizer, tmp_pat
     assert evaluate_labelled(runs[0], rows).metrics == result_of(runs[0])
 
     (tmp_path / "new.csv").write_text("text\nthe film was good\nthe music was bad\n")
-    written = predict(PredictRun(model=runs[0], input=tmp_path / "new.csv", output=tmp_path / "out.jsonl"))
+    written = predict(PredictRun(model=str(runs[0]), input=tmp_path / "new.csv", output=tmp_path / "out.jsonl"))
     assert (written.task, written.predictions, written.counts) == ("grading", 2, {"failed": 1})
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [line["prediction"] for line in lines] == ["A", "F"]
 
-    found = ensemble(EnsembleRun(members=tuple(runs), data=rows, out=tmp_path / "both.csv"))
+    found = ensemble(EnsembleRun(members=tuple(map(str, runs)), data=rows, out=tmp_path / "both.csv"))
     assert found.score.evaluation.metrics["accuracy"] > 0.8
     assert (tmp_path / "both.csv").read_text().startswith("text,grade,prediction,points\n")
     assert Predictor.load(runs[0]).task == "grading"

@@ -15,8 +15,7 @@ from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.pipeline import EvaluationSet, Pipeline
 from litebert.inference.prediction_methods import validate_texts
 from litebert.inference.predictor import Predictor
-from litebert.model.io.hub import local_model_directory
-from litebert.model.io.model_directory import HUB
+from litebert.model.io.hub import model_directory
 from litebert.settings import InferencePrecision
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.read_labelled import task_for, types_with_format
@@ -35,7 +34,7 @@ def evaluate(model: str | Path, data: Data, *, metrics: Sequence[str] = (), **co
         metrics: names of metrics; empty: those of the task type.
         columns: fields of `Columns`, such as `text="review"`; by default those of the training data.
     """
-    pipeline = Pipeline.load(local_model_directory(model, hub=HUB))
+    pipeline = Pipeline.load(model_directory(model))
     named = Columns(**columns)
     with TemporaryDirectory() as temporary:
         file = DataSource.of(data, "data").to_file(Path(temporary))

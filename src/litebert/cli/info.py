@@ -1,4 +1,4 @@
-"""`litebert info PRESET|DIR [SETTING=VALUE …]`."""
+"""`litebert info PRESET|MODEL [SETTING=VALUE …]`."""
 
 from textwrap import fill
 from typing import Annotated
@@ -12,12 +12,12 @@ def description() -> str:
     """Text of `--help`, with all presets."""
     from litebert.model.presets import PRESETS
 
-    summary = "Parameters, FLOPs and memory of a preset or a model directory; nothing is loaded or allocated."
+    summary = "Parameters, FLOPs and memory of a preset or a model; its weights are not loaded."
     return f"{summary}\n\n{fill('Presets: ' + ', '.join(PRESETS), 96, subsequent_indent='  ', break_on_hyphens=False)}"
 
 
 def info(
-    name: Annotated[str, Positional, arg(metavar="PRESET|DIR")],
+    name: Annotated[str, Positional, arg(metavar="PRESET|MODEL")],
     overrides: Overrides = (),
     *,
     length: int = 512,
@@ -27,7 +27,7 @@ def info(
     """Parameters, FLOPs and memory of an architecture.
 
     Args:
-        name: a preset or a model directory
+        name: a preset, a model or run directory, or a name on the hub
         overrides: fields of the config to change, such as sharing=none or num_hidden_layers=6
         length: tokens per sequence
         batch_size: sequences per training step

@@ -59,10 +59,9 @@ def export(run: ExportRun) -> ExportResult:
     """Write `run.out` or `run.page`; nothing is left there if it fails."""
     from litebert.export.browser_page import MODELS, add_to_page, check_node_modules
     from litebert.export.export_model import export_model
-    from litebert.model.io.hub import local_model_directory
-    from litebert.model.io.model_directory import HUB
+    from litebert.model.io.hub import model_directory
 
-    source = local_model_directory(run.model, hub=HUB)
+    source = model_directory(run.model)
     if run.page is None:
         out = cast(Path, run.out)
         return ExportResult(out, export_model(source, out, precisions=run.precision, as_model=run.as_model))

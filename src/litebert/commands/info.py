@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from litebert.commands.result import Result
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, suggestion
 from litebert.model.config import ModelConfig
-from litebert.model.io.hub import resolve_model_directory
+from litebert.model.io.hub import fetch_config, resolve_model_directory
 from litebert.model.io.model_spec import config_file, read_model_spec
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.model_stats import Flops, Memory, ParameterCounts, flops_per_token, memory, parameter_counts
-from litebert.model.presets import PRESETS, preset
+from litebert.model.presets import PRESETS
 from litebert.model.sharing_schedule import sharing_schedule
 from litebert.settings import with_overrides
 
@@ -99,11 +99,24 @@ def info(name: str, overrides: Collection[str] = (), *, length: int = 512, batch
 def _architecture(name: str) -> tuple[str, ModelConfig, LoRASettings | None]:
     """Source of the architecture, the architecture, and its adapters, if any."""
     path = Path(name)
-    if not path.exists():
-        config = preset(name)
-        return PRESETS[name].source, config, None
-    if path.is_file() and path.suffix != ".json":
-        raise ConfigError(f"{path}: is a file; give a preset, a model or run directory, or a config.json")
-    model = resolve_model_directory(path) if path.is_dir() else path
+    if not path.exists() and name in PRESETS:
+        return PRESETS[name].source, PRESETS[name].config, None
+    model = _model_files(name)
     spec = read_model_spec(model)
     return str(config_file(model)), spec.config, spec.adapters
+
+
+def _model_files(name: str) -> Path:
+    """The directory or file with the config of a model."""
+    path = Path(name)
+    if path.is_dir():
+        return resolve_model_directory(path)
+    if path.suffix == ".json" and path.is_file():
+        return path
+    if path.exists():
+        raise ConfigError(f"{path}: is a file; give a preset, a model or run directory, or a config.json")
+    if "/" not in name:
+        raise ConfigError(
+            f"{name}: no such directory and no preset; check the path, or give a preset: {suggestion(name, PRESETS)}"
+        )
+    return fetch_config(name)

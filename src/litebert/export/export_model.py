@@ -9,7 +9,7 @@ from litebert.errors import ConfigError
 from litebert.export.exported_graph import Comparison, ExportedGraph, ExportPrecision, OtherHead
 from litebert.export.model_graph import build_graph
 from litebert.export.reference_outputs import compare
-from litebert.files import atomic_directory, write_bytes, write_json
+from litebert.files import README, atomic_directory, write_bytes, write_json
 from litebert.inference.fill_mask import MASKED_LANGUAGE_MODELS
 from litebert.model.io.model_directory import check_replaceable, load_model, spec_of
 from litebert.model.io.model_spec import CONFIG, read_model_spec, to_json
@@ -20,7 +20,6 @@ from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.types.registry import task_type_of
 from litebert.tokenization.tokenizer import Tokenizer
 
-MODEL_CARD: Final = "README.md"
 ONNX_SECTION: Final = """
 ## ONNX files
 
@@ -77,8 +76,8 @@ def export_model(
             write_bytes(temporary / name, content)
         for precision, content in contents.items():
             write_bytes(temporary / GRAPH_FILES[precision], content)
-        if as_model is None and (source / MODEL_CARD).is_file():  # the card is that of the model's own head
-            write_bytes(temporary / MODEL_CARD, _card((source / MODEL_CARD).read_bytes(), comparisons))
+        if as_model is None and (source / README).is_file():  # the card is that of the model's own head
+            write_bytes(temporary / README, _card((source / README).read_bytes(), comparisons))
     return [ExportedGraph(each, out / GRAPH_FILES[each], len(contents[each]), comparisons[each]) for each in contents]
 
 

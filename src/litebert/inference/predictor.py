@@ -25,8 +25,8 @@ from litebert.inference.prediction_methods import (
     validate_single_texts,
 )
 from litebert.model.config import Pooling
-from litebert.model.io.hub import local_model_directory
-from litebert.model.io.model_directory import HUB, load_model
+from litebert.model.io.hub import HUB, model_directory
+from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
 from litebert.model.model_inputs import ModelInputs
 from litebert.model.models import ForPretraining
@@ -84,7 +84,7 @@ class Predictor(PredictionMethods):
         """
         _validate_device(device)
         validate_positive("threads", threads)
-        directory = local_model_directory(model, hub=hub)
+        directory = model_directory(model, hub=hub)
         if threads is not None:
             torch.set_num_threads(threads)
         self.backend: Pipeline | FillMask | Embedder = _load_backend(directory, device, precision)

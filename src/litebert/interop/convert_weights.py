@@ -9,11 +9,10 @@ from torch import Tensor, nn
 
 from litebert.errors import ConfigError
 from litebert.files import update_manifest, write_json
-from litebert.hub_download import HubOptions
 from litebert.interop.tensor_bundle import index_file
 from litebert.interop.tf_checkpoint import TFCheckpoint, read_tf_checkpoint, write_tf_checkpoint
 from litebert.model.io.hf_weights import IDENTITY
-from litebert.model.io.hub import fetch, resolve_model_directory
+from litebert.model.io.hub import model_directory
 from litebert.model.io.model_directory import build, in_module, load_weights, read_directory, save_model, updated_spec
 from litebert.model.io.model_spec import (
     CONFIG,
@@ -104,17 +103,19 @@ def convert(
         CheckpointError: the source is damaged, or lacks a tensor that is not in `allow_missing`.
         ConfigError: the format cannot express the model, or the tokenizer has more tokens than the model.
     """
-    source = resolve_model_directory(source) if Path(source).is_dir() else source
-    known_tokenizer = _tokenizer(source, tokenizer)
+    from_tensorflow = is_tf_checkpoint(Path(source))
+    place = Path(source) if from_tensorflow else model_directory(source)
+    vocabulary = tokenizer or vocabulary_directory(place)
+    known_tokenizer = Tokenizer.load(vocabulary) if vocabulary else None
     if to == "sentence-transformers":
         validate_target(to, as_model)
         if known_tokenizer is None:
             raise ConfigError(f"{source}: has no tokenizer, which sentence-transformers needs; give --tokenizer")
         as_model = "SentenceEmbedder"
-    if is_tf_checkpoint(Path(source)):
-        loaded = read_tf_checkpoint(Path(source), as_model=as_model, labels=labels)
+    if from_tensorflow:
+        loaded = read_tf_checkpoint(place, as_model=as_model, labels=labels)
     else:
-        saved = read_directory(source)
+        saved = read_directory(place)
         loaded = TFCheckpoint(saved.spec, saved.weights, ignored_settings=())
     if loaded.spec.adapters:
         raise ConfigError(
@@ -165,14 +166,6 @@ def vocabulary_directory(path: Path) -> Path | None:
     """The directory of a checkpoint at `path`, or of its files, if it has a vocabulary."""
     directory = path if path.is_dir() else path.parent
     return directory if any(directory.glob("*.model")) or any(directory.glob("vocab.txt")) else None
-
-
-def _tokenizer(source: Path | str, given: Path | None) -> Tokenizer | None:
-    """The given tokenizer, or that of the source, if it has one."""
-    path = Path(source)
-    is_local = path.exists() or index_file(path).is_file()
-    found = given or vocabulary_directory(path if is_local else fetch(str(source), HubOptions()))
-    return Tokenizer.load(found) if found else None
 
 
 def _missing(spec: ModelSpec, tensors: Mapping[str, Tensor], allowed: Collection[str]) -> tuple[str, ...]:

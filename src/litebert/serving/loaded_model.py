@@ -98,10 +98,9 @@ def find_directory(model: str, settings: ServeSettings) -> Path:
                 "a model or run directory without --runtime onnx"
             )
         return directory
-    from litebert.hub_download import HubOptions
-    from litebert.model.io.hub import local_model_directory
+    from litebert.model.io.hub import model_directory
 
-    directory = local_model_directory(model, hub=HubOptions())
+    directory = model_directory(model)
     if not (directory / "config.json").is_file():
         raise CheckpointError(f"{directory}: no model directory, as it has no config.json; give a model or a run")
     if _has_graph(directory) and not any(path for pattern in WEIGHTS for path in directory.glob(pattern)):

@@ -20,7 +20,7 @@ SIZES = {"embedding_size": 8, "hidden_size": 16, "num_hidden_layers": 1, "num_at
 
 def scores_of(model, corpus, *sampling, **options):
     sampling = ("max_length=32", *sampling)
-    return evaluate(EvaluateRun(model=model, corpus=corpus, sampling=sampling, max_eval_examples=64, **options))[0]
+    return evaluate(EvaluateRun(model=str(model), corpus=corpus, sampling=sampling, max_eval_examples=64, **options))[0]
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +62,16 @@ def test_evaluate_draws_examples_as_the_run_unless_told(tmp_path, corpus_directo
     sampling = SamplingSettings(max_length=48, pairing="nsp", max_ngram=1, mlm_probability=0.4)
     settings = {"command": "pretrain", "sampling": sampling.to_dict(), "eval_pair_objectives": []}
     (tmp_path / "run" / "settings.yaml").write_text(write_yaml(settings))
-    own, _ = evaluate(EvaluateRun(model=tmp_path / "run", corpus=corpus_directory))
+    own, _ = evaluate(EvaluateRun(model=str(tmp_path / "run"), corpus=corpus_directory))
     assert list(own["sentence_pairs"]) == ["nsp"]
     assert "at most 48 tokens, pairing nsp, drawn as in its run" in caplog.text
     alone = save_model(load_model(model), tmp_path / "alone", extra_files=tokenizer.files())
     told = ("max_length=48", "pairing=nsp", "max_ngram=1", "mlm_probability=0.4")
-    same, _ = evaluate(EvaluateRun(model=alone, corpus=corpus_directory, sampling=told, eval_pair_objectives=("nsp",)))
+    same, _ = evaluate(
+        EvaluateRun(model=str(alone), corpus=corpus_directory, sampling=told, eval_pair_objectives=("nsp",))
+    )
     assert same == own
-    other, _ = evaluate(EvaluateRun(model=tmp_path / "run", corpus=corpus_directory, sampling=("pairing=sop",)))
+    other, _ = evaluate(EvaluateRun(model=str(tmp_path / "run"), corpus=corpus_directory, sampling=("pairing=sop",)))
     assert list(other["sentence_pairs"]) == ["sop"]
 
 

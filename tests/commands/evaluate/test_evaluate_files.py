@@ -35,9 +35,9 @@ def labelled(tmp_path):
 
 
 def test_evaluate_of_many_files_has_the_scores_of_each(model, labelled, tmp_path):
-    result, text = evaluate(EvaluateRun(model=model, data=labelled / "?.*", output=tmp_path / "scores"))
+    result, text = evaluate(EvaluateRun(model=str(model), data=labelled / "?.*", output=tmp_path / "scores"))
     for name in ("a.csv", "b.tsv"):
-        expected, _ = evaluate(EvaluateRun(model=model, data=labelled / name))
+        expected, _ = evaluate(EvaluateRun(model=str(model), data=labelled / name))
         written = json.loads((tmp_path / "scores" / f"{name}.json").read_text())
         assert written == json.loads(json.dumps(expected))
         assert result["results"][f"{name}.json"]["metrics"] == expected["metrics"]

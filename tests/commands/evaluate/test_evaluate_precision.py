@@ -20,7 +20,7 @@ def test_int8_scores_are_reported_beside_fp32(small_config, tiny_tokenizer, tmp_
     )
     rows = "".join(f"the film was {label},{label}\n" for label in ("good", "bad", "good"))
     (tmp_path / "data.csv").write_text("text,label\n" + rows, encoding="utf-8")
-    run = EvaluateRun(model=tmp_path / "model", data=tmp_path / "data.csv", precision="int8")
+    run = EvaluateRun(model=str(tmp_path / "model"), data=tmp_path / "data.csv", precision="int8")
     values, text = evaluate(run)
     assert list(values) == ["fp32", "int8"]
     assert all(scores["examples"] == 3 for scores in values.values())

@@ -143,7 +143,7 @@ def test_causal_scoring_of_a_model_without_causal_steps_is_refused(pairs, small_
     model = save_model(ForPretraining(small_config), tmp_path / "run" / "model", extra_files=tiny_tokenizer.files())
     (tmp_path / "run" / "settings.yaml").write_text("command: pretrain\nsampling: {causal_fraction: 0.0}\n")
     with pytest.raises(ConfigError, match="pretrained without causal steps"):
-        evaluate(EvaluateRun(model=model, suite=pairs, scoring="causal"))
+        evaluate(EvaluateRun(model=str(model), suite=pairs, scoring="causal"))
 
 
 def test_suite_and_labelled_file_exclude_each_other(pairs, tmp_path, capsys):

@@ -275,6 +275,18 @@ def test_finetune_from_scratch_takes_a_preset(settings, tiny_tokenizer, tmp_path
     assert load_model(result.model).config.vocab_size == tiny_tokenizer.vocab_size
 
 
+@pytest.mark.parametrize("own_tokenizer", [False, True])
+def test_finetune_from_scratch_takes_the_architecture_of_a_model_of_the_hub(
+    settings, pretrained, tiny_tokenizer, tmp_path, monkeypatch, own_tokenizer
+):
+    monkeypatch.setattr("litebert.model.io.hub.fetch", lambda name, _: {"someone/albert": pretrained}[name])
+    tiny_tokenizer.save(tmp_path / "tokenizer")
+    settings["train"]["duration"] = "1 steps"
+    changes = {"tokenizer": tmp_path / "tokenizer"} if own_tokenizer else {}
+    result = finetune(parsed(settings, model="someone/albert", from_scratch=True, **changes), tmp_path / "run")
+    assert load_model(result.model).config.hidden_size == load_model(pretrained).config.hidden_size
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -46,7 +46,7 @@ def outputs(directory):
 
 
 def predict_files(model, pattern, out, **files):
-    return predict(PredictRun(model=model, input=pattern, output=out, files=FileWorkers(**files)))
+    return predict(PredictRun(model=str(model), input=pattern, output=out, files=FileWorkers(**files)))
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_predict_of_many_files_gives_the_same_bytes_with_datatrove(classifier, p
 
 def test_predict_of_many_files_equals_predict_of_each(classifier, pattern, tmp_path, one_worker):
     for name in SIZES:
-        run = PredictRun(model=classifier, input=tmp_path / "in" / name, output=tmp_path / "x.csv", threads=1)
+        run = PredictRun(model=str(classifier), input=tmp_path / "in" / name, output=tmp_path / "x.csv", threads=1)
         predict(run)
         assert outputs(tmp_path)["x.csv"] == one_worker[name]
 
@@ -161,7 +161,7 @@ def test_predict_of_many_files_rejects_invalid_settings(
     classifier, more_files, tmp_path, name, options, error, message
 ):
     out = tmp_path / options.get("out", "out")
-    values = {"model": classifier, "input": tmp_path / name, **options, "output": out}
+    values = {"model": str(classifier), "input": tmp_path / name, **options, "output": out}
     values.pop("out", None)
     with pytest.raises(error, match=message):
         predict(PredictRun.parse(values, where="predict"))

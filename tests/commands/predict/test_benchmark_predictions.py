@@ -14,7 +14,7 @@ from support.data.question_builders import QUESTIONS, squad_json, write_squad
 
 
 def predict_split(model, task, split, directory, output, **options):
-    return predict(PredictRun(model=model, task=task, split=split, input=directory, output=output, **options))
+    return predict(PredictRun(model=str(model), task=task, split=split, input=directory, output=output, **options))
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_predict_of_a_squad_split_equals_that_of_its_file(tiny_tokenizer, small_
     place = save_model(model, tmp_path / "model", extra_files=tiny_tokenizer.files())
     (tmp_path / "SQuAD").mkdir()
     file = write_squad(tmp_path / "SQuAD" / "dev-v2.0.json", squad_json(*QUESTIONS))
-    predict(PredictRun(model=place, input=file, output=tmp_path / "theirs"))
+    predict(PredictRun(model=str(place), input=file, output=tmp_path / "theirs"))
     result = predict_split(place, "squad-v2.0", "dev", tmp_path, tmp_path / "ours")
     assert result.predictions == len(QUESTIONS)
     names = sorted(path.name for path in (tmp_path / "ours").iterdir())

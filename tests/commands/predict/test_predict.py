@@ -63,7 +63,7 @@ def write_table(path, rows):
 
 
 def predicted(model, source, output, **settings):
-    predict(PredictRun(model=model, input=source, output=output, **settings))
+    predict(PredictRun(model=str(model), input=source, output=output, **settings))
     if output.suffix == ".jsonl":
         return [json.loads(line) for line in output.read_text().splitlines()]
     separator = {".csv": ",", ".tsv": "\t"}[output.suffix]
@@ -156,7 +156,7 @@ def test_predict_keeps_an_older_output_on_an_error(models, tmp_path):
     output.write_text("old")
     (tmp_path / "bad.txt").write_text("[MASK]\nno mask\n")
     with pytest.raises(DataError, match=r"bad\.txt:2: 'no mask': has no \[MASK\].* fine-tune it first"):
-        predict(PredictRun(model=models["masked"], input=tmp_path / "bad.txt", output=output))
+        predict(PredictRun(model=str(models["masked"]), input=tmp_path / "bad.txt", output=output))
     assert output.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir() if file.name.startswith(".")] == []
 
@@ -218,27 +218,27 @@ def test_predict_rejects_invalid_settings_and_writes_nothing(
     source = tmp_path / "in.csv"
     source.write_text(content)
     with pytest.raises(error, match=message):
-        predict(PredictRun(model=models[model], input=source, output=tmp_path / output, **settings))
+        predict(PredictRun(model=str(models[model]), input=source, output=tmp_path / output, **settings))
     assert [file.name for file in tmp_path.iterdir()] == ["in.csv"]
 
 
 @pytest.mark.parametrize(("name", "message"), [("absent.csv", "no such file"), (".", "is a directory")])
 def test_predict_names_an_input_that_is_no_file(models, tmp_path, name, message):
     with pytest.raises(DataError, match=message):
-        predict(PredictRun(model=models["classifier"], input=tmp_path / name, output=tmp_path / "out.csv"))
+        predict(PredictRun(model=str(models["classifier"]), input=tmp_path / name, output=tmp_path / "out.csv"))
 
 
 def test_predict_rejects_a_model_without_a_head_for_predictions(tiny_tokenizer, small_config, tmp_path):
     model = save_model(SentenceEmbedder(small_config), tmp_path / "m", extra_files=tiny_tokenizer.files())
     (tmp_path / "in.txt").write_text("the film\n")
-    run = PredictRun(model=model, input=tmp_path / "in.txt", output=tmp_path / "out.csv")
+    run = PredictRun(model=str(model), input=tmp_path / "in.txt", output=tmp_path / "out.csv")
     with pytest.raises(ConfigError, match="has no head for predictions; `litebert embed` writes its embeddings"):
         predict(run)
 
 
 def test_predict_result_has_output_task_and_count(models, tmp_path):
     (tmp_path / "in.txt").write_text("a\nb\n")
-    run = PredictRun(model=models["classifier"], input=tmp_path / "in.txt", output=tmp_path / "out.csv", threads=1)
+    run = PredictRun(model=str(models["classifier"]), input=tmp_path / "in.txt", output=tmp_path / "out.csv", threads=1)
     result = predict(run)
     expected = {
         "output": str(tmp_path / "out.csv"),
@@ -257,7 +257,7 @@ def test_predict_with_a_pretrained_model_says_what_it_can_do(models, tmp_path, n
     (tmp_path / name).write_text(text)
     output = tmp_path / ("out.jsonl" if name == "in.conll" else "out")
     with pytest.raises(ConfigError, match=r"fills masks, and `litebert embed` .* fine-tune it first"):
-        predict(PredictRun(model=models["masked"], input=tmp_path / name, output=output))
+        predict(PredictRun(model=str(models["masked"]), input=tmp_path / name, output=output))
     assert not output.exists()
 
 
@@ -266,5 +266,5 @@ def test_predict_names_the_line_without_a_token(models, tmp_path, name):
     path = tmp_path / name
     path.write_text("a film\n \nmusic\n" if name == "in.txt" else 'text\na film\n" "\n')
     with pytest.raises(DataError, match=rf"{name}:{2 if name == 'in.txt' else 3}: the text is empty or has no tokens"):
-        predict(PredictRun(model=models["classifier"], input=path, output=tmp_path / "out.jsonl"))
+        predict(PredictRun(model=str(models["classifier"]), input=path, output=tmp_path / "out.jsonl"))
     assert not (tmp_path / "out.jsonl").exists()

@@ -32,7 +32,7 @@ def tagger(tiny_tokenizer, small_config, tmp_path_factory):
 
 
 def predict_words(model, source, output, **options):
-    return predict(PredictRun(model=model, input=source, output=output, **options))
+    return predict(PredictRun(model=str(model), input=source, output=output, **options))
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def save(path, file, state):
         os.kill(os.getpid(), signal.SIGKILL)
 
 stream._save_state = save
-predict(PredictRun(model=Path(sys.argv[1]), input=Path(sys.argv[2]), output=Path(sys.argv[3])))
+predict(PredictRun(model=sys.argv[1], input=Path(sys.argv[2]), output=Path(sys.argv[3])))
 """
 
 
@@ -76,12 +76,12 @@ def test_predict_killed_by_a_signal_resumes_to_the_same_bytes(
     monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
     model, source = tagger if suffix == ".conll" else classifier, write_input(tmp_path, suffix)
     whole, resumed = tmp_path / "whole" / output, tmp_path / "resumed" / output
-    predict(PredictRun(model=model, input=source, output=whole))
+    predict(PredictRun(model=str(model), input=source, output=whole))
     killed = ForkedPopen([sys.executable, "-c", KILLED, model, source, resumed])
     assert killed.wait() == -signal.SIGKILL
     assert not resumed.exists()
     with caplog.at_level("INFO", "litebert"):
-        result = predict(PredictRun(model=model, input=source, output=resumed))
+        result = predict(PredictRun(model=str(model), input=source, output=resumed))
     assert "resuming after 8 rows" in caplog.text
     assert result.predictions == 15
     assert resumed.read_bytes() == whole.read_bytes()
@@ -117,7 +117,9 @@ def test_interrupted_predict_resumes_to_the_same_bytes_in_every_format(
 ):
     monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
     model, source = tagger if suffix == ".conll" else classifier, write_input(tmp_path, suffix)
-    runs = [PredictRun(model=model, input=source, output=tmp_path / name / output) for name in ("whole", "resumed")]
+    runs = [
+        PredictRun(model=str(model), input=source, output=tmp_path / name / output) for name in ("whole", "resumed")
+    ]
     first = predict(runs[0])
     interrupt(runs[1], monkeypatch)
     second = predict(runs[1])
@@ -154,7 +156,7 @@ def test_predict_interrupted_from_the_keyboard_says_how_to_continue(tmp_path):
 def test_interrupted_predict_starts_again_if_the_input_has_changed(classifier, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
     source = write_input(tmp_path, ".csv")
-    run = PredictRun(model=classifier, input=source, output=tmp_path / "out.jsonl")
+    run = PredictRun(model=str(classifier), input=source, output=tmp_path / "out.jsonl")
     interrupt(run, monkeypatch)
     source.write_text(source.read_text().replace("film", "music"))
     predict(run)

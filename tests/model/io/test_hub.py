@@ -79,11 +79,11 @@ def test_hub_errors_are_one_sentence(monkeypatch):
     [
         (("config.json", "model.safetensors"), []),
         (("config.json",), [[PICKLE]]),
-        (("config.json", "model.safetensors", "SHA256SUMS"), [["config.json", "model.safetensors"]]),
+        (("config.json", "model.safetensors", "SHA256SUMS"), [["config.json", "model.safetensors", "README.md"]]),
     ],
 )
 def test_hub_downloads_only_needed_files(tmp_path, monkeypatch, files, asked):
-    """Pickles only without other weights; with a manifest, every file in it."""
+    """Pickles only without other weights; with a manifest, every file in it and the model card."""
     for name in files:
         (tmp_path / name).write_text("x")
     if "SHA256SUMS" in files:

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from litebert.errors import CheckpointError, ConfigError
+from litebert.files import read_manifest, update_manifest
 from litebert.model.config import ModelConfig, Sharing
 from litebert.model.io.model_directory import MODELS, REMOTE_CODE, build, load_model, save_model
 from litebert.model.io.model_spec import LABELLED, ModelSpec, read_model_spec, transformers_incompatibility
@@ -212,7 +213,7 @@ def test_load_model_names_paths_without_a_model(tmp_path):
 
 def test_model_directory_detects_200_random_corruptions(tmp_path):
     rng = random.Random(0)
-    save_model(fresh_model(), tmp_path / "whole", extra_files={"spiece.model": b"pieces", "README.md": b"card"})
+    save_model(fresh_model(), tmp_path / "whole", extra_files={"spiece.model": b"pieces"})
     names = sorted(path.name for path in (tmp_path / "whole").iterdir())
     for _ in range(200):
         shutil.copytree(tmp_path / "whole", tmp_path / "m")
@@ -222,6 +223,18 @@ def test_model_directory_detects_200_random_corruptions(tmp_path):
             load_model(tmp_path / "m")
         assert str(tmp_path / "m") in str(refused.value)
         shutil.rmtree(tmp_path / "m")
+
+
+@pytest.mark.parametrize("change", [Path.unlink, lambda card: card.write_text("edited")], ids=["removed", "edited"])
+@pytest.mark.parametrize("listed", [False, True], ids=["manifest", "manifest-with-card"])
+def test_model_directory_loads_with_an_edited_card(tmp_path, change, listed):
+    """Models that litebert saved earlier list the card in their manifest."""
+    directory = save_model(fresh_model(), tmp_path / "m", extra_files={"README.md": b"card"})
+    assert "README.md" not in read_manifest(directory)
+    if listed:
+        update_manifest(directory, ["README.md"])
+    change(directory / "README.md")
+    load_model(directory)
 
 
 def injure(path: Path, rng: random.Random) -> None:

@@ -51,6 +51,13 @@ def test_push_uploads_every_file_as_one_commit(hub, saved):
     assert hub.created[0].get("visibility", hub.created[0].get("private")) in ("private", True)
 
 
+def test_push_uploads_a_card_that_was_edited(client, tmp_path):
+    model = save_model(ForMaskedLM(TINY), tmp_path / "model", extra_files={"README.md": b"a card"})
+    (model / "README.md").write_text("edited")
+    push_to_hub(model, "someone/tiny", token="hf_test")
+    assert client.files["README.md"] == b"edited"
+
+
 @pytest.fixture
 def client(hub, monkeypatch):
     """The hub's client in this process, with the server on localhost."""

@@ -16,13 +16,13 @@ def run_ensemble(members, data, columns=None, *, split=None, **options):
     if columns is not None:
         options["columns"] = ColumnArguments(**{k: v for k, v in asdict(columns).items() if k != "group"})
     if split is None:
-        return ensemble(EnsembleRun(members=tuple(members), data=data, **options))
+        return ensemble(EnsembleRun(members=tuple(map(str, members)), data=data, **options))
     file = {"split_file": f"{split.split}={split.file}"} if split.file else {"split": split.split}
-    return ensemble(EnsembleRun(members=tuple(members), task=split.task, task_dir=data, **file, **options))
+    return ensemble(EnsembleRun(members=tuple(map(str, members)), task=split.task, task_dir=data, **file, **options))
 
 
 def run_predict(model, source, output, **options):
-    return predict(PredictRun(model=model, input=source, output=output, **options))
+    return predict(PredictRun(model=str(model), input=source, output=output, **options))
 
 
 def predict_split(model, split, directory, output):

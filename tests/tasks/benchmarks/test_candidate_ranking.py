@@ -108,10 +108,10 @@ def test_ranked_submission_equals_the_ranked_predictions(model, directory, tmp_p
 def test_ranking_is_refused_for_other_tasks(directory, tmp_path, model):
     rank = {"decision": "rank"}
     for make in (
-        lambda: EvaluateRun(model=model, task="rte", task_dir=directory, **rank),
-        lambda: EvaluateRun(model=model, data=tmp_path / "x.csv", **rank),
-        lambda: PredictRun(model=model, input=directory, output=tmp_path / "x.tsv", task="rte", **rank),
-        lambda: PredictRun(model=model, input=tmp_path / "x.csv", output=tmp_path / "y.csv", **rank),
+        lambda: EvaluateRun(model=str(model), task="rte", task_dir=directory, **rank),
+        lambda: EvaluateRun(model=str(model), data=tmp_path / "x.csv", **rank),
+        lambda: PredictRun(model=str(model), input=directory, output=tmp_path / "x.tsv", task="rte", **rank),
+        lambda: PredictRun(model=str(model), input=tmp_path / "x.csv", output=tmp_path / "y.csv", **rank),
         lambda: GlueSubmissionRun(predictions=("cola=x",), task_dir=directory, out=tmp_path / "x.zip", **rank),
     ):
         with pytest.raises(ConfigError, match="decision: "):

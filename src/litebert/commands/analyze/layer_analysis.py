@@ -17,7 +17,6 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.model.encoder import Encoder
-from litebert.model.io.hub import resolve_model_directory
 from litebert.model.io.model_directory import load_model
 
 MAX_LENGTH = 128
@@ -74,7 +73,7 @@ def layers(run: LayersRun) -> LayersResult:
         microbatch_size=run.examples,
         seed=0,
     )
-    models = {str(path): load_model(resolve_model_directory(path)) for path in run.models}
+    models = {source: load_model(source) for source in run.models}
     found = {name: layer_transitions(model, batches) for name, model in models.items()}
     line_panels(layer_panels(found), run.out, title="Input and output of each layer")
     return LayersResult(run.out, found)

@@ -11,8 +11,8 @@ from litebert.settings import Settings
 class LayersRun(Settings):
     """Which layers are measured, on which text."""
 
-    models: tuple[Path, ...] = Field(min_length=1)
-    """Model directories or run directories."""
+    models: tuple[str, ...] = Field(min_length=1)
+    """Model or run directories, or names on the hub."""
     corpus: Path
     """Corpus directory, whose validation split is read."""
     out: Path = Path("layers.png")

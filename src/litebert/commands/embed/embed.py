@@ -22,8 +22,7 @@ from litebert.commands.result import Result
 from litebert.files import sha256
 from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.predictor import Predictor
-from litebert.model.io.hub import local_model_directory
-from litebert.model.io.model_directory import HUB
+from litebert.model.io.hub import model_directory
 from litebert.tasks.output_formats import OutputFormat, RowFormat, validate_suffix
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table
@@ -52,6 +51,7 @@ def embed(run: EmbedRun) -> EmbedResult | FilesWritten:
 
     Memory is bounded; a command that was killed resumes where it stopped, to the same bytes.
     """
+    run = run.replace(model=str(model_directory(run.model)))
     if is_pattern(run.input):
         return _embed_files(EmbedRun(**run.model_dump()))
     _number_of_rows(run)  # an invalid input is found before the model is loaded
@@ -67,7 +67,7 @@ def _embed_files(run: EmbedRun) -> FilesWritten:
 
 
 def _load(run: EmbedRun) -> Predictor:
-    return Predictor.load(local_model_directory(run.model, hub=HUB), precision=run.precision, threads=run.threads)
+    return Predictor.load(Path(run.model), precision=run.precision, threads=run.threads)
 
 
 def _embed_file(run: EmbedRun, predictor: Predictor) -> EmbedResult:
@@ -90,12 +90,12 @@ def _number_of_rows(run: EmbedRun) -> int:
 def fingerprint(run: EmbedRun) -> str:
     """Digest of everything that the vectors of a run depend on."""
     settings = run.model_dump(exclude={"model", "input", "output", "files"})
-    return fingerprint_of([run.input], [local_model_directory(run.model, hub=HUB)], settings)
+    return fingerprint_of([run.input], [Path(run.model)], settings)
 
 
 def vector_spec(run: EmbedRun) -> VectorSpec:
     """What the vectors of a run depend on."""
-    digest = model_digest(local_model_directory(run.model, hub=HUB))
+    digest = model_digest(Path(run.model))
     return VectorSpec(fingerprint=fingerprint(run), model=digest, texts=sha256(run.input), embedding=run.embedding)
 
 

@@ -19,8 +19,7 @@ from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.embeddings.exact_search import Hit, exact_search
 from litebert.inference.predictor import Predictor
-from litebert.model.io.hub import local_model_directory
-from litebert.model.io.model_directory import HUB
+from litebert.model.io.hub import model_directory
 from litebert.tasks.output_formats import TableFormat
 
 SHOWN_CHARACTERS = 100
@@ -69,7 +68,7 @@ class SearchResult(Result):
 def search(run: SearchRun) -> SearchResult:
     """Find the nearest rows of `run.input` for every query, and write `run.output` if it is given."""
     queries = _queries(run)
-    model = local_model_directory(run.model, hub=HUB)
+    model = model_directory(run.model)
     settings = run.embedding if run.vectors is None else _settings_of(run, run.vectors, model)
     embedder = Predictor.load(model, precision=run.precision, threads=run.threads).embedder(settings)
     vectors = _embedded(run, embedder) if run.vectors is None else read_vectors(run.vectors)

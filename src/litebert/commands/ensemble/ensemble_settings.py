@@ -13,8 +13,8 @@ from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 class EnsembleRun(Settings):
     """The settings of an ensemble."""
 
-    members: tuple[Path, ...] = Field(min_length=1)
-    """Run directories, model directories, or RUN/checkpoints/step-…; their order does not matter."""
+    members: tuple[str, ...] = Field(min_length=1)
+    """Run directories, model directories, RUN/checkpoints/step-…, or names on the hub; their order does not matter."""
     data: Path | None = None
     """CSV, TSV, JSON lines, CoNLL or SQuAD file, with or without labels."""
     task: str | None = None
@@ -43,7 +43,7 @@ class EnsembleRun(Settings):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if len(set(self.members)) < len(self.members):
+        if len(set(map(Path, self.members))) < len(self.members):
             raise ValueError("a member is given twice; give each member once")
         split = self.benchmark_split
         if (self.data is None) == (self.task_dir is None) or (split is None) != (self.task_dir is None):

@@ -10,7 +10,7 @@ import numpy as np
 
 from litebert.errors import ConfigError
 from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
-from litebert.model.io.hub import resolve_model_directory
+from litebert.model.io.hub import model_directory
 from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
 from litebert.settings import InferencePrecision
 from litebert.tasks.input_settings import InputSettings
@@ -28,20 +28,20 @@ class Member:
     """One model of an ensemble."""
 
     path: Path
-    """As given: a run, a model, or a checkpoint."""
+    """As given: a run, a model, a checkpoint, or a name on the hub."""
     directory: Path
     """The model directory."""
     spec: ModelSpec
     task_type: TaskType
 
     @classmethod
-    def at(cls, path: Path) -> "Member":
-        """The member at a path."""
-        directory = resolve_model_directory(path)
+    def at(cls, source: str) -> "Member":
+        """The member at a path, or with a name on the hub."""
+        directory = model_directory(source)
         if not (directory / CONFIG).exists():
-            raise ConfigError(f"{path}: no model; give a run of `finetune` or `sweep`, or a model directory")
+            raise ConfigError(f"{source}: no model; give a run of `finetune` or `sweep`, or a model directory")
         spec = read_model_spec(directory)
-        return cls(path, directory, spec, task_type_of(directory, spec))
+        return cls(Path(source), directory, spec, task_type_of(directory, spec))
 
     def load(self, *, precision: InferencePrecision) -> Pipeline:
         """The member, ready to predict in float64."""
@@ -91,9 +91,9 @@ class Predicted:
         return replace(self, settings=self.settings.with_metrics(metrics))
 
 
-def members_at(paths: Sequence[Path]) -> list[Member]:
+def members_at(sources: Sequence[str]) -> list[Member]:
     """The members in the order of their paths; ConfigError unless they have the same task type and labels."""
-    members = [Member.at(path) for path in sorted(paths)]
+    members = [Member.at(source) for source in sorted(sources, key=Path)]
     first = members[0]
     for member in members[1:]:
         if member.task_type is not first.task_type or set(member.spec.labels) != set(first.spec.labels):

@@ -27,7 +27,7 @@ from litebert.errors import ConfigError
 from litebert.files import write_json
 from litebert.inference.inference_model import inference_model, resolve_precision
 from litebert.inference.pipeline import Pipeline
-from litebert.model.io.hub import existing_or_from_hub, resolve_model_directory
+from litebert.model.io.hub import model_directory
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
 from litebert.settings import read_yaml
@@ -44,8 +44,8 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
     files, columns = files_by_split(run.split_file), run.columns.to_columns()
     if run.data is not None:
         validate_columns_apply(asdict(columns), run.data)
-    run = run.replace(model=existing_or_from_hub(run.model))
-    model = resolve_model_directory(run.model)
+    model = model_directory(run.model)
+    run = run.replace(model=str(model))
     if run.suite is not None:
         pairs = _evaluate_suite(run, model, run.suite)
         return pairs.to_dict(), pairs.to_text()
@@ -175,14 +175,14 @@ def evaluate_files(run: EvaluateRun) -> FilesWritten:
 
 
 def _load(run: EvaluateRun) -> Pipeline:
-    return load_pipeline(resolve_model_directory(run.model), run.precision)
+    return load_pipeline(Path(run.model), run.precision)
 
 
 def _evaluate_one(run: EvaluateRun, pipeline: Pipeline) -> Evaluation:
     assert run.data is not None
     assert run.output is not None
     columns = run.columns.to_columns()
-    evaluation = evaluate_labelled(run.model, run.data, columns, metrics=run.metrics, pipeline=pipeline)
+    evaluation = evaluate_labelled(Path(run.model), run.data, columns, metrics=run.metrics, pipeline=pipeline)
     write_json(Path(run.output), evaluation.to_dict())
     return evaluation
 
@@ -190,4 +190,4 @@ def _evaluate_one(run: EvaluateRun, pipeline: Pipeline) -> Evaluation:
 def _digest(run: EvaluateRun) -> str:
     assert run.data is not None
     settings = run.model_dump(include={"columns", "metrics", "threads"})
-    return fingerprint_of([run.data], [resolve_model_directory(run.model)], settings)
+    return fingerprint_of([run.data], [Path(run.model)], settings)

@@ -12,7 +12,7 @@ from litebert.commands.result import Result
 from litebert.errors import DataError
 from litebert.files import write_text
 from litebert.inference.pipeline import EvaluationSet, Pipeline
-from litebert.model.io.hub import resolve_model_directory
+from litebert.model.io.hub import model_directory
 from litebert.settings import InferencePrecision
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit, available_splits, read_benchmark
 from litebert.tasks.benchmarks.benchmarks import Decision, Split, benchmark_task
@@ -113,7 +113,7 @@ def evaluate_benchmark(
 def load_pipeline(model: Path, precision: InferencePrecision = "fp32") -> Pipeline:
     """The fine-tuned model of a model or run directory."""
     device = DistributedContext.current().device
-    return Pipeline.load(resolve_model_directory(model), device=device, precision=precision)
+    return Pipeline.load(model_directory(model), device=device, precision=precision)
 
 
 def _evaluate(pipeline: Pipeline, model: Path, task: Task, data: LabelledData, report: Path | None) -> Evaluation:

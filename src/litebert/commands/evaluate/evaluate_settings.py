@@ -27,7 +27,7 @@ _READ_FOR: Final = {
 class EvaluateRun(Settings):
     """The settings of an evaluation."""
 
-    model: Path
+    model: str
     """Model or run directory, or a name on the hub."""
     data: Path | None = None
     """Labelled file: .csv, .tsv or .jsonl with named columns, .conll, or .json of SQuAD; or a pattern of them."""

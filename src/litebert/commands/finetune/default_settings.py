@@ -68,16 +68,11 @@ def hidden_size_of(model: str) -> int:
     """
     if model in PRESETS:
         return preset(model).hidden_size
-    from litebert.model.io.hub import (
-        fetch,  # these import torch
-        resolve_model_directory,
-    )
-    from litebert.model.io.model_directory import HUB
+    from litebert.model.io.hub import model_directory
     from litebert.model.io.model_spec import read_model_spec
 
     try:
-        directory = resolve_model_directory(model)
-        return read_model_spec(directory if directory.is_dir() else fetch(model, HUB)).config.hidden_size
+        return read_model_spec(model_directory(model)).config.hidden_size
     except LitebertError:
         return BASE_HIDDEN_SIZE
 

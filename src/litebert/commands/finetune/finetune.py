@@ -4,7 +4,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from torch import nn
 
@@ -28,7 +27,7 @@ from litebert.commands.finetune.setup import (
 )
 from litebert.commands.run_directory import RunDirectory
 from litebert.errors import CheckpointError, ConfigError
-from litebert.files import read_json_object, update_manifest, write_text
+from litebert.files import README, read_json_object, write_text
 from litebert.inference.pipeline import EvaluationSet, Pipeline, Workers
 from litebert.model.io.hub import resolve_model_directory
 from litebert.model.io.model_directory import config_file, save_model, spec_of
@@ -45,8 +44,6 @@ from litebert.training.distributed.context import DistributedContext, distribute
 from litebert.training.trainer import RunInfo, Trainer, TrainResult
 
 logger = logging.getLogger(__name__)
-
-README: Final = "README.md"
 
 
 def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> FinetuneResult:
@@ -191,7 +188,6 @@ def _finish(
         remarks=remarks(run, data, outcome),
     )
     write_text(directory.model / README, finetune_card(run, data, result, pipeline.model))
-    update_manifest(directory.model, [README])
     directory.finish(result)
     return result
 

@@ -18,8 +18,8 @@ from litebert.hub_datasets import is_dataset_name
 from litebert.inference.pipeline import Pipeline
 from litebert.loss_sums import LossSums
 from litebert.model.config import ModelConfig
-from litebert.model.io.hub import fetch, is_released, resolve_model_directory
-from litebert.model.io.model_directory import HUB, build, load_model
+from litebert.model.io.hub import is_released, model_directory
+from litebert.model.io.model_directory import build, load_model
 from litebert.model.io.model_spec import LABELLED, ModelSpec, read_model_spec
 from litebert.model.layers.lora import attach
 from litebert.model.param_groups import count_parameters, freeze, layer_depths
@@ -114,8 +114,14 @@ def class_weights(run: FinetuneRun, train: LabelledData) -> np.ndarray | None:
 def load_start(run: FinetuneRun, task: Task) -> tuple[Tokenizer, nn.Module]:
     """The tokenizer and the model with its new head; ConfigError if they do not fit the data or each other."""
     source = _source(run)
-    tokenizer = Tokenizer.load(run.tokenizer or source)
-    model = _random_model(run, task, tokenizer) if run.from_scratch else _pretrained(run, source, task, tokenizer)
+    tokenizer_directory = run.tokenizer or source
+    if tokenizer_directory is None:
+        raise ConfigError(f"tokenizer: {run.model!r} is a preset, which has none; give a tokenizer directory")
+    tokenizer = Tokenizer.load(tokenizer_directory)
+    if source is None or run.from_scratch:
+        model = _random_model(run, source, task, tokenizer)
+    else:
+        model = _pretrained(run, source, task, tokenizer)
     run.compute.apply(model)
     return tokenizer, model
 
@@ -160,20 +166,17 @@ def _pretrained(run: FinetuneRun, source: Path, task: Task, tokenizer: Tokenizer
     )
 
 
-def _source(run: FinetuneRun) -> Path:
-    """The model directory that `run.model` names, downloaded from the hub if it is not on disk."""
-    directory = resolve_model_directory(run.model)
-    if directory.is_dir() or run.from_scratch:
-        if not directory.is_dir() and run.tokenizer is None:
-            raise ConfigError(f"tokenizer: {run.model!r} is a preset, which has none; give a tokenizer directory")
-        return directory
-    if run.model in PRESETS:
+def _source(run: FinetuneRun) -> Path | None:
+    """The model directory that `run.model` names, downloaded if it is on the hub; None for a preset."""
+    if run.model not in PRESETS or Path(run.model).exists():
+        return model_directory(run.model)
+    if not run.from_scratch:
         on_hub = f"albert/{run.model}, its weights on the hub" if is_released(run.model) else "a model directory"
         raise ConfigError(
             f"model: {run.model!r} is a preset, which has no weights; give {on_hub}, or set from_scratch=true to start "
             "from random weights"
         )
-    return fetch(run.model, HUB)
+    return None
 
 
 def _validate_head(source: Path, spec: ModelSpec, task: Task) -> None:
@@ -184,10 +187,9 @@ def _validate_head(source: Path, spec: ModelSpec, task: Task) -> None:
         raise ConfigError(f"keep_head: {source} is {found}, but the data need {expected}; set keep_head=false")
 
 
-def _random_model(run: FinetuneRun, task: Task, tokenizer: Tokenizer) -> nn.Module:
+def _random_model(run: FinetuneRun, source: Path | None, task: Task, tokenizer: Tokenizer) -> nn.Module:
     logger.warning("%s: all weights are initialized randomly (from_scratch)", run.model)
-    directory = resolve_model_directory(run.model)
-    config = read_model_spec(directory).config if directory.is_dir() else preset(run.model)
+    config = read_model_spec(source).config if source else preset(run.model)
     config = config.replace(vocab_size=tokenizer.vocab_size, **_config_changes(run))
     _validate_sizes(run, config, tokenizer)
     spec = ModelSpec(model=get_task_type(task.task_type).model, config=config, labels=output_names(task))

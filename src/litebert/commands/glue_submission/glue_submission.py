@@ -79,15 +79,15 @@ def glue_submission(run: GlueSubmissionRun) -> GlueSubmission:
     )
 
 
-def models_by_task(values: Sequence[str]) -> dict[str, list[Path]]:
+def models_by_task(values: Sequence[str]) -> dict[str, list[str]]:
     """Task → its models, from TASK=MODEL; a pattern stands for everything that it matches."""
-    models: dict[str, list[Path]] = {}
+    models: dict[str, list[str]] = {}
     for value in values:
         task, _, path = value.partition("=")
         pattern = Path(path)
         root = Path(pattern.anchor)
         is_pattern = any(sign in path for sign in "*?")
-        found = sorted(root.glob(str(pattern.relative_to(root)))) if is_pattern else [pattern]
+        found = [str(each) for each in sorted(root.glob(str(pattern.relative_to(root))))] if is_pattern else [path]
         if not found:
             raise ConfigError(f"glue-submission: {value!r} matches no directory; give those of the models")
         models.setdefault(task, []).extend(found)
@@ -137,8 +137,8 @@ def _read_given(
     return contents
 
 
-def _predict(run: GlueSubmissionRun, file: str, paths: Sequence[Path], split: BenchmarkSplit) -> str:
-    members = members_at(paths)
+def _predict(run: GlueSubmissionRun, file: str, models: Sequence[str], split: BenchmarkSplit) -> str:
+    members = members_at(models)
     first = members[0]
     validate_benchmark_model(split.task, first.task_type.name, first.spec.labels, model=first.path)
     data = split.read(run.task_dir)

@@ -16,8 +16,9 @@ class GlueSubmissionRun(Settings):
     """The settings of a submission."""
 
     predictions: tuple[str, ...]
-    """A task and a run or model directory: cola=RUN; several to average: cola=A cola=B or 'cola=SEEDS/runs/*'; or
-    submission files by their official names, such as CoLA.tsv, as `ensemble` and `predict` write them."""
+    """A task and a run or model directory, or a name on the hub: cola=RUN; several to average: cola=A cola=B or
+    'cola=SEEDS/runs/*'; or submission files by their official names, such as CoLA.tsv, as `ensemble` and `predict`
+    write them."""
     task_dir: Path
     """Directory with the files of GLUE."""
     out: Path

@@ -21,7 +21,7 @@ from litebert.files import write_text
 from litebert.inference.fill_mask import FillMask
 from litebert.inference.pipeline import Pipeline
 from litebert.inference.predictor import Predictor
-from litebert.model.io.hub import existing_or_from_hub, resolve_model_directory
+from litebert.model.io.hub import model_directory
 from litebert.settings import validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
@@ -67,7 +67,7 @@ class PredictResult(Result):
 
 def predict(run: PredictRun) -> PredictResult | FilesWritten:
     """Predict every row of `run.input`, or of the files that match it, and write `run.output`."""
-    run = run.replace(model=existing_or_from_hub(run.model))
+    run = run.replace(model=str(model_directory(run.model)))
     if is_pattern(run.input):
         return _predict_files(PredictRun(**run.model_dump()))
     if run.benchmark_split is not None:
@@ -124,11 +124,11 @@ def _settings(run: PredictRun) -> dict[str, Any]:
 
 
 def _digest(run: PredictRun) -> str:
-    return fingerprint_of([run.input], [resolve_model_directory(run.model)], _settings(run))
+    return fingerprint_of([run.input], [Path(run.model)], _settings(run))
 
 
 def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
-    model = resolve_model_directory(run.model)
+    model = Path(run.model)
     if isinstance(predictor.backend, FillMask):
         source = _texts_of(run)
         if source.file_format is not None:
@@ -167,7 +167,7 @@ def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:
     data = split.read(run.input)
     predictor = _load(run)
     assert isinstance(predictor.backend, Pipeline)
-    validate_benchmark_model(split.task, predictor.task, predictor.labels, model=run.model)
+    validate_benchmark_model(split.task, predictor.task, predictor.labels, model=Path(run.model))
     results = (
         _ranked(run, split, predictor.backend, data) if run.decision == "rank" else predictor.predict(data.examples)
     )

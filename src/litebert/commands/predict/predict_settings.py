@@ -17,7 +17,7 @@ from litebert.tasks.readers.columns import Columns
 class PredictRun(Settings):
     """The settings of a prediction."""
 
-    model: Path
+    model: str
     """Model or run directory, or a name on the hub; its task decides what is predicted."""
     input: Path
     """A .txt file with one text a line; a .csv, .tsv or .jsonl file; a .json file of SQuAD; .conll columns; a quoted

@@ -123,8 +123,7 @@ def _baseline(job: Job) -> dict[str, Any]:
 
 
 def _ensemble(job: Job) -> dict[str, Any]:
-    members = tuple(Path(model) for model in job.models)
-    run = EnsembleRun(members=members, task=job.settings["task"], task_dir=Path(job.settings["task_dir"]))
+    run = EnsembleRun(members=tuple(job.models), task=job.settings["task"], task_dir=Path(job.settings["task_dir"]))
     score = ensemble(run).score
     assert score is not None  # a benchmark's development file has labels
     return {"metrics": percent(score.evaluation.metrics), "examples": score.evaluation.examples}

@@ -15,7 +15,7 @@ import numpy as np
 from litebert.corpus.format.shards import SPLITS, Corpus, Shard, check_token_ids, read_description
 from litebert.corpus.ngram_hashes import ngram_hashes
 from litebert.errors import DataError
-from litebert.files import MANIFEST, read_manifest, verify_manifest
+from litebert.files import MANIFEST, README, read_manifest, verify_manifest
 
 NGRAM_TOKENS = 8
 SAMPLING = 4
@@ -58,7 +58,7 @@ def verify_corpus(directory: Path | str) -> Verification:
     directory = Path(directory)
     description = read_description(directory)
     verify_manifest(directory, error=DataError)
-    listed = {MANIFEST, *read_manifest(directory)}
+    listed = {MANIFEST, README, *read_manifest(directory)}
     for path in sorted(directory.rglob("*")):
         if path.is_file() and path.relative_to(directory).as_posix() not in listed:
             raise DataError(f"{path}: not listed in {MANIFEST}; remove the file or build the corpus again")

@@ -1,14 +1,31 @@
 """Model directories by the path of a model or of a run, or by a name on the Hugging Face hub."""
 
 from pathlib import Path
+from typing import Final
 
 from litebert.errors import CheckpointError
-from litebert.files import MANIFEST, read_manifest
+from litebert.files import MANIFEST, README, read_manifest
 from litebert.hub_download import HubOptions, download
 from litebert.model.io.model_spec import CONFIG
 from litebert.model.presets import PRESETS
 
+HUB: Final = HubOptions()
 _WANTED = ["*.json", "*.safetensors", "*.model", "vocab.txt", MANIFEST]
+
+
+def model_directory(source: Path | str, *, hub: HubOptions = HUB) -> Path:
+    """The model directory at a path, that of the run at a path, or that of a model of the hub.
+
+    Only a string can be a name on the hub. Raises CheckpointError if there is no such model.
+    """
+    path = Path(source)
+    if path.is_dir():
+        return resolve_model_directory(path)
+    if path.exists():
+        raise CheckpointError(f"{source}: is a file; give the directory that holds it")
+    if isinstance(source, Path):
+        raise CheckpointError(f"{source}: no such directory; give the path of a model directory")
+    return fetch(source, hub)
 
 
 def fetch(name: str, options: HubOptions) -> Path:
@@ -23,8 +40,13 @@ def fetch(name: str, options: HubOptions) -> Path:
 
     directory = download(name, options, _WANTED)
     if (directory / MANIFEST).is_file():
-        return download(name, options, list(read_manifest(directory)))
+        return download(name, options, [*read_manifest(directory), README])
     return directory if has_weights(directory) else download(name, options, [PICKLE])
+
+
+def fetch_config(name: str) -> Path:
+    """The directory with `config.json` of a model of the hub; the weights are not downloaded."""
+    return download(name, HUB, [CONFIG])
 
 
 def is_released(preset: str) -> bool:
@@ -37,7 +59,10 @@ TRAINER_STATE = "trainer_state.json"
 
 
 def resolve_model_directory(path: Path | str) -> Path:
-    """The model directory at `path`, or that of the run at `path`; CheckpointError if the run has no model yet."""
+    """The model directory at `path`, or that of the run at `path`, on this machine only.
+
+    Raises CheckpointError if the run has no model yet.
+    """
     directory = Path(path)
     if (directory / CONFIG).exists():
         return directory
@@ -60,13 +85,4 @@ def resolve_model_directory(path: Path | str) -> Path:
 
 def existing_or_from_hub(path: Path) -> Path:
     """`path` if it exists, or else the model of the hub with this name, downloaded or from the cache."""
-    return path if path.exists() else fetch(path.as_posix(), HubOptions())
-
-
-def local_model_directory(source: Path | str, *, hub: HubOptions) -> Path:
-    """The model directory at a path, or that of a model of the hub, downloaded or from the cache.
-
-    Only a string can be a name on the hub. Raises CheckpointError if there is no such model.
-    """
-    is_name = isinstance(source, str) and not Path(source).exists()
-    return fetch(source, hub) if is_name else resolve_model_directory(source)
+    return path if path.exists() else fetch(path.as_posix(), HUB)

@@ -22,7 +22,7 @@ from litebert.model import models
 from litebert.model.config import ModelConfig
 from litebert.model.io.adapter_names import from_saved_names, has_adapters, to_saved_names
 from litebert.model.io.hf_weights import IDENTITY, MappedWeights, from_transformers, to_transformers
-from litebert.model.io.hub import fetch, resolve_model_directory
+from litebert.model.io.hub import HUB, model_directory
 from litebert.model.io.model_spec import (
     CONFIG,
     LABELLED,
@@ -39,7 +39,6 @@ from litebert.model.layers.lora import attach, can_be_merged, merged
 from litebert.model.remap_weights import remap_weights
 from litebert.model.sharing_schedule import sharing_schedule
 
-HUB: Final = HubOptions()
 REMOTE_CODE: Final = (
     *("configuration_litebert.py", "layers_litebert.py", "modeling_litebert.py"),
     "no_answer_litebert.py",
@@ -166,7 +165,7 @@ def spec_of(model: nn.Module, *, labels: Collection[str] = (), problem_type: Pro
 
 def read_directory(source: Path | str, *, hub: HubOptions = HUB) -> SavedModel:
     """Spec and weights of a model directory, verified against its manifest if it has one."""
-    directory = _directory(source, hub=hub)
+    directory = model_directory(source, hub=hub)
     if (directory / MANIFEST).is_file():
         verify_manifest(directory)
     else:
@@ -230,16 +229,6 @@ def build(spec: ModelSpec, *, seed: int = 0, device: str = "cpu") -> nn.Module:
 
 
 MODELS: Final[dict[str, Any]] = {name: getattr(models, name) for name in get_args(ModelName)}
-
-
-def _directory(source: Path | str, *, hub: HubOptions) -> Path:
-    if Path(source).is_dir():
-        return resolve_model_directory(source)
-    if Path(source).exists():
-        raise CheckpointError(f"{source}: is a file; give the directory that holds it")
-    if isinstance(source, Path):
-        raise CheckpointError(f"{source}: no such directory; give the path of a model directory")
-    return fetch(source, hub)
 
 
 def updated_spec(
