@@ -356,6 +356,17 @@ def test_finetune_resumes_with_smaller_microbatches_and_permitted_changes(settin
     assert finetune(parsed(settings, microbatch_size=3), tmp_path / "run").steps == 2
 
 
+def test_card_and_baselines_of_a_finished_run_may_change(settings, tmp_path):
+    settings["train"]["duration"] = "1 steps"
+    before = finetune(parsed(settings), tmp_path / "run")
+    weights = (before.model / "model.safetensors").read_bytes()
+    after = finetune(parsed(settings, baseline=True, card={"license": "mit"}), tmp_path / "run")
+    assert "license: mit\n" in (after.model / "README.md").read_text()
+    assert "majority class" in after.baselines
+    assert (before.steps, before.best) == (after.steps, after.best)
+    assert (after.model / "model.safetensors").read_bytes() == weights
+
+
 @pytest.mark.parametrize("from_scratch", [False, True])
 def test_finetune_with_activation_checkpointing_gives_the_same_weights(settings, tmp_path, from_scratch):
     settings["train"]["duration"] = "2 steps"

@@ -1,6 +1,7 @@
 """Several benchmarks in one command, after an intermediate task."""
 
 import json
+import sys
 
 import pytest
 
@@ -9,13 +10,14 @@ from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.commands.finetune_tasks.finetune_tasks import finetune_tasks
 from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTasksRun
 from litebert.commands.recipes import recipe_names
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, MissingExtraError
 from support.data.benchmark_files import write_cola, write_mnli
 from support.runs.tiny_runs import save_pretrained
 
 WRONG = ("x", "=x", "x=", "model=x", "random-weights=x", "a/b=x")
 SHORT = ("train.duration=2 steps", "train.warmup=0.1", "train.evaluate_every=null", "train.device=cpu")
 SHORT += ("train.precision=fp32", "batch_size=4", "max_length=16")
+DIRECT = {"intermediate": None, "intermediate_settings": ()}
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +99,25 @@ def test_table_compares_the_model_with_others_and_with_baselines(inputs, tiny_to
     assert header == "| task | rows | metric | tf-idf, linear model | random-weights | start | model |"
     assert row.startswith(f"| cola | {scores.train_examples} | matthews | ")
     assert "tf-idf, linear model" in result.to_text()
+
+
+def test_baselines_may_be_added_to_finished_runs_and_left_out_again(inputs, tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    plain, scored = (run_of(inputs, tmp_path / "out", **DIRECT, baselines=baselines) for baselines in (False, True))
+    before = finetune_tasks(plain)
+    after = finetune_tasks(scored)
+    assert (before.scores["cola"].linear, before.scores["cola"].models) == (None, after.scores["cola"].models)
+    assert after.scores["cola"].linear is not None
+    monkeypatch.setattr("litebert.commands.finetune_tasks.finetune_tasks.read_data", None)  # the score is kept
+    assert finetune_tasks(scored).to_dict() == after.to_dict()
+    assert finetune_tasks(plain).to_dict() == before.to_dict()
+
+
+def test_baselines_need_scikit_learn_before_the_first_run(inputs, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(MissingExtraError, match=r"--baselines .*litebert\[eval\]"):
+        finetune_tasks(run_of(inputs, tmp_path / "out", **DIRECT, baselines=True))
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("recipe", [name for name in recipe_names("finetune") if name.endswith("-small")])

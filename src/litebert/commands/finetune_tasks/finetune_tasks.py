@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from litebert.commands.finetune.comparison import require_scikit_learn, scores_of_baseline
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.finetune.setup import read_data
 from litebert.commands.finetune_tasks.finetune_tasks_settings import MODEL, FinetuneTasksRun
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.result import Result
 from litebert.commands.run_directory import deciding_settings
 from litebert.commands.sweep.trial_results import SeedStatistics, statistics_of
-from litebert.files import write_bytes
+from litebert.files import read_json_object, write_bytes, write_json
 from litebert.model.io.hub import existing_or_from_hub, resolve_model_directory
 from litebert.tasks.metrics.metrics import METRICS
 from litebert.tasks.metrics.text_table import Rows, aligned, markdown_table
-from litebert.tasks.types.registry import get_task_type
 from litebert.training.callbacks.callback import Callback
 
 logger = logging.getLogger(__name__)
@@ -80,6 +81,8 @@ def finetune_tasks(run: FinetuneTasksRun, *, callbacks: Sequence[Callback] = ())
     for task in run.tasks:  # wrong settings are refused before hours of training
         for column in run.columns:
             run.run_on(task, column=column, model=run.model, seed=0)
+    if run.baselines:
+        require_scikit_learn(run.tasks, needed_for="--baselines")
     intermediate = _on_intermediate(run, run.intermediate, callbacks) if run.intermediate else None
     scores: dict[str, TaskScores] = {}
     for task in run.tasks:
@@ -101,10 +104,19 @@ def _scores(run: FinetuneTasksRun, task: str, start: str, callbacks: Sequence[Ca
             results[column].append(finetune(settings, directory, callbacks=callbacks))
     first = results[MODEL][0]
     metric = first.best["metric_for_best_model"]
-    baselines = get_task_type(first.task_type).baselines
-    linear = first.baselines.get(baselines.linear[0], {}) if baselines else {}
+    linear = _linear_scores(run, task).get(metric) if run.baselines else None
     models = {column: _statistics(found) for column, found in results.items()}
-    return TaskScores(metric, first.train_examples, first.best["examples"], linear.get(metric), models)
+    return TaskScores(metric, first.train_examples, first.best["examples"], linear, models)
+
+
+def _linear_scores(run: FinetuneTasksRun, task: str) -> dict[str, float]:
+    """The metrics of the linear model, kept in a file that is named by a hash of what they depend on."""
+    settings = run.run_on(task, column=MODEL, model=run.model, seed=0)
+    identity = {"data": _without_directory(settings), "metrics": settings.metrics}
+    file = run.out / "baselines" / f"{task}-{fingerprint_of([], [], identity)[:8]}.json"
+    if not file.exists():
+        write_json(file, scores_of_baseline("linear", read_data(settings)))
+    return read_json_object(file, if_missing="run the command again")
 
 
 def _statistics(results: Sequence[FinetuneResult]) -> dict[str, SeedStatistics]:
@@ -135,4 +147,9 @@ def _numeric(run: FinetuneRun) -> dict[str, Any]:
     """The settings that decide on the weights; the content of the model stands for its path."""
     values = deciding_settings(run.to_dict())
     kept = {name: value for name, value in values.items() if name not in ("model", "compute", "card", "baseline")}
-    return {**kept, "data": run.data.to_dict() | {"directory": None}}
+    return {**kept, "data": _without_directory(run)}
+
+
+def _without_directory(run: FinetuneRun) -> dict[str, Any]:
+    """The settings of the benchmark, without its place on the disk."""
+    return run.data.to_dict() | {"directory": None}

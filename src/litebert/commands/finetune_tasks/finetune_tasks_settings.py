@@ -24,13 +24,13 @@ class FinetuneTasksRun(Settings):
     task_dir: Path
     """Directory with the folders of the benchmarks."""
     out: Path
-    """Directory of the runs, to create or resume: OUT/TASK/seed=N, OUT/compared, OUT/intermediate, OUT/result.json,
-    OUT/table.md."""
+    """Directory of the runs, to create or resume: OUT/TASK/seed=N, OUT/compared, OUT/intermediate, OUT/baselines,
+    OUT/result.json, OUT/table.md."""
     recipes: RecipeSet = "paper"
     """Recipe of each task: `paper`, its row of the paper's table 14, for models of base size and up, or `small`, the
     one of an encoder of a few million parameters, such as sst-2-small."""
     baselines: bool = False
-    """Also score a linear model of tf-idf features, where the task has texts."""
+    """Also score a linear model of tf-idf features (scikit-learn), where the task has texts."""
     random_weights: bool = False
     """Also train the architecture of `model` from random weights."""
     compare: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class FinetuneTasksRun(Settings):
         given = {
             "model": self._compared.get(column, model),
             "from_scratch": column == RANDOM_WEIGHTS,
-            "baseline": self.baselines and column == MODEL and seed == 0,
+            "baseline": False,
         }
         return self._run(task, given, (*self.settings, f"seed={seed}"))
 
