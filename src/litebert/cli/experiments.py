@@ -101,7 +101,7 @@ def finetune_tasks(
     a task that is trained once before, as the paper does for RTE, STS-B and MRPC from MNLI.
 
     With --baselines, --random-weights and --compare the table OUT/table.md has what the model is compared with, on the
-    same rows with the same settings and seeds.
+    same rows with the same settings, apart from --model-settings, and seeds.
 
     The same command again resumes; finished runs are not trained again.
     """

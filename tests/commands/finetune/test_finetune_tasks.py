@@ -113,6 +113,15 @@ def test_baselines_may_be_added_to_finished_runs_and_left_out_again(inputs, tmp_
     assert finetune_tasks(plain).to_dict() == before.to_dict()
 
 
+def test_model_settings_are_those_of_the_model_but_not_of_the_models_it_is_compared_with(inputs, tmp_path):
+    fitted = ("fit_duplicate_token_heads=if_pairs",)
+    run = run_of(inputs, tmp_path, **DIRECT, random_weights=True, compare=("other=x",), model_settings=fitted, seeds=2)
+    runs = {column: run.run_on("cola", column=column, model="m", seed=1) for column in run.columns}
+    found = {column: each.fit_duplicate_token_heads for column, each in runs.items()}
+    assert found == {"random-weights": False, "other": False, "model": "if_pairs"}
+    assert {each.seed for each in runs.values()} == {1}
+
+
 def test_baselines_need_scikit_learn_before_the_first_run(inputs, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(MissingExtraError, match=r"--baselines .*litebert\[eval\]"):

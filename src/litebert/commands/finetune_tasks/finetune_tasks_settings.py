@@ -42,6 +42,9 @@ class FinetuneTasksRun(Settings):
     """Number of seeds of each task, from 0; the paper reports the median of 5."""
     settings: tuple[str, ...] = ()
     """SETTING=VALUE …: settings of the recipes to change, in the runs on the tasks."""
+    model_settings: tuple[str, ...] = ()
+    """SETTING=VALUE …: the same in the runs of `model` alone, not of the models that it is compared with, such as
+    fit_duplicate_token_heads=if_pairs."""
     intermediate_settings: tuple[str, ...] = ()
     """SETTING=VALUE …: the same for the run on the intermediate task."""
 
@@ -82,7 +85,8 @@ class FinetuneTasksRun(Settings):
             "from_scratch": column == RANDOM_WEIGHTS,
             "baseline": False,
         }
-        return self._run(task, given, (*self.settings, f"seed={seed}"))
+        own = self.model_settings if column == MODEL else ()
+        return self._run(task, given, (*self.settings, *own, f"seed={seed}"))
 
     def directory_of(self, task: str, *, column: str, seed: int) -> Path:
         """The run directory."""
