@@ -15,6 +15,15 @@ from support.data.benchmark_files import write_cola, write_mnli
 from support.runs.tiny_runs import save_pretrained
 
 WRONG = ("x", "=x", "x=", "model=x", "random-weights=x", "a/b=x")
+DECIDED = {
+    "model=m": "--model and --compare",
+    "from_scratch=true": "--random-weights",
+    "baseline=true": "--baselines",
+    "data.task=rte": "TASKS",
+    "data.directory=d": "--task-dir",
+    "data={task: rte, directory: d}": "TASKS",
+}
+"""Setting → the argument that decides it."""
 SHORT = ("train.duration=2 steps", "train.warmup=0.1", "train.evaluate_every=null", "train.device=cpu")
 SHORT += ("train.precision=fp32", "batch_size=4", "max_length=16")
 DIRECT = {"intermediate": None, "intermediate_settings": ()}
@@ -155,7 +164,15 @@ def test_recipes_of_a_small_encoder_differ_from_those_of_the_paper_in_cost_only(
         ({"tasks": ("mnli",)}, "one is named twice, or is the intermediate task too"),
         ({"tasks": ("ax",)}, "ax has no training data; remove it"),
         ({"intermediate": None}, "there is no intermediate task; name it"),
-        ({"settings": (*SHORT, "seed=3")}, "the seeds are those of --seeds"),
+        ({"settings": (*SHORT, "seed=3")}, "settings: seed is decided by --seeds; remove 'seed=3'"),
+        ({"model_settings": ("seed=3",)}, "model_settings: seed is decided by --seeds"),
+        ({"model_settings": ("data.dev=train",)}, "model_settings: data.dev is decided by --settings, for all models"),
+        ({"model_settings": ("metrics=[f1]",)}, "model_settings: metrics is decided by --settings, for all models"),
+        *(
+            ({field: (word,)}, f"{field}: {word.partition('=')[0]} is decided by {argument}; remove")
+            for field in ("settings", "model_settings", "intermediate_settings")
+            for word, argument in DECIDED.items()
+        ),
         ({"tasks": ("collla",)}, "unknown task 'collla'"),
     ],
 )

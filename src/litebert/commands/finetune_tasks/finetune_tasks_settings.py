@@ -12,6 +12,14 @@ from litebert.tasks.benchmarks.benchmarks import benchmark_task
 
 MODEL: Final = "model"
 RANDOM_WEIGHTS: Final = "random-weights"
+_ARGUMENT_OF: Final = {
+    "model": "--model and --compare",
+    "from_scratch": "--random-weights",
+    "baseline": "--baselines",
+    "data.task": "TASKS",
+    "data.directory": "--task-dir",
+}
+"""Settings of a run that arguments of the command decide."""
 
 
 class FinetuneTasksRun(Settings):
@@ -65,8 +73,11 @@ class FinetuneTasksRun(Settings):
                 raise ValueError(f"compare: {word!r}, expected NAME=MODEL, with a new name that can be a file's")
         if len(self._compared) < len(self.compare):
             raise ValueError("compare: a name is given twice; name each model once")
-        if any(word.startswith("seed=") for word in self.settings):
-            raise ValueError("settings: the seeds are those of --seeds; remove seed=")
+        seeded = {**_ARGUMENT_OF, "seed": "--seeds"}
+        compared = {"data": "--settings, for all models", "metrics": "--settings, for all models"}
+        _validate_changes("settings", self.settings, decided=seeded)
+        _validate_changes("model_settings", self.model_settings, decided={**seeded, **compared})
+        _validate_changes("intermediate_settings", self.intermediate_settings, decided=_ARGUMENT_OF)
         return self
 
     @property
@@ -100,3 +111,12 @@ class FinetuneTasksRun(Settings):
     def _run(self, task: str, given: Mapping[str, Any], words: tuple[str, ...]) -> FinetuneRun:
         data = {"task": task, "directory": str(self.task_dir)}
         return load_finetune_config(recipe_of_task(task, self.recipes), words, given={**given, "data": data})
+
+
+def _validate_changes(where: str, words: tuple[str, ...], *, decided: Mapping[str, str]) -> None:
+    """Raise ValueError if one of the words changes a setting, or a group with one, that something else decides."""
+    for word in words:
+        name = word.partition("=")[0]
+        for setting, by in decided.items():
+            if f"{setting}.".startswith(f"{name}.") or f"{name}.".startswith(f"{setting}."):
+                raise ValueError(f"{where}: {name} is decided by {by}; remove {word!r}")
