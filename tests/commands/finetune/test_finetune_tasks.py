@@ -12,6 +12,7 @@ from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTas
 from litebert.commands.recipes import recipe_names
 from litebert.errors import ConfigError, MissingExtraError
 from support.data.benchmark_files import write_cola, write_mnli
+from support.data.question_builders import QUESTIONS, squad_json, write_squad
 from support.runs.tiny_runs import save_pretrained
 
 WRONG = ("x", "=x", "x=", "model=x", "random-weights=x", "a/b=x")
@@ -120,6 +121,15 @@ def test_baselines_may_be_added_to_finished_runs_and_left_out_again(inputs, tmp_
     monkeypatch.setattr("litebert.commands.finetune_tasks.finetune_tasks.read_data", None)  # the score is kept
     assert finetune_tasks(scored).to_dict() == after.to_dict()
     assert finetune_tasks(plain).to_dict() == before.to_dict()
+
+
+def test_thresholds_of_unanswerable_questions_are_not_scores(inputs, tmp_path):
+    for split in ("train", "dev"):
+        (tmp_path / "SQuAD").mkdir(exist_ok=True)
+        write_squad(tmp_path / "SQuAD" / f"{split}-v2.0.json", squad_json(*QUESTIONS))
+    given = {"tasks": ("squad-v2.0",), "task_dir": tmp_path, "settings": (*SHORT, "max_length=32")}
+    result = finetune_tasks(run_of(inputs, tmp_path / "out", **DIRECT, **given))
+    assert set(result.scores["squad-v2.0"].models["model"]) == {"exact_match", "answer_f1"}
 
 
 def test_model_settings_are_those_of_the_model_but_not_of_the_models_it_is_compared_with(inputs, tmp_path):

@@ -121,8 +121,7 @@ def _linear_scores(run: FinetuneTasksRun, task: str) -> dict[str, float]:
 
 def _statistics(results: Sequence[FinetuneResult]) -> dict[str, SeedStatistics]:
     """Metric → statistics over the seeds."""
-    found = [result.best["metrics"] for result in results]
-    return {name: statistics_of([each[name] for each in found]) for name in found[0]}
+    return {name: statistics_of([result.scores[name] for result in results]) for name in results[0].scores}
 
 
 def _cell(statistics: SeedStatistics, name: str) -> str:

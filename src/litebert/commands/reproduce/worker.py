@@ -108,7 +108,7 @@ def _finetune(job: Job) -> dict[str, Any]:
     run = FinetuneRun.parse(settings, where=job.key)
     result = finetune(run, Path(job.run), callbacks=[LogDisplay(), StopWithParent()])
     shutil.rmtree(Path(job.run) / "checkpoints", ignore_errors=True)
-    return {"metrics": percent(result.best["metrics"]), "examples": result.best["examples"]}
+    return {"metrics": percent(result.scores), "examples": result.best["examples"]}
 
 
 def _baseline(job: Job) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def variation(values: Sequence[float]) -> float:
 
 
 def percent(metrics: Mapping[str, float]) -> dict[str, float]:
-    """The scores of a task in percent."""
+    """The scores of a task in percent, without what else an evaluation holds, such as thresholds."""
     return {name: METRICS[name].to_percent(value) for name, value in metrics.items() if name in METRICS}
 
 
