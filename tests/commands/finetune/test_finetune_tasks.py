@@ -91,7 +91,7 @@ def test_table_compares_the_model_with_others_and_with_baselines(inputs, tiny_to
     scores = result.scores["cola"]
     assert list(scores.models) == ["random-weights", "start", "model"]
     assert scores.linear is not None
-    for column, directory in (
+    for name, directory in (
         ("random-weights", "compared/random-weights"),
         ("start", "compared/start"),
         ("model", "."),
@@ -101,10 +101,10 @@ def test_table_compares_the_model_with_others_and_with_baselines(inputs, tiny_to
             for n in (0, 1)
         ]
         found = sorted(each["best"]["metrics"]["matthews"] for each in runs)
-        assert scores.models[column]["matthews"].median == pytest.approx(sum(found) / 2)
+        assert scores.models[name]["matthews"].median == pytest.approx(sum(found) / 2)
         settings = (tmp_path / "out" / directory / "cola" / "seed=0" / "settings.yaml").read_text()
-        assert ("from_scratch: true" in settings) == (column == "random-weights")
-        assert (str(other) in settings) == (column == "start")
+        assert ("from_scratch: true" in settings) == (name == "random-weights")
+        assert (str(other) in settings) == (name == "start")
     header, _, row = (tmp_path / "out" / "table.md").read_text().splitlines()
     assert header == "| task | rows | metric | tf-idf, linear model | random-weights | start | model |"
     assert row.startswith(f"| cola | {scores.train_examples} | matthews | ")
@@ -135,8 +135,8 @@ def test_thresholds_of_unanswerable_questions_are_not_scores(inputs, tmp_path):
 def test_model_settings_are_those_of_the_model_but_not_of_the_models_it_is_compared_with(inputs, tmp_path):
     fitted = ("fit_duplicate_token_heads=if_pairs",)
     run = run_of(inputs, tmp_path, **DIRECT, random_weights=True, compare=("other=x",), model_settings=fitted, seeds=2)
-    runs = {column: run.run_on("cola", column=column, model="m", seed=1) for column in run.columns}
-    found = {column: each.fit_duplicate_token_heads for column, each in runs.items()}
+    runs = {name: run.run_on("cola", name=name, model="m", seed=1) for name in run.model_names}
+    found = {name: each.fit_duplicate_token_heads for name, each in runs.items()}
     assert found == {"random-weights": False, "other": False, "model": "if_pairs"}
     assert {each.seed for each in runs.values()} == {1}
 

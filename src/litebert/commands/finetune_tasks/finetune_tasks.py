@@ -1,4 +1,4 @@
-"""Fine-tuning on several benchmarks, each from the encoder of one intermediate task, such as MNLI."""
+"""Fine-tuning of one or several models on several benchmarks, optionally after an intermediate task, such as MNLI."""
 
 import logging
 from collections.abc import Sequence
@@ -79,8 +79,8 @@ def finetune_tasks(run: FinetuneTasksRun, *, callbacks: Sequence[Callback] = ())
     The result is written after each task. The same call resumes; finished runs are not trained again.
     """
     for task in run.tasks:  # wrong settings are refused before hours of training
-        for column in run.columns:
-            run.run_on(task, column=column, model=run.model, seed=0)
+        for name in run.model_names:
+            run.run_on(task, name=name, model=run.model, seed=0)
     if run.baselines:
         require_scikit_learn(run.tasks, needed_for="--baselines")
     intermediate = _on_intermediate(run, run.intermediate, callbacks) if run.intermediate else None
@@ -95,23 +95,23 @@ def finetune_tasks(run: FinetuneTasksRun, *, callbacks: Sequence[Callback] = ())
 
 def _scores(run: FinetuneTasksRun, task: str, start: str, callbacks: Sequence[Callback]) -> TaskScores:
     """All models on one task."""
-    results: dict[str, list[FinetuneResult]] = {column: [] for column in run.columns}
-    for column in run.columns:
+    results: dict[str, list[FinetuneResult]] = {name: [] for name in run.model_names}
+    for name in run.model_names:
         for seed in range(run.seeds):
-            settings = run.run_on(task, column=column, model=start, seed=seed)
-            logger.info("%s, %s, seed %d: starts from %s", task, column, seed, settings.model)
-            directory = run.directory_of(task, column=column, seed=seed)
-            results[column].append(finetune(settings, directory, callbacks=callbacks))
+            settings = run.run_on(task, name=name, model=start, seed=seed)
+            logger.info("%s, %s, seed %d: starts from %s", task, name, seed, settings.model)
+            directory = run.directory_of(task, name=name, seed=seed)
+            results[name].append(finetune(settings, directory, callbacks=callbacks))
     first = results[MODEL][0]
     metric = first.best["metric_for_best_model"]
     linear = _linear_scores(run, task).get(metric) if run.baselines else None
-    models = {column: _statistics(found) for column, found in results.items()}
+    models = {name: _statistics(found) for name, found in results.items()}
     return TaskScores(metric, first.train_examples, first.best["examples"], linear, models)
 
 
 def _linear_scores(run: FinetuneTasksRun, task: str) -> dict[str, float]:
     """The metrics of the linear model, kept in a file that is named by a hash of what they depend on."""
-    settings = run.run_on(task, column=MODEL, model=run.model, seed=0)
+    settings = run.run_on(task, name=MODEL, model=run.model, seed=0)
     identity = {"data": _without_directory(settings), "metrics": settings.metrics}
     file = run.out / "baselines" / f"{task}-{fingerprint_of([], [], identity)[:8]}.json"
     if not file.exists():

@@ -23,7 +23,7 @@ _ARGUMENT_OF: Final = {
 
 
 class FinetuneTasksRun(Settings):
-    """Several benchmarks, fine-tuned with their recipes from one model, directly or after an intermediate task."""
+    """One or several models, fine-tuned on several benchmarks, optionally after an intermediate task."""
 
     tasks: tuple[str, ...] = Field(min_length=1)
     """Benchmarks, such as rte sts-b mrpc."""
@@ -81,7 +81,7 @@ class FinetuneTasksRun(Settings):
         return self
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def model_names(self) -> tuple[str, ...]:
         """Names of the models in the table, `MODEL` last."""
         return (*([RANDOM_WEIGHTS] if self.random_weights else []), *self._compared, MODEL)
 
@@ -89,28 +89,25 @@ class FinetuneTasksRun(Settings):
     def _compared(self) -> dict[str, str]:
         return {name: model for name, _, model in (word.partition("=") for word in self.compare)}
 
-    def run_on(self, task: str, *, column: str, model: str, seed: int) -> FinetuneRun:
-        """The run of one of the `columns` on one of the tasks; `model` stands for `MODEL` and `RANDOM_WEIGHTS`."""
-        given = {
-            "model": self._compared.get(column, model),
-            "from_scratch": column == RANDOM_WEIGHTS,
-            "baseline": False,
-        }
-        own = self.model_settings if column == MODEL else ()
+    def run_on(self, task: str, *, name: str, model: str, seed: int) -> FinetuneRun:
+        """The run of one of the `model_names` on one of the tasks; `model` is that of `MODEL` and `RANDOM_WEIGHTS`."""
+        given = {"model": self._compared.get(name, model), "from_scratch": name == RANDOM_WEIGHTS}
+        own = self.model_settings if name == MODEL else ()
         return self._run(task, given, (*self.settings, *own, f"seed={seed}"))
 
-    def directory_of(self, task: str, *, column: str, seed: int) -> Path:
+    def directory_of(self, task: str, *, name: str, seed: int) -> Path:
         """The run directory."""
-        parent = self.out if column == MODEL else self.out / "compared" / column
+        parent = self.out if name == MODEL else self.out / "compared" / name
         return parent / task / f"seed={seed}"
 
     def run_on_intermediate(self, task: str) -> FinetuneRun:
         """The run on the intermediate task."""
-        return self._run(task, {"model": self.model, "baseline": False}, self.intermediate_settings)
+        return self._run(task, {"model": self.model}, self.intermediate_settings)
 
     def _run(self, task: str, given: Mapping[str, Any], words: tuple[str, ...]) -> FinetuneRun:
-        data = {"task": task, "directory": str(self.task_dir)}
-        return load_finetune_config(recipe_of_task(task, self.recipes), words, given={**given, "data": data})
+        # Baselines are scored once for all seeds.
+        common = {"baseline": False, "data": {"task": task, "directory": str(self.task_dir)}}
+        return load_finetune_config(recipe_of_task(task, self.recipes), words, given={**given, **common})
 
 
 def _validate_changes(where: str, words: tuple[str, ...], *, decided: Mapping[str, str]) -> None:
