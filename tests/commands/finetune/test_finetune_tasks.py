@@ -11,6 +11,7 @@ from litebert.commands.finetune_tasks.finetune_tasks import finetune_tasks
 from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTasksRun
 from litebert.commands.recipes import recipe_names
 from litebert.errors import ConfigError, MissingExtraError
+from litebert.settings import changed_names, flatten, is_permitted
 from support.data.benchmark_files import write_cola, write_mnli
 from support.data.question_builders import QUESTIONS, squad_json, write_squad
 from support.runs.tiny_runs import save_pretrained
@@ -27,6 +28,10 @@ DECIDED = {
 """Setting → the argument that decides it."""
 SHORT = ("train.duration=2 steps", "train.warmup=0.1", "train.evaluate_every=null", "train.device=cpu")
 SHORT += ("train.precision=fp32", "batch_size=4", "max_length=16")
+OF_SIZE = ("batch_size", "microbatch_size", "max_length", "hidden_dropout_prob", "attention_probs_dropout_prob")
+OF_SIZE += ("train.learning_rate", "train.bias_correction", "train.duration", "train.schedule", "train.warmup")
+OF_SIZE += ("train.evaluate_every", "train.checkpoint_every")
+"""Settings that a recipe chooses for the size of the model and for its cost."""
 DIRECT = {"intermediate": None, "intermediate_settings": ()}
 
 
@@ -149,13 +154,13 @@ def test_baselines_need_scikit_learn_before_the_first_run(inputs, tmp_path, monk
 
 
 @pytest.mark.parametrize("recipe", [name for name in recipe_names("finetune") if name.endswith("-small")])
-def test_recipes_of_a_small_encoder_differ_from_those_of_the_paper_in_cost_only(recipe):
-    """They read the same task with the loss and metric of the task."""
-    given = {"model": "m", "data": {"task": "race-middle" if recipe == "race-small" else recipe.removesuffix("-small")}}
-    small = load_finetune_config(recipe, given={**given, "data": {**given["data"], "directory": "d"}})
-    paper = load_finetune_config(
-        recipe.removesuffix("-small"), given={**given, "data": {**given["data"], "directory": "d"}}
-    )
+def test_recipes_of_a_small_encoder_differ_from_those_of_the_paper_in_few_settings(recipe):
+    """Metrics, head, weights of the labels, optimizer and all else are the same."""
+    name = recipe.removesuffix("-small")
+    given = {"model": "m", "data": {"task": "race-middle" if name == "race" else name, "directory": "d"}}
+    small, paper = (load_finetune_config(each, given=given) for each in (recipe, name))
+    changed = changed_names(*(flatten(run.to_dict()) for run in (small, paper)))
+    assert not [each for each in changed if not is_permitted(each, OF_SIZE)]
     assert small.train.learning_rate > 3 * paper.train.learning_rate
     assert small.max_length <= paper.max_length
     assert small.hidden_dropout_prob == 0
