@@ -58,8 +58,7 @@ def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ())
         raise ConfigError(f"out: {out} is the run of the model to start from; choose another --out")
     with distributed_context(run.train) as world:
         run = with_saved_precision(run, out, world)
-        # No weight depends on them, but what is written beside the weights does.
-        allowed = (*run.train.allow_config_changes, "baseline", "card")
+        allowed = run.train.allow_config_changes
         directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, command="finetune", allowed=allowed))
         if done := directory.result(FinetuneResult):
             logger.info("%s: this run is finished; its result is returned", out)

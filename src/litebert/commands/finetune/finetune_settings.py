@@ -196,6 +196,11 @@ class FinetuneRun(Settings):
             )
         return self
 
+    @property
+    def no_effect(self) -> tuple[str, ...]:
+        """The card and what the model is compared with."""
+        return ("card", "baseline")
+
     def _without_training(self) -> str | None:
         """The setting that keeps the encoder, or a head that was trained with it, as it is."""
         if self.adapters is not None:

@@ -137,16 +137,16 @@ def _on_intermediate(run: FinetuneTasksRun, task: str, callbacks: Sequence[Callb
     """The run directory of the intermediate task, named by a hash of the model and of the settings of the run."""
     settings = run.run_on_intermediate(task)
     model = resolve_model_directory(existing_or_from_hub(Path(run.model)))
-    directory = run.out / "intermediate" / f"{task}-{fingerprint_of([], [model], _numeric(settings))[:8]}"
+    directory = run.out / "intermediate" / f"{task}-{fingerprint_of([], [model], _identity(settings))[:8]}"
     finetune(settings, directory, callbacks=callbacks)
     return directory
 
 
-def _numeric(run: FinetuneRun) -> dict[str, Any]:
-    """The settings that decide on the weights; the content of the model stands for its path."""
-    values = deciding_settings(run.to_dict())
-    kept = {name: value for name, value in values.items() if name not in ("model", "compute", "card", "baseline")}
-    return {**kept, "data": _without_directory(run)}
+def _identity(run: FinetuneRun) -> dict[str, Any]:
+    """The settings that decide on the weights, without paths: the content of the model stands for its own."""
+    deciding = deciding_settings(run)
+    del deciding["model"]
+    return {**deciding, "data": _without_directory(run)}
 
 
 def _without_directory(run: FinetuneRun) -> dict[str, Any]:
