@@ -61,6 +61,11 @@ class Settings(BaseModel):
             return None
         return cls.parse(read_json_object(path, if_missing="take a fresh copy"), where=str(path))
 
+    @property
+    def no_effect(self) -> tuple[str, ...]:
+        """Names of settings, or of groups of them, on which no weight of a run with these settings depends."""
+        return ()
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON or YAML; `parse` is the inverse."""
         return self.model_dump(mode="json")

@@ -5,12 +5,13 @@ import platform
 from dataclasses import dataclass
 
 import pytest
+from pydantic import Field
 
 from litebert.commands.compute import Compute
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.result import Result
-from litebert.commands.run_directory import ALWAYS_CHANGEABLE, RunDirectory
+from litebert.commands.run_directory import ALWAYS_CHANGEABLE, RunDirectory, deciding_settings
 from litebert.errors import ConfigError
 from litebert.settings import Settings, read_yaml
 from litebert.training.train_settings import TrainSettings
@@ -170,6 +171,33 @@ def test_always_changeable_settings_leave_a_finished_run_finished(tmp_path):
     changed = opened(tmp_path, microbatch_size=4)
     assert changed.result(Finished) == Finished(3)
     assert read_yaml(changed.settings_file)["microbatch_size"] == 4
+
+
+class About(Plan):
+    """Settings with some that no weight depends on."""
+
+    title: str = "a"
+    """Of the card."""
+    empty: dict[str, int] = Field(default={})
+    """A group that has no settings."""
+
+    @property
+    def no_effect(self):
+        return ("title", "inner.rate", "inner.depth")
+
+
+def test_settings_without_effect_may_change_and_unfinish_the_run(tmp_path):
+    plan = About()
+    run = RunDirectory.open(tmp_path, plan, command="pretrain")
+    run.begin(plan, command="pretrain")
+    run.finish(Finished(3))
+    assert RunDirectory.open(tmp_path, plan.replace(title="b"), command="pretrain").result(Finished) is None
+    with pytest.raises(ConfigError, match=r"other settings \(seed\)"):
+        RunDirectory.open(tmp_path, plan.replace(title="b", seed=1), command="pretrain")
+
+
+def test_deciding_settings_leave_out_those_without_effect_and_groups_of_nothing_else():
+    assert deciding_settings(About()) == {"seed": 0, "more": None, "empty": {}}
 
 
 @pytest.mark.parametrize("run", [PretrainRun, FinetuneRun])

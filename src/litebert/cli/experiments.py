@@ -97,11 +97,11 @@ def sweep_pretrain(
 def finetune_tasks(
     run: Annotated[FinetuneTasksRun, arguments_of(FinetuneTasksRun, positional=("tasks",))], json: Json = False
 ) -> None:
-    """Fine-tune one model on several benchmarks with their recipes; with --intermediate each starts from the encoder of
-    a task that is trained once before, as the paper does for RTE, STS-B and MRPC from MNLI.
+    """Fine-tune one or several models on several benchmarks with their recipes. With --intermediate each run starts
+    from the encoder of a task that is trained once before, as the paper does for RTE, STS-B and MRPC from MNLI.
 
     With --baselines, --random-weights and --compare the table OUT/table.md has what the model is compared with, on the
-    same rows with the same settings and seeds.
+    same rows with the same settings, apart from --model-settings, and seeds.
 
     The same command again resumes; finished runs are not trained again.
     """

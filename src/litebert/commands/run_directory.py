@@ -33,17 +33,20 @@ ALWAYS_CHANGEABLE = frozenset(
 not among them: which model is the best depends on when models are evaluated."""
 
 
-def deciding_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a run, nested, on which its result depends: without those in `ALWAYS_CHANGEABLE`."""
+def deciding_settings(run: Settings) -> dict[str, Any]:
+    """The settings of a run, nested, on which its weights depend: without `ALWAYS_CHANGEABLE` and its `no_effect`."""
+    left_out = {*ALWAYS_CHANGEABLE, *run.no_effect}
 
     def kept(part: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-        named = {name: value for name, value in part.items() if f"{prefix}{name}" not in ALWAYS_CHANGEABLE}
-        return {
+        named = {name: value for name, value in part.items() if f"{prefix}{name}" not in left_out}
+        inner = {
             name: kept(value, f"{prefix}{name}.") if isinstance(value, Mapping) else value
             for name, value in named.items()
         }
+        # A group of which nothing is left is left out too.
+        return {name: value for name, value in inner.items() if value or not named[name]}
 
-    return kept(values, "")
+    return kept(run.to_dict(), "")
 
 
 @dataclass(frozen=True)
@@ -93,8 +96,9 @@ class RunDirectory:
             settings: of the run; settings missing in an existing `settings.yaml` must have their defaults.
             command: `pretrain`, `finetune`, …; must be that of an existing run.
             allowed: settings (or groups of them) that may differ from those of an existing run; by `continue_with` they
-                replace the old ones, and a finished run becomes unfinished. Those in `ALWAYS_CHANGEABLE` may differ
-                without that, and replace the old ones at once.
+                replace the old ones, and a finished run becomes unfinished. So may those in `settings.no_effect`: what
+                is written beside the weights is written again. Those in `ALWAYS_CHANGEABLE` replace the old ones at
+                once, and a finished run stays finished.
 
         Raises:
             ConfigError: other settings differ, or `path` is not a run directory.
@@ -103,7 +107,8 @@ class RunDirectory:
         if run.settings_file.exists():
             wanted = {"command": command, **settings.to_dict()}
             saved = _saved_settings(run.settings_file, type(settings))
-            changed = _changed_settings(run.settings_file, saved, wanted, allowed=(*allowed, *ALWAYS_CHANGEABLE))
+            permitted = (*allowed, *settings.no_effect, *ALWAYS_CHANGEABLE)
+            changed = _changed_settings(run.settings_file, saved, wanted, allowed=permitted)
             if not changed <= ALWAYS_CHANGEABLE:
                 return cls(path, has_other_settings=True)
             if changed:

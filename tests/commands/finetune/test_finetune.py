@@ -219,6 +219,25 @@ def test_finetune_fits_duplicate_token_heads_before_the_first_step(settings, tin
     assert "duplicate-token heads: query and key are fitted to" in caplog.text
 
 
+@pytest.mark.parametrize("rows", ["pairs", "single texts"])
+def test_heads_fitted_if_pairs_are_those_of_true_for_pairs_and_of_false_for_single_texts(
+    settings, tiny_tokenizer, tmp_path, caplog, rows
+):
+    caplog.set_level("INFO")
+    tiny_tokenizer.save(tmp_path / "tokenizer")
+    start = {"model": "tiny", "from_scratch": True, "tokenizer": tmp_path / "tokenizer"}
+    settings["train"]["duration"] = "1 steps"
+    if rows == "pairs":
+        settings["data"] = {"train": write_pairs(tmp_path / "pairs.tsv"), "dev": tmp_path / "pairs.tsv", **PAIR}
+    models = [
+        finetune(parsed(settings, **start, fit_duplicate_token_heads=fit), tmp_path / str(fit)).model
+        for fit in ("if_pairs", rows == "pairs")
+    ]
+    found, expected = ((model / "model.safetensors").read_bytes() for model in models)
+    assert found == expected
+    assert ("none are fitted, because the training rows have one text each" in caplog.text) == (rows != "pairs")
+
+
 def test_finetune_refuses_to_fit_heads_where_it_does_not_help(settings, tiny_tokenizer, tmp_path, monkeypatch):
     tiny_tokenizer.save(tmp_path / "tokenizer")
     start = {"model": "tiny", "from_scratch": True, "tokenizer": tmp_path / "tokenizer"}
@@ -366,6 +385,17 @@ def test_finetune_resumes_with_smaller_microbatches_and_permitted_changes(settin
     assert again.to_dict() == json.loads(json.dumps(first.to_dict()))
     settings["train"] |= {"duration": "2 steps", "allow_config_changes": ["train.duration"]}
     assert finetune(parsed(settings, microbatch_size=3), tmp_path / "run").steps == 2
+
+
+def test_card_and_baselines_of_a_finished_run_may_change(settings, tmp_path):
+    settings["train"]["duration"] = "1 steps"
+    before = finetune(parsed(settings), tmp_path / "run")
+    weights = (before.model / "model.safetensors").read_bytes()
+    after = finetune(parsed(settings, baseline=True, card={"license": "mit"}), tmp_path / "run")
+    assert "license: mit\n" in (after.model / "README.md").read_text()
+    assert "majority class" in after.baselines
+    assert (before.steps, before.best) == (after.steps, after.best)
+    assert (after.model / "model.safetensors").read_bytes() == weights
 
 
 @pytest.mark.parametrize("from_scratch", [False, True])

@@ -1,6 +1,7 @@
 """Several benchmarks in one command, after an intermediate task."""
 
 import json
+import sys
 
 import pytest
 
@@ -9,13 +10,29 @@ from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.commands.finetune_tasks.finetune_tasks import finetune_tasks
 from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTasksRun
 from litebert.commands.recipes import recipe_names
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, MissingExtraError
+from litebert.settings import changed_names, flatten, is_permitted
 from support.data.benchmark_files import write_cola, write_mnli
+from support.data.question_builders import QUESTIONS, squad_json, write_squad
 from support.runs.tiny_runs import save_pretrained
 
 WRONG = ("x", "=x", "x=", "model=x", "random-weights=x", "a/b=x")
+DECIDED = {
+    "model=m": "--model and --compare",
+    "from_scratch=true": "--random-weights",
+    "baseline=true": "--baselines",
+    "data.task=rte": "TASKS",
+    "data.directory=d": "--task-dir",
+    "data={task: rte, directory: d}": "TASKS",
+}
+"""Setting → the argument that decides it."""
 SHORT = ("train.duration=2 steps", "train.warmup=0.1", "train.evaluate_every=null", "train.device=cpu")
 SHORT += ("train.precision=fp32", "batch_size=4", "max_length=16")
+OF_SIZE = ("batch_size", "microbatch_size", "max_length", "hidden_dropout_prob", "attention_probs_dropout_prob")
+OF_SIZE += ("train.learning_rate", "train.bias_correction", "train.duration", "train.schedule", "train.warmup")
+OF_SIZE += ("train.evaluate_every", "train.checkpoint_every")
+"""Settings that a recipe chooses for the size of the model and for its cost."""
+DIRECT = {"intermediate": None, "intermediate_settings": ()}
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +96,7 @@ def test_table_compares_the_model_with_others_and_with_baselines(inputs, tiny_to
     scores = result.scores["cola"]
     assert list(scores.models) == ["random-weights", "start", "model"]
     assert scores.linear is not None
-    for column, directory in (
+    for name, directory in (
         ("random-weights", "compared/random-weights"),
         ("start", "compared/start"),
         ("model", "."),
@@ -89,24 +106,61 @@ def test_table_compares_the_model_with_others_and_with_baselines(inputs, tiny_to
             for n in (0, 1)
         ]
         found = sorted(each["best"]["metrics"]["matthews"] for each in runs)
-        assert scores.models[column]["matthews"].median == pytest.approx(sum(found) / 2)
+        assert scores.models[name]["matthews"].median == pytest.approx(sum(found) / 2)
         settings = (tmp_path / "out" / directory / "cola" / "seed=0" / "settings.yaml").read_text()
-        assert ("from_scratch: true" in settings) == (column == "random-weights")
-        assert (str(other) in settings) == (column == "start")
+        assert ("from_scratch: true" in settings) == (name == "random-weights")
+        assert (str(other) in settings) == (name == "start")
     header, _, row = (tmp_path / "out" / "table.md").read_text().splitlines()
     assert header == "| task | rows | metric | tf-idf, linear model | random-weights | start | model |"
     assert row.startswith(f"| cola | {scores.train_examples} | matthews | ")
     assert "tf-idf, linear model" in result.to_text()
 
 
+def test_baselines_may_be_added_to_finished_runs_and_left_out_again(inputs, tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    plain, scored = (run_of(inputs, tmp_path / "out", **DIRECT, baselines=baselines) for baselines in (False, True))
+    before = finetune_tasks(plain)
+    after = finetune_tasks(scored)
+    assert (before.scores["cola"].linear, before.scores["cola"].models) == (None, after.scores["cola"].models)
+    assert after.scores["cola"].linear is not None
+    monkeypatch.setattr("litebert.commands.finetune_tasks.finetune_tasks.read_data", None)  # the score is kept
+    assert finetune_tasks(scored).to_dict() == after.to_dict()
+    assert finetune_tasks(plain).to_dict() == before.to_dict()
+
+
+def test_thresholds_of_unanswerable_questions_are_not_scores(inputs, tmp_path):
+    for split in ("train", "dev"):
+        (tmp_path / "SQuAD").mkdir(exist_ok=True)
+        write_squad(tmp_path / "SQuAD" / f"{split}-v2.0.json", squad_json(*QUESTIONS))
+    given = {"tasks": ("squad-v2.0",), "task_dir": tmp_path, "settings": (*SHORT, "max_length=32")}
+    result = finetune_tasks(run_of(inputs, tmp_path / "out", **DIRECT, **given))
+    assert set(result.scores["squad-v2.0"].models["model"]) == {"exact_match", "answer_f1"}
+
+
+def test_model_settings_are_those_of_the_model_but_not_of_the_models_it_is_compared_with(inputs, tmp_path):
+    fitted = ("fit_duplicate_token_heads=if_pairs",)
+    run = run_of(inputs, tmp_path, **DIRECT, random_weights=True, compare=("other=x",), model_settings=fitted, seeds=2)
+    runs = {name: run.run_on("cola", name=name, model="m", seed=1) for name in run.model_names}
+    found = {name: each.fit_duplicate_token_heads for name, each in runs.items()}
+    assert found == {"random-weights": False, "other": False, "model": "if_pairs"}
+    assert {each.seed for each in runs.values()} == {1}
+
+
+def test_baselines_need_scikit_learn_before_the_first_run(inputs, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(MissingExtraError, match=r"--baselines .*litebert\[eval\]"):
+        finetune_tasks(run_of(inputs, tmp_path / "out", **DIRECT, baselines=True))
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("recipe", [name for name in recipe_names("finetune") if name.endswith("-small")])
-def test_recipes_of_a_small_encoder_differ_from_those_of_the_paper_in_cost_only(recipe):
-    """They read the same task with the loss and metric of the task."""
-    given = {"model": "m", "data": {"task": "race-middle" if recipe == "race-small" else recipe.removesuffix("-small")}}
-    small = load_finetune_config(recipe, given={**given, "data": {**given["data"], "directory": "d"}})
-    paper = load_finetune_config(
-        recipe.removesuffix("-small"), given={**given, "data": {**given["data"], "directory": "d"}}
-    )
+def test_recipes_of_a_small_encoder_differ_from_those_of_the_paper_in_few_settings(recipe):
+    """Metrics, head, weights of the labels, optimizer and all else are the same."""
+    name = recipe.removesuffix("-small")
+    given = {"model": "m", "data": {"task": "race-middle" if name == "race" else name, "directory": "d"}}
+    small, paper = (load_finetune_config(each, given=given) for each in (recipe, name))
+    changed = changed_names(*(flatten(run.to_dict()) for run in (small, paper)))
+    assert not [each for each in changed if not is_permitted(each, OF_SIZE)]
     assert small.train.learning_rate > 3 * paper.train.learning_rate
     assert small.max_length <= paper.max_length
     assert small.hidden_dropout_prob == 0
@@ -125,7 +179,15 @@ def test_recipes_of_a_small_encoder_differ_from_those_of_the_paper_in_cost_only(
         ({"tasks": ("mnli",)}, "one is named twice, or is the intermediate task too"),
         ({"tasks": ("ax",)}, "ax has no training data; remove it"),
         ({"intermediate": None}, "there is no intermediate task; name it"),
-        ({"settings": (*SHORT, "seed=3")}, "the seeds are those of --seeds"),
+        ({"settings": (*SHORT, "seed=3")}, "settings: seed is decided by --seeds; remove 'seed=3'"),
+        ({"model_settings": ("seed=3",)}, "model_settings: seed is decided by --seeds"),
+        ({"model_settings": ("data.dev=train",)}, "model_settings: data.dev is decided by --settings, for all models"),
+        ({"model_settings": ("metrics=[f1]",)}, "model_settings: metrics is decided by --settings, for all models"),
+        *(
+            ({field: (word,)}, f"{field}: {word.partition('=')[0]} is decided by {argument}; remove")
+            for field in ("settings", "model_settings", "intermediate_settings")
+            for word, argument in DECIDED.items()
+        ),
         ({"tasks": ("collla",)}, "unknown task 'collla'"),
     ],
 )

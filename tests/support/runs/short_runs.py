@@ -1,5 +1,6 @@
 """The runs of the documentation, made short: settings are checked as the page has them, then smaller ones apply."""
 
+import re
 from collections.abc import Callable, Sequence
 from pkgutil import resolve_name
 from typing import Any
@@ -19,6 +20,8 @@ FINETUNE = (
     *("train.duration=2 steps", "train.evaluate_every=null", "train.precision=fp32", "train.checkpoint_every=2 steps"),
     *("train.warmup=0", "max_length=32", "batch_size=8", "microbatch_size=8"),
 )
+REFUSED = re.compile(r"(?<=^fit_duplicate_token_heads)=(true|if_pairs)$")
+"""Refused for a model of some steps, whose states hardly tell tokens apart; tests/commands/finetune has it."""
 OPTIONS = {"--vocab-size": "60", "--workers": "1", "--jobs": "1"}
 """Options of commands → values for a small text and one process."""
 PYTHON = {
@@ -73,8 +76,7 @@ def short_words(words: list[str]) -> list[str]:
         words = words.copy()
         # It would replace this process by torchrun; tests/cli/arguments/test_processes.py starts it.
         del words[(start := words.index("--processes")) : start + 2]
-    # Refused for a model of some steps, whose states hardly tell tokens apart; tests/commands/finetune has it.
-    words = [word for word in words if word != "fit_duplicate_token_heads=true"]
+    words = [REFUSED.sub("=false", word) for word in words]
     words = [OPTIONS.get(before, word) for before, word in zip(["", *words], words, strict=False)]
     is_build = words[:2] == ["corpus", "build"] and "--validation-fraction" not in words
     return words + ["--validation-fraction", "0.3"] * is_build

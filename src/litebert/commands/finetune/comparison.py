@@ -1,15 +1,17 @@
 """A fine-tuned model beside simple baselines, and the likely causes where it learned nothing."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from litebert.commands.finetune.default_settings import settings_for_size
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.setup import RunData
-from litebert.errors import MissingExtraError
+from litebert.errors import MissingExtraError, import_extra
+from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.types.registry import get_task_type
 
 logger = logging.getLogger(__name__)
@@ -36,6 +38,24 @@ def baseline_scores(data: RunData) -> Scores:
         metric = data.task.metric_for_best_model
         logger.info("baseline %s: %s %.4f", name, metric, found[name][metric])
     return found
+
+
+def scores_of_baseline(which: Literal["constant", "linear"], data: RunData) -> dict[str, float]:
+    """The metrics of one baseline on the development rows; none for a task without baselines, such as extractive QA.
+
+    Raises MissingExtraError for the linear one without scikit-learn.
+    """
+    baselines = get_task_type(data.task.task_type).baselines
+    if baselines is None:
+        return {}
+    _, score = baselines.linear if which == "linear" else baselines.constant
+    return score(data.task, data.train, data.dev)
+
+
+def require_scikit_learn(tasks: Sequence[str], *, needed_for: str) -> None:
+    """Raises MissingExtraError before hours of training, not after them, if a benchmark has a linear baseline."""
+    if any(get_task_type(benchmark_task(task).task_type).baselines for task in tasks):
+        import_extra("sklearn", extra="eval", needed_for=needed_for, package="scikit-learn")
 
 
 @dataclass(frozen=True, kw_only=True)

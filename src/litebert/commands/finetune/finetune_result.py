@@ -14,6 +14,7 @@ from litebert.commands.model_card import model_card
 from litebert.commands.result import Result
 from litebert.logs import readable_seconds
 from litebert.tasks.metrics.evaluation import Evaluation
+from litebert.tasks.metrics.metrics import METRICS
 from litebert.tasks.types.registry import get_task_type
 
 
@@ -41,6 +42,11 @@ class FinetuneResult(Result):
     """The metrics of each baseline on the development examples; empty without baselines."""
     remarks: tuple[str, ...]
     """What is wrong with the model, such as a collapse; usually nothing."""
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Metric → score of the best model, without what else `best["metrics"]` holds, such as thresholds."""
+        return {name: value for name, value in self.best["metrics"].items() if name in METRICS}
 
     def to_text(self) -> str:
         """The result as text."""

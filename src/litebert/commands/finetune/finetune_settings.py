@@ -155,10 +155,11 @@ class FinetuneRun(Settings):
     classifier_pooling: Pooling | None = None
     """What the classifier of a sequence reads: `cls`: the first token, as ALBERT; `mean`: the mean of all tokens; null:
     that of the model."""
-    fit_duplicate_token_heads: bool = False
+    fit_duplicate_token_heads: Literal[False, True, "if_pairs"] = False
     """Before training, set query and key of two heads so that they attend to the same token in the other text,
     from statistics of the training rows. For pairs of texts and questions with a small encoder, whose pretraining was
-    too short to find such heads; a large one has them."""
+    too short to find such heads; a large one has them. Rows of one text are an error, or, with `if_pairs`, train the
+    model without fitted heads."""
     microbatch_size: int = Field(default=32, gt=0)
     """Examples in one forward and backward pass; fewer need less memory and give the same gradient."""
     compute: Compute = Compute()
@@ -194,6 +195,11 @@ class FinetuneRun(Settings):
                 "set fit_duplicate_token_heads=false"
             )
         return self
+
+    @property
+    def no_effect(self) -> tuple[str, ...]:
+        """The card and what the model is compared with."""
+        return ("card", "baseline")
 
     def _without_training(self) -> str | None:
         """The setting that keeps the encoder, or a head that was trained with it, as it is."""

@@ -37,13 +37,21 @@ MEASURED = 128
 def fit_heads(run: FinetuneRun, data: RunData, pipeline: Pipeline, world: DistributedContext) -> None:
     """Set query and key of the duplicate-token heads of the model of `pipeline`, in place.
 
-    Computed on one process: on different processors the values may differ in the last bits. Raises DataError for rows
-    of single texts or with few tokens, ConfigError for a model whose fitted heads do not find equal tokens.
+    Computed on one process: on different processors the values may differ in the last bits. With rows of single texts
+    and `if_pairs` the model stays as it is. Raises DataError for other rows of single texts or with few tokens,
+    ConfigError for a model whose fitted heads do not find equal tokens.
     """
     encoder = cast(Encoder, pipeline.model.encoder)
 
-    def fitted() -> dict[str, Tensor]:
+    def fitted() -> dict[str, Tensor] | None:
         features = _features(run, data, pipeline)
+        if not _are_pairs(features):
+            if run.fit_duplicate_token_heads == "if_pairs":
+                return None
+            raise DataError(
+                "fit_duplicate_token_heads: the training rows have one text each, so there is nothing to compare; "
+                "set fit_duplicate_token_heads=false or if_pairs"
+            )
         text = _text(features, pipeline)
         longest = max(MIN_LENGTH, *(len(feature.input_ids) for feature in features))
         length = min(longest, encoder.config.max_position_embeddings)
@@ -65,7 +73,11 @@ def fit_heads(run: FinetuneRun, data: RunData, pipeline: Pipeline, world: Distri
         logger.info("fitted heads give equal tokens of the other text %.0f %% of their attention", 100 * found)
         return encoder.attentions.state_dict()
 
-    encoder.attentions.load_state_dict(world.on_rank_zero(fitted))
+    attentions = world.on_rank_zero(fitted)
+    if attentions is None:
+        logger.info("duplicate-token heads: none are fitted, because the training rows have one text each")
+        return
+    encoder.attentions.load_state_dict(attentions)
     logger.info("duplicate-token heads: query and key are fitted to %d training rows", _count(data))
 
 
@@ -74,17 +86,15 @@ def _count(data: RunData) -> int:
 
 
 def _features(run: FinetuneRun, data: RunData, pipeline: Pipeline) -> list[Feature]:
-    """Some training rows as the model reads them; raises DataError for single texts."""
+    """Some training rows as the model reads them."""
     examples = data.train.examples
     drawn = rng_for(run.seed, "rows for duplicate-token heads").permutation(len(examples))[: _count(data)]
     encoded = pipeline.encode([examples[index] for index in np.sort(drawn)])
-    features = [each[0] if isinstance(each, tuple) else each for each in encoded.features]
-    if not any((feature.token_type_ids == 1).any() for feature in features):
-        raise DataError(
-            "fit_duplicate_token_heads: the training rows have one text each, so there is nothing to compare; "
-            "set fit_duplicate_token_heads=false"
-        )
-    return features
+    return [each[0] if isinstance(each, tuple) else each for each in encoded.features]
+
+
+def _are_pairs(features: Sequence[Feature]) -> bool:
+    return any((feature.token_type_ids == 1).any() for feature in features)
 
 
 def _text(features: Sequence[Feature], pipeline: Pipeline) -> Int[Tensor, " N"]:

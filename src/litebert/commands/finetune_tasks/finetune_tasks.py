@@ -1,4 +1,4 @@
-"""Fine-tuning on several benchmarks, each from the encoder of one intermediate task, such as MNLI."""
+"""Fine-tuning of one or several models on several benchmarks, optionally after an intermediate task, such as MNLI."""
 
 import logging
 from collections.abc import Sequence
@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from litebert.commands.finetune.comparison import require_scikit_learn, scores_of_baseline
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.finetune.setup import read_data
 from litebert.commands.finetune_tasks.finetune_tasks_settings import MODEL, FinetuneTasksRun
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.result import Result
 from litebert.commands.run_directory import deciding_settings
 from litebert.commands.sweep.trial_results import SeedStatistics, statistics_of
-from litebert.files import write_bytes
+from litebert.files import read_json_object, write_bytes, write_json
 from litebert.model.io.hub import existing_or_from_hub, resolve_model_directory
 from litebert.tasks.metrics.metrics import METRICS
 from litebert.tasks.metrics.text_table import Rows, aligned, markdown_table
-from litebert.tasks.types.registry import get_task_type
 from litebert.training.callbacks.callback import Callback
 
 logger = logging.getLogger(__name__)
@@ -78,8 +79,10 @@ def finetune_tasks(run: FinetuneTasksRun, *, callbacks: Sequence[Callback] = ())
     The result is written after each task. The same call resumes; finished runs are not trained again.
     """
     for task in run.tasks:  # wrong settings are refused before hours of training
-        for column in run.columns:
-            run.run_on(task, column=column, model=run.model, seed=0)
+        for name in run.model_names:
+            run.run_on(task, name=name, model=run.model, seed=0)
+    if run.baselines:
+        require_scikit_learn(run.tasks, needed_for="--baselines")
     intermediate = _on_intermediate(run, run.intermediate, callbacks) if run.intermediate else None
     scores: dict[str, TaskScores] = {}
     for task in run.tasks:
@@ -92,25 +95,33 @@ def finetune_tasks(run: FinetuneTasksRun, *, callbacks: Sequence[Callback] = ())
 
 def _scores(run: FinetuneTasksRun, task: str, start: str, callbacks: Sequence[Callback]) -> TaskScores:
     """All models on one task."""
-    results: dict[str, list[FinetuneResult]] = {column: [] for column in run.columns}
-    for column in run.columns:
+    results: dict[str, list[FinetuneResult]] = {name: [] for name in run.model_names}
+    for name in run.model_names:
         for seed in range(run.seeds):
-            settings = run.run_on(task, column=column, model=start, seed=seed)
-            logger.info("%s, %s, seed %d: starts from %s", task, column, seed, settings.model)
-            directory = run.directory_of(task, column=column, seed=seed)
-            results[column].append(finetune(settings, directory, callbacks=callbacks))
+            settings = run.run_on(task, name=name, model=start, seed=seed)
+            logger.info("%s, %s, seed %d: starts from %s", task, name, seed, settings.model)
+            directory = run.directory_of(task, name=name, seed=seed)
+            results[name].append(finetune(settings, directory, callbacks=callbacks))
     first = results[MODEL][0]
     metric = first.best["metric_for_best_model"]
-    baselines = get_task_type(first.task_type).baselines
-    linear = first.baselines.get(baselines.linear[0], {}) if baselines else {}
-    models = {column: _statistics(found) for column, found in results.items()}
-    return TaskScores(metric, first.train_examples, first.best["examples"], linear.get(metric), models)
+    linear = _linear_scores(run, task).get(metric) if run.baselines else None
+    models = {name: _statistics(found) for name, found in results.items()}
+    return TaskScores(metric, first.train_examples, first.best["examples"], linear, models)
+
+
+def _linear_scores(run: FinetuneTasksRun, task: str) -> dict[str, float]:
+    """The metrics of the linear model, kept in a file that is named by a hash of what they depend on."""
+    settings = run.run_on(task, name=MODEL, model=run.model, seed=0)
+    identity = {"data": _without_directory(settings), "metrics": settings.metrics}
+    file = run.out / "baselines" / f"{task}-{fingerprint_of([], [], identity)[:8]}.json"
+    if not file.exists():
+        write_json(file, scores_of_baseline("linear", read_data(settings)))
+    return read_json_object(file, if_missing="run the command again")
 
 
 def _statistics(results: Sequence[FinetuneResult]) -> dict[str, SeedStatistics]:
     """Metric → statistics over the seeds."""
-    found = [result.best["metrics"] for result in results]
-    return {name: statistics_of([each[name] for each in found]) for name in found[0]}
+    return {name: statistics_of([result.scores[name] for result in results]) for name in results[0].scores}
 
 
 def _cell(statistics: SeedStatistics, name: str) -> str:
@@ -126,13 +137,18 @@ def _on_intermediate(run: FinetuneTasksRun, task: str, callbacks: Sequence[Callb
     """The run directory of the intermediate task, named by a hash of the model and of the settings of the run."""
     settings = run.run_on_intermediate(task)
     model = resolve_model_directory(existing_or_from_hub(Path(run.model)))
-    directory = run.out / "intermediate" / f"{task}-{fingerprint_of([], [model], _numeric(settings))[:8]}"
+    directory = run.out / "intermediate" / f"{task}-{fingerprint_of([], [model], _identity(settings))[:8]}"
     finetune(settings, directory, callbacks=callbacks)
     return directory
 
 
-def _numeric(run: FinetuneRun) -> dict[str, Any]:
-    """The settings that decide on the weights; the content of the model stands for its path."""
-    values = deciding_settings(run.to_dict())
-    kept = {name: value for name, value in values.items() if name not in ("model", "compute", "card", "baseline")}
-    return {**kept, "data": run.data.to_dict() | {"directory": None}}
+def _identity(run: FinetuneRun) -> dict[str, Any]:
+    """The settings that decide on the weights, without paths: the content of the model stands for its own."""
+    deciding = deciding_settings(run)
+    del deciding["model"]
+    return {**deciding, "data": _without_directory(run)}
+
+
+def _without_directory(run: FinetuneRun) -> dict[str, Any]:
+    """The settings of the benchmark, without its place on the disk."""
+    return run.data.to_dict() | {"directory": None}

@@ -12,10 +12,18 @@ from litebert.tasks.benchmarks.benchmarks import benchmark_task
 
 MODEL: Final = "model"
 RANDOM_WEIGHTS: Final = "random-weights"
+_ARGUMENT_OF: Final = {
+    "model": "--model and --compare",
+    "from_scratch": "--random-weights",
+    "baseline": "--baselines",
+    "data.task": "TASKS",
+    "data.directory": "--task-dir",
+}
+"""Settings of a run that arguments of the command decide."""
 
 
 class FinetuneTasksRun(Settings):
-    """Several benchmarks, fine-tuned with their recipes from one model, directly or after an intermediate task."""
+    """One or several models, fine-tuned on several benchmarks, optionally after an intermediate task."""
 
     tasks: tuple[str, ...] = Field(min_length=1)
     """Benchmarks, such as rte sts-b mrpc."""
@@ -24,13 +32,13 @@ class FinetuneTasksRun(Settings):
     task_dir: Path
     """Directory with the folders of the benchmarks."""
     out: Path
-    """Directory of the runs, to create or resume: OUT/TASK/seed=N, OUT/compared, OUT/intermediate, OUT/result.json,
-    OUT/table.md."""
+    """Directory of the runs, to create or resume: OUT/TASK/seed=N, OUT/compared, OUT/intermediate, OUT/baselines,
+    OUT/result.json, OUT/table.md."""
     recipes: RecipeSet = "paper"
     """Recipe of each task: `paper`, its row of the paper's table 14, for models of base size and up, or `small`, the
     one of an encoder of a few million parameters, such as sst-2-small."""
     baselines: bool = False
-    """Also score a linear model of tf-idf features, where the task has texts."""
+    """Also score a linear model of tf-idf features (scikit-learn), where the task has texts."""
     random_weights: bool = False
     """Also train the architecture of `model` from random weights."""
     compare: tuple[str, ...] = ()
@@ -42,6 +50,9 @@ class FinetuneTasksRun(Settings):
     """Number of seeds of each task, from 0; the paper reports the median of 5."""
     settings: tuple[str, ...] = ()
     """SETTING=VALUE …: settings of the recipes to change, in the runs on the tasks."""
+    model_settings: tuple[str, ...] = ()
+    """SETTING=VALUE …: the same in the runs of `model` alone, not of the models that it is compared with, such as
+    fit_duplicate_token_heads=if_pairs."""
     intermediate_settings: tuple[str, ...] = ()
     """SETTING=VALUE …: the same for the run on the intermediate task."""
 
@@ -62,12 +73,15 @@ class FinetuneTasksRun(Settings):
                 raise ValueError(f"compare: {word!r}, expected NAME=MODEL, with a new name that can be a file's")
         if len(self._compared) < len(self.compare):
             raise ValueError("compare: a name is given twice; name each model once")
-        if any(word.startswith("seed=") for word in self.settings):
-            raise ValueError("settings: the seeds are those of --seeds; remove seed=")
+        seeded = {**_ARGUMENT_OF, "seed": "--seeds"}
+        compared = {"data": "--settings, for all models", "metrics": "--settings, for all models"}
+        _validate_changes("settings", self.settings, decided=seeded)
+        _validate_changes("model_settings", self.model_settings, decided={**seeded, **compared})
+        _validate_changes("intermediate_settings", self.intermediate_settings, decided=_ARGUMENT_OF)
         return self
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def model_names(self) -> tuple[str, ...]:
         """Names of the models in the table, `MODEL` last."""
         return (*([RANDOM_WEIGHTS] if self.random_weights else []), *self._compared, MODEL)
 
@@ -75,24 +89,31 @@ class FinetuneTasksRun(Settings):
     def _compared(self) -> dict[str, str]:
         return {name: model for name, _, model in (word.partition("=") for word in self.compare)}
 
-    def run_on(self, task: str, *, column: str, model: str, seed: int) -> FinetuneRun:
-        """The run of one of the `columns` on one of the tasks; `model` stands for `MODEL` and `RANDOM_WEIGHTS`."""
-        given = {
-            "model": self._compared.get(column, model),
-            "from_scratch": column == RANDOM_WEIGHTS,
-            "baseline": self.baselines and column == MODEL and seed == 0,
-        }
-        return self._run(task, given, (*self.settings, f"seed={seed}"))
+    def run_on(self, task: str, *, name: str, model: str, seed: int) -> FinetuneRun:
+        """The run of one of the `model_names` on one of the tasks; `model` is that of `MODEL` and `RANDOM_WEIGHTS`."""
+        given = {"model": self._compared.get(name, model), "from_scratch": name == RANDOM_WEIGHTS}
+        own = self.model_settings if name == MODEL else ()
+        return self._run(task, given, (*self.settings, *own, f"seed={seed}"))
 
-    def directory_of(self, task: str, *, column: str, seed: int) -> Path:
+    def directory_of(self, task: str, *, name: str, seed: int) -> Path:
         """The run directory."""
-        parent = self.out if column == MODEL else self.out / "compared" / column
+        parent = self.out if name == MODEL else self.out / "compared" / name
         return parent / task / f"seed={seed}"
 
     def run_on_intermediate(self, task: str) -> FinetuneRun:
         """The run on the intermediate task."""
-        return self._run(task, {"model": self.model, "baseline": False}, self.intermediate_settings)
+        return self._run(task, {"model": self.model}, self.intermediate_settings)
 
     def _run(self, task: str, given: Mapping[str, Any], words: tuple[str, ...]) -> FinetuneRun:
-        data = {"task": task, "directory": str(self.task_dir)}
-        return load_finetune_config(recipe_of_task(task, self.recipes), words, given={**given, "data": data})
+        # Baselines are scored once for all seeds.
+        common = {"baseline": False, "data": {"task": task, "directory": str(self.task_dir)}}
+        return load_finetune_config(recipe_of_task(task, self.recipes), words, given={**given, **common})
+
+
+def _validate_changes(where: str, words: tuple[str, ...], *, decided: Mapping[str, str]) -> None:
+    """Raise ValueError if one of the words changes a setting, or a group with one, that something else decides."""
+    for word in words:
+        name = word.partition("=")[0]
+        for setting, by in decided.items():
+            if f"{setting}.".startswith(f"{name}.") or f"{name}.".startswith(f"{setting}."):
+                raise ValueError(f"{where}: {name} is decided by {by}; remove {word!r}")

@@ -33,9 +33,7 @@ def pretrain(run: PretrainRun, out: Path, *, callbacks: Sequence[Callback] = ())
     start = PretrainStart.of(run)
     with distributed_context(run.train) as world:
         run = with_measured_precision(with_saved_precision(run, out, world), run.model, world)
-        # No weight depends on `evaluate_every`, but the choice of the best model does.
-        no_effect = ("card",) if run.metric_for_best_model else ("card", "train.evaluate_every")
-        allowed = (*run.train.allow_config_changes, *no_effect)
+        allowed = run.train.allow_config_changes
         directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, command="pretrain", allowed=allowed))
         if result := directory.result(PretrainResult):
             logger.info("%s: the run is finished; returning its result", out)

@@ -77,6 +77,11 @@ class PretrainRun(Settings):
             self._check_best_model_metric(self.metric_for_best_model)
         return self
 
+    @property
+    def no_effect(self) -> tuple[str, ...]:
+        """The card; how often models are evaluated, unless the best of them is exported."""
+        return ("card",) if self.metric_for_best_model else ("card", "train.evaluate_every")
+
     def _check_frozen_heads(self) -> None:
         if not num_duplicate_token_heads(self.model.num_attention_heads):
             raise ValueError(

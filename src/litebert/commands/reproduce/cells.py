@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from litebert.commands.finetune.finetune_settings import load_finetune_config, recipe_of_task
+from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config, recipe_of_task
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.commands.reproduce.tables.paper_tables import BaselineName, Row, Table
 from litebert.commands.reproduce.tables.scales import Scale, Value
@@ -163,19 +163,15 @@ def pretrain_cell(
         scale.recipe, overrides({**scale.settings, **settings, "seed": seed}), corpus=inputs.corpus
     )
     run = run.replace(data_mixture={str(path): 1.0 for path in more}) if more else run
-    values = run.to_dict()
     texts = [Corpus.open(path).fingerprint for path in (inputs.corpus, *more)]
-    identity = {**_numeric(values), "corpus": texts, "data_mixture": None}
-    return Cell("pretrain", values, identity, (start,) if start else ())
+    identity = {**deciding_settings(run), "corpus": texts, "data_mixture": None}
+    return Cell("pretrain", run.to_dict(), identity, (start,) if start else ())
 
 
 def finetune_cells(scale: Scale, inputs: Inputs, model: Cell, seed: int, *, tasks: Sequence[str]) -> dict[str, Cell]:
     """The fine-tuning runs of a model, by task; tasks without files are left out."""
     runs = _finetune_settings(scale, inputs, seed, tasks=tasks)
-    return {
-        task: Cell("finetune", values, {**_numeric(values), "data": _without_directory(values)}, (model,))
-        for task, values in runs
-    }
+    return {task: Cell("finetune", run.to_dict(), _finetune_identity(run), (model,)) for task, run in runs}
 
 
 def baseline_cells(scale: Scale, inputs: Inputs, baseline: BaselineName, *, tasks: Sequence[str]) -> dict[str, Cell]:
@@ -184,17 +180,17 @@ def baseline_cells(scale: Scale, inputs: Inputs, baseline: BaselineName, *, task
     return {
         task: Cell(
             "baseline",
-            {"run": values, "baseline": baseline},
-            {"data": _without_directory(values), "metrics": values.get("metrics"), "name": baseline},
+            {"run": run.to_dict(), "baseline": baseline},
+            {"data": _without_directory(run), "metrics": run.metrics, "name": baseline},
         )
-        for task, values in runs
+        for task, run in runs
     }
 
 
 def _finetune_settings(
     scale: Scale, inputs: Inputs, seed: int, *, tasks: Sequence[str]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The fine-tuning settings of each task that has files."""
+) -> Iterator[tuple[str, FinetuneRun]]:
+    """The fine-tuning run of each task that has files."""
     for task in tasks:
         directory = inputs.directory_of(task)
         if directory is None:
@@ -202,19 +198,16 @@ def _finetune_settings(
         given = {"model": "(the pretrained model)", "data": {"task": task, "directory": str(directory)}}
         words = overrides({**scale.finetune, **scale.resolve(scale.tasks[task]), "seed": seed})
         recipe = recipe_of_task(task, scale.recipes)
-        yield task, load_finetune_config(recipe, words, given=given).to_dict()
+        yield task, load_finetune_config(recipe, words, given=given)
 
 
-def _without_directory(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {**values["data"], "directory": None}
+def _finetune_identity(run: FinetuneRun) -> dict[str, Any]:
+    # `baseline` has no effect, but is part of the names of stored results.
+    return {**deciding_settings(run), "baseline": run.baseline, "data": _without_directory(run)}
 
 
-def _numeric(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that decide on the result."""
-    deciding = {name: value for name, value in deciding_settings(values).items() if name not in ("compute", "card")}
-    if deciding.get("metric_for_best_model", "of the task") is None:  # pretraining that exports the last model
-        del deciding["train"]["evaluate_every"]
-    return deciding
+def _without_directory(run: FinetuneRun) -> dict[str, Any]:
+    return {**run.data.to_dict(), "directory": None}
 
 
 def _ensemble(members: Sequence[Cell]) -> Cell:

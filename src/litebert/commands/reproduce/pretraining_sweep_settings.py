@@ -15,7 +15,7 @@ from litebert.commands.reproduce.cells import Inputs, RowCells, cells_of
 from litebert.commands.reproduce.tables.paper_tables import Row, Table
 from litebert.commands.reproduce.tables.scales import Scale
 from litebert.commands.sweep.sweep_settings import parse_grid
-from litebert.errors import ConfigError, import_extra
+from litebert.errors import ConfigError
 from litebert.settings import MAX_SEEDS, Settings
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
 
@@ -97,16 +97,10 @@ def load_pretraining_sweep(
             searched = f"in none of {', '.join(map(str, run.data))}" if run.data else "not given"
             raise ConfigError(f"{task}: its files are {searched}; give the directory of the benchmark (--data)")
     run.cells()
-    _require_scikit_learn(run.tasks)
+    from litebert.commands.finetune.comparison import require_scikit_learn  # imports torch
+
+    require_scikit_learn(run.tasks, needed_for="the linear baseline of --tasks")
     return run
-
-
-def _require_scikit_learn(tasks: Sequence[str]) -> None:
-    """Raises MissingExtraError before hours of training, not after them, if a task has a linear baseline."""
-    from litebert.tasks.types.registry import get_task_type
-
-    if any(get_task_type(benchmark_task(task).task_type).baselines for task in tasks):
-        import_extra("sklearn", extra="eval", needed_for="the linear baseline of --tasks", package="scikit-learn")
 
 
 def _tasks_with_files(run: PretrainingSweep) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from litebert.analysis.curves import read_curves
 from litebert.commands.analyze.layer_analysis import layer_transitions
 from litebert.commands.ensemble.ensemble import ensemble
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
+from litebert.commands.finetune.comparison import scores_of_baseline
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.setup import read_data
@@ -37,7 +38,6 @@ from litebert.machine import environment
 from litebert.model.io.model_directory import load_model
 from litebert.model.model_stats import parameter_counts
 from litebert.tasks.metrics.metrics import METRICS
-from litebert.tasks.types.registry import get_task_type
 from litebert.training.callbacks.progress_display import LogDisplay
 
 logger = logging.getLogger(__name__)
@@ -108,18 +108,14 @@ def _finetune(job: Job) -> dict[str, Any]:
     run = FinetuneRun.parse(settings, where=job.key)
     result = finetune(run, Path(job.run), callbacks=[LogDisplay(), StopWithParent()])
     shutil.rmtree(Path(job.run) / "checkpoints", ignore_errors=True)
-    return {"metrics": percent(result.best["metrics"]), "examples": result.best["examples"]}
+    return {"metrics": percent(result.scores), "examples": result.best["examples"]}
 
 
 def _baseline(job: Job) -> dict[str, Any]:
     """Without metrics for a task that has no such baseline, such as question answering."""
     data = read_data(FinetuneRun.parse(job.settings["run"], where=job.key))
-    baselines = get_task_type(data.task.task_type).baselines
-    if baselines is None:
-        return {"metrics": {}, "examples": len(data.dev.examples)}
-    name, score = baselines.linear if job.settings["baseline"] == "linear" else baselines.constant
-    metrics = percent(score(data.task, data.train, data.dev))
-    return {"name": name, "metrics": metrics, "examples": len(data.dev.examples)}
+    metrics = percent(scores_of_baseline(job.settings["baseline"], data))
+    return {"metrics": metrics, "examples": len(data.dev.examples)}
 
 
 def _ensemble(job: Job) -> dict[str, Any]:
@@ -156,7 +152,7 @@ def variation(values: Sequence[float]) -> float:
 
 
 def percent(metrics: Mapping[str, float]) -> dict[str, float]:
-    """The scores of a task in percent."""
+    """The scores of a task in percent, without what else an evaluation holds, such as thresholds."""
     return {name: METRICS[name].to_percent(value) for name, value in metrics.items() if name in METRICS}
 
 

@@ -19,7 +19,6 @@ from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
 from litebert.commands.sweep.sweep_settings import SEED, Trial
 from litebert.randomness import rng_for
-from litebert.tasks.metrics.metrics import METRICS
 from litebert.tasks.metrics.text_table import Rows, aligned, markdown_table
 from litebert.tasks.types.registry import get_task_type
 
@@ -123,7 +122,7 @@ def result_of(trial: Trial, paths: SweepPaths) -> TrialResult:
         state="collapsed" if reason else "done",
         reason=reason,
         model=result.model,
-        metrics={name: value for name, value in result.best["metrics"].items() if name in METRICS},
+        metrics=result.scores,
         metric_for_best_model=result.best["metric_for_best_model"],
         examples=result.best["examples"],
         step=result.best["step"],
