@@ -17,7 +17,7 @@ from litebert.commands.result import Result
 from litebert.commands.run_directory import deciding_settings
 from litebert.commands.sweep.trial_results import SeedStatistics, statistics_of
 from litebert.files import read_json_object, write_bytes, write_json
-from litebert.model.io.hub import existing_or_from_hub, resolve_model_directory
+from litebert.model.io.hub import model_directory
 from litebert.tasks.metrics.metrics import METRICS
 from litebert.tasks.metrics.text_table import Rows, aligned, markdown_table
 from litebert.training.callbacks.callback import Callback
@@ -136,7 +136,7 @@ def _cell(statistics: SeedStatistics, name: str) -> str:
 def _on_intermediate(run: FinetuneTasksRun, task: str, callbacks: Sequence[Callback]) -> Path:
     """The run directory of the intermediate task, named by a hash of the model and of the settings of the run."""
     settings = run.run_on_intermediate(task)
-    model = resolve_model_directory(existing_or_from_hub(Path(run.model)))
+    model = model_directory(run.model)
     directory = run.out / "intermediate" / f"{task}-{fingerprint_of([], [model], _identity(settings))[:8]}"
     finetune(settings, directory, callbacks=callbacks)
     return directory

@@ -81,8 +81,3 @@ def resolve_model_directory(path: Path | str) -> Path:
             "directory"
         )
     return directory
-
-
-def existing_or_from_hub(path: Path) -> Path:
-    """`path` if it exists, or else the model of the hub with this name, downloaded or from the cache."""
-    return path if path.exists() else fetch(path.as_posix(), HUB)
