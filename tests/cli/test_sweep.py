@@ -41,16 +41,16 @@ def test_ensemble_of_the_runs_of_a_sweep(swept, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "code", "message"),
     [
-        (["sweep", "quickstart", "--model", "m", "--out", "o"], "give either --train (a labelled file)"),
-        (["sweep", "quickstart", "--model", "m", "--out", "o", "--train", "t.csv"], "nothing to compare"),
-        (["ensemble", "m", "--data", "d.csv", "--select", "forward"], "m: no model; give a run"),
-        (["ensemble", "m", "--data", "d.csv", "--split", "test"], "split: only with a benchmark"),
+        (["sweep", "quickstart", "--model", "m", "--out", "o"], 2, "give either --train (a labelled file)"),
+        (["sweep", "quickstart", "--model", "m", "--out", "o", "--train", "t.csv"], 2, "nothing to compare"),
+        (["ensemble", "m", "--data", "d.csv", "--select", "forward"], 4, "m: no such directory"),
+        (["ensemble", "m", "--data", "d.csv", "--split", "test"], 2, "split: only with a benchmark"),
     ],
 )
-def test_wrong_arguments_of_sweep_and_ensemble_are_rejected(tmp_path, monkeypatch, capsys, words, message):
+def test_wrong_arguments_of_sweep_and_ensemble_are_rejected(tmp_path, monkeypatch, capsys, words, code, message):
     monkeypatch.chdir(tmp_path)
-    assert main(words) == 2
+    assert main(words) == code
     assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

@@ -53,7 +53,7 @@ def embed(run: EmbedRun) -> EmbedResult | FilesWritten:
     """
     run = run.replace(model=str(model_directory(run.model)))
     if is_pattern(run.input):
-        return _embed_files(EmbedRun(**run.model_dump()))
+        return _embed_files(run)
     _number_of_rows(run)  # an invalid input is found before the model is loaded
     return _embed_file(run, _load(run))
 

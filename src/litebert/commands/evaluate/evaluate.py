@@ -1,11 +1,10 @@
 """Evaluation: of a pretrained model on validation text or minimal pairs, of a fine-tuned one on labelled data."""
 
-import logging
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from litebert.commands.data_arguments import files_by_split
 from litebert.commands.evaluate.evaluate_labelled import (
@@ -13,30 +12,15 @@ from litebert.commands.evaluate.evaluate_labelled import (
     evaluate_labelled,
     load_pipeline,
 )
+from litebert.commands.evaluate.evaluate_pretrained import evaluate_pretraining, evaluate_suite
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
-from litebert.commands.evaluate.minimal_pairs import MinimalPairScores, evaluate_minimal_pairs
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.many_files.file_workers import FileJob, FilesWritten, file_tasks, is_pattern, write_files
-from litebert.commands.pretrain.pretrain_settings import PairObjective
-from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
-from litebert.commands.run_directory import RunDirectory
-from litebert.corpus.format.shards import Corpus, Split
-from litebert.corpus.sampling.sampling_settings import SamplingSettings
-from litebert.corpus.statistics.token_frequency import token_counts
-from litebert.errors import ConfigError
 from litebert.files import write_json
-from litebert.inference.inference_model import inference_model, resolve_precision
 from litebert.inference.pipeline import Pipeline
 from litebert.model.io.hub import model_directory
-from litebert.model.io.model_directory import load_model
-from litebert.model.io.model_spec import ModelSpec, read_model_spec
-from litebert.settings import read_yaml
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.read_labelled import validate_columns_apply
-from litebert.tokenization.tokenizer import Tokenizer
-from litebert.training.distributed.context import DistributedContext
-
-logger = logging.getLogger(__name__)
 
 
 def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
@@ -47,13 +31,13 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
     model = model_directory(run.model)
     run = run.replace(model=str(model))
     if run.suite is not None:
-        pairs = _evaluate_suite(run, model, run.suite)
+        pairs = evaluate_suite(run, model, run.suite)
         return pairs.to_dict(), pairs.to_text()
     if run.corpus is not None:
         scores = evaluate_pretraining(run, model, run.corpus)
         return scores.to_dict(), scores.to_report()
     if run.data is not None and is_pattern(run.data):
-        written = evaluate_files(EvaluateRun(**run.model_dump()))
+        written = evaluate_files(run)
         return written.to_dict(), "\n".join([written.to_text(), *map(_line, written.results.items())])
     if run.data is not None:
         labelled = partial(evaluate_labelled, model, run.data, columns, metrics=run.metrics)
@@ -80,89 +64,6 @@ def _line(result: tuple[str, dict[str, Any]]) -> str:
     name, scores = result
     metrics = ", ".join(f"{metric} {value:.4f}" for metric, value in scores["metrics"].items())
     return f"  {name.removesuffix('.json')}: {metrics} on {scores['examples']:,} examples"
-
-
-def _evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairScores:
-    trained = _pretraining_settings(model)
-    if run.scoring == "causal" and trained and not trained["sampling"].get("causal_fraction"):
-        raise ConfigError(
-            f"scoring: {model} was pretrained without causal steps, so it cannot predict next tokens; leave out "
-            "--scoring, or pretrain with sampling.causal_fraction"
-        )
-    counts = None if run.corpus is None else token_counts(_corpus_of(model, run.corpus, "train"))
-    return evaluate_minimal_pairs(
-        *(model, suite), scoring=run.scoring, masking=run.masking, fast=run.fast, precision=run.precision, counts=counts
-    )
-
-
-def evaluate_pretraining(run: EvaluateRun, model: Path, corpus: Path) -> ValidationScores:
-    """Masked-token and pair accuracy of a pretrained model on the validation split of a corpus.
-
-    Examples are drawn as in the run that the model is from, unless `run` says otherwise. A model without a
-    sentence-pair head is scored on masked tokens.
-    """
-    spec = read_model_spec(model)
-    if spec.model not in ("ForPretraining", "ForMaskedLM"):
-        raise ConfigError(
-            f"{model}: a {spec.model} has no masked-LM head; give a model from `pretrain`, or labelled data (--data)"
-        )
-    _corpus_of(model, corpus, "validation")
-    sampling, objectives = _examples(run, model, spec)
-    world = DistributedContext.current()
-    validation = ValidationSet(corpus, sampling, run.max_eval_examples, "fp32", world, objectives)
-    fresh = () if _has_pair_head(spec) else ("encoder.pooler", "sentence_pair")  # drawn at random and not scored
-    loaded = load_model(model, as_model="ForPretraining", fresh=fresh).to(world.device)
-    with inference_model(loaded, resolve_precision(run.precision, loaded)) as running:
-        return validation.score(running)
-
-
-def _examples(run: EvaluateRun, model: Path, spec: ModelSpec) -> tuple[SamplingSettings, tuple[PairObjective, ...]]:
-    """How examples are drawn, and the pair objectives to score besides."""
-    trained = _pretraining_settings(model)
-    positions = spec.config.max_position_embeddings
-    base = (
-        dict(trained["sampling"]) if trained else {"max_length": min(128, positions), "pairing": spec.pairing or "sop"}
-    )
-    objectives = run.eval_pair_objectives
-    if not _has_pair_head(spec):
-        base |= {"pairing": "none"}
-        objectives = objectives or ()
-    elif objectives is None:
-        both = () if spec.pairing == "none" else get_args(PairObjective)  # an untrained head only if it is asked for
-        objectives = tuple(trained["eval_pair_objectives"]) if trained else both
-    sampling = run.drawn_as(base)
-    if not _has_pair_head(spec) and (sampling.pairing != "none" or objectives):
-        raise ConfigError(f"{model}: a {spec.model} has no sentence-pair head; score it without pair objectives")
-    if sampling.max_length > positions:
-        raise ConfigError(
-            f"sampling: max_length {sampling.max_length}, but {model} reads {positions} tokens; reduce it"
-        )
-    source = "as in its run" if trained else "by default"
-    logger.info(
-        "%s: examples of at most %d tokens, pairing %s, drawn %s; change this by --sampling SETTING=VALUE",
-        *(model, sampling.max_length, sampling.pairing, source),
-    )
-    return sampling, objectives
-
-
-def _has_pair_head(spec: ModelSpec) -> bool:
-    return spec.model == "ForPretraining"
-
-
-def _pretraining_settings(model: Path) -> dict[str, Any] | None:
-    """The settings of the pretraining run that a model directory lies in, also as a milestone; None if in none."""
-    files = [RunDirectory(directory).settings_file for directory in model.resolve().parents[:2]]
-    file = next((file for file in files if file.is_file()), None)
-    settings = read_yaml(file) if file else {}
-    return settings if settings.get("command") == "pretrain" else None
-
-
-def _corpus_of(model: Path, corpus: Path, split: Split) -> Corpus:
-    """A split of a corpus that was built with the tokenizer of the model."""
-    opened = Corpus.open(corpus, split)
-    if Tokenizer.load(model).fingerprint != Tokenizer.load(opened.tokenizer_directory).fingerprint:
-        raise ConfigError(f"{corpus}: was built with another tokenizer than {model}; build it with the model's")
-    return opened
 
 
 def evaluate_files(run: EvaluateRun) -> FilesWritten:

@@ -69,7 +69,7 @@ def predict(run: PredictRun) -> PredictResult | FilesWritten:
     """Predict every row of `run.input`, or of the files that match it, and write `run.output`."""
     run = run.replace(model=str(model_directory(run.model)))
     if is_pattern(run.input):
-        return _predict_files(PredictRun(**run.model_dump()))
+        return _predict_files(run)
     if run.benchmark_split is not None:
         return _predict_benchmark(run, run.benchmark_split)
     return _predict_one(run)
