@@ -11,7 +11,7 @@ from litebert.errors import ConfigError
 from litebert.files import update_manifest, write_json
 from litebert.interop.tensor_bundle import index_file
 from litebert.interop.tf_checkpoint import TFCheckpoint, read_tf_checkpoint, write_tf_checkpoint
-from litebert.model.io.hf_weights import IDENTITY
+from litebert.model.io.hf_weights import IDENTITY, MappedWeights
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_directory import build, in_module, load_weights, read_directory, save_model, updated_spec
 from litebert.model.io.model_spec import (
@@ -103,8 +103,7 @@ def convert(
         CheckpointError: the source is damaged, or lacks a tensor that is not in `allow_missing`.
         ConfigError: the format cannot express the model, or the tokenizer has more tokens than the model.
     """
-    from_tensorflow = is_tf_checkpoint(Path(source))
-    place = Path(source) if from_tensorflow else model_directory(source)
+    place = Path(source) if is_tf_checkpoint(Path(source)) else model_directory(source)
     vocabulary = tokenizer or vocabulary_directory(place)
     known_tokenizer = Tokenizer.load(vocabulary) if vocabulary else None
     if to == "sentence-transformers":
@@ -112,16 +111,7 @@ def convert(
         if known_tokenizer is None:
             raise ConfigError(f"{source}: has no tokenizer, which sentence-transformers needs; give --tokenizer")
         as_model = "SentenceEmbedder"
-    if from_tensorflow:
-        loaded = read_tf_checkpoint(place, as_model=as_model, labels=labels)
-    else:
-        saved = read_directory(place)
-        loaded = TFCheckpoint(saved.spec, saved.weights, ignored_settings=())
-    if loaded.spec.adapters:
-        raise ConfigError(
-            f"{source}: a model with per-layer adapters cannot be converted; transformers loads the directory itself "
-            "with trust_remote_code=True"
-        )
+    loaded = _read(place, as_model=as_model, labels=labels)
     spec = updated_spec(loaded.spec, as_model=as_model, labels=labels, changes=changes or {})
     if known_tokenizer and known_tokenizer.vocab_size > spec.config.vocab_size:
         raise ConfigError(
@@ -136,23 +126,45 @@ def convert(
     names = {name: rows[name] for name in model.state_dict()}
     # transformers' format has the identity projection, which was dropped on reading.
     adds_identity = on_disk == "transformers" and not spec.config.has_projection
-    identities = {name for name, reason in loaded.weights.dropped if reason == IDENTITY and adds_identity}
-    known = {*missing, *(name for _, name in loaded.weights.mapped)}
-    unused = ((source_name, _reason(name)) for source_name, name in loaded.weights.mapped if name not in names)
     return ConversionReport(
         source=str(source),
         target=str(target),
         target_format="litebert" if to == "sentence-transformers" else to,
         model=spec.model,
-        mapped=(
-            *((source_name, names[name]) for source_name, name in loaded.weights.mapped if name in names),
-            *((name, name) for name, _ in loaded.weights.dropped if name in identities),
-        ),
-        dropped=(*(entry for entry in loaded.weights.dropped if entry[0] not in identities), *unused),
-        remapped=tuple(names[name] for name in names if name not in known),
         missing=missing,
         ignored_settings=loaded.ignored_settings,
+        **_outcomes(loaded.weights, names, missing, adds_identity=adds_identity),
     )
+
+
+def _read(place: Path, *, as_model: ModelName | None, labels: Collection[str]) -> TFCheckpoint:
+    """The model at `place`; raises ConfigError for one with per-layer adapters, which no other format has."""
+    if is_tf_checkpoint(place):
+        return read_tf_checkpoint(place, as_model=as_model, labels=labels)
+    saved = read_directory(place)
+    if saved.spec.adapters:
+        raise ConfigError(
+            f"{place}: a model with per-layer adapters cannot be converted; load the directory with transformers "
+            "(trust_remote_code=True), or fine-tune with adapters.per_layer=false, whose adapters are merged"
+        )
+    return TFCheckpoint(saved.spec, saved.weights, ignored_settings=())
+
+
+def _outcomes(
+    weights: MappedWeights, names: Mapping[str, str], missing: Collection[str], *, adds_identity: bool
+) -> dict[str, Any]:
+    """What became of each tensor, as fields of the report; `names` are those of the target."""
+    identities = {name for name, reason in weights.dropped if reason == IDENTITY and adds_identity}
+    known = {*missing, *(name for _, name in weights.mapped)}
+    unused = ((source_name, _reason(name)) for source_name, name in weights.mapped if name not in names)
+    return {
+        "mapped": (
+            *((source_name, names[name]) for source_name, name in weights.mapped if name in names),
+            *((name, name) for name, _ in weights.dropped if name in identities),
+        ),
+        "dropped": (*(entry for entry in weights.dropped if entry[0] not in identities), *unused),
+        "remapped": tuple(names[name] for name in names if name not in known),
+    }
 
 
 def is_tf_checkpoint(path: Path) -> bool:
