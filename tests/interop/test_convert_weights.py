@@ -6,6 +6,8 @@ from litebert.interop.convert_weights import convert
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build, load_model, save_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
+from litebert.model.layers.lora import attach
+from litebert.model.layers.lora_settings import LoRASettings
 from support.data.tf_checkpoints import NAMES, checkpoint_prefix
 from support.models.model_builders import MODERN
 
@@ -173,3 +175,13 @@ def test_modern_block_is_converted_to_litebert_only(tmp_path):
     for other in ("transformers", "tensorflow"):
         with pytest.raises(ConfigError, match="has no norm_first, gated_feed_forward, recursion_lora_rank"):
             convert(tmp_path / "m", tmp_path / other, to=other)
+
+
+@pytest.mark.parametrize("target", ["litebert", "tensorflow", "sentence-transformers"])
+def test_convert_refuses_per_layer_adapters_and_says_what_to_do(tmp_path, target, tiny_tokenizer):
+    model = build(ModelSpec(model="SentenceEmbedder", config=TINY.replace(vocab_size=tiny_tokenizer.vocab_size)))
+    attach(model, LoRASettings(per_layer=True))
+    source = save_model(model, tmp_path / "model", extra_files=tiny_tokenizer.files())
+    with pytest.raises(ConfigError, match=r"cannot be converted; .* fine-tune with adapters\.per_layer=false"):
+        convert(source, tmp_path / "out", to=target)
+    assert not (tmp_path / "out").exists()
