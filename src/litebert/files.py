@@ -18,6 +18,10 @@ from typing import Any
 from litebert.errors import CheckpointError, LitebertError
 
 MANIFEST = "SHA256SUMS"
+RUN_SETTINGS = "settings.yaml"
+"""The resolved settings of a run, in its directory."""
+TRAINER_STATE = "trainer_state.json"
+"""Step and progress, in a checkpoint."""
 README = "README.md"
 """The page of a directory, which people edit: it has no checksum, and one in an older manifest is not compared."""
 

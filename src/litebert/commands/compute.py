@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import Field
 
+from litebert.files import RUN_SETTINGS
 from litebert.machine import has_bf16_instructions
 from litebert.settings import InferencePrecision, Settings, read_yaml
 
@@ -41,7 +42,7 @@ class Compute(Settings):
 
 def with_saved_precision(run: R, out: Path, world: "DistributedContext") -> R:
     """`run`; where its precision is `auto` and `out` has a run to resume, with the precision of that run."""
-    file = out / "settings.yaml"
+    file = out / RUN_SETTINGS
     if run.train.precision != "auto" or not world.on_rank_zero(file.exists):
         return run
     return _with_precision(run, world.on_rank_zero(lambda: read_yaml(file).get("train", {}).get("precision", "auto")))

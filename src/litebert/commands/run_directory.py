@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
-from litebert.files import unfinished_writes, write_json, write_text
+from litebert.files import RUN_SETTINGS, unfinished_writes, write_json, write_text
 from litebert.machine import environment
 from litebert.settings import Settings, changed_names, flatten, is_permitted, read_yaml, write_yaml
 from litebert.training.train_settings import NON_NUMERIC_SETTINGS
@@ -66,7 +66,7 @@ class RunDirectory:
     path: Path
     has_other_settings: bool = False
     """Whether the settings were permitted to differ from those of the run there; `continue_with` replaces these."""
-    settings_file = Inside("settings.yaml")
+    settings_file = Inside(RUN_SETTINGS)
     """The resolved settings, written before the first step."""
     initial_scores = Inside("initial_scores.json")
     """Validation scores of a pretraining run before its first step."""

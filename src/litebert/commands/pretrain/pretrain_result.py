@@ -16,6 +16,7 @@ from litebert.commands.pretrain.validation import PAIR_NAMES, ValidationScores
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
 from litebert.errors import MissingExtraError
+from litebert.files import README
 from litebert.model.io.model_directory import load_weights, save_model
 from litebert.model.io.model_spec import ModelSpec
 from litebert.tokenization.tokenizer import Tokenizer
@@ -71,7 +72,7 @@ def export(
     """
     evaluations = read_curves(directory.metrics)["evaluation/mlm_accuracy"].steps if run.metric_for_best_model else ()
     card = _card(result, run, exported, evaluations=len(evaluations))
-    files = {**tokenizer.files(), "README.md": card.encode()}
+    files = {**tokenizer.files(), README: card.encode()}
     save_model(exported, directory.model, extra_files=files)
     if run.metric_for_best_model:
         save_model(last, directory.last, extra_files=tokenizer.files())

@@ -26,6 +26,7 @@ from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.cooccurrence import ppmi_svd_embeddings
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.errors import ConfigError, DataError
+from litebert.files import RUN_SETTINGS
 from litebert.interop.convert_weights import is_tf_checkpoint, vocabulary_directory
 from litebert.interop.tf_checkpoint import read_tf_checkpoint
 from litebert.model.config import ModelConfig
@@ -87,7 +88,7 @@ def load_init_checkpoint(source: str, config: ModelConfig, tokenizer: Tokenizer,
 
 def _read(source: str) -> SourceWeights:
     path = Path(source)
-    if (path / "settings.yaml").is_file():
+    if (path / RUN_SETTINGS).is_file():
         path = _newest_in_run(path)
     if is_tf_checkpoint(path):
         checkpoint = read_tf_checkpoint(path)

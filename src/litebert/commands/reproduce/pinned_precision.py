@@ -14,7 +14,7 @@ from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.reproduce.cells import Cell
 from litebert.commands.reproduce.scheduler import CellPaths
 from litebert.errors import CheckpointError
-from litebert.files import read_json_object, write_json
+from litebert.files import RUN_SETTINGS, read_json_object, write_json
 from litebert.settings import TrainingPrecision, read_yaml
 from litebert.training.distributed.context import DistributedContext
 
@@ -53,7 +53,7 @@ def _leaves_it_open(cell: Cell) -> bool:
 
 
 def _of_a_run(cells: Sequence[Cell], paths: CellPaths) -> str | None:
-    files = [paths.run(cell) / "settings.yaml" for cell in cells]
+    files = [paths.run(cell) / RUN_SETTINGS for cell in cells]
     return next((read_yaml(file)["train"]["precision"] for file in files if file.exists()), None)
 
 

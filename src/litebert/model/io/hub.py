@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from litebert.errors import CheckpointError
-from litebert.files import MANIFEST, README, read_manifest
+from litebert.files import MANIFEST, README, RUN_SETTINGS, TRAINER_STATE, read_manifest
 from litebert.hub_download import HubOptions, download
 from litebert.model.io.model_spec import CONFIG
 from litebert.model.presets import PRESETS
@@ -52,10 +52,6 @@ def fetch_config(name: str) -> Path:
 def is_released(preset: str) -> bool:
     """Whether the hub has weights of this architecture, as albert/NAME."""
     return preset.startswith("albert-") and preset.endswith(("-v1", "-v2"))
-
-
-RUN_SETTINGS = "settings.yaml"
-TRAINER_STATE = "trainer_state.json"
 
 
 def resolve_model_directory(path: Path | str) -> Path:

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from litebert.errors import CheckpointError, LitebertError
 from litebert.files import (
+    TRAINER_STATE,
     atomic_directory,
     locked,
     read_manifest,
@@ -37,7 +38,7 @@ from litebert.files import (
 
 LATEST = "LATEST"
 _FORMAT = 1
-_MODEL, _OPTIMIZER, _STATE = "litebert.safetensors", "optimizer.safetensors", "trainer_state.json"
+_MODEL, _OPTIMIZER, _STATE = "litebert.safetensors", "optimizer.safetensors", TRAINER_STATE
 _NAME = re.compile(r"step-(\d{8,})")
 
 logger = logging.getLogger(__name__)
