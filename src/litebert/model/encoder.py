@@ -128,12 +128,20 @@ class Encoder(nn.Module):
         """`pooled` of `forward`; the last block computes the first position of each sequence only."""
         return self.pool(self.at_positions(input_ids, attention_mask, token_type_ids, row_starts(input_ids)))
 
-    def first_layer_input(
-        self, input_ids: Int[Tensor, "B S"], attention_mask: Bool[Tensor, "B S"], token_type_ids: Int[Tensor, "B S"]
+    def first_input(
+        self,
+        index: int,
+        input_ids: Int[Tensor, "B S"],
+        attention_mask: Bool[Tensor, "B S"],
+        token_type_ids: Int[Tensor, "B S"],
     ) -> Float[Tensor, "B S H"]:
-        """The first of `hidden_states`, without computing a layer."""
+        """The input of the first layer that runs the stored attention `index`, without computing that layer."""
         layout = self._layout(attention_mask, None, causal=False)
-        return layout.unpack(self._embed(input_ids, token_type_ids, layout)[1])
+        _, x = self._embed(input_ids, token_type_ids, layout)
+        before = [attention for attention, _ in self.schedule].index(index)
+        for output in self._run_blocks(self.schedule[:before], x, self._block_inputs(layout)[:before]):
+            x = output
+        return layout.unpack(x)
 
     def first_layer_attention(
         self, input_ids: Int[Tensor, "B S"], attention_mask: Bool[Tensor, "B S"], token_type_ids: Int[Tensor, "B S"]
@@ -141,7 +149,7 @@ class Encoder(nn.Module):
         """The first of `attention_probabilities`, without computing a layer."""
         block = cast(Attention, self.attentions[self.schedule[0][0]])
         inputs = self._block_inputs(LAYOUTS["sdpa"](attention_mask))[0]
-        states = self.first_layer_input(input_ids, attention_mask, token_type_ids)
+        states = self.first_input(self.schedule[0][0], input_ids, attention_mask, token_type_ids)
         return block.probabilities(states, attention_mask, inputs)
 
     def pool(self, states: Float[Tensor, "X H"]) -> Float[Tensor, "X H"]:

@@ -23,9 +23,14 @@ def config_of(tiny_config, **changed):
 
 
 def trained(config):
-    """A model with embeddings as large as those of a trained one."""
+    """A model with embeddings as large as those of a trained one, whose layers change the states as little."""
     model = ForPretraining(config, seed=0)
     with torch.no_grad():
+        for layer in (
+            *(block.output for block in model.encoder.attentions),
+            *(f.down for f in model.encoder.feed_forwards),
+        ):
+            layer.weight.mul_(0.1)
         for table in (model.encoder.embeddings.word, model.encoder.embeddings.token_type):
             table.weight.mul_(5)
     return model.eval()
@@ -39,18 +44,18 @@ def batches(seed=0):
 
 
 @torch.no_grad()
-def attention(model):
-    """Attention probabilities [A, 40, 40] of the first layer, for 20 tokens and the same again as the other segment."""
+def attention(model, layer=0):
+    """Attention probabilities [A, 40, 40] of a layer, for 20 tokens and the same again as the other segment."""
     first = 5 + torch.randperm(VOCAB - 5, generator=torch.Generator().manual_seed(1))[:20]
     ids = torch.cat([first, first.flip(0)])[None]
     segments, mask = (torch.arange(40) >= 20).long()[None], torch.ones_like(ids).bool()
     output = model.encoder(ids, mask, segments, output_hidden_states=True)
-    return model.encoder.attention_probabilities(output, mask)[0][0]
+    return model.encoder.attention_probabilities(output, mask)[layer][0]
 
 
-def attention_to_equal_tokens(model):
+def attention_to_equal_tokens(model, layer=0):
     """Of each head, from a token to the same one in the other segment."""
-    return attention(model)[:, torch.arange(40), 39 - torch.arange(40)].mean(-1)
+    return attention(model, layer)[:, torch.arange(40), 39 - torch.arange(40)].mean(-1)
 
 
 def attention_to_other_text(model):
@@ -87,6 +92,27 @@ def test_wide_heads_do_not_read_the_directions_of_positions(tiny_config):
     assert attention_to_equal_tokens(model)[-2:].min() > 0.3
 
 
+@pytest.mark.parametrize(
+    ("changed", "fitted_layers"),
+    [({}, [0]), ({"num_hidden_groups": 2}, [0, 2]), ({"sharing": "none"}, [0, 1, 2, 3])],
+    ids=["one group", "two groups", "unshared"],
+)
+def test_every_stored_attention_is_fitted_to_the_first_layer_that_runs_it(tiny_config, changed, fitted_layers):
+    rotary = {**MODERN, "recursion_lora_rank": 0, "num_hidden_layers": 4}
+    model = trained(config_of(tiny_config, **{**rotary, **changed}))
+    fit_duplicate_token_heads_(model.encoder, batches(), seed=0)
+    for layer in fitted_layers:
+        assert attention_to_equal_tokens(model, layer)[-2:].min() > 0.3
+
+
+def test_an_attention_that_reads_no_tokens_keeps_its_heads(tiny_config, monkeypatch):
+    monkeypatch.setattr("litebert.model.initialization.fitted_heads.MIN_SHARE", 1.1)
+    model, before = trained(config_of(tiny_config)), trained(config_of(tiny_config))
+    fit_duplicate_token_heads_(model.encoder, batches(), seed=0)
+    for found, expected in zip(model.parameters(), before.parameters(), strict=True):
+        assert torch.equal(found, expected)
+
+
 @pytest.mark.parametrize("sharing", ["all", "none"])
 def test_nothing_but_query_and_key_of_these_heads_changes(tiny_config, sharing):
     config = config_of(tiny_config, sharing=sharing)
@@ -95,7 +121,7 @@ def test_nothing_but_query_and_key_of_these_heads_changes(tiny_config, sharing):
     fit_duplicate_token_heads_(model.encoder, batches(), seed=0)
     assert model.encoder.training
     for (name, found), before in zip(model.named_parameters(), fresh.parameters(), strict=True):
-        if name.startswith(("encoder.attentions.0.query", "encoder.attentions.0.key")):
+        if "attentions" in name and (".query." in name or ".key." in name):
             assert torch.equal(found[:64], before[:64])
             assert not torch.equal(found[64:], before[64:])
         else:

@@ -53,16 +53,19 @@ class Directions(NamedTuple):
 
 @torch.no_grad()
 def fit_duplicate_token_heads_(encoder: Encoder, batches: Iterable[ModelInputs], *, seed: int) -> None:
-    """Set query and key of the duplicate-token heads, the last ones, of the attention that the first layer runs.
+    """Set query and key of the duplicate-token heads, the last ones, of every stored attention.
 
-    In place; with cross-layer sharing all layers run it. In the first layer they give an equal token of the other text
-    a logit of `TOKEN_LOGIT`, and the other text `SEGMENT_LOGIT`, the own one minus that, as structured initialization
-    does before training. Each head reads other directions. All other weights stay.
+    In place, from the first stored attention to the last, each for the first layer that runs it: with one group, for
+    the first layer of the encoder. There they give an equal token of the other text a logit of `TOKEN_LOGIT`, and the
+    other text `SEGMENT_LOGIT`, the own one minus that, as structured initialization does before training. Each head
+    reads other directions. An attention that reads no direction in which tokens differ by `MIN_SHARE` keeps its heads.
+    All other weights stay.
 
     Args:
         encoder: a trained encoder without adapters.
         batches: some ten thousand tokens, of which about half are in the second segment. Tokens should occur in both
-            segments and at many positions, which are otherwise taken for a difference of tokens or segments.
+            segments and at many positions, which are otherwise taken for a difference of tokens or segments. Read
+            once for each stored attention.
         seed: of the random rotation that divides the directions among the heads.
 
     Raises:
@@ -85,9 +88,12 @@ def fit_duplicate_token_heads_(encoder: Encoder, batches: Iterable[ModelInputs],
             f"fit_duplicate_token_heads: the model has {updates}, which would add to the fitted query and key; "
             "set fit_duplicate_token_heads=false"
         )
-    read = first_attention_reads(encoder, batches)
-    found = discriminant_directions(read, heads * (len(rows) - 1), seed=seed, orthogonal_to_mean=not config.use_bias)
-    _write_heads(cast(Attention, encoder.attentions[0]), found, rows, heads=heads, head_size=config.head_size)
+    batches, count = list(batches), heads * (len(rows) - 1)
+    for index, block in enumerate(encoder.attentions):
+        read = attention_reads(encoder, index, batches)
+        found = discriminant_directions(read, count, seed=seed, orthogonal_to_mean=not config.use_bias)
+        if found.tokens.any():
+            _write_heads(cast(Attention, block), found, rows, heads=heads, head_size=config.head_size)
 
 
 @torch.no_grad()
@@ -108,14 +114,15 @@ def attention_to_equal_tokens(encoder: Encoder, batch: ModelInputs, *, ignored: 
     return float(found[equal.any(-1)].mean())
 
 
-def first_attention_reads(encoder: Encoder, batches: Iterable[ModelInputs]) -> TokenStates:
-    """The hidden states that the attention of the first layer reads, without padding."""
+def attention_reads(encoder: Encoder, index: int, batches: Iterable[ModelInputs]) -> TokenStates:
+    """The hidden states that the stored attention `index` reads where it runs first, without padding."""
     training = encoder.training
     encoder.eval()
+    block = cast(Attention, encoder.attentions[index])
     parts = []
     for ids, mask, segments in batches:
-        states = encoder.first_layer_input(ids, mask, segments)
-        read = cast(Attention, encoder.attentions[0]).norm(states) if encoder.config.norm_first else states
+        states = encoder.first_input(index, ids, mask, segments)
+        read = block.norm(states) if encoder.config.norm_first else states
         parts.append(TokenStates(read[mask], ids[mask], segments[mask]))
     encoder.train(training)
     return TokenStates(*map(torch.cat, zip(*parts, strict=True)))
