@@ -24,6 +24,12 @@ TRAINER_STATE = "trainer_state.json"
 """Step and progress, in a checkpoint."""
 README = "README.md"
 """The page of a directory, which people edit: it has no checksum, and one in an older manifest is not compared."""
+TASK = "task.json"
+"""What a model was fine-tuned on, in a model directory."""
+INPUT_SETTINGS = "input_settings.json"
+"""How a fine-tuned model reads its inputs, in a model directory."""
+QUESTION_SETTINGS = "question_answering.json"
+"""The same for question answering."""
 
 
 def write_text(path: Path, text: str) -> None:

@@ -55,6 +55,14 @@ def test_convert_remaps_another_depth_and_sharing(made, tmp_path, capsys):
     assert (config.num_hidden_layers, config.sharing) == (3, "none")
 
 
+def test_convert_writes_16_bits_and_the_card(made, tmp_path):
+    source, out = made / "run" / "model", tmp_path / "out"
+    assert main(["convert", str(source), str(out), "--to", "litebert", "--dtype", "float16"]) == 0
+    sizes = [(place / "model.safetensors").stat().st_size for place in (source, out)]
+    assert sizes[1] == pytest.approx(sizes[0] / 2, rel=0.1)
+    assert (out / "README.md").read_bytes() == (source / "README.md").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("code", "words"),
     [
@@ -78,6 +86,7 @@ def test_convert_remaps_another_depth_and_sharing(made, tmp_path, capsys):
                 "sharing=attention",
             ],
         ),
+        (USAGE, ["{made}/run/model", "{new}/out", "--to", "tensorflow", "--dtype", "float16"]),
         (DATA, ["{made}/run/model", "{new}/out", "--to", "litebert", "--tokenizer", "{made}/corpus/absent"]),
     ],
 )

@@ -2,12 +2,16 @@ import pytest
 import torch
 
 from litebert.errors import CheckpointError, ConfigError
+from litebert.files import read_manifest, update_manifest, verify_manifest
 from litebert.interop.convert_weights import convert
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build, load_model, save_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
+from litebert.model.io.weight_files import SAFETENSORS, read_safetensors, write_tensors
 from litebert.model.layers.lora import attach
 from litebert.model.layers.lora_settings import LoRASettings
+from litebert.tasks.readers.columns import SavedTask
+from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from support.data.tf_checkpoints import NAMES, checkpoint_prefix
 from support.models.model_builders import MODERN
 
@@ -185,3 +189,75 @@ def test_convert_refuses_per_layer_adapters_and_says_what_to_do(tmp_path, target
     with pytest.raises(ConfigError, match=r"cannot be converted; .* fine-tune with adapters\.per_layer=false"):
         convert(source, tmp_path / "out", to=target)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("target", ["litebert", "transformers"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_convert_writes_the_weights_in_the_dtype(tmp_path, target, dtype):
+    weights = saved(tmp_path / "m", "ForMaskedLM")
+    convert(tmp_path / "m", tmp_path / "c", to=target, dtype=dtype)
+    stored = read_safetensors(tmp_path / "c" / SAFETENSORS)
+    assert {str(tensor.dtype) for tensor in stored.values()} == {f"torch.{dtype}"}
+    verify_manifest(tmp_path / "c")
+    assert same(weights.to(getattr(torch, dtype)).float(), load_model(tmp_path / "c"))
+
+
+def test_convert_of_weights_in_16_bits_and_back_to_32_changes_nothing(tmp_path):
+    saved(tmp_path / "m", "ForMaskedLM")
+    convert(tmp_path / "m", tmp_path / "half", to="litebert", dtype="float16")
+    convert(tmp_path / "half", tmp_path / "tensorflow", to="tensorflow")
+    convert(tmp_path / "tensorflow", tmp_path / "back", to="litebert")
+    assert same(load_model(tmp_path / "half"), load_model(tmp_path / "back"))
+
+
+def test_convert_refuses_16_bits_in_a_tensorflow_checkpoint(tmp_path):
+    saved(tmp_path / "m", "ForMaskedLM")
+    with pytest.raises(ConfigError, match="dtype: is float16, but a TensorFlow checkpoint has float32; leave it out"):
+        convert(tmp_path / "m", tmp_path / "t", to="tensorflow", dtype="float16")
+    assert not (tmp_path / "t").exists()
+
+
+@pytest.fixture
+def answering_model(tmp_path):
+    """A model directory with a card, a task and its settings."""
+    spec = ModelSpec(model="ForQuestionAnswering", config=TINY)
+    task = SavedTask(task_type="extractive_qa_no_answer").files() | QuestionSettings(max_length=16).model_files()
+    return save_model(build(spec), tmp_path / "m", extra_files={"README.md": b"EM 80.1", **task})
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_convert_keeps_the_card_and_the_task_of_the_same_model(answering_model, tmp_path, dtype):
+    convert(answering_model, tmp_path / "c", to="litebert", dtype=dtype)
+    assert (tmp_path / "c" / "README.md").read_bytes() == b"EM 80.1"
+    assert SavedTask.stored(tmp_path / "c") == SavedTask(task_type="extractive_qa_no_answer")
+    assert QuestionSettings.stored(tmp_path / "c", max_length=512).max_length == 16
+    assert set(read_manifest(tmp_path / "c")) == set(read_manifest(answering_model))
+    verify_manifest(tmp_path / "c")
+
+
+def test_convert_keeps_the_task_but_not_the_card_of_a_changed_model(answering_model, tmp_path):
+    convert(answering_model, tmp_path / "c", to="litebert", changes={"num_hidden_layers": 4})
+    assert not (tmp_path / "c" / "README.md").exists()
+    assert SavedTask.stored(tmp_path / "c") is not None
+
+
+def test_convert_drops_the_card_of_a_model_whose_head_is_random(answering_model, tmp_path):
+    tensors = read_safetensors(answering_model / SAFETENSORS)
+    without_head = {name: tensor for name, tensor in tensors.items() if not name.startswith("qa_outputs.")}
+    write_tensors(answering_model / SAFETENSORS, without_head)
+    update_manifest(answering_model, [SAFETENSORS])
+    convert(answering_model, tmp_path / "c", to="litebert", allow_missing=("spans",))
+    assert not {"README.md", "task.json"} & {path.name for path in (tmp_path / "c").iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("target", "as_model", "missing"),
+    [("litebert", "ForMultipleChoice", ("classifier", "encoder.pooler")), ("tensorflow", None, ())],
+)
+def test_convert_drops_card_and_task_of_another_head_and_for_tensorflow(
+    answering_model, tmp_path, target, as_model, missing
+):
+    convert(answering_model, tmp_path / "c", to=target, as_model=as_model, allow_missing=missing)
+    assert not {"README.md", "task.json", "question_answering.json"} & {
+        path.name for path in (tmp_path / "c").iterdir()
+    }

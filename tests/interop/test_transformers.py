@@ -134,6 +134,16 @@ def test_litebert_computes_what_transformers_saved(tmp_path, name, sizes, depth,
     assert_same(our_outputs(ours, name), their_outputs(theirs, name))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_transformers_loads_weights_in_16_bits(tmp_path, dtype):
+    ours = randomized(build(ModelSpec(model="ForPretraining", config=config_of(SIZES[0], DEPTHS[1], "gelu"))), seed=1)
+    save_model(ours, tmp_path / "m", dtype=dtype)
+    load = transformers.AlbertForPreTraining.from_pretrained
+    assert load(tmp_path / "m", dtype="auto").dtype == getattr(torch, dtype)
+    theirs = load(tmp_path / "m", dtype=torch.float32).eval()
+    assert_same(our_outputs(load_model(tmp_path / "m"), "ForPretraining"), their_outputs(theirs, "ForPretraining"))
+
+
 def test_auto_classes_of_transformers_find_the_class(tmp_path):
     spec = ModelSpec(
         model="ForSequenceClassification", config=config_of(SIZES[0], DEPTHS[1], "relu"), labels=("a", "b", "c")

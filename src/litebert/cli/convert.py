@@ -9,7 +9,7 @@ from tyro.conf import Positional, arg
 from litebert.cli.arguments.common import Flag, Json, OptionalName, OptionalPath, Several, emit, print_result
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.export import ExportRun
-from litebert.model.io.model_spec import ModelName, TargetFormat, validate_target
+from litebert.model.io.model_spec import ModelName, SavedDtype, TargetFormat, validate_target
 
 
 def convert(
@@ -22,6 +22,7 @@ def convert(
     allow_missing: Several = (),
     change: Annotated[tuple[str, ...], arg(metavar="[SETTING=VALUE …]", help_behavior_hint="")] = (),
     tokenizer: OptionalPath = None,
+    dtype: SavedDtype = "float32",
     verbose: Flag = False,
     json: Json = False,
 ) -> None:
@@ -37,11 +38,12 @@ def convert(
         allow_missing: modules to initialize at random if the source lacks them, such as sentence_pair
         change: fields of the config to change, such as sharing=none; weights are remapped to another depth or sharing
         tokenizer: tokenizer directory or vocabulary file for the target; default: the source's
+        dtype: of the weights in the target; 16 bits halve the file, which litebert reads as float32
         verbose: list every tensor
     """
     from litebert.settings import with_overrides
 
-    validate_target(to, as_model)
+    validate_target(to, as_model, dtype)
     changes = with_overrides({}, change)
     # Imports torch, which takes seconds: only once the settings are known to be valid.
     from litebert.interop.convert_weights import convert as run
@@ -55,6 +57,7 @@ def convert(
         allow_missing=allow_missing,
         changes=changes,
         tokenizer=tokenizer,
+        dtype=dtype,
     )
     emit(asdict(report), report.to_text(verbose=verbose), as_json=json)
 

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from litebert.errors import ConfigError
-from litebert.files import update_manifest, write_json
+from litebert.files import INPUT_SETTINGS, QUESTION_SETTINGS, README, TASK, update_manifest, write_json
 from litebert.interop.tensor_bundle import index_file
 from litebert.interop.tf_checkpoint import TFCheckpoint, read_tf_checkpoint, write_tf_checkpoint
 from litebert.model.io.hf_weights import IDENTITY, MappedWeights
@@ -18,6 +18,7 @@ from litebert.model.io.model_spec import (
     CONFIG,
     ModelName,
     ModelSpec,
+    SavedDtype,
     read_model_spec,
     transformers_incompatibility,
     validate_target,
@@ -27,6 +28,8 @@ from litebert.model.remap_weights import remap_weights
 from litebert.tokenization.tokenizer import Tokenizer
 
 MODULES = "modules.json"
+_OF_THE_TASK = (TASK, INPUT_SETTINGS, QUESTION_SETTINGS)
+"""What a fine-tuned model has beside config, weights and tokenizer."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,12 @@ def convert(
     allow_missing: Collection[str] = (),
     changes: Mapping[str, Any] | None = None,
     tokenizer: Path | None = None,
+    dtype: SavedDtype = "float32",
 ) -> ConversionReport:
     """Convert any checkpoint, with its tokenizer, to a model directory or a TensorFlow checkpoint.
+
+    A model directory keeps the task and its settings if the head is the same, and the model card if the config is too:
+    the scores of the card hold for no other model.
 
     Args:
         source: a run directory, a model directory of litebert or transformers, a name on the hub, or a TensorFlow
@@ -98,16 +105,17 @@ def convert(
         allow_missing: modules, such as "sentence_pair", to initialize at random if the source lacks them.
         changes: fields of the config to change; weights are remapped to another depth or sharing.
         tokenizer: tokenizer directory or vocabulary file; None: the source's, if it has one.
+        dtype: of the weights in a model directory; a TensorFlow checkpoint has float32 only.
 
     Raises:
         CheckpointError: the source is damaged, or lacks a tensor that is not in `allow_missing`.
-        ConfigError: the format cannot express the model, or the tokenizer has more tokens than the model.
+        ConfigError: the format or `dtype` cannot express the model, or the tokenizer has more tokens than the model.
     """
+    validate_target(to, as_model, dtype)
     place = Path(source) if is_tf_checkpoint(Path(source)) else model_directory(source)
     vocabulary = tokenizer or vocabulary_directory(place)
     known_tokenizer = Tokenizer.load(vocabulary) if vocabulary else None
     if to == "sentence-transformers":
-        validate_target(to, as_model)
         if known_tokenizer is None:
             raise ConfigError(f"{source}: has no tokenizer, which sentence-transformers needs; give --tokenizer")
         as_model = "SentenceEmbedder"
@@ -121,7 +129,10 @@ def convert(
     tensors = remap_weights(loaded.weights.tensors, source=loaded.spec.config, target=spec.config)
     missing = _missing(spec, tensors, allow_missing)
     model = load_weights(spec, tensors, where=str(source), fresh=missing)
-    on_disk = _write(target, model, spec, to=to, extra_files=known_tokenizer.files() if known_tokenizer else None)
+    files = dict(known_tokenizer.files()) if known_tokenizer else {}
+    if to != "tensorflow" and not missing:
+        files |= _kept_files(place, loaded.spec, spec)
+    on_disk = _write(target, model, spec, to=to, extra_files=files, dtype=dtype)
     rows = {row.litebert: getattr(row, on_disk) or row.litebert for row in tensor_names(spec.config)}
     names = {name: rows[name] for name in model.state_dict()}
     # transformers' format has the identity projection, which was dropped on reading.
@@ -148,6 +159,12 @@ def _read(place: Path, *, as_model: ModelName | None, labels: Collection[str]) -
             "(trust_remote_code=True), or fine-tune with adapters.per_layer=false, whose adapters are merged"
         )
     return TFCheckpoint(saved.spec, saved.weights, ignored_settings=())
+
+
+def _kept_files(place: Path, source: ModelSpec, target: ModelSpec) -> dict[str, bytes]:
+    """The files of the task if the head is the same, and the card if the config is too."""
+    names = (*(_OF_THE_TASK if target.model == source.model else ()), *((README,) if target == source else ()))
+    return {name: (place / name).read_bytes() for name in names if (place / name).is_file()}
 
 
 def _outcomes(
@@ -191,7 +208,13 @@ def _missing(spec: ModelSpec, tensors: Mapping[str, Tensor], allowed: Collection
 
 
 def _write(
-    target: Path, model: nn.Module, spec: ModelSpec, *, to: TargetFormat, extra_files: Mapping[str, bytes] | None
+    target: Path,
+    model: nn.Module,
+    spec: ModelSpec,
+    *,
+    to: TargetFormat,
+    extra_files: Mapping[str, bytes],
+    dtype: SavedDtype,
 ) -> Format:
     """Write the model and return the format of its tensors."""
     if to == "tensorflow":
@@ -200,7 +223,7 @@ def _write(
     reason = transformers_incompatibility(spec)
     if to == "transformers" and reason:
         raise ConfigError(f"{target}: {reason}; convert to 'litebert' instead")
-    save_model(model, target, labels=spec.labels, problem_type=spec.problem_type, extra_files=extra_files)
+    save_model(model, target, labels=spec.labels, problem_type=spec.problem_type, extra_files=extra_files, dtype=dtype)
     if to == "sentence-transformers":
         write_sentence_transformers_files(target)
     return "litebert" if reason else "transformers"

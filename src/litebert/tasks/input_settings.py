@@ -6,14 +6,14 @@ from typing import ClassVar, Self
 
 from pydantic import Field
 
-from litebert.files import json_bytes
+from litebert.files import INPUT_SETTINGS, json_bytes
 from litebert.settings import Settings
 
 
 class InputSettings(Settings):
     """The settings of a task type, which a model directory remembers."""
 
-    file: ClassVar[str] = "input_settings.json"
+    file: ClassVar[str] = INPUT_SETTINGS
     """Its name in a model directory."""
     max_length: int = Field(default=512, ge=3)
     """Longest sequence in tokens."""

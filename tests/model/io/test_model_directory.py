@@ -12,8 +12,9 @@ from litebert.errors import CheckpointError, ConfigError
 from litebert.files import read_manifest, update_manifest
 from litebert.model.config import ModelConfig, Sharing
 from litebert.model.io.model_directory import MODELS, REMOTE_CODE, build, load_model, save_model
-from litebert.model.io.model_spec import LABELLED, ModelSpec, read_model_spec, transformers_incompatibility
+from litebert.model.io.model_spec import LABELLED, ModelSpec, SavedDtype, read_model_spec, transformers_incompatibility
 from litebert.model.io.weight_files import SAFETENSORS, read_safetensors, write_tensors
+from support.models.tolerances import within
 
 TINY = ModelConfig(
     hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16, embedding_size=4, vocab_size=10
@@ -63,9 +64,42 @@ def test_model_directory_keeps_the_pooling(tmp_path):
     assert load_model(tmp_path / "m").pooling == "cls"
 
 
-def test_model_directory_in_half_precision_is_loaded_in_float32(tmp_path):
-    save_model(fresh_model().half(), tmp_path / "m")
-    assert {tensor.dtype for tensor in load_model(tmp_path / "m").parameters()} == {torch.float32}
+@pytest.mark.parametrize("changes", [{}, {"norm_first": True}], ids=["transformers", "remote code"])
+@pytest.mark.parametrize("dtype", get_args(SavedDtype))
+def test_model_directory_in_another_dtype_is_loaded_in_float32(tmp_path, dtype, changes):
+    weights = fresh_model(**changes)
+    directory = save_model(weights, tmp_path / "m", dtype=dtype)
+    stored = read_safetensors(directory / SAFETENSORS)
+    assert {str(tensor.dtype) for tensor in stored.values()} == {f"torch.{dtype}"}
+    back = load_model(directory)
+    assert {tensor.dtype for tensor in back.parameters()} == {torch.float32}
+    assert_same(weights.to(getattr(torch, dtype)).float(), back)
+
+
+def test_model_in_half_precision_is_saved_in_the_dtype_that_is_asked_for(tmp_path):
+    weights = fresh_model().half()
+    for dtype in ("float32", "float16"):
+        stored = read_safetensors(save_model(weights, tmp_path / dtype, dtype=dtype) / SAFETENSORS)
+        assert {str(tensor.dtype) for tensor in stored.values()} == {f"torch.{dtype}"}
+    assert_same(load_model(tmp_path / "float32"), load_model(tmp_path / "float16"))
+
+
+def test_model_directory_in_16_bits_is_remapped_in_float32(tmp_path):
+    weights = fresh_model(sharing="none")
+    save_model(weights, tmp_path / "m", dtype="bfloat16")
+    first, second = (block.output.weight.bfloat16().float() for block in weights.encoder.attentions)
+    shared = load_model(tmp_path / "m", changes={"sharing": "all"}).encoder.attentions[0].output.weight
+    assert torch.allclose(shared, (first + second) / 2, **within(depth="operation"))
+    assert not torch.equal(shared, shared.bfloat16().float())
+
+
+def test_save_model_writes_nothing_if_a_weight_is_too_large_for_the_dtype(tmp_path):
+    weights = fresh_model()
+    with torch.no_grad():
+        weights.encoder.embeddings.word.weight[3, 0] = 1e5
+    with pytest.raises(ConfigError, match=r"word_embeddings\.weight has the number 100000, float16 ends at 65504"):
+        save_model(weights, tmp_path / "m", dtype="float16")
+    assert not list(tmp_path.iterdir())
 
 
 def test_model_spec_numbers_classes_without_names(tmp_path):

@@ -53,9 +53,9 @@ def build(name: str, config: ModelConfig) -> torch.nn.Module:
     return perturbed(getattr(models, name)(config, **options)).eval()
 
 
-def load_remote(directory, name: str) -> torch.nn.Module:
+def load_remote(directory, name: str, **options) -> torch.nn.Module:
     auto_class = getattr(transformers, AUTO_CLASSES[name])
-    model, report = auto_class.from_pretrained(directory, trust_remote_code=True, output_loading_info=True)
+    model, report = auto_class.from_pretrained(directory, trust_remote_code=True, output_loading_info=True, **options)
     absent = {key for key in report["missing_keys"] if not key.startswith("pooler.")}
     assert not absent
     assert not report["unexpected_keys"]
@@ -114,6 +114,20 @@ def test_remote_code_gives_the_outputs_of_litebert(tiny_config, tmp_path, name, 
     for found, expected in zip(remote, outputs(model, name, batch), strict=True):
         mask = batch.attention_mask if found.shape[:2] == batch.attention_mask.shape else slice(None)
         assert torch.allclose(found[mask], expected[mask], atol=tolerance(), rtol=tolerance(depth="compound"))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["ForMaskedLM", "ForQuestionAnsweringWithNoAnswer"])
+def test_remote_code_loads_weights_in_16_bits(tiny_config, tmp_path, name, dtype):
+    config = tiny_config.replace(**MODERN)
+    directory = save_model(build(name, config), tmp_path / "model", dtype=dtype)
+    batch = random_batch(config, padded_mask([9, 9, 9]))
+    rounded = load_remote(directory, name, dtype="auto")
+    assert rounded.dtype == getattr(torch, dtype)
+    assert all(output.isfinite().all() for output in remote_outputs(rounded, name, batch))
+    remote = remote_outputs(load_remote(directory, name, dtype=torch.float32), name, batch)
+    for found, expected in zip(remote, outputs(load_model(directory), name, batch), strict=True):
+        assert torch.allclose(found, expected, atol=tolerance(), rtol=tolerance(depth="compound"))
 
 
 @pytest.mark.parametrize("block", [{}, MODERN], ids=["albert", "modern"])

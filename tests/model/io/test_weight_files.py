@@ -5,13 +5,24 @@ import os
 import pickle
 import random
 import struct
+from typing import get_args
 
 import pytest
 import torch
 from safetensors.torch import save_file
 
-from litebert.errors import CheckpointError
-from litebert.model.io.weight_files import OWN, PICKLE, SAFETENSORS, SHARDED, has_weights, read_tensors, write_tensors
+from litebert.errors import CheckpointError, ConfigError
+from litebert.model.io.model_spec import SavedDtype
+from litebert.model.io.weight_files import (
+    OWN,
+    PICKLE,
+    SAFETENSORS,
+    SHARDED,
+    has_weights,
+    in_dtype,
+    read_tensors,
+    write_tensors,
+)
 
 TENSORS = {"a": torch.arange(6.0).view(2, 3), "b": torch.tensor([1, 2])}
 
@@ -35,6 +46,31 @@ def test_weight_file_of_views_and_shared_memory_is_read_back(tmp_path):
     found = read_tensors(tmp_path)
     assert torch.equal(found["turned"], whole.T)
     assert torch.equal(found["part"], whole[1:])
+
+
+@pytest.mark.parametrize("dtype", get_args(SavedDtype))
+def test_weights_in_another_dtype_are_rounded_to_it(dtype):
+    values = torch.randn(100, generator=torch.Generator().manual_seed(0))
+    found = in_dtype({"a": values}, dtype)["a"]
+    assert str(found.dtype) == f"torch.{dtype}"
+    assert torch.allclose(found.float(), values, atol=0, rtol=torch.finfo(found.dtype).eps / 2)
+
+
+def test_weights_that_are_infinite_stay_so_in_another_dtype():
+    infinite = torch.tensor([float("inf"), float("-inf")])
+    assert torch.equal(in_dtype({"a": infinite}, "float16")["a"].float(), infinite)
+
+
+def test_weights_too_large_for_a_dtype_are_refused():
+    tensors = {"a": torch.tensor([1.0, float("nan"), -70_000.0])}
+    with pytest.raises(ConfigError, match=r"dtype: a has the number -70000, float16 ends at 65504; choose .* float32"):
+        in_dtype(tensors, "float16")
+    assert in_dtype(tensors, "bfloat16")["a"][2] == -70_144
+
+
+def test_weights_in_an_unknown_dtype_are_refused():
+    with pytest.raises(ConfigError, match="'int8' is unknown; expected one of float32, float16, bfloat16"):
+        in_dtype(TENSORS, "int8")
 
 
 def write_shards(tmp_path, weight_map) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from litebert.errors import CheckpointError, ConfigError, DataError
+from litebert.files import TASK
 from litebert.tasks.labelled_data import Task
 from litebert.tasks.read_labelled import validate_columns_apply
-from litebert.tasks.readers.columns import FILE, Columns, SavedTask, resolve_columns
+from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
 from litebert.tasks.readers.tables import Row, Table
 
 SINGLE = SavedTask(task_type="classification", text="review", text_pair=None, label="stars")
@@ -27,7 +28,7 @@ def test_saved_task_survives_the_model_directory(tmp_path, text):
         Task(task_type="classification", text=text, label="l", labels=None, metrics=(), metric_for_best_model="")
     )
     (content,) = saved.files().values()
-    (tmp_path / FILE).write_bytes(content)
+    (tmp_path / TASK).write_bytes(content)
     assert SavedTask.stored(tmp_path) == saved
     assert (saved.text, saved.text_pair) == (text[0], text[1] if len(text) > 1 else None)
 
@@ -65,8 +66,8 @@ def test_columns_are_rejected_for_files_without_named_columns(name):
 
 @pytest.mark.parametrize(("content", "error"), [("[1]", CheckpointError), (json.dumps({"text": "a"}), ConfigError)])
 def test_saved_task_file_that_is_damaged_is_an_error(tmp_path, content, error):
-    (tmp_path / FILE).write_text(content)
-    with pytest.raises(error, match=FILE):
+    (tmp_path / TASK).write_text(content)
+    with pytest.raises(error, match=TASK):
         SavedTask.stored(tmp_path)
 
 

@@ -29,12 +29,13 @@ from litebert.model.io.model_spec import (
     ModelName,
     ModelSpec,
     ProblemType,
+    SavedDtype,
     read_model_spec,
     to_json,
     to_own_json,
     transformers_incompatibility,
 )
-from litebert.model.io.weight_files import OWN, SAFETENSORS, read_tensors, write_tensors
+from litebert.model.io.weight_files import OWN, SAFETENSORS, in_dtype, read_tensors, write_tensors
 from litebert.model.layers.lora import attach, can_be_merged, merged
 from litebert.model.remap_weights import remap_weights
 from litebert.model.sharing_schedule import sharing_schedule
@@ -95,6 +96,7 @@ def save_model(
     labels: Collection[str] = (),
     problem_type: ProblemType | None = None,
     extra_files: Mapping[str, bytes] | None = None,
+    dtype: SavedDtype = "float32",
 ) -> Path:
     """Write a model directory atomically, with the SHA-256 of every file; an existing one is replaced.
 
@@ -106,6 +108,11 @@ def save_model(
         labels: class names of a classifier, in the order of its logits.
         problem_type: of a classifier, for the loss that transformers computes.
         extra_files: name → content of further files, such as those of a tokenizer.
+        dtype: of the weights in the file, whatever that of the parameters; `load_model` gives float32 again.
+
+    Raises:
+        CheckpointError: `directory` holds other files.
+        ConfigError: the model cannot be saved, or a weight is too large for `dtype`.
     """
     directory = Path(directory)
     model = merged(model) if can_be_merged(model) else model
@@ -113,7 +120,7 @@ def save_model(
     check_replaceable(directory, CONFIG)
     with atomic_directory(directory) as temporary:
         write_json(temporary / CONFIG, to_json(spec))
-        _write_weights(temporary, model, spec)
+        _write_weights(temporary, model, spec, dtype)
         write_extra_files(temporary, extra_files or {})
     return directory
 
@@ -164,14 +171,14 @@ def spec_of(model: nn.Module, *, labels: Collection[str] = (), problem_type: Pro
 
 
 def read_directory(source: Path | str, *, hub: HubOptions = HUB) -> SavedModel:
-    """Spec and weights of a model directory, verified against its manifest if it has one."""
+    """Spec and weights, in float32, of a model directory, verified against its manifest if it has one."""
     directory = model_directory(source, hub=hub)
     if (directory / MANIFEST).is_file():
         verify_manifest(directory)
     else:
         logger.info("%s: has no %s, so damage cannot be detected", directory, MANIFEST)
     spec = read_model_spec(directory)
-    tensors = read_tensors(directory)
+    tensors = {name: tensor.to(torch.float32) for name, tensor in read_tensors(directory).items()}
     if transformers_incompatibility(spec) or (directory / OWN).is_file():
         if not any(name.startswith("encoder.") for name in tensors):  # saved by `AutoModel` of transformers
             tensors = {f"encoder.{name}": tensor for name, tensor in tensors.items()}
@@ -264,13 +271,15 @@ def _check_complete(
             )
 
 
-def _write_weights(directory: Path, model: nn.Module, spec: ModelSpec) -> None:
+def _write_weights(directory: Path, model: nn.Module, spec: ModelSpec, dtype: SavedDtype) -> None:
     tensors = dict(model.named_parameters())
     reason = transformers_incompatibility(spec)
     if not reason:
-        write_tensors(directory / SAFETENSORS, to_transformers(tensors, spec.config))
-        return
-    logger.info("transformers loads the saved model with trust_remote_code=True: %s", reason)
-    write_tensors(directory / SAFETENSORS, to_saved_names(tensors, spec.config) if spec.adapters else tensors)
-    for name in REMOTE_CODE:
+        tensors = to_transformers(tensors, spec.config)
+    elif spec.adapters:
+        tensors = to_saved_names(tensors, spec.config)
+    write_tensors(directory / SAFETENSORS, in_dtype(tensors, dtype))
+    if reason:
+        logger.info("transformers loads the saved model with trust_remote_code=True: %s", reason)
+    for name in REMOTE_CODE if reason else ():
         write_bytes(directory / name, (files("litebert.model.io") / "remote_code" / name).read_bytes())

@@ -31,6 +31,8 @@ ModelName = Literal[
 ]
 ProblemType = Literal["regression", "single_label_classification", "multi_label_classification"]
 TrainedPairing = Literal["sop", "nsp", "none"]
+SavedDtype = Literal["float32", "float16", "bfloat16"]
+"""Of the weights in a model directory; these names are attributes of torch."""
 
 HF_CLASSES: Final[dict[ModelName, str]] = {
     "ForPretraining": "AlbertForPreTraining",
@@ -112,8 +114,10 @@ def config_file(path: Path) -> Path:
     return path / CONFIG if path.is_dir() else path
 
 
-def validate_target(to: TargetFormat, as_model: ModelName | None) -> None:
-    """Raise ConfigError for a model that the format has no files for."""
+def validate_target(to: TargetFormat, as_model: ModelName | None, dtype: SavedDtype = "float32") -> None:
+    """Raise ConfigError for a model that the format has no files for, and for a dtype that it does not have."""
+    if to == "tensorflow" and dtype != "float32":
+        raise ConfigError(f"dtype: is {dtype}, but a TensorFlow checkpoint has float32; leave it out")
     if to == "sentence-transformers" and as_model not in (None, "SentenceEmbedder"):
         raise ConfigError(f"as_model: sentence-transformers loads a SentenceEmbedder, not a {as_model}; leave it out")
 

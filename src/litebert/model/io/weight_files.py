@@ -7,15 +7,16 @@ import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from litebert.errors import CheckpointError
+from litebert.errors import CheckpointError, ConfigError
 from litebert.files import write_bytes
+from litebert.model.io.model_spec import SavedDtype
 
 SAFETENSORS: Final = "model.safetensors"
 SHARDED: Final = "model.safetensors.index.json"
@@ -48,6 +49,21 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """Write a safetensors file; the tensors may be on any device and share memory."""
     plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
     write_bytes(path, save(plain, metadata={"format": "pt"}))
+
+
+def in_dtype(tensors: Mapping[str, Tensor], dtype: str) -> dict[str, Tensor]:
+    """The tensors in one of `SavedDtype`; raises ConfigError for another dtype, and for a number beyond its range."""
+    if dtype not in get_args(SavedDtype):
+        raise ConfigError(f"dtype: {dtype!r} is unknown; expected one of {', '.join(get_args(SavedDtype))}")
+    result = {name: tensor.detach().to(getattr(torch, dtype)) for name, tensor in tensors.items()}
+    for name, tensor in result.items():
+        overflow = tensors[name].detach()[tensor.isinf() & tensors[name].isfinite()]
+        if len(overflow):
+            raise ConfigError(
+                f"dtype: {name} has the number {overflow[0].item():g}, {dtype} ends at "
+                f"{torch.finfo(tensor.dtype).max:g}; choose a dtype with a larger range, such as float32"
+            )
+    return result
 
 
 def read_safetensors(path: Path) -> dict[str, Tensor]:

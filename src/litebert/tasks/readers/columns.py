@@ -7,17 +7,15 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Self
+from typing import Self
 
 from litebert.errors import DataError
-from litebert.files import json_bytes
+from litebert.files import TASK, json_bytes
 from litebert.settings import Settings
 from litebert.tasks.labelled_data import Task
 from litebert.tasks.readers.tables import Table
 
 logger = logging.getLogger(__name__)
-
-FILE: Final = "task.json"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,12 +76,12 @@ class SavedTask(Settings):
 
     def files(self) -> dict[str, bytes]:
         """The file for a model directory."""
-        return {FILE: json_bytes(self.to_dict())}
+        return {TASK: json_bytes(self.to_dict())}
 
     @classmethod
     def stored(cls, directory: Path) -> Self | None:
         """The task of the model in a directory; None if the directory is from transformers, for example."""
-        return cls.read_json(directory / FILE)
+        return cls.read_json(directory / TASK)
 
 
 def resolve_columns(columns: Columns, saved: SavedTask | None, table: Table) -> Columns:

@@ -8,6 +8,7 @@ from typing import ClassVar, Final, Literal, Self
 import numpy as np
 from pydantic import Field
 
+from litebert.files import QUESTION_SETTINGS
 from litebert.tasks.input_settings import InputSettings
 
 THRESHOLD: Final = "no_answer_threshold"
@@ -33,7 +34,7 @@ _SOURCES: Final = {"given": "as given", "model": "chosen in fine-tuning", "defau
 class QuestionSettings(InputSettings):
     """How questions and contexts become sequences, and scores become answers."""
 
-    file: ClassVar[str] = "question_answering.json"
+    file: ClassVar[str] = QUESTION_SETTINGS
     max_length: int = Field(default=384, ge=8)
     """Longest sequence in tokens: `[CLS] question [SEP] part of the context [SEP]`."""
     doc_stride: int = Field(default=128, gt=0)
