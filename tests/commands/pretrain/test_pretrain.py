@@ -301,6 +301,15 @@ def test_model_card_and_environment_say_what_was_trained(
     assert ("\n## Intended uses and limitations\n\nShort texts.\n" in card) == ("next-token" in objectives)
 
 
+def test_model_card_says_what_is_stored(corpus_directory, tmp_path):
+    settings = ("model.num_hidden_layers=2", "model.num_hidden_groups=2", "train.duration=1 step")
+    model = pretrain(plan(corpus_directory, *settings), tmp_path / "run").model
+    card = (model / "README.md").read_text()
+    count = sum(parameter.numel() for parameter in load_model(model, as_model="ForPretraining").parameters())
+    assert f"| parameters | {count:,} |" in card
+    assert "| sharing | all, groups: 2 |" in card
+
+
 def test_card_settings_of_a_finished_run_may_change(corpus_directory, tmp_path):
     pretrain(plan(corpus_directory, "train.duration=2 steps"), tmp_path / "run")
     result = pretrain(plan(corpus_directory, "train.duration=2 steps", "card.license=mit"), tmp_path / "run")

@@ -19,6 +19,7 @@ from litebert.errors import MissingExtraError
 from litebert.files import README
 from litebert.model.io.model_directory import load_weights, save_model
 from litebert.model.io.model_spec import ModelSpec
+from litebert.model.model_stats import parameter_counts
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.checkpointing.run_checkpoints import model_tensors
 
@@ -126,9 +127,10 @@ def _card(result: PretrainResult, run: PretrainRun, model: nn.Module, *, evaluat
         use='from litebert import Predictor\n\nPredictor.load(".").fill_mask("A sentence with a [MASK] in it.")',
         scores=scores,
         settings={
+            "parameters": f"{parameter_counts(run.model).pretraining:,}",
             "layers": run.model.num_hidden_layers,
             "hidden size": run.model.hidden_size,
-            "sharing": run.model.sharing,
+            "sharing": f"{run.model.sharing}, groups: {run.model.num_hidden_groups}",
             **words,
             "duration": str(run.train.duration),
             "batch size": run.batch_size,
