@@ -11,7 +11,6 @@ added, runs the survivors again; `--only KEY` runs one mutation of the draw. Exi
 
 import argparse
 import ast
-import copy
 import json
 import os
 import random
@@ -19,7 +18,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -52,24 +52,48 @@ TARGETS: dict[str, tuple[str, ...]] = {
 }
 """Source file → tests that should notice a fault in it, the most specific first."""
 EQUIVALENT: dict[str, str] = {
-    "corpus/sampling/masking.py:16:25 1 → 2": "the weights are divided by their sum",
-    "corpus/sampling/masking.py:18:26 1 → 2": "the weights are divided by their sum",
-    "corpus/sampling/masking.py:60:75 1 → 2": "draws are below 1, so both numbers sort the absent words last",
-    "corpus/sampling/masking.py:110:60 0 → 1": "pads a row after the last one, which no index reads",
-    "corpus/sampling/pairing.py:49:43 2 → 3": "the size of a cache of a pure function",
-    "corpus/sampling/pairing.py:97:69 1 → 2": "reads a sentence more than the next line keeps",
-    "corpus/sampling/pairing.py:157:57 0 → 1": "without a difference, `to_equal` is 0",
-    "training/loop/step.py:157:12 statement deleted": "says only when FSDP communicates; the gradients are equal",
-    "training/loop/step.py:185:69 True → False": "the lengths are equal by the slice before",
-    "training/checkpointing/checkpoint.py:163:54 1 → 2": "`start` needs a `finish` before, so one write is in flight",
-    "tasks/metrics/squad_metrics.py:173:65 True → False": "both lists have the length of `order`",
-    "tasks/metrics/squad_metrics.py:40:7 Or → And": "with one side empty no word is shared, which scores 0 as well",
-    "tasks/metrics/metrics.py:80:22 1 → 2": "of two labels both have the same area, so their mean is it too",
-    "tokenization/sentencepiece_model.py:24:64 128 → 129": "ASCII has no byte 128 to look up",
-    "tokenization/sentencepiece_model.py:128:8 statement deleted": "a dict is empty without `dict.__init__` too",
-    "model/kernels/attention_kernels.py:72:53 True → False": "the context has one row for each index",
+    "corpus/sampling/masking.py `1 / n`: 1 → 2": "the weights are divided by their sum",
+    "corpus/sampling/masking.py `1 / n[::-1]`: 1 → 2": "the weights are divided by their sum",
+    "corpus/sampling/masking.py mask_tokens `np.where(exists, grid.draws.ngram_order[:, :width], 1)`: 1 → 2": (
+        "draws are below 1, so both numbers sort the absent words last"
+    ),
+    "corpus/sampling/masking.py choose_ngrams `(0, 0)`: 0 → 1 (2)": (
+        "pads a row after the last one, which no index reads"
+    ),
+    "corpus/sampling/pairing.py ExampleSource.__init__ `lru_cache(maxsize=2)`: 2 → 3": (
+        "the size of a cache of a pure function"
+    ),
+    "corpus/sampling/pairing.py ExampleSource._random_sentences `max(1, max_tokens)`: 1 → 2": (
+        "reads a sentence more than the next line keeps"
+    ),
+    "corpus/sampling/pairing.py truncate_pair `difference < 0`: 0 → 1": "without a difference, `to_equal` is 0",
+    "training/loop/step.py TrainStep._accumulate "
+    "`set_last_backward(self.model, last=index == len(microbatches) - 1)`: statement deleted": (
+        "says only when FSDP communicates; the gradients are equal"
+    ),
+    "training/loop/step.py _outcome `zip(sums.correct, means[len(losses):], strict=True)`: True → False": (
+        "the lengths are equal by the slice before"
+    ),
+    "training/checkpointing/checkpoint.py AsyncCheckpointer.__init__ "
+    "`ThreadPoolExecutor(max_workers=1, thread_name_prefix='litebert-checkpoint')`: 1 → 2": (
+        "`start` needs a `finish` before, so one write is in flight"
+    ),
+    "tasks/metrics/squad_metrics.py _best `zip(order, [*order[1:], None], strict=True)`: True → False": (
+        "both lists have the length of `order`"
+    ),
+    "tasks/metrics/squad_metrics.py word_f1 `not found or not expected`: Or → And": (
+        "with one side empty no word is shared, which scores 0 as well"
+    ),
+    "tasks/metrics/metrics.py roc_auc `-1`: 1 → 2": "of two labels both have the same area, so their mean is it too",
+    "tokenization/sentencepiece_model.py `range(128)`: 128 → 129": "ASCII has no byte 128 to look up",
+    "tokenization/sentencepiece_model.py CharacterAligner.__init__ `super().__init__()`: statement deleted": (
+        "a dict is empty without `dict.__init__` too"
+    ),
+    "model/kernels/attention_kernels.py attend_by_length `zip(indices, context, strict=True)`: True → False": (
+        "the context has one row for each index"
+    ),
 }
-"""`file:line:column description` → why no test can tell the mutation from the source."""
+"""Key of a mutation → why no test can tell the mutation from the source."""
 COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
 COMPARISONS |= {ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}
 ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult}
@@ -83,16 +107,10 @@ class Mutation:
     """One changed node of one file."""
 
     file: str
-    line: int
-    column: int
-    description: str
-    source: str
-    """The whole mutated file."""
-
-    @property
-    def key(self) -> str:
-        """What names the mutation in reports and in `EQUIVALENT`."""
-        return f"{self.file}:{self.line}:{self.column} {self.description}"
+    key: str
+    """Its name in reports and in `EQUIVALENT`: file, function, text and change, so that it stays when lines move."""
+    node: int
+    """Place of the node in `ast.walk`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,28 +149,50 @@ def draw(count: int, *, seed: int) -> list[Mutation]:
 
 
 def mutations_of(file: str) -> Iterator[Mutation]:
-    """Every single-node mutation of a source file; docstrings, annotations and messages stay as they are."""
+    """Every single-node mutation of a source file; docstrings, annotations and messages stay as they are.
+
+    From top to bottom; further ones with the same text and change in one function are numbered.
+    """
     tree = ast.parse((ROOT / SOURCE / file).read_text(encoding="utf-8"))
     skipped = _untested_nodes(tree)
-    for index, node in enumerate(ast.walk(tree)):
-        if node in skipped:
-            continue
-        for number, (description, _) in enumerate(_changes(node)):
-            changed = copy.deepcopy(tree)
-            target = list(ast.walk(changed))[index]
-            replacement = list(_changes(target))[number][1]
-            mutated = _Replace(target, replacement).visit(changed)
-            yield Mutation(
-                file=file,
-                line=getattr(node, "lineno", 0),
-                column=getattr(node, "col_offset", 0),
-                description=description,
-                source=ast.unparse(ast.fix_missing_locations(mutated)),
-            )
+    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    counts: Counter[str] = Counter()
+    nodes = [(place, node) for place, node in enumerate(ast.walk(tree)) if isinstance(node, ast.expr | ast.stmt)]
+    for place, node in sorted(nodes, key=lambda each: (each[1].lineno, each[1].col_offset)):
+        for description, _ in _changes(node) if node not in skipped else ():
+            name = f"{' '.join([file, *_function(node, parents)])} `{_text(node, parents)}`: {description}"
+            counts[name] += 1
+            key = name if counts[name] == 1 else f"{name} ({counts[name]})"
+            yield Mutation(file=file, key=key, node=place)
+
+
+def mutated(source: str, place: int) -> str:
+    """The source with the mutation of the node at `place` in `ast.walk`."""
+    tree = ast.parse(source)
+    target = list(ast.walk(tree))[place]
+    [(_, replacement)] = _changes(target)
+    return ast.unparse(ast.fix_missing_locations(_Replace(target, replacement).visit(tree)))
+
+
+def _function(node: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> list[str]:
+    """The qualified name of the function around a node, if there is one."""
+    names = []
+    while node in parents:
+        node = parents[node]
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.insert(0, node.name)
+    return [".".join(names)] if names else []
+
+
+def _text(node: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> str:
+    """The first line of the code that changes; of a constant, of the code around it."""
+    while isinstance(node, ast.Constant | ast.keyword):
+        node = parents[node]
+    return ast.unparse(node).strip().splitlines()[0]
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """Descriptions and replacements of one node."""
+    """Description and replacement of one node, if it can be mutated."""
     if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARISONS:
         other = COMPARISONS[type(node.ops[0])]
         yield f"{_name(node.ops[0])} → {other.__name__}", _with(node, ops=[other(), *node.ops[1:]])
@@ -256,7 +296,7 @@ def _run_one(mutation: Mutation, tree: Path) -> Outcome:
         return Outcome(mutation=mutation.key, state="equivalent")
     file = tree / SOURCE / mutation.file
     whole = file.read_text(encoding="utf-8")
-    file.write_text(mutation.source, encoding="utf-8")
+    file.write_text(mutated(whole, mutation.node), encoding="utf-8")
     try:
         killed = any(not _passes(tests, tree) for tests in TARGETS[mutation.file])
     finally:

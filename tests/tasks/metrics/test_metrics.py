@@ -97,11 +97,13 @@ def test_metrics_of_classes_equal_those_of_scikit_learn(seed, num_labels):
     }
 
 
-def test_roc_auc_of_several_labels_equals_that_of_scikit_learn():
+@pytest.mark.parametrize("num_labels", [2, 3])
+def test_roc_auc_of_several_labels_equals_that_of_scikit_learn(num_labels):
     sklearn = pytest.importorskip("sklearn.metrics")
-    probabilities = np.array([[0.9, 0.4, 0.5], [0.2, 0.3, 0.6], [0.5, 0.1, 0.7], [0.6, 0.8, 0.2]])
-    expected = sklearn.roc_auc_score(TRUE["multi_label"], probabilities, average="macro")
-    assert measure(["roc_auc"], None, TRUE["multi_label"], probabilities) == {"roc_auc": pytest.approx(expected)}
+    probabilities = np.array([[0.9, 0.4, 0.5], [0.2, 0.3, 0.6], [0.5, 0.1, 0.7], [0.6, 0.8, 0.2]])[:, :num_labels]
+    targets = TRUE["multi_label"][:, :num_labels]
+    expected = sklearn.roc_auc_score(targets, probabilities, average="macro")
+    assert measure(["roc_auc"], None, targets, probabilities) == {"roc_auc": pytest.approx(expected)}
 
 
 def test_roc_auc_leaves_out_labels_without_an_example():
