@@ -61,7 +61,8 @@ def test_release_of_an_encoder_has_its_weights_tokenizer_and_card(tmp_path):
     """The script with which `night` is released, with a smaller recipe."""
     pytest.importorskip("onnx")
     recipe = load_recipe("night", command="pretrain").settings
-    small = {"num_hidden_layers": 2, "hidden_size": 16, "num_attention_heads": 4, "intermediate_size": 32}
+    layers = {"num_hidden_layers": 2, "num_hidden_groups": 1}
+    small = {**layers, "hidden_size": 16, "num_attention_heads": 4, "intermediate_size": 32}
     recipe |= {"model": {**recipe["model"], **small}, "train": {**recipe["train"], "duration": "2 steps"}}
     (tmp_path / "small.yaml").write_text(write_yaml({**recipe, "batch_size": 4, "microbatch_size": 2}))
     text = write_documents(tmp_path / "text.txt", documents=400)

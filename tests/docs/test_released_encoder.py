@@ -1,0 +1,61 @@
+"""The encoder in encoders/night: its files are complete and small, and it has learned what its card says."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from litebert import Predictor
+from litebert.commands.evaluate.minimal_pairs import evaluate_minimal_pairs
+from litebert.commands.export import ExportRun, export
+from litebert.files import verify_manifest
+
+ENCODER = Path(__file__).parents[2] / "encoders" / "night"
+AGREEMENT = [
+    ("the boys were here.", "the boys was here."),
+    ("she has seen these houses.", "she has seen these house."),
+    ("this man is very old.", "this men is very old."),
+    ("the women are in the garden.", "the women is in the garden."),
+    ("he had gone to the city.", "he had go to the city."),
+    ("they have written a letter.", "they have wrote a letter."),
+    ("that child was happy.", "that children was happy."),
+    ("the king himself came.", "the king herself came."),
+]
+"""A grammatical sentence and one that is not, of words that books and Wikipedia have often."""
+
+
+def test_files_are_those_of_the_manifest_and_a_few_megabytes():
+    verify_manifest(ENCODER)
+    assert sum(path.stat().st_size for path in ENCODER.iterdir()) < 10e6
+
+
+def test_card_names_licence_language_and_uses():
+    card = (ENCODER / "README.md").read_text(encoding="utf-8")
+    front_matter = ("\nlicense: apache-2.0\n", "\nlanguage:\n- en\n")
+    for part in (*front_matter, "\n## Training text\n", "\n## Intended uses and limitations\n", "| parameters | "):
+        assert part in card
+
+
+def test_masked_words_are_predicted():
+    """A model that knows only frequencies predicts a comma everywhere."""
+    predictor = Predictor.load(ENCODER)
+    texts = {
+        "he opened the [MASK] and went into the room.": "door",
+        "the population of the [MASK] was 25,000 in 1990.": "city",
+        "she took him by the [MASK] and led him away.": "hand",
+    }
+    for text, word in texts.items():
+        (candidates,) = predictor.fill_mask(text, top_k=5)
+        assert word in [candidate.word for candidate in candidates]
+
+
+def test_grammatical_sentences_are_preferred_by_next_tokens(tmp_path):
+    lines = [json.dumps({"sentence_good": good, "sentence_bad": bad}) for good, bad in AGREEMENT]
+    (tmp_path / "agreement.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    assert evaluate_minimal_pairs(ENCODER, tmp_path, scoring="causal").mean.accuracy >= 7 / 8
+
+
+def test_int8_export_is_below_6_megabytes(tmp_path):
+    pytest.importorskip("onnx")
+    export(ExportRun(model=str(ENCODER), out=tmp_path / "int8", precision=("int8",)))
+    assert (tmp_path / "int8" / "onnx" / "model_quantized.onnx").stat().st_size < 6e6
