@@ -1,6 +1,7 @@
-"""The encoder in encoders/night: its files are complete and small, and it has learned what its card says."""
+"""The encoder in encoders/night: its files are complete and small, and it knows words and agreement."""
 
 import json
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from litebert import Predictor
 from litebert.commands.evaluate.minimal_pairs import evaluate_minimal_pairs
 from litebert.commands.export import ExportRun, export
 from litebert.files import verify_manifest
+from litebert.model.io.model_directory import REMOTE_CODE, load_model
 
 ENCODER = Path(__file__).parents[2] / "encoders" / "night"
 AGREEMENT = [
@@ -34,6 +36,17 @@ def test_card_names_licence_language_and_uses():
     front_matter = ("\nlicense: apache-2.0\n", "\nlanguage:\n- en\n")
     for part in (*front_matter, "\n## Training text\n", "\n## Intended uses and limitations\n", "| parameters | "):
         assert part in card
+
+
+def test_card_and_page_count_its_parameters():
+    count = sum(parameter.numel() for parameter in load_model(ENCODER).parameters())
+    assert f"| parameters | {count:,} |" in (ENCODER / "README.md").read_text(encoding="utf-8")
+    assert f"| {count / 1e6:.1f} million |" in (ENCODER.parent / "README.md").read_text(encoding="utf-8")
+
+
+def test_code_for_transformers_is_that_of_the_package():
+    for name in REMOTE_CODE:
+        assert (ENCODER / name).read_bytes() == (files("litebert.model.io") / "remote_code" / name).read_bytes()
 
 
 def test_masked_words_are_predicted():

@@ -241,6 +241,25 @@ def test_convert_keeps_the_task_but_not_the_card_of_a_changed_model(answering_mo
     assert SavedTask.stored(tmp_path / "c") is not None
 
 
+def test_convert_keeps_the_task_but_not_the_card_with_another_tokenizer(tiny_tokenizer, tmp_path):
+    spec = ModelSpec(model="ForQuestionAnswering", config=TINY.replace(vocab_size=tiny_tokenizer.vocab_size))
+    files = {"README.md": b"EM 80.1", **SavedTask(task_type="extractive_qa").files()}
+    save_model(build(spec), tmp_path / "m", extra_files=files)
+    tiny_tokenizer.save(tmp_path / "tokenizer")
+    convert(tmp_path / "m", tmp_path / "c", to="litebert", tokenizer=tmp_path / "tokenizer")
+    assert not (tmp_path / "c" / "README.md").exists()
+    assert SavedTask.stored(tmp_path / "c") is not None
+
+
+def test_convert_drops_the_task_of_other_labels(tmp_path):
+    spec = ModelSpec(model="ForSequenceClassification", config=TINY, labels=("bad", "good"))
+    task = SavedTask(task_type="classification")
+    save_model(build(spec), tmp_path / "m", labels=spec.labels, extra_files=task.files())
+    for labels, kept in (((), True), (("no", "yes"), False)):
+        convert(tmp_path / "m", tmp_path / "c", to="litebert", as_model="ForSequenceClassification", labels=labels)
+        assert (SavedTask.stored(tmp_path / "c") is not None) is kept
+
+
 def test_convert_drops_the_card_of_a_model_whose_head_is_random(answering_model, tmp_path):
     tensors = read_safetensors(answering_model / SAFETENSORS)
     without_head = {name: tensor for name, tensor in tensors.items() if not name.startswith("qa_outputs.")}

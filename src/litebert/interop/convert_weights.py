@@ -90,8 +90,8 @@ def convert(
 ) -> ConversionReport:
     """Convert any checkpoint, with its tokenizer, to a model directory or a TensorFlow checkpoint.
 
-    A model directory keeps the task and its settings if the head is the same, and the model card if the config is too:
-    the scores of the card hold for no other model.
+    A model directory keeps the task and its settings if the head and its labels are the same, and the model card if
+    config and tokenizer are too: the scores of the card hold for no other model.
 
     Args:
         source: a run directory, a model directory of litebert or transformers, a name on the hub, or a TensorFlow
@@ -130,8 +130,8 @@ def convert(
     missing = _missing(spec, tensors, allow_missing)
     model = load_weights(spec, tensors, where=str(source), fresh=missing)
     files = dict(known_tokenizer.files()) if known_tokenizer else {}
-    if to != "tensorflow" and not missing:
-        files |= _kept_files(place, loaded.spec, spec)
+    if to != "tensorflow" and not (missing or labels or is_tf_checkpoint(place)):
+        files |= _kept_files(place, loaded.spec, spec, card=tokenizer is None)
     on_disk = _write(target, model, spec, to=to, extra_files=files, dtype=dtype)
     rows = {row.litebert: getattr(row, on_disk) or row.litebert for row in tensor_names(spec.config)}
     names = {name: rows[name] for name in model.state_dict()}
@@ -161,9 +161,9 @@ def _read(place: Path, *, as_model: ModelName | None, labels: Collection[str]) -
     return TFCheckpoint(saved.spec, saved.weights, ignored_settings=())
 
 
-def _kept_files(place: Path, source: ModelSpec, target: ModelSpec) -> dict[str, bytes]:
-    """The files of the task if the head is the same, and the card if the config is too."""
-    names = (*(_OF_THE_TASK if target.model == source.model else ()), *((README,) if target == source else ()))
+def _kept_files(place: Path, source: ModelSpec, target: ModelSpec, *, card: bool) -> dict[str, bytes]:
+    """The files of the task if the head is the same, and with `card` the model card if the config is too."""
+    names = (*(_OF_THE_TASK if target.model == source.model else ()), *((README,) if card and target == source else ()))
     return {name: (place / name).read_bytes() for name in names if (place / name).is_file()}
 
 

@@ -23,7 +23,7 @@ def config_of(tiny_config, **changed):
 
 
 def trained(config):
-    """A model with embeddings as large as those of a trained one, whose layers change the states as little."""
+    """A model with embeddings as large as those of a trained one, and layers that change the states as little."""
     model = ForPretraining(config, seed=0)
     with torch.no_grad():
         for layer in (
@@ -105,12 +105,35 @@ def test_every_stored_attention_is_fitted_to_the_first_layer_that_runs_it(tiny_c
         assert attention_to_equal_tokens(model, layer)[-2:].min() > 0.3
 
 
-def test_an_attention_that_reads_no_tokens_keeps_its_heads(tiny_config, monkeypatch):
-    monkeypatch.setattr("litebert.model.initialization.fitted_heads.MIN_SHARE", 1.1)
-    model, before = trained(config_of(tiny_config)), trained(config_of(tiny_config))
-    fit_duplicate_token_heads_(model.encoder, batches(), seed=0)
-    for found, expected in zip(model.parameters(), before.parameters(), strict=True):
-        assert torch.equal(found, expected)
+@pytest.mark.parametrize(
+    ("changed", "first_layers"),
+    [
+        ({}, [0]),
+        ({"num_hidden_groups": 2}, [0, 2]),
+        ({"inner_group_num": 2}, [0, 1]),
+        ({"sharing": "attention"}, [0]),
+        ({"sharing": "feed_forward"}, [0, 1, 2, 3]),
+    ],
+    ids=["one group", "two groups", "two blocks a layer", "attention", "feed-forward"],
+)
+def test_first_input_is_what_the_first_layer_of_an_attention_reads(tiny_config, changed, first_layers):
+    encoder = trained(config_of(tiny_config, num_hidden_layers=4, **changed)).encoder
+    batch = batches()[0]
+    with torch.no_grad():
+        states = encoder(*batch, output_hidden_states=True).hidden_states
+        assert len(encoder.attentions) == len(first_layers)
+        for index, layer in enumerate(first_layers):
+            torch.testing.assert_close(encoder.first_input(index, *batch), states[layer])
+    assert fit_duplicate_token_heads_(encoder, batches(), seed=0) == len(first_layers)
+
+
+def test_a_later_attention_that_reads_few_directions_keeps_its_heads(tiny_config, monkeypatch):
+    monkeypatch.setattr("litebert.model.initialization.fitted_heads.MIN_DIRECTIONS", 1.1)
+    model, before = (trained(config_of(tiny_config, num_hidden_groups=2)) for _ in range(2))
+    assert fit_duplicate_token_heads_(model.encoder, batches(), seed=0) == 1
+    first, second = model.encoder.attentions
+    assert not torch.equal(first.query.weight, before.encoder.attentions[0].query.weight)
+    assert torch.equal(second.query.weight, before.encoder.attentions[1].query.weight)
 
 
 @pytest.mark.parametrize("sharing", ["all", "none"])

@@ -29,17 +29,18 @@ MIN_TOKENS_PER_COLUMN = 2
 MIN_LENGTH = 128
 """Tokens of a pair that heads are fitted to, at least: with 62, the longest of STS-B, they found fewer equal tokens."""
 MIN_ATTENTION = 0.2
-"""Attention to equal tokens of the rows below which fitted heads are refused; those that helped had 0.5 and more."""
+"""Attention to equal tokens of the rows, in the first layer, below which fitted heads are refused; those that helped
+had 0.5 and more."""
 MEASURED = 128
 """Rows whose attention is measured."""
 
 
 def fit_heads(run: FinetuneRun, data: RunData, pipeline: Pipeline, world: DistributedContext) -> None:
-    """Set query and key of the duplicate-token heads of the model of `pipeline`, in place.
+    """Set query and key of the duplicate-token heads of every stored attention of the model of `pipeline`, in place.
 
     Computed on one process: on different processors the values may differ in the last bits. With rows of single texts
     and `if_pairs` the model stays as it is. Raises DataError for other rows of single texts or with few tokens,
-    ConfigError for a model whose fitted heads do not find equal tokens.
+    ConfigError for a model whose heads do not find equal tokens in the first layer.
     """
     encoder = cast(Encoder, pipeline.model.encoder)
 
@@ -55,7 +56,8 @@ def fit_heads(run: FinetuneRun, data: RunData, pipeline: Pipeline, world: Distri
         text = _text(features, pipeline)
         longest = max(MIN_LENGTH, *(len(feature.input_ids) for feature in features))
         length = min(longest, encoder.config.max_position_embeddings)
-        fit_duplicate_token_heads_(encoder, pairs_of(text, length, pipeline.tokenizer, seed=run.seed), seed=run.seed)
+        pairs = pairs_of(text, length, pipeline.tokenizer, seed=run.seed)
+        count = fit_duplicate_token_heads_(encoder, pairs, seed=run.seed)
         rows = pad(features[:MEASURED], pad_id=pipeline.tokenizer.pad_id).to_tensors()
         special = (pipeline.tokenizer.cls_id, pipeline.tokenizer.sep_id)
         found = attention_to_equal_tokens(encoder, rows, ignored=special)
@@ -67,10 +69,11 @@ def fit_heads(run: FinetuneRun, data: RunData, pipeline: Pipeline, world: Distri
         if found < MIN_ATTENTION:
             raise ConfigError(
                 f"fit_duplicate_token_heads: the fitted heads give equal tokens {found:.0%} of their attention in the "
-                f"first {len(rows.input_ids)} training rows, expected at least {MIN_ATTENTION:.0%}: the states of this "
-                "model do not tell tokens apart well enough; set fit_duplicate_token_heads=false"
+                f"first layer, in {len(rows.input_ids)} training rows, expected at least {MIN_ATTENTION:.0%}: the "
+                "states of this model do not tell tokens apart well enough; set fit_duplicate_token_heads=false"
             )
-        logger.info("fitted heads give equal tokens of the other text %.0f %% of their attention", 100 * found)
+        logger.info("fitted heads of %d of %d stored attentions", count, len(encoder.attentions))
+        logger.info("in the first layer equal tokens of the other text get %.0f %% of their attention", 100 * found)
         return encoder.attentions.state_dict()
 
     attentions = world.on_rank_zero(fitted)

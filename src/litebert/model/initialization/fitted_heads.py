@@ -29,6 +29,8 @@ from litebert.randomness import torch_seed_for
 MIN_SHARE = 0.8
 """Variance between tokens, relative to the whole with `RIDGE`, of a direction that a head reads. Where it is smaller,
 as where positions differ, a token is more like its neighbours than like an equal token far away."""
+MIN_DIRECTIONS = 0.25
+"""Directions that an attention after the first must read to be fitted, relative to the rows of its heads."""
 RIDGE = 1e-3
 """Added to the variances, relative to the largest one: directions of much smaller variance are not read."""
 
@@ -49,23 +51,26 @@ class Directions(NamedTuple):
     segment: Float[Tensor, " H"]
     """Differs by 1 between the two segments."""
     mean: Float[Tensor, " H"]
+    count: int
+    """How many directions `tokens` combines."""
 
 
 @torch.no_grad()
-def fit_duplicate_token_heads_(encoder: Encoder, batches: Iterable[ModelInputs], *, seed: int) -> None:
+def fit_duplicate_token_heads_(encoder: Encoder, batches: Iterable[ModelInputs], *, seed: int) -> int:
     """Set query and key of the duplicate-token heads, the last ones, of every stored attention.
 
-    In place, from the first stored attention to the last, each for the first layer that runs it: with one group, for
+    In place, from the first stored attention to the last, each for the first layer that runs it: if one is stored, for
     the first layer of the encoder. There they give an equal token of the other text a logit of `TOKEN_LOGIT`, and the
     other text `SEGMENT_LOGIT`, the own one minus that, as structured initialization does before training. Each head
-    reads other directions. An attention that reads no direction in which tokens differ by `MIN_SHARE` keeps its heads.
-    All other weights stay.
+    reads other directions. An attention after the first one that reads too few (`MIN_DIRECTIONS`) in which tokens
+    differ keeps its heads; `attention_to_equal_tokens` measures the first one. All other weights stay. Returns how many
+    attentions were fitted.
 
     Args:
         encoder: a trained encoder without adapters.
         batches: some ten thousand tokens, of which about half are in the second segment. Tokens should occur in both
-            segments and at many positions, which are otherwise taken for a difference of tokens or segments. Read
-            once for each stored attention.
+            segments and at many positions, which are otherwise taken for a difference of tokens or segments. For
+            each stored attention they run through the layers before it.
         seed: of the random rotation that divides the directions among the heads.
 
     Raises:
@@ -88,12 +93,14 @@ def fit_duplicate_token_heads_(encoder: Encoder, batches: Iterable[ModelInputs],
             f"fit_duplicate_token_heads: the model has {updates}, which would add to the fitted query and key; "
             "set fit_duplicate_token_heads=false"
         )
-    batches, count = list(batches), heads * (len(rows) - 1)
+    batches, count, fitted = list(batches), heads * (len(rows) - 1), 0
     for index, block in enumerate(encoder.attentions):
         read = attention_reads(encoder, index, batches)
         found = discriminant_directions(read, count, seed=seed, orthogonal_to_mean=not config.use_bias)
-        if found.tokens.any():
+        if index == 0 or found.count >= MIN_DIRECTIONS * count:
             _write_heads(cast(Attention, block), found, rows, heads=heads, head_size=config.head_size)
+            fitted += 1
+    return fitted
 
 
 @torch.no_grad()
@@ -163,7 +170,7 @@ def discriminant_directions(read: TokenStates, count: int, *, seed: int, orthogo
     rotation = torch.linalg.qr(normal.double())[0][:, : axes.shape[1]]
     directions = math.sqrt(count / max(float(shares.sum()), MIN_SHARE)) * rotation @ axes.T @ whitening
     segment = whitening @ whitening @ difference
-    return Directions(directions.float(), (segment / (segment @ difference)).float(), centre.float())
+    return Directions(directions.float(), (segment / (segment @ difference)).float(), centre.float(), axes.shape[1])
 
 
 def _write_heads(block: Attention, found: Directions, rows: Int[Tensor, " R"], *, heads: int, head_size: int) -> None:
