@@ -6,7 +6,8 @@ Draws single-node mutations of the files in `TARGETS` (a comparison, an arithmet
 condition, a deleted statement), applies each to a copy of the source, and runs the tests that stand for that file. A
 mutation is killed when a test fails or the run exceeds its time limit. The tests must pass without a mutation, which is
 checked first. Outcomes are written one by one. The same command continues after an interruption and, after a test was
-added, runs the survivors again; `--only KEY` runs one mutation of the draw. Exit code 1 below `--minimum`.
+added, runs the survivors again; `--only KEY` runs one mutation of the draw (the shell
+needs single quotes around it). Exit code 1 below `--minimum`.
 """
 
 import argparse

@@ -156,10 +156,10 @@ class FinetuneRun(Settings):
     """What the classifier of a sequence reads: `cls`: the first token, as ALBERT; `mean`: the mean of all tokens; null:
     that of the model."""
     fit_duplicate_token_heads: Literal[False, True, "if_pairs"] = False
-    """Before training, set query and key of two heads so that they attend to the same token in the other text,
-    from statistics of the training rows. For pairs of texts and questions with a small encoder, whose pretraining was
-    too short to find such heads; a large one has them. Rows of one text are an error, or, with `if_pairs`, train the
-    model without fitted heads."""
+    """Before training, set query and key of two heads of every stored attention so that they attend to the same
+    token in the other text, from statistics of the training rows. For pairs of texts and questions with a small
+    encoder, whose pretraining was too short to find such heads; a large one has them. Rows of one text are an
+    error, or, with `if_pairs`, train the model without fitted heads."""
     microbatch_size: int = Field(default=32, gt=0)
     """Examples in one forward and backward pass; fewer need less memory and give the same gradient."""
     compute: Compute = Compute()

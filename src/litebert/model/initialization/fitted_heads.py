@@ -1,10 +1,10 @@
 """Duplicate-token heads of a trained encoder, fitted to its own hidden states.
 
 Pretraining does not need heads that attend to the same token of another text, and fine-tuning on some thousand pairs
-does not find them in a small encoder. Here query and key of two heads are set from statistics of the hidden
-states that they read: by linear discriminant analysis (Fisher 1936), in the directions in which tokens differ and
-their occurrences do not. The ALBERT paper has no such thing; docs/decisions/0005-structured-initialization.md has the
-measurements.
+does not find them in a small encoder. Here query and key of two heads of every stored attention are set from
+statistics of the hidden states that they read: by linear discriminant analysis (Fisher 1936), in the directions in
+which tokens differ and their occurrences do not. The ALBERT paper has no such thing; docs/decisions/0005-structured-
+initialization.md has the measurements.
 
 Symbols: N tokens of some examples, H hidden size, D head size, n rows of a head that compare tokens.
 """
