@@ -4,6 +4,7 @@ Each was tried, and its figures are in log.md; what pays becomes a setting. A tr
 `pretrain`, which it gives callbacks; `FIRST_PHASES` are trials of another kind, other settings for half of the tokens.
 """
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final
@@ -16,6 +17,8 @@ import torch.nn.functional as F
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
 from litebert.commands.pretrain.validation import ValidationSet
 from litebert.corpus.sampling import masking
+from litebert.corpus.sampling.pairing import NO_LABEL, Example, ExampleSource
+from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.loss_sums import LossSums
 from litebert.model.encoder import Encoder
 from litebert.model.kernels.layout import UnpaddedLayout
@@ -30,6 +33,10 @@ EMA_DECAY: Final = 0.99
 OUTPUT_WEIGHTS_RATE: Final = 2e-3
 EASIEST: Final = 0.1
 """Weight of a token that is always predicted correctly, relative to one that never is."""
+QUOTED_EXAMPLES: Final = 0.5
+SHORTEST_QUOTATION: Final = 8
+LONGEST_QUOTATION: Final = 48
+KEPT_WORDS: Final = 0.7
 
 
 @contextmanager
@@ -252,6 +259,46 @@ def adaptive_masking() -> Iterator[list[Callback]]:
         yield []
 
 
+@contextmanager
+def quotations() -> Iterator[list[Callback]]:
+    """Half of the masked examples become a pair: words of one of their sentences, then the text with that sentence.
+
+    Masked words are mostly found in the other segment, by their neighbours, as an answer is by a question's words.
+    """
+
+    def draw(self: ExampleSource, epoch: Any, index: int) -> Example:
+        example = original(self, epoch, index)
+        if not getattr(state, "masked", False) or example.rng.random() >= QUOTED_EXAMPLES:
+            return example
+        tokens, edges = self._read(epoch, index)
+        lengths = np.diff(edges)
+        long_enough = np.flatnonzero((lengths >= SHORTEST_QUOTATION) & (lengths <= LONGEST_QUOTATION))
+        if not len(long_enough):
+            return example
+        chosen = int(example.rng.choice(long_enough))
+        sentence = tokens[edges[chosen] : edges[chosen + 1]]
+        words = np.cumsum(self.corpus.vocabulary.word_starts[sentence])
+        quoted = sentence[example.rng.random(words[-1] + 1)[words] < KEPT_WORDS]
+        room = self.settings.max_length - 3 - len(quoted)
+        start = 0 if len(tokens) <= room else min(max(0, edges[chosen] - room // 2), len(tokens) - room)
+        return Example(quoted, tokens[start : start + room], NO_LABEL, example.rng) if len(quoted) else example
+
+    def microbatches(self: PretrainBatches, step: int) -> Any:
+        state.masked = not self.settings.is_causal(step)
+        try:
+            return original_microbatches(self, step)
+        finally:
+            state.masked = False
+
+    state = threading.local()  # validation text is read by another thread
+    original, original_microbatches = ExampleSource.draw, PretrainBatches.microbatches
+    with (
+        patch.object(ExampleSource, "draw", draw),
+        patch.object(PretrainBatches, "microbatches", microbatches),
+    ):
+        yield []
+
+
 TRIALS: Final[dict[str, Callable[[], AbstractContextManager[list[Callback]]]]] = {
     "stochastic_depth": stochastic_depth,
     "random_recursion_count": random_recursion_count,
@@ -260,6 +307,7 @@ TRIALS: Final[dict[str, Callable[[], AbstractContextManager[list[Callback]]]]] =
     "z_loss": z_loss,
     "ema": ema,
     "adaptive_masking": adaptive_masking,
+    "quotations": quotations,
 }
 FIRST_PHASES: Final = {
     "short_sequences_first": ["sampling.max_length=48", "batch_size=43", "microbatch_size=43"],
