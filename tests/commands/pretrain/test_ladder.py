@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from litebert.corpus.format.shards import Corpus
+from litebert.corpus.sampling.pretrain_batches import PretrainBatches
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from support.runs.pretrain_runs import SIZES
 
@@ -72,6 +75,7 @@ TRIALS = [
     "z_loss",
     "ema",
     "adaptive_masking",
+    "quotations",
 ]
 
 
@@ -113,6 +117,27 @@ def test_a_trial_that_does_not_exist_and_two_trials_are_errors(run_arm, words):
 def test_every_trial_is_tested(trials):
     assert [*trials.TRIALS] == TRIALS
     assert [*trials.FIRST_PHASES] == ["short_sequences_first", "small_batches_first"]
+
+
+def test_quotations_are_words_of_a_sentence_of_the_second_segment(trials, corpus_directory):
+    settings = SamplingSettings(max_length=128, pairing="none", single_segment=True, causal_fraction=0.5)
+    batches = PretrainBatches(Corpus.open(corpus_directory), settings, batch_size=16, microbatch_size=16, seed=0)
+    plain = [part for step in range(4) for part in batches.microbatches(step)]
+    with trials.quotations():
+        pairs = [part for step in range(4) for part in batches.microbatches(step)]
+    assert not any(part.token_type_ids.any() for part in plain)
+    for before, part in zip(plain, pairs, strict=True):
+        if part.causal:
+            assert torch.equal(before.input_ids, part.input_ids)
+            continue
+        ids = part.input_ids.flatten().index_copy(0, part.masked_positions, part.labels).view_as(part.input_ids)
+        quoting = part.token_type_ids.any(1)
+        assert 0 < quoting.sum() < len(quoting)
+        for row, segments, mask in zip(ids[quoting], part.token_type_ids[quoting], part.attention_mask[quoting]):
+            second = row[segments == 1].tolist()
+            position = -1
+            for token in row[mask & (segments == 0)][1:-1].tolist():
+                position = second.index(token, position + 1)  # ValueError: not in this order
 
 
 def test_dropped_tokens_are_half_of_each_row_in_order(trials):
