@@ -1,6 +1,6 @@
 """Makes a model of the parts of two others, to find which part helps or hinders fine-tuning.
 
-    python benchmarks/transplant.py MODEL OTHER OUT [--parts embeddings attentions feed_forwards] [--scale 0.25]
+    python benchmarks/arms/transplant.py MODEL OTHER OUT [--parts embeddings attentions feed_forwards] [--scale 0.25]
 
 OUT is MODEL with the named parts of OTHER, which has the same configuration; `--scale` multiplies the matrices of the
 blocks of the result. Fine-tune MODEL, OTHER and OUT with the same recipe and compare the training loss of the first

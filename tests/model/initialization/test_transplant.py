@@ -1,4 +1,4 @@
-"""benchmarks/transplant.py: which weights of the result are those of the other model, and which are scaled."""
+"""benchmarks/arms/transplant.py: which weights of the result are those of the other model, and which are scaled."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ BLOCKS = ("encoder.attentions.", "encoder.feed_forwards.")
 
 @pytest.fixture
 def transplant(monkeypatch):
-    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
+    monkeypatch.syspath_prepend(Path(__file__).parents[3] / "benchmarks" / "arms")
     import transplant
 
     return transplant
