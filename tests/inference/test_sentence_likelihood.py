@@ -16,7 +16,7 @@ MASKINGS = get_args(Masking)
 SENTENCES = ["the film was good", "a long movie felt great, in 1999.", "was", "the old actor seemed boring"]
 
 
-def plain_score(model, tokenizer, sentence, masking):
+def plain_score(model, tokenizer, sentence, masking, temperature):
     """One forward a token, nothing batched."""
     ids = tokenizer.encode(sentence)
     words = np.cumsum(tokenizer.word_starts[ids])
@@ -31,16 +31,17 @@ def plain_score(model, tokenizer, sentence, masking):
         shown = [tokenizer.mask_id if hidden else token for token, hidden in zip(ids, masked, strict=True)]
         row = torch.tensor([[tokenizer.cls_id, *shown, tokenizer.sep_id]])
         output = model(row, torch.ones_like(row, dtype=torch.bool), torch.zeros_like(row), torch.tensor([place + 1]))
-        total += output.mlm_logits[0].log_softmax(-1)[label].item()
+        total += (output.mlm_logits[0] / temperature).log_softmax(-1)[label].item()
     return total
 
 
+@pytest.mark.parametrize("temperature", [1.0, 0.5])
 @pytest.mark.parametrize("masking", MASKINGS)
 @pytest.mark.parametrize("architecture", [ForPretraining, ForMaskedLM])
-def test_scores_equal_a_plain_loop_over_tokens(architecture, masking, small_config, tiny_tokenizer):
+def test_scores_equal_a_plain_loop_over_tokens(architecture, masking, temperature, small_config, tiny_tokenizer):
     model = architecture(small_config, seed=1).eval()
-    expected = [plain_score(model, tiny_tokenizer, sentence, masking) for sentence in SENTENCES]
-    found = log_likelihoods(model, tiny_tokenizer, SENTENCES, masking=masking)
+    expected = [plain_score(model, tiny_tokenizer, sentence, masking, temperature) for sentence in SENTENCES]
+    found = log_likelihoods(model, tiny_tokenizer, SENTENCES, masking=masking, temperature=temperature)
     np.testing.assert_allclose(found, expected, rtol=tolerance())
 
 
@@ -66,7 +67,7 @@ def test_sentence_that_does_not_fit_is_refused(sentence, masking, small_config, 
         log_likelihoods(ForPretraining(small_config), tiny_tokenizer, ["the film", sentence], masking=masking)
 
 
-def plain_causal_score(model, tokenizer, sentence):
+def plain_causal_score(model, tokenizer, sentence, temperature):
     """One forward a token, over the tokens before it only."""
     ids = [tokenizer.cls_id, *tokenizer.encode(sentence), tokenizer.sep_id]
     total = 0.0
@@ -74,15 +75,16 @@ def plain_causal_score(model, tokenizer, sentence):
         prefix = torch.tensor([ids[:length]])
         output = model.encoder(prefix, torch.ones_like(prefix, dtype=torch.bool), torch.zeros_like(prefix), causal=True)
         logits = model.mlm(output.last_hidden_state[0, -1], model.encoder.embeddings.word.weight)
-        total += logits.log_softmax(-1)[ids[length]].item()
+        total += (logits / temperature).log_softmax(-1)[ids[length]].item()
     return total
 
 
+@pytest.mark.parametrize("temperature", [1.0, 0.5])
 @pytest.mark.parametrize("architecture", [ForPretraining, ForMaskedLM])
-def test_causal_scores_equal_a_plain_loop_over_prefixes(architecture, small_config, tiny_tokenizer):
+def test_causal_scores_equal_a_plain_loop_over_prefixes(architecture, temperature, small_config, tiny_tokenizer):
     model = architecture(small_config, seed=1).eval()
-    expected = [plain_causal_score(model, tiny_tokenizer, sentence) for sentence in SENTENCES]
-    found = log_likelihoods(model, tiny_tokenizer, SENTENCES, masking=None)
+    expected = [plain_causal_score(model, tiny_tokenizer, sentence, temperature) for sentence in SENTENCES]
+    found = log_likelihoods(model, tiny_tokenizer, SENTENCES, masking=None, temperature=temperature)
     np.testing.assert_allclose(found, expected, rtol=tolerance())
 
 

@@ -5,6 +5,9 @@ sum of the log probabilities of its tokens, its pseudo-log-likelihood. Source: S
 Model Scoring"; the two corrections for words of several tokens are those of Kauf and Ivanova 2023, "A Better Way to Do
 Masked Language Model Scoring". Without a masking each token is predicted from those before it, so that one forward pass
 scores a sentence; this needs a model that was trained with a share of causal steps.
+
+A temperature below 1 sharpens the distributions before the sum: as in the evaluation of GPT-BERT (Charpentier and Samuel
+2024) and of BabyLM, which search for the best one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,12 +42,13 @@ def log_likelihoods(
     sentences: Sequence[str],
     *,
     masking: Masking | None,
+    temperature: float = 1.0,
     precision: InferencePrecision = "fp32",
 ) -> np.ndarray:
     """Float64 [N]: the score of each sentence, natural logarithm; higher is more likely.
 
     `masking` None: the log probability of the sentence and of its end, each token predicted from those before it.
-    Raises SentenceLengthError for a sentence without tokens or with more than the model has positions.
+    `temperature` divides the logits and is positive. Raises SentenceLengthError for a sentence without tokens or with more than the model has positions.
     """
     device = next(model.parameters()).device
     scores = np.zeros(len(sentences))
@@ -53,7 +57,7 @@ def log_likelihoods(
         for indices, ids in _batches(tokenizer, sentences, longest=longest, copies=masking is not None):
             if masking is None:
                 rows = torch.from_numpy(_with_ends(ids, tokenizer)).to(device)
-                found = _causal_log_probabilities(cast(Any, running), rows)
+                found = _causal_log_probabilities(cast(Any, running), rows, temperature)
             else:
                 sentences_of_copies, copies, predicted = _masked_copies(ids, tokenizer, masking)
                 copy, place = predicted.nonzero()
@@ -61,7 +65,7 @@ def log_likelihoods(
                 copies = torch.from_numpy(_with_ends(copies, tokenizer)).to(device)
                 positions = torch.from_numpy(copy * copies.shape[1] + 1 + place).to(device)
                 labels = torch.from_numpy(labels).to(device)
-                found = _masked_log_probabilities(cast(Any, running), copies, positions, labels)
+                found = _masked_log_probabilities(cast(Any, running), copies, positions, labels, temperature)
             np.add.at(scores, indices, found.double().cpu().numpy())
     return scores
 
@@ -122,20 +126,21 @@ def _masked_log_probabilities(
     copies: Int[Tensor, "C S_2"],
     positions: Int[Tensor, " P"],
     labels: Int[Tensor, " P"],
+    temperature: float,
 ) -> Float[Tensor, " P"]:
     """The log probability of each label at its flat position."""
     mask, token_types = torch.ones_like(copies, dtype=torch.bool), torch.zeros_like(copies)
     states = model.encoder.at_positions(copies, mask, token_types, positions)
-    logits = model.mlm(states, model.encoder.embeddings.word.weight).float()
+    logits = model.mlm(states, model.encoder.embeddings.word.weight).float() / temperature
     return logits.gather(-1, labels[:, None])[:, 0] - logits.logsumexp(-1)
 
 
 def _causal_log_probabilities(
-    model: ForPretraining | ForMaskedLM, input_ids: Int[Tensor, "B S"]
+    model: ForPretraining | ForMaskedLM, input_ids: Int[Tensor, "B S"], temperature: float
 ) -> Float[Tensor, " B"]:
     """Sum of the log probabilities of all tokens but the first."""
     mask, token_types = torch.ones_like(input_ids, dtype=torch.bool), torch.zeros_like(input_ids)
     states = model.encoder(input_ids, mask, token_types, causal=True).last_hidden_state[:, :-1]
-    logits = model.mlm(states, model.encoder.embeddings.word.weight).float()
+    logits = model.mlm(states, model.encoder.embeddings.word.weight).float() / temperature
     chosen = logits.gather(-1, input_ids[:, 1:, None])[..., 0]
     return (chosen - logits.logsumexp(-1)).sum(1)

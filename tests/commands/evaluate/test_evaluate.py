@@ -152,6 +152,7 @@ def test_corpus_of_validation_text_alone_is_for_evaluation_only(tmp_path, tokeni
     [
         ({"corpus": "c"}, "fast", True, "--suite"),
         ({"corpus": "c"}, "scoring", "causal", "--suite"),
+        ({"corpus": "c"}, "temperature", 0.5, "--suite"),
         ({"data": "x.csv"}, "masking", "whole_word", "--suite"),
         ({"corpus": "c"}, "metrics", ("f1",), "--data or --task"),
         ({"suite": "s", "corpus": "c"}, "report", "page.html", "--data or --task"),

@@ -50,6 +50,8 @@ def test_model_is_scored_by_paradigm_and_phenomenon(pairs, small_config, tiny_to
     assert {score.name for score in scores.phenomena} == {"morphology", "syntax"}
     assert scores.paradigms[0].unigram_accuracy == 0.5, "the same tokens in another order are a tie"
     assert "mean of paradigms" in scores.to_text()
+    assert "temperature" not in scores.to_text()
+    assert "; temperature 0.5; --json" in evaluate_minimal_pairs(model, pairs, temperature=0.5).to_text()
 
 
 def test_first_pairs_of_each_paradigm_can_be_read_alone(pairs):

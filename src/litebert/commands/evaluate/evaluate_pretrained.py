@@ -36,7 +36,13 @@ def evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairSco
         )
     counts = None if run.corpus is None else token_counts(_corpus_of(model, run.corpus, "train"))
     return evaluate_minimal_pairs(
-        *(model, suite), scoring=run.scoring, masking=run.masking, fast=run.fast, precision=run.precision, counts=counts
+        *(model, suite),
+        scoring=run.scoring,
+        masking=run.masking,
+        temperature=run.temperature,
+        fast=run.fast,
+        precision=run.precision,
+        counts=counts,
     )
 
 

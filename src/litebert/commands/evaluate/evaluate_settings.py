@@ -17,7 +17,7 @@ from litebert.tasks.benchmarks.candidate_ranking import validate_ranked
 
 _LABELLED: Final = "--data or --task (labelled data)"
 _READ_FOR: Final = {
-    "--suite": ("scoring", "masking", "fast"),
+    "--suite": ("scoring", "masking", "temperature", "fast"),
     "--corpus without --suite": ("sampling", "max_eval_examples", "eval_pair_objectives"),
     _LABELLED: ("columns", "metrics", "report"),
 }
@@ -55,6 +55,8 @@ class EvaluateRun(Settings):
     model pretrained with `sampling.causal_fraction`."""
     masking: Masking = "token"
     """With --suite: tokens of a word that are masked besides the predicted one (none, those after it, all)."""
+    temperature: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    """With --suite: divides the logits; below 1 the likely tokens count more. Choose it with --fast, on other pairs."""
     fast: bool = False
     """With --suite: only the first 100 pairs of each paradigm."""
     sampling: tuple[str, ...] = ()

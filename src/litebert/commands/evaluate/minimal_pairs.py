@@ -59,6 +59,8 @@ class MinimalPairScores(Result):
     scoring: Scoring
     masking: Masking | None
     """None with causal scoring, where nothing is masked."""
+    temperature: float
+    """What divided the logits."""
     mean: PairAccuracy
     """The mean of the paradigms, as BLiMP reports it."""
     phenomena: tuple[PairAccuracy, ...]
@@ -71,6 +73,7 @@ class MinimalPairScores(Result):
         rows += [_row(score) for score in (*self.phenomena, self.mean)]
         masking = "" if self.masking is None else f", masking: {self.masking}"
         scored = f"scored by {self.scoring.replace('_', '-')}{masking}; ties count half"
+        scored += "" if self.temperature == 1 else f"; temperature {self.temperature:g}"
         return f"{aligned(rows)}\n{scored}; --json lists the {len(self.paradigms)} paradigms"
 
 
@@ -102,6 +105,7 @@ def evaluate_minimal_pairs(
     *,
     scoring: Scoring = "pseudo_log_likelihood",
     masking: Masking = "token",
+    temperature: float = 1.0,
     fast: bool = False,
     precision: InferencePrecision = "fp32",
     counts: np.ndarray | None = None,
@@ -116,7 +120,7 @@ def evaluate_minimal_pairs(
     precision = resolve_precision(precision, loaded)
     used = None if scoring == "causal" else masking
     try:
-        scores = log_likelihoods(loaded, tokenizer, sentences, masking=used, precision=precision)
+        scores = log_likelihoods(loaded, tokenizer, sentences, masking=used, temperature=temperature, precision=precision)
     except SentenceLengthError as error:
         side = "sentence_bad" if error.index % 2 else "sentence_good"
         raise DataError(f"{pairs[error.index // 2].place}: {side}: {error.problem}") from None
@@ -124,7 +128,7 @@ def evaluate_minimal_pairs(
         raise DataError(f"{model}: scores that are not finite; its weights have diverged, or need another --precision")
     correct = _preferences(scores)
     unigram = None if counts is None else _preferences(_unigram_scores(tokenizer, sentences, counts))
-    return summarize(pairs, correct, unigram, scoring=scoring, masking=used)
+    return summarize(pairs, correct, unigram, scoring=scoring, masking=used, temperature=temperature)
 
 
 def summarize(
@@ -134,6 +138,7 @@ def summarize(
     *,
     scoring: Scoring,
     masking: Masking | None,
+    temperature: float = 1.0,
 ) -> MinimalPairScores:
     """Means of 1 (preferred), 0.5 (tie) and 0 over paradigms and phenomena."""
     names = np.array([pair.paradigm for pair in pairs])
@@ -149,6 +154,7 @@ def summarize(
     return MinimalPairScores(
         scoring=scoring,
         masking=masking,
+        temperature=temperature,
         mean=_mean("mean of paradigms", paradigms),
         phenomena=tuple(phenomena),
         paradigms=tuple(paradigms),
