@@ -6,8 +6,8 @@ Model Scoring"; the two corrections for words of several tokens are those of Kau
 Masked Language Model Scoring". Without a masking each token is predicted from those before it, so that one forward pass
 scores a sentence; this needs a model that was trained with a share of causal steps.
 
-A temperature below 1 sharpens the distributions before the sum: as in the evaluation of GPT-BERT (Charpentier and Samuel
-2024) and of BabyLM, which search for the best one.
+A temperature below 1 sharpens the distributions before the sum, as in the evaluation of GPT-BERT (Charpentier and
+Samuel 2024) and of BabyLM, which search for the best one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -48,7 +48,8 @@ def log_likelihoods(
     """Float64 [N]: the score of each sentence, natural logarithm; higher is more likely.
 
     `masking` None: the log probability of the sentence and of its end, each token predicted from those before it.
-    `temperature` divides the logits and is positive. Raises SentenceLengthError for a sentence without tokens or with more than the model has positions.
+    `temperature` divides the logits and is positive. Raises SentenceLengthError for a sentence without tokens or with
+    more than the model has positions.
     """
     device = next(model.parameters()).device
     scores = np.zeros(len(sentences))

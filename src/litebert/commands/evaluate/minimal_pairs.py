@@ -120,7 +120,9 @@ def evaluate_minimal_pairs(
     precision = resolve_precision(precision, loaded)
     used = None if scoring == "causal" else masking
     try:
-        scores = log_likelihoods(loaded, tokenizer, sentences, masking=used, temperature=temperature, precision=precision)
+        scores = log_likelihoods(
+            loaded, tokenizer, sentences, masking=used, temperature=temperature, precision=precision
+        )
     except SentenceLengthError as error:
         side = "sentence_bad" if error.index % 2 else "sentence_good"
         raise DataError(f"{pairs[error.index // 2].place}: {side}: {error.problem}") from None
