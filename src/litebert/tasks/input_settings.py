@@ -20,8 +20,17 @@ class InputSettings(Settings):
 
     @classmethod
     def stored(cls, directory: Path, *, max_length: int) -> Self:
-        """The settings in a model directory; without any, the longest sequence the model reads (`max_length`)."""
-        return cls.read_json(directory / cls.file) or cls(max_length=max_length)
+        """The settings in a model directory, or the default ones; no sequence is longer than the model reads.
+
+        `max_length` is that of the model, whose positions may have been reduced since the settings were written.
+        """
+        found = cls.read_json(directory / cls.file) or cls.default(max_length)
+        return found.replace(max_length=min(found.max_length, max_length))
+
+    @classmethod
+    def default(cls, max_length: int) -> Self:
+        """The settings for a model that reads `max_length` tokens."""
+        return cls(max_length=max_length)
 
     @classmethod
     def of_ensemble(cls, members: Sequence[Self]) -> Self:

@@ -3,6 +3,7 @@
 import pytest
 
 from litebert.errors import CheckpointError, ConfigError
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold, QuestionSettings
 
 
@@ -19,6 +20,14 @@ def test_question_settings_default_to_what_the_model_reads(tmp_path):
     assert QuestionSettings.stored(tmp_path, max_length=512) == QuestionSettings()
     assert QuestionSettings.stored(tmp_path, max_length=48).max_length == 48
     assert QuestionSettings().threshold() == NoAnswerThreshold(0, "default")
+
+
+@pytest.mark.parametrize("settings", [QuestionSettings, InputSettings])
+def test_stored_length_is_at_most_what_the_model_reads(settings, tmp_path):
+    for name, content in settings(max_length=48).model_files().items():
+        (tmp_path / name).write_bytes(content)
+    assert settings.stored(tmp_path, max_length=32).max_length == 32, "positions were reduced by `convert --change`"
+    assert settings.stored(tmp_path, max_length=512).max_length == 48
 
 
 @pytest.mark.parametrize("chosen", [None, -1.25])

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar, Final, Literal, Self
 
 import numpy as np
@@ -49,9 +48,9 @@ class QuestionSettings(InputSettings):
     """A question whose null score is greater has no answer; null until it is chosen on labelled data."""
 
     @classmethod
-    def stored(cls, directory: Path, *, max_length: int) -> Self:
-        """The settings in a model directory; without any, the defaults for a model that reads `max_length` tokens."""
-        return super().stored(directory, max_length=min(max_length, cls().max_length))
+    def default(cls, max_length: int) -> Self:
+        """The defaults of the original, for a model that reads `max_length` tokens."""
+        return cls(max_length=min(max_length, cls().max_length))
 
     @classmethod
     def of_ensemble(cls, members: Sequence[Self]) -> Self:
