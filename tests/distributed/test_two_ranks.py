@@ -9,7 +9,7 @@ from litebert.training.loop.evaluation_loop import evaluate
 from litebert.training.loop.step import TrainStep, gradient_scaler
 from support.models import golden_lamb
 from support.models.tolerances import PROMISED, tolerance
-from support.programs.distributed_worker import ELASTIC, GRADIENTS, TRAINED
+from support.programs.distributed_worker import ELASTIC, GRADIENTS, TRAINED, muon_weights
 from support.runs.toy import ToyBatches, ToyModel, ToyObjective, losses, rows, settings, train
 
 CPU = torch.device("cpu")
@@ -51,6 +51,12 @@ def test_training_on_two_ranks_gives_the_weights_of_one_process(tmp_path, ranks,
     model = ToyModel(dropout=0.0)
     train(tmp_path, model=model, **(TRAINED | {"optimizer": optimizer}))
     assert_same(ranks[rank][optimizer + layout]["weights"], model_tensors(model), atol=tolerance())
+
+
+@BOTH
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_muon_of_two_ranks_gives_the_weights_of_one_process(ranks, rank, precision):
+    assert_same(ranks[rank]["divided_muon"][precision], muon_weights(precision), atol=0)
 
 
 @pytest.mark.parametrize("optimizer", ["lamb", "adamw"])

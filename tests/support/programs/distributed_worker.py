@@ -63,6 +63,24 @@ def original_lamb(world: DistributedContext, directory: Path, *, fsdp: bool) -> 
     return {"values": values}
 
 
+def divided_muon(world: DistributedContext, directory: Path) -> dict[str, Any]:
+    """Three updates with the same gradients on each rank, whose directions the ranks compute in turns."""
+    return {precision: muon_weights(precision) for precision in ("fp32", "bf16")}
+
+
+def muon_weights(precision: str) -> dict[str, torch.Tensor]:
+    """The weights of the toy after three updates with given gradients."""
+    model, generator = ToyModel(), torch.Generator().manual_seed(3)
+    chosen = {"optimizer": "muon", "muon_parameters": ["up", "classifier"], "precision": precision}
+    optimizer = build_optimizer(model, settings(**chosen))
+    set_learning_rate(optimizer, 0.01)
+    for _ in range(3):
+        for parameter in model.parameters():
+            parameter.grad = torch.randn(parameter.shape, generator=generator)
+        optimizer.step()
+    return model_tensors(model)
+
+
 def trained(world: DistributedContext, directory: Path, *, optimizer: str, fsdp: bool) -> dict[str, Any]:
     """Four steps, without dropout."""
     model = ToyModel(dropout=0.0)
@@ -246,6 +264,7 @@ SCENARIOS = {
     **GRADIENTS,
     "original_lamb": partial(original_lamb, fsdp=False),
     "original_lamb_fsdp": partial(original_lamb, fsdp=True),
+    "divided_muon": divided_muon,
     "resharded_lamb": partial(resharded, optimizer="lamb"),
     "resharded_adamw": partial(resharded, optimizer="adamw"),
     "rolled_back": rolled_back,

@@ -1,9 +1,12 @@
-"""Muon for matrices and AdamW for all other parameters: equal to both stepped by hand, resumed exactly."""
+"""Muon for matrices and AdamW for all other parameters: equal to both of torch stepped by hand, resumed exactly."""
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
+from litebert.training.optim.muon import orthogonalized, owners_of
 from litebert.training.optim.optimizers import build_optimizer, set_learning_rate
 from support.models.tolerances import tolerance
 from support.runs.callbacks import KilledError, killer
@@ -37,7 +40,7 @@ def stepped_by_hand(steps: int, *, weight_decay: float) -> ToyModel:
 
 def test_muon_equals_torch_muon_and_adamw_stepped_by_hand():
     model = ToyModel()
-    optimizer = build_optimizer(model, settings(**MUON, betas=[0.9, 0.98], weight_decay=0.1))
+    optimizer = build_optimizer(model, settings(**MUON, betas=[0.9, 0.98], weight_decay=0.1, precision="bf16"))
     for step in range(4):
         set_gradients(model, step)
         set_learning_rate(optimizer, 0.01)
@@ -77,6 +80,31 @@ def test_muon_state_is_loaded_from_its_state_dict():
         set_gradients(model, 2)
         optimizer.step()
     assert torch.equal(weights(models[0]), weights(models[1]))
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (24, 8), (8, 24)])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_direction_has_the_singular_vectors_of_the_momentum(shape, dtype):
+    left, _ = torch.linalg.qr(torch.randn(shape[0], 8, generator=torch.Generator().manual_seed(1)).double())
+    right, _ = torch.linalg.qr(torch.randn(shape[1], 8, generator=torch.Generator().manual_seed(2)).double())
+    momentum = left * torch.linspace(0.1, 1, 8, dtype=torch.float64) @ right.T
+    found = left.T @ orthogonalized(momentum.to(dtype)).double() @ right
+    singular = found.diagonal()
+    assert ((singular > 0.6) & (singular < 1.3)).all()
+    assert torch.allclose(found, singular.diag(), atol=tolerance(dtype, "compound"))
+
+
+def test_momentum_of_zeros_has_no_direction():
+    assert not orthogonalized(torch.zeros(4, 6)).any()
+
+
+@given(st.lists(st.tuples(st.integers(1, 64), st.integers(1, 64)).map(torch.Size), max_size=20), st.integers(1, 6))
+def test_matrices_are_divided_among_processes_by_their_cost(shapes, processes):
+    owners = owners_of(shapes, processes)
+    costs = [min(shape) ** 2 * max(shape) for shape in shapes]
+    work = [sum(cost for cost, owner in zip(costs, owners, strict=True) if owner == rank) for rank in range(processes)]
+    assert len(owners) == len(shapes)
+    assert max(work) - min(work) <= max(costs, default=0), "moving one matrix would not help the busiest one"
 
 
 @pytest.mark.parametrize("patterns", [["nothing"], ["."]])

@@ -10,17 +10,14 @@ from torch import nn
 
 from litebert.errors import ConfigError
 from litebert.training.optim.lamb import Lamb
+from litebert.training.optim.muon import Muon
 from litebert.training.train_settings import TrainSettings, VectorOptimizerName
 
 
 class MuonWith(torch.optim.Optimizer):
-    """`torch.optim.Muon` and `other`, which share their parameter groups and states with this optimizer.
+    """Muon for matrices and `other` for the rest; both share their parameter groups and states with this optimizer."""
 
-    Muon replaces the momentum of a matrix by the nearest orthogonal matrix, times √(rows ÷ columns) where there are
-    more rows than columns. Source: Jordan et al. 2024, https://kellerjordan.github.io/posts/muon/.
-    """
-
-    def __init__(self, muon: torch.optim.Muon, other: torch.optim.Optimizer) -> None:
+    def __init__(self, muon: Muon, other: torch.optim.Optimizer) -> None:
         super().__init__([*muon.param_groups, *other.param_groups], {})
         self._parts = (muon, other)
 
@@ -79,10 +76,11 @@ def _adam_family(
     return Lamb(groups, lr=0.0, betas=settings.betas, eps=settings.eps, bias_correction=corrected)
 
 
-def _muon(groups: list[dict[str, Any]], settings: TrainSettings) -> torch.optim.Muon:
+def _muon(groups: list[dict[str, Any]], settings: TrainSettings) -> Muon:
     for group in groups:
         group["lr_multiplier"] *= settings.muon_learning_rate / settings.learning_rate
-    return torch.optim.Muon(groups, lr=0.0, momentum=settings.muon_momentum)
+    dtype = torch.bfloat16 if settings.precision == "bf16" else torch.float32
+    return Muon(groups, lr=0.0, momentum=settings.muon_momentum, dtype=dtype)
 
 
 def _parameter_groups(
