@@ -132,8 +132,7 @@ def _masked_log_probabilities(
     """The log probability of each label at its flat position."""
     mask, token_types = torch.ones_like(copies, dtype=torch.bool), torch.zeros_like(copies)
     states = model.encoder.at_positions(copies, mask, token_types, positions)
-    logits = model.mlm(states, model.encoder.embeddings.word.weight).float() / temperature
-    return logits.gather(-1, labels[:, None])[:, 0] - logits.logsumexp(-1)
+    return _log_probabilities(model, states, labels, temperature)
 
 
 def _causal_log_probabilities(
@@ -142,6 +141,12 @@ def _causal_log_probabilities(
     """Sum of the log probabilities of all tokens but the first."""
     mask, token_types = torch.ones_like(input_ids, dtype=torch.bool), torch.zeros_like(input_ids)
     states = model.encoder(input_ids, mask, token_types, causal=True).last_hidden_state[:, :-1]
-    logits = model.mlm(states, model.encoder.embeddings.word.weight).float() / temperature
-    chosen = logits.gather(-1, input_ids[:, 1:, None])[..., 0]
-    return (chosen - logits.logsumexp(-1)).sum(1)
+    return _log_probabilities(model, states, input_ids[:, 1:], temperature).sum(1)
+
+
+def _log_probabilities(
+    model: ForPretraining | ForMaskedLM, states: Float[Tensor, "*N H"], labels: Int[Tensor, "*N"], temperature: float
+) -> Float[Tensor, "*N"]:
+    """The log probability of each label; the logits are divided in place, because they are the largest tensor here."""
+    logits = model.mlm(states, model.encoder.embeddings.word.weight).float().div_(temperature)
+    return logits.gather(-1, labels[..., None])[..., 0] - logits.logsumexp(-1)

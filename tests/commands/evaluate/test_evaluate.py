@@ -165,3 +165,9 @@ def test_corpus_of_validation_text_alone_is_for_evaluation_only(tmp_path, tokeni
 def test_settings_that_the_source_does_not_read_are_refused(source, name, value, reader):
     with pytest.raises(ConfigError, match=f"{name}: read only with {reader}"):
         EvaluateRun(model="m", **source, **{name: value})
+
+
+@pytest.mark.parametrize("temperature", [0.0, -1.0, 1e-9, float("inf")])
+def test_temperature_that_would_not_leave_finite_scores_is_refused(temperature):
+    with pytest.raises(ConfigError, match="temperature"):
+        EvaluateRun(model="m", suite="s", temperature=temperature)

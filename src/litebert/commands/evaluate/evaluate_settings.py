@@ -55,7 +55,7 @@ class EvaluateRun(Settings):
     model pretrained with `sampling.causal_fraction`."""
     masking: Masking = "token"
     """With --suite: tokens of a word that are masked besides the predicted one (none, those after it, all)."""
-    temperature: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    temperature: float = Field(default=1.0, ge=1e-6)
     """With --suite: divides the logits; below 1 the likely tokens count more. Report 1 beside it."""
     fast: bool = False
     """With --suite: only the first 100 pairs of each paradigm."""
