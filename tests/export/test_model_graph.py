@@ -53,6 +53,16 @@ def test_graph_equals_torch_for_every_model_and_shape(config, name):
         assert found <= PROMISED["outputs"], (rows, length)
 
 
+def test_sentence_pair_head_that_was_not_trained_is_not_exported(config):
+    for pairing, exported in (("none", False), ("sop", True), (None, True)):
+        model = perturbed(models.ForPretraining(config, pairing=pairing)).eval()
+        session = session_of(model)
+        assert ("sentence_pair_logits" in [output.name for output in session.get_outputs()]) == exported
+        assert largest_difference(model, session, random_inputs(model, 2, 9)) <= PROMISED["outputs"]
+        names = [each.name for each in build_graph(model, "fp32").graph.initializer]
+        assert any(name.startswith("pooler") for name in names) == exported
+
+
 @pytest.mark.parametrize("changes", ARCHITECTURES.values(), ids=ARCHITECTURES.keys())
 def test_graph_equals_torch_for_every_architecture(config, changes):
     model = build("ForMaskedLM", config.replace(**changes))

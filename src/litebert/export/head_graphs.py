@@ -115,7 +115,9 @@ def mlm_logits(inputs: HeadInputs) -> Outputs:
 
 
 def pretraining_logits(inputs: HeadInputs) -> Outputs:
-    """Logits of the vocabulary, and of the sentence pair."""
+    """Logits of the vocabulary, and of the sentence pair unless that head was not trained."""
+    if inputs.model.pairing == "none":
+        return mlm_logits(inputs)
     pair = inputs.classifier(inputs.pooled(), "sentence_pair", inputs.model.sentence_pair)
     return {**mlm_logits(inputs), "sentence_pair_logits": Output(pair, ("batch", 2))}
 

@@ -66,7 +66,8 @@ def _named(*names: str) -> Callable[[Any, ModelInputs], dict[str, Tensor]]:
 def _pretraining(model: Any, inputs: ModelInputs) -> dict[str, Tensor]:
     output = model(*inputs)
     logits = output.mlm_logits.unflatten(0, inputs.input_ids.shape)
-    return {"logits": logits, "sentence_pair_logits": output.sentence_pair_logits}
+    pair = {} if model.pairing == "none" else {"sentence_pair_logits": output.sentence_pair_logits}
+    return {"logits": logits, **pair}
 
 
 def _beams(model: Any, inputs: ModelInputs) -> dict[str, Tensor]:
