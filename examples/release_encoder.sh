@@ -3,9 +3,9 @@
 # fine-tuning and in int8 for use without torch. The recipe `night` takes eight hours of two cores; a second call resumes.
 # Needs: pip install 'litebert[export,datasets]'
 # Usage: release_encoder.sh OUT [SETTING=VALUE…] [-- TEXT…]
-#   SETTING=VALUE: of the pretraining, such as card.license=mit 'card.language=[en]' 'card.intended_uses=Short texts.'
+#   SETTING=VALUE: of the pretraining (of both recipes, if there are two), such as card.license=mit 'card.language=[en]' 'card.intended_uses=Short texts.'
 #   TEXT: files, directories or hf:DATASET; without, Simple English Wikipedia from the Hugging Face hub
-# Environment: RECIPE (night), VOCAB_SIZE (8000)
+# Environment: RECIPE (night), THEN (none; night-unshared: a second recipe, from the weights of the first), VOCAB_SIZE (8000)
 set -euo pipefail
 out=${1:?usage: release_encoder.sh OUT [SETTING=VALUE…] [-- TEXT…]}
 shift
@@ -37,5 +37,10 @@ if [ ! -f "$out/tokenizer/SHA256SUMS" ]; then
 fi
 [ -d "$out/corpus" ] || litebert corpus build "${text[@]}" --tokenizer "$out/tokenizer" --out "$out/corpus" --validation-fraction 0.02
 litebert pretrain "${RECIPE:-night}" ${settings[@]+"${settings[@]}"} --corpus "$out/corpus" --out "$out/run" --processes 2
-litebert export "$out/run" "$out/int8" --precision int8
-du -h "$out/int8/onnx/model_quantized.onnx" "$out/run/model/model.safetensors"
+run=$out/run
+if [ -n "${THEN:-}" ]; then
+  litebert pretrain "$THEN" ${settings[@]+"${settings[@]}"} --corpus "$out/corpus" --out "$out/then" --processes 2 init_checkpoint="$run"
+  run=$out/then
+fi
+litebert export "$run" "$out/int8" --precision int8
+du -h "$out/int8/onnx/model_quantized.onnx" "$run/model/model.safetensors"

@@ -29,6 +29,7 @@ RECIPE_NAMES = {
         "tiny",
         "modern-tiny",
         "night",
+        "night-unshared",
         "small",
         "base",
         "gpu-hour",
@@ -68,6 +69,17 @@ def test_recipe_has_description_cost_and_expected_result(command, name):
     assert f"{command} {name} " in recipe.about["command"]
     assert code_of_parsing(recipe.about["command"].partition("litebert ")[2].split()) == 0
     assert recipe.to_text().startswith(f"{name}\n  about     ")
+
+
+def test_second_part_of_a_night_is_night_without_sharing_at_half_of_the_rates():
+    first, second = (load_recipe(name, command="pretrain").settings for name in ("night", "night-unshared"))
+    assert second["model"] == {**first["model"], "num_hidden_groups": preset("modern-tiny").num_hidden_layers}
+    rates = {name: first["train"][name] / 2 for name in ("learning_rate", "muon_learning_rate")}
+    assert second["train"] == {**first["train"], **rates, "duration": "3 hours"}
+    assert "init" not in second
+    assert {**second, "init": "structured"}.keys() - {"seed"} == first.keys()
+    for name in first.keys() - {"model", "train", "init"}:
+        assert second[name] == first[name]
 
 
 def pretraining(name, *overrides, vocab_size=30_000):

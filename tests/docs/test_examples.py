@@ -10,6 +10,7 @@ import pytest
 
 import litebert
 from litebert.commands.recipes import load_recipe
+from litebert.model.io.model_directory import load_model
 from litebert.runtime import Predictor
 from litebert.settings import write_yaml
 from support.data.labelled_files import write_opinions
@@ -58,20 +59,27 @@ def test_corpus_is_a_data_set_of_torch_and_of_datasets(tiny_tokenizer, tmp_path,
 
 
 def test_release_of_an_encoder_has_its_weights_tokenizer_and_card(tmp_path):
-    """The script with which `night` is released, with a smaller recipe."""
+    """The script with which `night` is released, with a smaller recipe, and a second one without sharing."""
     pytest.importorskip("onnx")
     recipe = load_recipe("night", command="pretrain").settings
     layers = {"num_hidden_layers": 2, "num_hidden_groups": 1}
     small = {**layers, "hidden_size": 16, "num_attention_heads": 4, "intermediate_size": 32}
     recipe |= {"model": {**recipe["model"], **small}, "train": {**recipe["train"], "duration": "2 steps"}}
-    (tmp_path / "small.yaml").write_text(write_yaml({**recipe, "batch_size": 4, "microbatch_size": 2}))
+    recipe |= {"batch_size": 4, "microbatch_size": 2}
+    (tmp_path / "small.yaml").write_text(write_yaml(recipe))
+    (tmp_path / "unshared.yaml").write_text(
+        write_yaml({**recipe, "model": {**recipe["model"], "num_hidden_groups": 2}})
+    )
     text = write_documents(tmp_path / "text.txt", documents=400)
     commands = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": commands, "RECIPE": str(tmp_path / "small.yaml"), "VOCAB_SIZE": "60"}
+    environment["THEN"] = str(tmp_path / "unshared.yaml")
     out = tmp_path / "out"
     command = [EXAMPLES / "release_encoder.sh", out, "card.intended_uses=Two words.", "--", text]
     subprocess.run(command, env=environment, check=True)
-    assert (out / "run" / "model" / "model.safetensors").is_file()
+    shared, unshared = (load_model(out / run / "model").config.num_hidden_groups for run in ("run", "then"))
+    assert (shared, unshared) == (1, 2)
+    assert f"weights of {out / 'run'}" in (out / "then" / "model" / "README.md").read_text()
     card = (out / "int8" / "README.md").read_text()
     assert "## Intended uses" in card
     assert "Two words." in card.splitlines()

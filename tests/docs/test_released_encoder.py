@@ -1,4 +1,4 @@
-"""The encoder in encoders/night: its files are complete and small, and it knows words and agreement."""
+"""The encoders of the repository: their files are complete and small, and they know words and agreement."""
 
 import json
 from importlib.resources import files
@@ -12,7 +12,9 @@ from litebert.commands.export import ExportRun, export
 from litebert.files import verify_manifest
 from litebert.model.io.model_directory import REMOTE_CODE, load_model
 
-ENCODER = Path(__file__).parents[2] / "encoders" / "night"
+ENCODERS = Path(__file__).parents[2] / "encoders"
+FILES = {"night": 10e6, "night-unshared": 15e6}
+"""Encoder → limit of its bytes."""
 AGREEMENT = [
     ("the boys were here.", "the boys was here."),
     ("she has seen these houses.", "she has seen these house."),
@@ -26,32 +28,42 @@ AGREEMENT = [
 """A grammatical sentence and one that is not, of words that books and Wikipedia have often."""
 
 
-def test_files_are_those_of_the_manifest_and_a_few_megabytes():
-    verify_manifest(ENCODER)
-    assert sum(path.stat().st_size for path in ENCODER.iterdir()) < 10e6
+@pytest.fixture(params=FILES)
+def encoder(request):
+    """The directory of each encoder in turn."""
+    return ENCODERS / request.param
 
 
-def test_card_names_licence_language_and_uses():
-    card = (ENCODER / "README.md").read_text(encoding="utf-8")
+def test_encoders_are_those_of_the_folder():
+    assert {path.parent.name for path in ENCODERS.glob("*/config.json")} == set(FILES)
+
+
+def test_files_are_those_of_the_manifest_and_a_few_megabytes(encoder):
+    verify_manifest(encoder)
+    assert sum(path.stat().st_size for path in encoder.iterdir()) < FILES[encoder.name]
+
+
+def test_card_names_licence_language_and_uses(encoder):
+    card = (encoder / "README.md").read_text(encoding="utf-8")
     front_matter = ("\nlicense: apache-2.0\n", "\nlanguage:\n- en\n")
     for part in (*front_matter, "\n## Training text\n", "\n## Intended uses and limitations\n", "| parameters | "):
         assert part in card
 
 
-def test_card_and_page_count_its_parameters():
-    count = sum(parameter.numel() for parameter in load_model(ENCODER).parameters())
-    assert f"| parameters | {count:,} |" in (ENCODER / "README.md").read_text(encoding="utf-8")
-    assert f"| {count / 1e6:.1f} million |" in (ENCODER.parent / "README.md").read_text(encoding="utf-8")
+def test_card_and_page_count_its_parameters(encoder):
+    count = sum(parameter.numel() for parameter in load_model(encoder).parameters())
+    assert f"| parameters | {count:,} |" in (encoder / "README.md").read_text(encoding="utf-8")
+    assert f"| {count / 1e6:.1f} million |" in (encoder.parent / "README.md").read_text(encoding="utf-8")
 
 
-def test_code_for_transformers_is_that_of_the_package():
+def test_code_for_transformers_is_that_of_the_package(encoder):
     for name in REMOTE_CODE:
-        assert (ENCODER / name).read_bytes() == (files("litebert.model.io") / "remote_code" / name).read_bytes()
+        assert (encoder / name).read_bytes() == (files("litebert.model.io") / "remote_code" / name).read_bytes()
 
 
-def test_masked_words_are_predicted():
+def test_masked_words_are_predicted(encoder):
     """A model that knows only frequencies predicts a comma everywhere."""
-    predictor = Predictor.load(ENCODER)
+    predictor = Predictor.load(encoder)
     texts = {
         "he opened the [MASK] and went into the room.": "door",
         "the population of the [MASK] was 25,000 in 1990.": "city",
@@ -62,13 +74,13 @@ def test_masked_words_are_predicted():
         assert word in [candidate.word for candidate in candidates]
 
 
-def test_grammatical_sentences_are_preferred_by_next_tokens(tmp_path):
+def test_grammatical_sentences_are_preferred_by_next_tokens(encoder, tmp_path):
     lines = [json.dumps({"sentence_good": good, "sentence_bad": bad}) for good, bad in AGREEMENT]
     (tmp_path / "agreement.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    assert evaluate_minimal_pairs(ENCODER, tmp_path, scoring="causal").mean.accuracy >= 7 / 8
+    assert evaluate_minimal_pairs(encoder, tmp_path, scoring="causal").mean.accuracy >= 7 / 8
 
 
-def test_int8_export_is_below_6_megabytes(tmp_path):
+def test_int8_export_is_below_6_megabytes(encoder, tmp_path):
     pytest.importorskip("onnx")
-    export(ExportRun(model=str(ENCODER), out=tmp_path / "int8", precision=("int8",)))
+    export(ExportRun(model=str(encoder), out=tmp_path / "int8", precision=("int8",)))
     assert (tmp_path / "int8" / "onnx" / "model_quantized.onnx").stat().st_size < 6e6
