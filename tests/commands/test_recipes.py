@@ -77,7 +77,8 @@ def test_second_part_of_a_night_is_night_without_sharing_at_half_of_the_rates():
     rates = {name: first["train"][name] / 2 for name in ("learning_rate", "muon_learning_rate")}
     assert second["train"] == {**first["train"], **rates, "duration": "3 hours"}
     assert "init" not in second
-    assert {**second, "init": "structured"}.keys() - {"seed"} == first.keys()
+    assert second["init_checkpoint"] == "night"  # a run of `night` in the working directory, where no other is given
+    assert {**second, "init": "structured"}.keys() - {"seed", "init_checkpoint"} == first.keys()
     for name in first.keys() - {"model", "train", "init"}:
         assert second[name] == first[name]
 

@@ -51,6 +51,16 @@ def remap_weights(parameters: Mapping[str, Tensor], *, source: ModelConfig, targ
     return result
 
 
+def merged_blocks(source: ModelConfig, target: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """Stored blocks of the target that `remap_weights` makes from more than one of the source: name → their numbers."""
+    return {
+        f"{name} {block}": tuple(sources)
+        for part, name in enumerate(("attention", "feed-forward"))
+        for block, sources in _source_blocks(source, target, part).items()
+        if len(sources) > 1
+    }
+
+
 def _validate_same_architecture(source: ModelConfig, target: ModelConfig) -> None:
     rotary = source.position_embedding == "rotary"  # without a table of positions, any length will do
     for field in (name for name in _FIXED if not (rotary and name == "max_position_embeddings")):

@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from litebert.training.callbacks.spike_detector import SpikeDetector
 from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoints, locked_directory
 from litebert.training.checkpointing.run_checkpoints import Fingerprint, RunCheckpoints
 from litebert.training.distributed.context import DistributedContext, distribute_model
+from litebert.training.loop.freed_memory import freed_memory_kept
 from litebert.training.loop.memory import memory_used, translate_memory_errors
 from litebert.training.loop.run_schedule import RunSchedule, TrainingProgress
 from litebert.training.loop.signals import StopSignals, interruptible
@@ -169,7 +170,13 @@ class Trainer:
         with self.world.rank_zero_context(locked_directory(self._info.directory)):
             self._checkpoints.resume()
             self.world.on_rank_zero(on_locked)
-            with self._signals, Prefetcher(self._batches) as prefetcher, self._running_callbacks(), self._checkpointer:
+            with (
+                self._signals,
+                Prefetcher(self._batches) as prefetcher,
+                self._running_callbacks(),
+                self._checkpointer,
+                freed_memory_kept() if self.world.device.type == "cpu" else nullcontext(),
+            ):
                 self._train(prefetcher)
                 self._checkpoints.finish()
         progress = self.progress

@@ -67,6 +67,23 @@ def test_init_checkpoint_copies_the_shared_layer_to_unshared_ones(model, tokeniz
     assert torch.equal(kinds[0], kinds[2])
 
 
+@pytest.mark.parametrize(("groups", "averaged"), [(3, {}), (4, {}), (2, {1: (1, 2)})])
+def test_a_warning_names_blocks_that_are_means(model, tokenizer, caplog, groups, averaged):
+    """Three groups of four layers run as 0 0 1 2, two as 0 0 1 1: the second is the mean of the last two."""
+    source = model(layers=4, num_hidden_groups=3)
+    load_init_checkpoint(str(source), config(4, num_hidden_groups=groups), tokenizer, seed=0)
+    expected = [f"attention {new} from {' and '.join(map(str, old))}" for new, old in averaged.items()]
+    warnings = [record.getMessage() for record in caplog.records if "mean of several" in record.getMessage()]
+    assert len(warnings) == bool(averaged)
+    assert all(part in warnings[0] for part in expected)
+
+
+def test_a_checkpoint_of_another_width_is_named(model, tokenizer):
+    source = model()
+    with pytest.raises(ConfigError, match=r"init_checkpoint: .*source: hidden_size: the trained model has"):
+        load_init_checkpoint(str(source), config(hidden_size=2 * SIZES["hidden_size"]), tokenizer, seed=0)
+
+
 def test_init_checkpoint_of_a_run_is_its_model_or_newest_checkpoint(run, tokenizer, tmp_path):
     from_model = load_init_checkpoint(str(run), config(), tokenizer, seed=0)
     unfinished = tmp_path / "unfinished"

@@ -37,7 +37,7 @@ from litebert.model.initialization.structured_init import structured_init_
 from litebert.model.io.model_directory import build, load_weights, read_directory
 from litebert.model.io.model_spec import CONFIG, ModelSpec
 from litebert.model.models import ForPretraining
-from litebert.model.remap_weights import remap_weights
+from litebert.model.remap_weights import merged_blocks, remap_weights
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.checkpointing.checkpoint import Checkpoints
 from litebert.training.distributed.context import DistributedContext
@@ -74,7 +74,13 @@ def load_init_checkpoint(source: str, config: ModelConfig, tokenizer: Tokenizer,
     """
     weights = _read(source)
     _validate_vocabulary(source, weights, tokenizer)
-    tensors = remap_weights(weights.tensors, source=weights.config, target=config)
+    try:
+        tensors = remap_weights(weights.tensors, source=weights.config, target=config)
+    except ConfigError as error:
+        raise ConfigError(f"init_checkpoint: {source}: {error}") from error
+    if merged := merged_blocks(weights.config, config):
+        blocks = ", ".join(f"{name} from {' and '.join(map(str, numbers))}" for name, numbers in merged.items())
+        logger.warning("%s: blocks that are the mean of several of its blocks, and so not trained: %s", source, blocks)
     spec = ModelSpec.parse({"model": "ForPretraining", "config": config.to_dict()}, where="model")
     names = build(spec, device="meta").state_dict()
     new = [name for name in names if name not in tensors and name.startswith(OPTIONAL_PREFIXES)]
