@@ -80,7 +80,7 @@ def load_init_checkpoint(source: str, config: ModelConfig, tokenizer: Tokenizer,
         raise ConfigError(f"init_checkpoint: {source}: {error}") from error
     if merged := merged_blocks(weights.config, config):
         blocks = ", ".join(f"{name} from {' and '.join(map(str, numbers))}" for name, numbers in merged.items())
-        logger.warning("%s: blocks that are the mean of several of its blocks, and so not trained: %s", source, blocks)
+        logger.warning("%s: blocks that are means, never trained, of several of its blocks: %s", source, blocks)
     spec = ModelSpec.parse({"model": "ForPretraining", "config": config.to_dict()}, where="model")
     names = build(spec, device="meta").state_dict()
     new = [name for name in names if name not in tensors and name.startswith(OPTIONAL_PREFIXES)]

@@ -18,7 +18,7 @@ _RETURN: Final = {_MMAP_MAX: 2**16, _MMAP_THRESHOLD: 2**25, _TRIM_THRESHOLD: 2**
 
 @contextmanager
 def freed_memory_kept() -> Iterator[None]:
-    """Inside the block, memory that is freed stays in the process; after it, the system gets it back.
+    """Inside the block, most memory that is freed stays in the process; after it, the system gets it back.
 
     Without glibc (macOS, Windows, musl) nothing changes.
     """
