@@ -22,6 +22,7 @@ ONCE = (
     "evaluate someone/pretrained --corpus made/corpus --max-eval-examples 16",
     "predict someone/tuned made/labelled.csv out.csv",
     "predict someone/tuned made/label*.csv out",
+    "compare someone/tuned --baseline made/tuned --data made/labelled.csv",
     "ensemble someone/tuned --data made/labelled.csv",
     "glue-submission cola=someone/judge --task-dir glue --out out.zip",
     "embed someone/pretrained made/labelled.csv out.npy",

@@ -43,6 +43,7 @@ COMMANDS = {
     "predict": ["classifier:{made}/tuned", "labelled:{made}/labelled.csv", "{new}/out.csv", "--threads count:1"],
     "predict (output)": ["classifier:{made}/tuned", "{made}/labelled.csv", "out:{new}/out.csv"],
     "ensemble": ["classifier:{made}/tuned", "--data labelled:{made}/labelled.csv"],
+    "compare": ["classifier:{made}/tuned", "--baseline classifier:{made}/tuned", "--data labelled:{made}/labelled.csv"],
     "glue-submission": ["task:cola", "--task-dir labelled:{bad}/directory", "--out out:{new}/out.zip"],
     "convert": ["model:{made}/run", "out:{new}/out", "--to litebert", "--tokenizer tokenizer:{made}/tokenizer"],
     "info": ["architecture:tiny", "setting:num_hidden_layers=2", "--length integer:8", "--batch-size integer:1"],

@@ -1,9 +1,10 @@
-"""`litebert evaluate`, `predict`, `ensemble`, `glue-submission`, `embed` and `search`."""
+"""`litebert evaluate`, `compare`, `predict`, `ensemble`, `glue-submission`, `embed` and `search`."""
 
 from typing import Annotated
 
 from litebert.cli.arguments.common import Json, emit, print_result
 from litebert.cli.arguments.settings_arguments import arguments_of
+from litebert.commands.compare.compare_settings import CompareRun
 from litebert.commands.embed.embed_settings import EmbedRun, SearchRun
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
@@ -20,6 +21,17 @@ def evaluate(run: Annotated[EvaluateRun, arguments_of(EvaluateRun, positional=("
 
     result, text = command(run)
     emit(result, text, as_json=json)
+
+
+def compare(run: Annotated[CompareRun, arguments_of(CompareRun, positional=("models",))], json: Json = False) -> None:
+    """Compare two groups of fine-tuned models, such as runs with several seeds, on the same labelled examples.
+
+    The difference is that of the mean scores. Its 95 % interval is a paired bootstrap: examples and seeds are drawn
+    with replacement, the same examples for all models.
+    """
+    from litebert.commands.compare.compare import compare as command
+
+    print_result(command(run), as_json=json)
 
 
 def predict(

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
+
+from pydantic import model_validator
 
 from litebert.errors import ConfigError, suggestion
 from litebert.settings import Settings, validate_not_given
@@ -32,6 +34,36 @@ class ColumnArguments(Settings):
     def to_columns(self) -> Columns:
         """The named columns."""
         return Columns(**self.model_dump())
+
+
+class ExampleArguments(Settings):
+    """The examples that several fine-tuned models predict: a file of your own (--data), or a split of a benchmark."""
+
+    data: Path | None = None
+    """CSV, TSV, JSON lines, CoNLL or SQuAD file."""
+    task: str | None = None
+    """A benchmark, such as cola or race."""
+    task_dir: Path | None = None
+    """Directory with the files of the benchmark."""
+    split: PredictedSplit | None = None
+    """Its split (default: dev)."""
+    split_file: str | None = None
+    """SPLIT=FILE: a file of your own in the layout of the benchmark's, such as test=mine.tsv."""
+    columns: ColumnArguments = ColumnArguments()
+
+    @property
+    def benchmark_split(self) -> BenchmarkSplit | None:
+        """The split of a benchmark to predict; None for a file of your own."""
+        return predicted_split(self.task, self.split, self.split_file, default="dev", instead="--data")
+
+    @model_validator(mode="after")
+    def _check_examples(self) -> Self:
+        split = self.benchmark_split
+        if (self.data is None) == (self.task_dir is None) or (split is None) != (self.task_dir is None):
+            raise ValueError("give either --data (a file), or --task and --task-dir (a benchmark)")
+        if split is not None:
+            validate_not_given(self.columns.model_dump(), NO_COLUMNS.format(instead="--data"))
+        return self
 
 
 class DataArguments(Settings):

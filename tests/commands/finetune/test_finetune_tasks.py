@@ -14,6 +14,7 @@ from litebert.errors import ConfigError, MissingExtraError
 from litebert.settings import changed_names, flatten, is_permitted
 from support.data.benchmark_files import write_cola, write_mnli
 from support.data.question_builders import QUESTIONS, squad_json, write_squad
+from support.models.tolerances import tolerance
 from support.runs.tiny_runs import save_pretrained
 
 WRONG = ("x", "=x", "x=", "model=x", "random-weights=x", "a/b=x")
@@ -87,7 +88,7 @@ def test_command_without_intermediate_task_starts_from_the_model(inputs, tmp_pat
     assert not (tmp_path / "out" / "intermediate").exists()
 
 
-def test_table_compares_the_model_with_others_and_with_baselines(inputs, tiny_tokenizer, tmp_path):
+def test_table_compares_the_model_with_others_and_with_baselines(inputs, tiny_tokenizer, tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
     other = save_pretrained(tiny_tokenizer, tmp_path / "other", intermediate_size=48)
     compared = {"baselines": True, "random_weights": True, "compare": (f"start={other}",), "recipes": "small"}
@@ -111,8 +112,17 @@ def test_table_compares_the_model_with_others_and_with_baselines(inputs, tiny_to
         assert ("from_scratch: true" in settings) == (name == "random-weights")
         assert (str(other) in settings) == (name == "start")
     header, _, row = (tmp_path / "out" / "table.md").read_text().splitlines()
-    assert header == "| task | rows | metric | tf-idf, linear model | random-weights | start | model |"
+    assert header == (
+        "| task | rows | metric | tf-idf, linear model | random-weights | start | model | model - random-weights | "
+        "model - start |"
+    )
     assert row.startswith(f"| cola | {scores.train_examples} | matthews | ")
+    for name in ("random-weights", "start"):
+        means = [scores.models[each]["matthews"].mean for each in ("model", name)]
+        assert scores.differences[name].difference == pytest.approx(means[0] - means[1], abs=tolerance())
+        assert f"{100 * scores.differences[name].difference:+.1f} (" in row
+    monkeypatch.setattr("litebert.commands.finetune_tasks.finetune_tasks.difference_between", None)
+    assert finetune_tasks(run).to_dict() == result.to_dict()  # the differences are kept
     assert "tf-idf, linear model" in result.to_text()
 
 

@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_differences
+from litebert.tasks.metrics.bootstrap_difference import (
+    BootstrapDifference,
+    bootstrap_difference_of_means,
+    bootstrap_differences,
+)
 
 pytestmark = pytest.mark.usefixtures("full_reports")
 
@@ -46,3 +50,32 @@ def test_bootstrap_difference_of_lists():
     (gain,) = bootstrap_differences("entity_f1", targets, [[["O", "O"], ["B-X"], ["O"]] * 3], targets)
     assert gain.difference > 0
     assert gain.to_text().startswith(f"{gain.difference:+.4f} (95 % interval ")
+
+
+def test_difference_of_means_of_single_runs_has_the_interval_of_the_paired_differences():
+    rng = np.random.default_rng(0)
+    targets = rng.integers(2, size=2_000)
+    first, second = (np.where(rng.random(2_000) < share, targets, 1 - targets) for share in (0.8, 0.7))
+    paired = (first == targets).astype(float) - (second == targets)
+    found = bootstrap_difference_of_means("accuracy", [first], [second], targets)
+    assert found.difference == pytest.approx(paired.mean())
+    half_width = 1.96 * paired.std() / len(targets) ** 0.5
+    assert (found.high - found.low) / 2 == pytest.approx(half_width, rel=0.1)
+
+
+def test_difference_of_means_is_that_of_all_runs_and_its_interval_covers_the_seeds():
+    one, alike = with_errors(40), [with_errors(count) for count in (20, 20, 20)]
+    apart = [with_errors(count) for count in (0, 20, 40)]
+    narrow, wide = (bootstrap_difference_of_means("accuracy", runs, [one], TARGETS) for runs in (alike, apart))
+    assert narrow.difference == pytest.approx(0.1)
+    assert wide.difference == pytest.approx(0.1)
+    assert wide.low < narrow.low < 0.1 < narrow.high < wide.high
+
+
+def test_difference_of_means_of_a_group_to_itself_is_about_zero():
+    runs = [with_errors(count) for count in (10, 30)]
+    found = bootstrap_difference_of_means("accuracy", runs, runs, TARGETS)
+    assert found.difference == 0.0
+    assert found.low < 0 < found.high
+    same = bootstrap_difference_of_means("accuracy", runs[:1], runs[:1], TARGETS)
+    assert same == BootstrapDifference(0.0, 0.0, 0.0)

@@ -85,6 +85,8 @@ def _positional(name: str, info: FieldInfo) -> list[Any]:
 def _optional(info: FieldInfo) -> list[Any]:
     if info.default is False:
         return [FlagCreatePairsOff, arg(help_behavior_hint="")]
+    if info.is_required() and get_origin(info.annotation) is tuple:
+        return [arg(metavar=_metavar(info.annotation), help_behavior_hint="(required)")]
     if info.default not in (None, ()):
         return []
     value_type: Any = info.annotation

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
+from litebert.commands.ensemble.examples import Examples, examples_of_benchmark, examples_of_file
 from litebert.commands.ensemble.members import (
     Member,
     Predicted,
@@ -14,10 +15,8 @@ from litebert.commands.ensemble.members import (
     members_at,
     predict_members,
 )
-from litebert.commands.finetune.setup import task_of_benchmark
 from litebert.commands.predict.benchmark_predictions import (
     submission_text,
-    validate_benchmark_model,
     validate_submission_name,
 )
 from litebert.commands.predict.predict_stream import InputFile, validate_output_directory
@@ -26,13 +25,13 @@ from litebert.errors import ConfigError
 from litebert.files import write_text
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
-from litebert.tasks.labelled_data import LabelledData, Task
+from litebert.tasks.labelled_data import Task
 from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_differences
 from litebert.tasks.metrics.evaluation import Evaluation
-from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
+from litebert.tasks.read_labelled import validate_columns_apply
 from litebert.tasks.readers.columns import resolve_columns
 from litebert.tasks.readers.tables import iter_tables
-from litebert.tasks.types.task_type import FileFormat, ReadOptions, Scored
+from litebert.tasks.types.task_type import FileFormat, Scored
 
 logger = logging.getLogger(__name__)
 
@@ -102,25 +101,13 @@ def _score_lines(score: EnsembleScore, count: int) -> list[str]:
     return [*lines, f"{name.ljust(width)}  {value}", score.evaluation.to_text()]
 
 
-@dataclass(frozen=True)
-class EnsembleData:
-    """The examples that an ensemble predicts."""
-
-    data: LabelledData
-    task: Task | None
-    """None without labels."""
-    source: InputFile | None
-    """The file; None for a benchmark."""
-    split: BenchmarkSplit | None = None
-
-
 def ensemble(run: EnsembleRun) -> EnsembleResult:
     """Average the members' predictions; score them if there are labels and write them if asked to."""
     split, members = run.benchmark_split, members_at(run.members)
     if split is not None and run.task_dir is not None:
         if run.out is not None:
             _validate_benchmark_output(run.out, split)
-        return _in_memory(run, members, _benchmark_data(run, members[0], split, run.task_dir))
+        return _in_memory(run, members, examples_of_benchmark(members[0], split, run.task_dir, metrics=run.metrics))
     assert run.data is not None
     validate_columns_apply(run.columns.model_dump(), run.data)
     first = members[0]
@@ -128,7 +115,7 @@ def ensemble(run: EnsembleRun) -> EnsembleResult:
     if run.out is not None:
         source.validate_output(run.out)
     if _has_labels(members[0], source):
-        return _in_memory(run, members, _labelled_data(run, members[0], source))
+        return _in_memory(run, members, examples_of_file(members[0], source, metrics=run.metrics))
     return _streamed(run, members, source)
 
 
@@ -150,7 +137,7 @@ def forward_selection(count: int, score: Callable[[Sequence[int]], float]) -> li
     return sorted(chosen)
 
 
-def _in_memory(run: EnsembleRun, members: Sequence[Member], given: EnsembleData) -> EnsembleResult:
+def _in_memory(run: EnsembleRun, members: Sequence[Member], given: Examples) -> EnsembleResult:
     """Predict all examples by one member after the other."""
     if given.task is None:
         _validate_unlabelled(run, given.data.path)
@@ -215,20 +202,6 @@ def _has_labels(member: Member, source: InputFile) -> bool:
     return member.task_type.reader.label_column(table, columns) in table.columns
 
 
-def _labelled_data(run: EnsembleRun, member: Member, source: InputFile) -> EnsembleData:
-    labels = member.spec.labels if member.task_type.has_labels else None
-    options = ReadOptions(task_type=member.task_type.name, labels=labels)
-    data = read_labelled(source.path, source.columns, saved=source.saved, options=options)
-    return EnsembleData(data, task_for(data, source.columns, run.metrics), source)
-
-
-def _benchmark_data(run: EnsembleRun, member: Member, split: BenchmarkSplit, directory: Path) -> EnsembleData:
-    validate_benchmark_model(split.task, member.task_type.name, member.spec.labels, model=member.path)
-    data = split.read(directory)
-    task = task_of_benchmark(benchmark_task(split.task), data, run.metrics) if data.has_labels else None
-    return EnsembleData(data, task, None, split)
-
-
 def _validate_benchmark_output(out: Path, split: BenchmarkSplit) -> None:
     if benchmark_task(split.task).format == "squad":
         validate_output_directory(out, ".json")
@@ -236,7 +209,7 @@ def _validate_benchmark_output(out: Path, split: BenchmarkSplit) -> None:
         validate_submission_name(out, split.task)
 
 
-def _write(out: Path, given: EnsembleData, whole: Predicted) -> None:
+def _write(out: Path, given: Examples, whole: Predicted) -> None:
     """Write the predictions as `predict` does."""
     results, source = whole.results(given.data.examples), given.source
     file_format: FileFormat | None = whole.task_type.reader.file_format

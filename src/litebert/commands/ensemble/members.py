@@ -1,4 +1,4 @@
-"""The members of an ensemble and their predictions."""
+"""Several fine-tuned models for one task, such as the members of an ensemble, and their predictions."""
 
 import logging
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Member:
-    """One model of an ensemble."""
+    """One of several models for the same task."""
 
     path: Path
     """As given: a run, a model, a checkpoint, or a name on the hub."""
@@ -98,8 +98,8 @@ def members_at(sources: Sequence[str]) -> list[Member]:
     for member in members[1:]:
         if member.task_type is not first.task_type or set(member.spec.labels) != set(first.spec.labels):
             raise ConfigError(
-                f"{member.path}: its task is {member.describe()}, that of {first.path} is {first.describe()}; they "
-                "cannot be averaged"
+                f"{member.path}: its task is {member.describe()}, that of {first.path} is {first.describe()}; give "
+                "models for the same task"
             )
     return members
 

@@ -2,10 +2,12 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from litebert.commands.compare.compare import difference_between
+from litebert.commands.ensemble.members import Member
 from litebert.commands.finetune.comparison import require_scikit_learn, scores_of_baseline
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_result import FinetuneResult
@@ -18,6 +20,7 @@ from litebert.commands.run_directory import deciding_settings
 from litebert.commands.sweep.trial_results import SeedStatistics, statistics_of
 from litebert.files import read_json_object, write_bytes, write_json
 from litebert.model.io.hub import model_directory
+from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference
 from litebert.tasks.metrics.metrics import METRICS
 from litebert.tasks.metrics.text_table import Rows, aligned, markdown_table
 from litebert.training.callbacks.callback import Callback
@@ -38,6 +41,8 @@ class TaskScores:
     """`metric` of a linear model of tf-idf features; None without baselines, or if the task has none."""
     models: dict[str, dict[str, SeedStatistics]]
     """Model → metric → statistics over the seeds."""
+    differences: dict[str, BootstrapDifference]
+    """Compared model → mean of `model` over the seeds minus its own, in `metric`, on the same examples."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +66,17 @@ class FinetuneTasksResult(Result):
         return "\n".join([*lines, f"runs: {self.out}"])
 
     def rows(self) -> Rows:
-        """The table: the median of each model and, of several seeds, its interval."""
+        """The table: the median of each model and, of several seeds, its interval; differences of means."""
         names = [*next(iter(self.scores.values())).models]
+        compared = [name for name in names if name != MODEL]
         has_linear = any(scores.linear is not None for scores in self.scores.values())
-        rows = [["task", "rows", "metric", *([LINEAR] if has_linear else []), *names]]
+        differences = [f"{MODEL} - {name}" for name in compared]
+        rows = [["task", "rows", "metric", *([LINEAR] if has_linear else []), *names, *differences]]
         for task, scores in self.scores.items():
             metric = METRICS[scores.metric]
             linear = "–" if scores.linear is None else f"{metric.to_percent(scores.linear):.1f}"
             cells = [_cell(scores.models[name][scores.metric], scores.metric) for name in names]
+            cells += [_difference_cell(scores.differences[name], scores.metric) for name in compared]
             rows.append([task, f"{scores.train_examples:,}", scores.metric, *([linear] if has_linear else []), *cells])
         return rows
 
@@ -106,7 +114,26 @@ def _scores(run: FinetuneTasksRun, task: str, start: str, callbacks: Sequence[Ca
     metric = first.best["metric_for_best_model"]
     linear = _linear_scores(run, task).get(metric) if run.baselines else None
     models = {name: _statistics(found) for name, found in results.items()}
-    return TaskScores(metric, first.train_examples, first.best["examples"], linear, models)
+    differences = {name: _difference(run, task, name, metric) for name in run.model_names if name != MODEL}
+    return TaskScores(metric, first.train_examples, first.best["examples"], linear, models, differences)
+
+
+def _difference(run: FinetuneTasksRun, task: str, other: str, metric: str) -> BootstrapDifference:
+    """The difference of `MODEL` to another model, kept in a file that is named by a hash of what it depends on."""
+    models, others = (
+        [Member.at(str(run.directory_of(task, name=name, seed=seed))) for seed in range(run.seeds)]
+        for name in (MODEL, other)
+    )
+    settings = run.run_on(task, name=MODEL, model=run.model, seed=0)
+    identity = {"data": _without_directory(settings), "metric": metric}
+    fingerprint = fingerprint_of([], [member.directory for member in (*models, *others)], identity)
+    file = run.out / "compared" / other / task / f"difference-{fingerprint[:8]}.json"
+    if not file.exists():
+        data = read_data(settings)
+        scored = replace(data.task, metrics=(metric,), metric_for_best_model=metric)
+        result = difference_between(models, others, data.dev, scored)
+        write_json(file, asdict(result.metrics[metric].difference))
+    return BootstrapDifference(**read_json_object(file, if_missing="run the command again"))
 
 
 def _linear_scores(run: FinetuneTasksRun, task: str) -> dict[str, float]:
@@ -131,6 +158,12 @@ def _cell(statistics: SeedStatistics, name: str) -> str:
         return f"{median:.1f}"
     low, high = (METRICS[name].to_percent(each) for each in interval)
     return f"{median:.1f} ({low:.1f} to {high:.1f})"
+
+
+def _difference_cell(difference: BootstrapDifference, name: str) -> str:
+    """`+3.8 (+0.9 to +6.8)`."""
+    value, low, high = map(METRICS[name].to_percent, (difference.difference, difference.low, difference.high))
+    return f"{value:+.1f} ({low:+.1f} to {high:+.1f})"
 
 
 def _on_intermediate(run: FinetuneTasksRun, task: str, callbacks: Sequence[Callback]) -> Path:

@@ -48,6 +48,27 @@ def bootstrap_differences(
     return differences
 
 
+def bootstrap_difference_of_means(
+    metric: str, predictions: Sequence[Any], others: Sequence[Any], targets: Any
+) -> BootstrapDifference:
+    """The mean over some runs minus that over `others`; each run has predictions [N] for the same N `targets`.
+
+    The examples are drawn, and with several runs in a group these too, so that the interval covers their seeds. Of n
+    runs a bootstrap sees (n - 1) / n of the variance: with 2 or 3 runs the interval is a little too narrow.
+    """
+    measures = [_resampled(metric, each, targets) for each in (*predictions, *others)]
+    examples, first, second = len(targets), len(predictions), len(others)
+    samples = []
+    for index in range(RESAMPLES):
+        rng = rng_for("paired difference", index)
+        rows, one, other = (rng.integers(size, size=size) for size in (examples, first, second))
+        scores = np.array([measure(rows) for measure in measures])
+        samples.append(scores[one].mean() - scores[first + other].mean())
+    scores = np.array([METRICS[metric].measure(each, targets) for each in (*predictions, *others)])
+    low, high = np.quantile(samples, (0.025, 0.975))
+    return BootstrapDifference(float(scores[:first].mean() - scores[first:].mean()), float(low), float(high))
+
+
 def _resampled(metric: str, predictions: Any, targets: Any) -> Callable[[np.ndarray], float]:
     """The metric as a function of positions."""
     measure = METRICS[metric].measure

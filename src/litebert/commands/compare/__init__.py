@@ -1,0 +1,1 @@
+"""Fine-tuned models compared on the same examples. Before: finetune, sweep. After: a difference and its interval."""

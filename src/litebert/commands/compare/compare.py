@@ -1,0 +1,98 @@
+"""How much better some fine-tuned models are than others, on the same examples."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from litebert.commands.compare.compare_settings import CompareRun
+from litebert.commands.ensemble.examples import Examples, examples_of_benchmark, examples_of_file
+from litebert.commands.ensemble.members import Member, members_at, predict_members
+from litebert.commands.predict.predict_stream import InputFile
+from litebert.commands.result import Result
+from litebert.errors import ConfigError
+from litebert.settings import InferencePrecision
+from litebert.tasks.labelled_data import LabelledData, Task
+from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_difference_of_means
+from litebert.tasks.read_labelled import validate_columns_apply
+
+
+@dataclass(frozen=True)
+class MetricDifference:
+    """The scores of both groups in one metric."""
+
+    models: tuple[float, ...]
+    """One score for each model of the first group."""
+    baseline: tuple[float, ...]
+    """Of the second group."""
+    difference: BootstrapDifference
+    """Mean of the first minus mean of the second."""
+
+
+@dataclass(frozen=True)
+class CompareResult(Result):
+    """The difference of two groups of models."""
+
+    examples: int
+    metrics: dict[str, MetricDifference]
+
+    def to_text(self) -> str:
+        """Three lines for each metric."""
+        lines = []
+        for name, found in self.metrics.items():
+            lines += [
+                f"{name} on {self.examples:,} examples",
+                f"  models      {_mean_of(found.models)}",
+                f"  baseline    {_mean_of(found.baseline)}",
+                f"  difference {found.difference.to_text()}",
+            ]
+        return "\n".join(lines)
+
+
+def compare(run: CompareRun) -> CompareResult:
+    """Score both groups on the same labelled examples."""
+    members = {member.path: member for member in members_at([*run.models, *run.baseline])}
+    models, baseline = ([members[Path(source)] for source in group] for group in (run.models, run.baseline))
+    given = _examples(run, models[0])
+    if given.task is None:
+        raise ConfigError(f"{given.data.path}: has no labels, so there is nothing to score; give labelled examples")
+    return difference_between(models, baseline, given.data, given.task, precision=run.precision)
+
+
+def difference_between(
+    models: Sequence[Member],
+    baseline: Sequence[Member],
+    data: LabelledData,
+    task: Task,
+    *,
+    precision: InferencePrecision = "fp32",
+) -> CompareResult:
+    """The same for models and examples that are found already."""
+    labels = data.labels or ()
+    predicted = predict_members([*models, *baseline], data.examples, labels=labels, precision=precision)
+    scored = [each.score(task, data) for each in predicted]
+    metrics = {}
+    for metric in task.metrics:
+        scores = tuple(each.evaluation.metrics[metric] for each in scored)
+        predictions = [each.predicted_for(metric) for each in scored]
+        count = len(models)
+        difference = bootstrap_difference_of_means(metric, predictions[:count], predictions[count:], scored[0].targets)
+        metrics[metric] = MetricDifference(scores[:count], scores[count:], difference)
+    return CompareResult(len(data.examples), metrics)
+
+
+def _examples(run: CompareRun, first: Member) -> Examples:
+    split = run.benchmark_split
+    if split is not None and run.task_dir is not None:
+        return examples_of_benchmark(first, split, run.task_dir, metrics=run.metrics)
+    assert run.data is not None
+    validate_columns_apply(run.columns.model_dump(), run.data)
+    source = InputFile.of(run.data, first.task_type, run.columns.to_columns(), model=first.directory)
+    return examples_of_file(first, source, metrics=run.metrics)
+
+
+def _mean_of(scores: Sequence[float]) -> str:
+    """`0.6110, mean of 2 (0.6140, 0.6080)`."""
+    if len(scores) == 1:
+        return f"{scores[0]:.4f}"
+    return f"{fmean(scores):.4f}, mean of {len(scores)} ({', '.join(f'{score:.4f}' for score in scores)})"

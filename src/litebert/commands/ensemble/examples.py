@@ -1,0 +1,45 @@
+"""The examples that several models predict: those of a file, or of a benchmark's split."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from litebert.commands.ensemble.members import Member
+from litebert.commands.finetune.setup import task_of_benchmark
+from litebert.commands.predict.benchmark_predictions import validate_benchmark_model
+from litebert.commands.predict.predict_stream import InputFile
+from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
+from litebert.tasks.benchmarks.benchmarks import benchmark_task
+from litebert.tasks.labelled_data import LabelledData, Task
+from litebert.tasks.read_labelled import read_labelled, task_for
+from litebert.tasks.types.task_type import ReadOptions
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The examples, with the task that scores their predictions."""
+
+    data: LabelledData
+    task: Task | None
+    """None without labels."""
+    source: InputFile | None
+    """The file; None for a benchmark."""
+    split: BenchmarkSplit | None = None
+
+
+def examples_of_file(member: Member, source: InputFile, *, metrics: Sequence[str] = ()) -> Examples:
+    """The labelled examples of a file, with the labels of `member`."""
+    labels = member.spec.labels if member.task_type.has_labels else None
+    options = ReadOptions(task_type=member.task_type.name, labels=labels)
+    data = read_labelled(source.path, source.columns, saved=source.saved, options=options)
+    return Examples(data, task_for(data, source.columns, tuple(metrics)), source)
+
+
+def examples_of_benchmark(
+    member: Member, split: BenchmarkSplit, directory: Path, *, metrics: Sequence[str] = ()
+) -> Examples:
+    """The examples of a split, if `member` is a model for that benchmark."""
+    validate_benchmark_model(split.task, member.task_type.name, member.spec.labels, model=member.path)
+    data = split.read(directory)
+    task = task_of_benchmark(benchmark_task(split.task), data, tuple(metrics)) if data.has_labels else None
+    return Examples(data, task, None, split)

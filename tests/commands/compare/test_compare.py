@@ -1,0 +1,124 @@
+"""Two groups of fine-tuned models on the same examples."""
+
+import json
+
+import pytest
+
+from litebert.cli.main import main
+from litebert.commands.compare.compare import compare
+from litebert.commands.compare.compare_settings import CompareRun
+from litebert.commands.data_arguments import ColumnArguments
+from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
+from litebert.errors import ConfigError
+from litebert.model.config import ModelConfig
+from litebert.model.io.model_directory import save_model
+from litebert.model.models import ForSequenceClassification
+from support.data.benchmark_files import write_cola
+from support.data.labelled_files import write_opinions
+
+SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+
+
+@pytest.fixture(autouse=True)
+def _few_resamples(monkeypatch):
+    monkeypatch.setattr("litebert.tasks.metrics.bootstrap_difference.RESAMPLES", 40)
+
+
+@pytest.fixture
+def models(tiny_tokenizer, tmp_path):
+    """Builds classifiers of random weights, each of another seed."""
+
+    def build(count, *, labels=("bad", "good")):
+        config = ModelConfig(vocab_size=tiny_tokenizer.vocab_size, embedding_size=8, initializer_range=0.3, **SIZES)
+        return [
+            save_model(
+                ForSequenceClassification(config, seed=seed, num_labels=len(labels)),
+                tmp_path / f"{'-'.join(labels)}-{seed}",
+                extra_files=tiny_tokenizer.files(),
+                labels=labels,
+            )
+            for seed in range(count)
+        ]
+
+    return build
+
+
+@pytest.fixture
+def opinions(tmp_path):
+    return write_opinions(tmp_path / "opinions.csv")
+
+
+def compared(models, baseline, **data):
+    return compare(CompareRun(models=tuple(map(str, models)), baseline=tuple(map(str, baseline)), **data))
+
+
+def test_compare_has_the_scores_of_evaluate_and_their_difference(models, opinions):
+    given = models(5)
+    result = compared(given[:2], given[2:], data=opinions, metrics=("accuracy", "macro_f1"))
+    assert list(result.metrics) == ["accuracy", "macro_f1"]
+    for metric, found in result.metrics.items():
+        expected = [evaluate_labelled(model, opinions, metrics=(metric,)).metrics[metric] for model in given]
+        assert [*found.models, *found.baseline] == pytest.approx(expected)
+        assert found.difference.difference == pytest.approx(sum(expected[:2]) / 2 - sum(expected[2:]) / 3)
+        assert found.difference.low <= found.difference.difference <= found.difference.high
+
+
+def test_compare_of_two_groups_in_the_other_order_has_the_negative_difference(models, opinions):
+    first, second = models(2)
+    one, other = (compared([a], [b], data=opinions).metrics["accuracy"] for a, b in ((first, second), (second, first)))
+    assert one.models == other.baseline
+    assert one.difference.difference == pytest.approx(-other.difference.difference)
+    assert (one.difference.low, one.difference.high) == pytest.approx((-other.difference.high, -other.difference.low))
+
+
+def test_compare_on_a_benchmark_reads_the_split_that_evaluate_reads(models, tmp_path):
+    data = write_cola(tmp_path / "glue")
+    given = models(2, labels=("0", "1"))
+    result = compared(given[:1], given[1:], task="cola", task_dir=data)
+    expected = [evaluate_benchmark(model, "cola", data).splits["dev"].metrics["matthews"] for model in given]
+    found = result.metrics["matthews"]
+    assert [*found.models, *found.baseline] == pytest.approx(expected)
+
+
+def test_compare_prints_means_and_interval(models, opinions, capsys):
+    first, second, third = map(str, models(3))
+    words = ["compare", first, second, "--baseline", third, "--data", str(opinions)]
+    assert main(words) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0] == "accuracy on 36 examples"
+    assert ", mean of 2 (" in shown[1]
+    assert "mean of" not in shown[2]
+    assert "(95 % interval " in shown[3]
+    assert main([*words, "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["examples"] == 36
+    assert f"{values['metrics']['accuracy']['difference']['difference']:+.4f}" in shown[3]
+
+
+def test_compare_rejects_models_and_data_that_do_not_fit(models, opinions, tmp_path):
+    first, second = models(2)
+    (other,) = models(1, labels=("no", "yes"))
+    bare = tmp_path / "bare.csv"
+    bare.write_text("text\nfine\n")
+    for given, baseline, data, message in [
+        ([], [second], {"data": opinions}, "models: must have at least 1 item"),
+        ([first], [], {"data": opinions}, "baseline: must have at least 1 item"),
+        ([first], [first], {"data": opinions}, "a model is given twice"),
+        ([first], [other], {"data": opinions}, "give models for the same task"),
+        ([first], [second], {}, "give either --data"),
+        ([first], [second], {"data": opinions, "task": "cola", "task_dir": tmp_path}, "give either --data"),
+        ([first], [second], {"data": opinions, "split": "test"}, "split: only with a benchmark"),
+        ([first], [second], {"task": "cola", "task_dir": write_cola(tmp_path / "g"), "split": "test"}, "no labels"),
+        (
+            [first],
+            [second],
+            {"task": "cola", "task_dir": tmp_path, "columns": ColumnArguments(label="x")},
+            "a benchmark defines its own",
+        ),
+    ]:
+        if data.get("split") == "test" and "task" in data:
+            given, baseline = ([model] for model in models(2, labels=("0", "1")))
+        with pytest.raises(ConfigError, match=message):
+            compared(given, baseline, **data)
+    with pytest.raises(Exception, match="no column 'label'"):
+        compared([first], [second], data=bare)
