@@ -38,6 +38,7 @@ from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
 from litebert.settings import with_overrides
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
+from litebert.training.loop.freed_memory import freed_memory_kept
 from litebert.training.optim.lamb import Lamb
 from litebert.training.train_settings import TrainSettings
 from litebert.training.trainer import RunInfo, Trainer
@@ -264,4 +265,5 @@ def _arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    with freed_memory_kept():  # as the trainer does
+        main()

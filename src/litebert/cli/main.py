@@ -80,8 +80,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # OpenMP threads that wait sleep soon instead of spinning: spinning made training steps several times slower on a
     # machine with other load (benchmarks/log.md). OpenMP reads the variable when torch is imported.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-    # Huge pages for large tensors: without them a training step on a CPU takes 20,000 page faults, 4 % of its time.
-    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     return _exit_code(lambda: _call(command, rest))
 
 

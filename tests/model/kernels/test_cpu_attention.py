@@ -28,8 +28,8 @@ def angles(lengths, *, head_size):
 
 
 @given(
-    st.lists(st.integers(1, 9), min_size=1, max_size=6),
-    st.sampled_from([1, 100, 2**20]),
+    st.lists(st.integers(1, 9) | st.sampled_from([32, 64]), min_size=1, max_size=6),
+    st.sampled_from([1, 100, 2**13, 2**20]),
     st.sampled_from([15, 16]),
     st.booleans(),
     st.booleans(),
@@ -89,15 +89,37 @@ def test_cpu_attention_of_no_tokens_is_empty():
     assert attend_16_bits(torch.zeros(0, 3, 2, 8, dtype=torch.bfloat16), [0]).shape == (0, 2, 8)
 
 
-@given(st.lists(st.integers(1, 70), min_size=1, max_size=9), st.booleans())
+@given(st.lists(st.integers(1, 70) | st.sampled_from([32, 64]), min_size=1, max_size=9), st.booleans())
 def test_cpu_attention_reads_and_writes_each_token_once(lengths, causal):
     chunks = cpu_attention.chunks_by_length(tuple(lengths), heads=1, causal=causal, dtype=torch.float32)
-    written = torch.cat([chunk.targets for chunk in chunks])
-    assert written[written < sum(lengths)].sort().values.tolist() == list(range(sum(lengths)))
+    tokens, written = torch.arange(sum(lengths)), []
     for chunk in chunks:
-        inside = chunk.targets < sum(lengths)
-        assert torch.equal(chunk.sources[inside], chunk.targets[inside])
-        assert torch.equal((~inside).nonzero()[:, 0], chunk.padding)
+        rows = chunk.tokens
+        if isinstance(rows, slice):
+            written.append(tokens[rows])
+            continue
+        inside = rows.targets < len(tokens)
+        written.append(rows.targets[inside])
+        assert torch.equal(rows.sources[inside], rows.targets[inside])
+        assert torch.equal((~inside).nonzero()[:, 0], rows.padding)
+    assert torch.equal(torch.cat(written).sort().values, tokens)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "sliced"),
+    [
+        ([64, 64, 64, 33, 7], [slice(0, 128), slice(128, 192)]),
+        ([64, 7, 64], []),
+        ([32, 7], [slice(0, 32)]),
+        ([31, 31], []),
+    ],
+)
+def test_cpu_attention_copies_no_adjacent_examples_without_padding(monkeypatch, lengths, sliced):
+    monkeypatch.setattr(cpu_attention, "SCORES_PER_CHUNK", 2 * 64**2)
+    cpu_attention.chunks_by_length.cache_clear()
+    chunks = cpu_attention.chunks_by_length(tuple(lengths), heads=1, causal=False, dtype=torch.float32)
+    assert [chunk.tokens for chunk in chunks if isinstance(chunk.tokens, slice)] == sliced
+    assert all(chunk.bias is None for chunk in chunks if isinstance(chunk.tokens, slice))
 
 
 @pytest.mark.parametrize("causal", [False, True])

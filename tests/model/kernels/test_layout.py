@@ -24,15 +24,20 @@ masks = st.tuples(st.integers(1, 9), st.integers(1, 9)).flatmap(lambda shape: ar
 
 @settings(deadline=None)
 @given(masks)
-def test_unpadded_layout_packs_the_real_tokens_in_order_and_then_zeros(mask):
+def test_unpadded_layout_packs_the_real_tokens_the_longest_examples_first_and_then_zeros(mask):
     layout = UnpaddedLayout.of(mask)
     grid = 1 + torch.arange(mask.numel()).view(mask.shape)
-    positions = torch.arange(mask.shape[1]).expand_as(mask)[mask]
+    rows = sorted(range(len(mask)), key=lambda row: -mask[row].sum())  # equal lengths stay in their order
+    tokens, positions = (
+        torch.cat([values[row][mask[row]] for row in rows])
+        for values in (grid, torch.arange(mask.shape[1]).expand_as(mask))
+    )
     rest = torch.zeros(rounded_up(len(positions)) - len(positions), dtype=torch.int64)
-    assert torch.equal(layout.pack(grid)[0], torch.cat([grid[mask], rest]))
+    assert torch.equal(layout.pack(grid)[0], torch.cat([tokens, rest]))
     assert torch.equal(layout.positions[0], torch.cat([positions, rest]))
     assert sum(layout.lengths) == layout.boundaries[-1] == mask.sum()
     assert all(layout.lengths) or layout.lengths == (0,)
+    assert list(layout.lengths) == sorted(layout.lengths, reverse=True)
 
 
 @settings(deadline=None)
@@ -79,8 +84,8 @@ def test_layout_positions_count_from_the_start_of_each_example(kernel):
 
 def test_unpadded_layout_separates_packed_examples():
     layout = UnpaddedLayout.of(torch.tensor([[True] * 5 + [False], [True] * 6]), torch.tensor([0, 2, 6, 9]))
-    assert layout.lengths == (2, 3, 3, 3)
-    assert layout.boundaries.tolist() == [0, 2, 5, 8, 11]
+    assert layout.lengths == (3, 3, 3, 2)
+    assert layout.boundaries.tolist() == [0, 3, 6, 9, 11]
 
 
 def test_padded_layout_masks_other_examples_and_padding():

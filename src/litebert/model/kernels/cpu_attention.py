@@ -2,14 +2,15 @@
 
 The backward pass of torch's fused attention in 16 bits takes five times as long as its matrix products. Here examples
 are padded to a multiple of 32 tokens, which torch's softmax needs to be fast, and those of equal padded length are
-gathered at once. Measurements: docs/results/performance.md.
+gathered at once; those that follow each other and need no padding are read where they are. Measurements:
+docs/results/performance.md.
 """
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, Final
 
 import torch
@@ -31,17 +32,25 @@ _MULTIPLE: Final = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Chunk:
-    """n examples of equal padded length L: rows = n·L positions, M = n·A matrices."""
+class Padding:
+    """How examples are read into padded rows, and written back."""
 
-    shape: tuple[int, int, int]
-    """n, L, A."""
     sources: Int[Tensor, " rows"]
     """The token at each position; past the end of an example its first one."""
     targets: Int[Tensor, " rows"]
     """The same, but past the end of an example N."""
     padding: Int[Tensor, " P"]
     """Positions past the end of an example."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """n examples of equal padded length L: rows = n·L positions, M = n·A matrices."""
+
+    shape: tuple[int, int, int]
+    """n, L, A."""
+    tokens: slice | Padding
+    """Where the examples are; a slice if they follow each other without padding."""
     bias: Float[Tensor, "#M #L L"] | None
     """Minus infinity where a query must not attend to a key; None: each attends to all."""
 
@@ -140,15 +149,29 @@ def chunks_by_length(lengths: tuple[int, ...], *, heads: int, causal: bool, dtyp
     for end, length in zip(accumulate(lengths), lengths, strict=True):
         if length:
             by_length[-(-length // _MULTIPLE) * _MULTIPLE].append((end - length, length))
+    options: Any = {"heads": heads, "causal": causal, "dtype": dtype}
     chunks = []
     for padded, examples in by_length.items():
         per_chunk = max(1, SCORES_PER_CHUNK // (heads * padded**2))
-        parts = torch.tensor(examples).split(per_chunk)
-        chunks += [
-            _chunk(part[:, 0], part[:, 1], padded, heads=heads, causal=causal, dtype=dtype, tokens=sum(lengths))
-            for part in parts
-        ]
+        whole, shorter = _adjacent(examples, padded), [each for each in examples if each[1] < padded]
+        if not whole:
+            shorter = examples
+        for first in range(0, len(whole), per_chunk):
+            starts = whole[first : first + per_chunk]
+            tokens = slice(starts[0], starts[-1] + padded)
+            bias = causal_bias(padded, dtype) if causal else None
+            chunks.append(Chunk((len(starts), padded, heads), tokens, bias))
+        if shorter:
+            parts = torch.tensor(shorter).split(per_chunk)
+            chunks += [_chunk(part[:, 0], part[:, 1], padded, tokens=sum(lengths), **options) for part in parts]
     return tuple(chunks)
+
+
+def _adjacent(examples: Sequence[tuple[int, int]], length: int) -> list[int]:
+    """First tokens of the examples of that length, if each begins where the one before it ends; otherwise none."""
+    starts = [start for start, tokens in examples if tokens == length]
+    adjacent = all(second == first + length for first, second in pairwise(starts))
+    return starts if adjacent else []
 
 
 def _chunk(
@@ -161,7 +184,7 @@ def _chunk(
     dtype: torch.dtype,
     tokens: int,
 ) -> Chunk:
-    """The chunk of examples with these first tokens, of `tokens` in all."""
+    """The chunk of examples with these first tokens, of `tokens` in all, that are padded."""
     within = torch.arange(padded)
     at, past = starts[:, None] + within, within >= lengths[:, None]
     bias = None
@@ -171,16 +194,19 @@ def _chunk(
         bias = torch.zeros(past.shape, dtype=dtype).masked_fill(past, float("-inf"))
         bias = bias.repeat_interleave(heads, dim=0)[:, None]
     sources, targets = torch.where(past, starts[:, None], at), at.masked_fill(past, tokens)
-    shape = (len(starts), padded, heads)
-    return Chunk(shape, sources.flatten(), targets.flatten(), past.flatten().nonzero()[:, 0], bias)
+    rows = Padding(sources.flatten(), targets.flatten(), past.flatten().nonzero()[:, 0])
+    return Chunk((len(starts), padded, heads), rows, bias)
 
 
 def _rotate(stacked: Float[Tensor, "3 M L D"], rotation: Tensor | None, chunk: Chunk, *, back: bool = False) -> None:
     """Rotate queries and keys, or their gradients back, in place."""
     if rotation is not None:
         n, length, heads = chunk.shape
-        rows = rotation.index_select(0, chunk.sources).view(n, 1, length, -1, 2)
-        rotate_stacked_(stacked[:2].unflatten(1, (n, heads)), rows, back=back)
+        if isinstance(chunk.tokens, slice):  # the positions of one example are those of all
+            rows = rotation[chunk.tokens][:length].unsqueeze(0)
+        else:
+            rows = rotation.index_select(0, chunk.tokens.sources).unflatten(0, (n, length))
+        rotate_stacked_(stacked[:2].unflatten(1, (n, heads)), rows[:, None], back=back)
 
 
 def _without_padding(rows: Float[Tensor, "R_plus_1 P A D"], tokens: int) -> Float[Tensor, "R P A D"]:
@@ -193,15 +219,20 @@ def _stack_heads(
     tensor: Float[Tensor, "R P A D"], chunk: Chunk, *, zero_padding: bool = False
 ) -> Float[Tensor, "P M L D"]:
     """One matrix per example and head, of each of the P parts."""
-    rows = tensor.flatten(1).index_select(0, chunk.sources)
-    if zero_padding and len(chunk.padding):
-        rows.index_fill_(0, chunk.padding, 0)
-    n, length, heads = chunk.shape
-    return rows.view(n, length, -1, heads, tensor.shape[-1]).permute(2, 0, 3, 1, 4).flatten(1, 2).contiguous()
+    if isinstance(chunk.tokens, slice):
+        rows = tensor[chunk.tokens]
+    else:
+        rows = tensor.flatten(1).index_select(0, chunk.tokens.sources).unflatten(1, tensor.shape[1:])
+        if zero_padding:
+            rows.index_fill_(0, chunk.tokens.padding, 0)
+    return rows.unflatten(0, chunk.shape[:2]).permute(2, 0, 3, 1, 4).flatten(1, 2).contiguous()
 
 
 def _unstack_heads(matrices: Float[Tensor, "P M L D"], target: Float[Tensor, "R_plus_1 P A D"], chunk: Chunk) -> None:
     """Inverse of `_stack_heads`, written into `target`."""
     n, length, heads = chunk.shape
-    rows = matrices.unflatten(1, (n, heads)).permute(1, 3, 0, 2, 4).reshape(n * length, -1)
-    target.flatten(1).index_copy_(0, chunk.targets, rows)
+    rows = matrices.unflatten(1, (n, heads)).permute(1, 3, 0, 2, 4)  # n L P A D
+    if isinstance(chunk.tokens, slice):
+        target[chunk.tokens].unflatten(0, (n, length)).copy_(rows)
+    else:
+        target.flatten(1).index_copy_(0, chunk.tokens.targets, rows.reshape(n * length, -1))

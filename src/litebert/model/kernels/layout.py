@@ -7,7 +7,7 @@ later one.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal
 
@@ -24,7 +24,7 @@ from litebert.model.shapes import AttentionMask, Mask, Starts
 
 AttentionKernel = Literal["sdpa", "reference", "unpadded", "length_sorted"]
 """`sdpa`: torch's fused attention, padded; `reference`: the definition, padded; `unpadded`: real tokens only;
-`length_sorted`: the same in the order of lengths, for inference on CPUs."""
+`length_sorted`: the same, for inference on CPUs."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,10 @@ class PaddedLayout:
 
 @dataclass(frozen=True)
 class UnpaddedLayout:
-    """Only the real tokens, all examples concatenated, and on a CPU a few rows of zeros: see `rounded_up`."""
+    """Only the real tokens, all examples concatenated, and on a CPU a few rows of zeros: see `rounded_up`.
+
+    On a CPU the longest examples come first, so that attention reads examples of one length in one piece.
+    """
 
     shape: torch.Size
     """B S."""
@@ -94,6 +97,10 @@ class UnpaddedLayout:
         indices = mask.flatten().nonzero()[:, 0]
         starts = example_starts(mask, sequence_starts).flatten()[indices]
         lengths = tuple(starts.unique_consecutive(return_counts=True)[1].tolist()) or (0,)
+        if mask.is_cpu:
+            counts = torch.tensor(lengths)
+            order = counts.repeat_interleave(counts).argsort(descending=True, stable=True)
+            indices, starts, lengths = indices[order], starts[order], tuple(sorted(lengths, reverse=True))
         boundaries = torch.tensor([0, *lengths], device=mask.device).cumsum(0, dtype=torch.int32)
         extra = rounded_up(len(indices)) - len(indices) if mask.is_cpu else 0
         return cls(mask.shape, indices, F.pad(indices - starts, (0, extra))[None], boundaries, lengths, causal)
@@ -123,7 +130,7 @@ class UnpaddedLayout:
         sixteen_bits = not dropout and projected.dtype in (torch.float16, torch.bfloat16)
         if sixteen_bits and projected.is_cpu:
             row = None if rotation is None else rotation[0]
-            return attend_16_bits(projected[0], self.lengths, rotation=row, causal=self.causal)[None]
+            return attend_16_bits(projected.flatten(0, 1), self.lengths, rotation=row, causal=self.causal)[None]
         heads = rotate_heads(projected, rotation)
         if sixteen_bits:
             return attend_varlen(*heads, self.boundaries, max(self.lengths), causal=self.causal)
@@ -131,18 +138,7 @@ class UnpaddedLayout:
 
 
 class LengthSortedLayout(UnpaddedLayout):
-    """The same, the longest examples first, so that attention reads examples of one length in one piece."""
-
-    @classmethod
-    def of(cls, mask: Mask, sequence_starts: Starts | None = None, *, causal: bool = False) -> UnpaddedLayout:
-        """Layout of a batch; examples without tokens are dropped."""
-        rows = super().of(mask, sequence_starts, causal=causal)
-        lengths = torch.tensor(rows.lengths)
-        tokens = lengths.repeat_interleave(lengths).argsort(descending=True, stable=True)
-        positions = rows.positions.clone()
-        positions[:, : len(tokens)] = rows.positions[:, tokens]
-        sorted_lengths = tuple(sorted(rows.lengths, reverse=True))
-        return replace(rows, indices=rows.indices[tokens], positions=positions, lengths=sorted_lengths)
+    """The same, with attention for inference on CPUs."""
 
     def attend(
         self, projected: Float[Tensor, "1 R 3 A D"], rotation: Rotation | None, *, dropout: float
