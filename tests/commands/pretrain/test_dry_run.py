@@ -83,7 +83,7 @@ def test_dry_run_counts_the_epoch_of_a_mixture_as_the_run_does(corpus_directory,
 @pytest.mark.parametrize(
     ("override", "error", "message"),
     [
-        ("init_checkpoint=/no/such/model", CheckpointError, "/no/such/model: no such directory"),
+        ("init_checkpoint=/no/such/model", CheckpointError, "^init_checkpoint: /no/such/model: no such directory"),
         ("init_checkpoint=MODEL model.hidden_size=64", ConfigError, "hidden_size"),
         ("data_mixture={/no/such/corpus: 1}", LitebertError, "/no/such/corpus"),
         ("sampling.max_length=1024", ConfigError, "max_position_embeddings"),

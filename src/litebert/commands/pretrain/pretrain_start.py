@@ -25,7 +25,7 @@ from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.cooccurrence import ppmi_svd_embeddings
 from litebert.corpus.statistics.token_frequency import token_counts
-from litebert.errors import ConfigError, DataError
+from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.files import RUN_SETTINGS
 from litebert.interop.convert_weights import is_tf_checkpoint, vocabulary_directory
 from litebert.interop.tf_checkpoint import read_tf_checkpoint
@@ -72,7 +72,10 @@ def load_init_checkpoint(source: str, config: ModelConfig, tokenizer: Tokenizer,
         ConfigError: the vocabularies differ, or the architectures differ in more than depth and sharing.
         CheckpointError: the source is missing or damaged, or lacks a part of the encoder.
     """
-    weights = _read(source)
+    try:
+        weights = _read(source)
+    except CheckpointError as error:
+        raise CheckpointError(f"init_checkpoint: {error}") from error
     _validate_vocabulary(source, weights, tokenizer)
     try:
         tensors = remap_weights(weights.tensors, source=weights.config, target=config)
