@@ -61,6 +61,22 @@ def test_muon_updates_only_matrices_that_its_patterns_match():
     assert len(optimizer.state) == len(names)
 
 
+def test_muon_leaves_a_matrix_without_gradient_as_it_is():
+    model = ToyModel()
+    optimizer = build_optimizer(model, settings(**MUON, weight_decay=0.1))
+    set_learning_rate(optimizer, 0.01)
+    for step, has_gradient in enumerate([False, True, False]):
+        before = model.up.weight.clone()
+        momentum = optimizer.state.get(model.up.weight, {}).get("momentum_buffer", torch.zeros(())).clone()
+        set_gradients(model, step)
+        if not has_gradient:
+            model.up.weight.grad = None
+        optimizer.step()
+        assert torch.equal(model.up.weight, before) == (not has_gradient)
+        if step == 2:
+            assert torch.equal(optimizer.state[model.up.weight]["momentum_buffer"], momentum)
+
+
 def test_muon_learning_rate_follows_the_schedule_and_the_multipliers():
     optimizer = build_optimizer(ToyModel(), settings(**MUON), lr_multipliers={"up.weight": 0.5, "size.weight": 0.5})
     set_learning_rate(optimizer, 0.001)
