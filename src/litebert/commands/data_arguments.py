@@ -40,7 +40,7 @@ class ExampleArguments(Settings):
     """The examples that several fine-tuned models predict: a file of your own (--data), or a split of a benchmark."""
 
     data: Path | None = None
-    """CSV, TSV, JSON lines, CoNLL or SQuAD file."""
+    """CSV, TSV, JSON lines, CoNLL or SQuAD file; without labels it can only be predicted."""
     task: str | None = None
     """A benchmark, such as cola or race."""
     task_dir: Path | None = None

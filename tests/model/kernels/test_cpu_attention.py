@@ -46,6 +46,17 @@ def test_cpu_attention_equals_torch_in_outputs_and_gradients(lengths, scores_at_
     assert_close(ours, expected, torch.float64)
 
 
+@pytest.mark.parametrize("lengths", [[32, 32], [32, 7, 32]])
+def test_cpu_attention_rotates_each_example_by_its_own_positions(lengths):
+    """Examples of a mask with holes have positions that are not 0, 1, 2, …"""
+    projected = random(sum(lengths), 3, 2, 8, dtype=torch.float64)
+    positions = torch.cat([torch.arange(length) * (1 + index) for index, length in enumerate(lengths)])
+    by = rotation_at(positions[None], head_size=8, theta=100.0)[0].double()
+    found = with_gradients(lambda qkv: attend_16_bits(qkv, lengths, rotation=by), projected)
+    expected = with_gradients(lambda qkv: one_row_by_length(qkv, lengths, rotation=by), projected)
+    assert_close(found, expected, torch.float64)
+
+
 @pytest.mark.parametrize("rotary", [False, True])
 def test_cpu_attention_in_16_bits_equals_64_bits_up_to_rounding(rotary):
     lengths = [33, 7, 33, 64]

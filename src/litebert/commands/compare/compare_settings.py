@@ -13,9 +13,9 @@ class CompareRun(ExampleArguments):
     """Two groups of fine-tuned models, such as runs with several seeds, and the labelled examples to score them on."""
 
     models: tuple[str, ...] = Field(min_length=1)
-    """Run directories, model directories or names on the hub."""
+    """Run directories, model directories, RUN/checkpoints/step-…, or names on the hub."""
     baseline: tuple[str, ...] = Field(min_length=1)
-    """MODEL …: the models to compare them with."""
+    """The models to compare them with."""
     metrics: tuple[str, ...] = ()
     """Metrics (default: those of the benchmark or of the task type)."""
     precision: InferencePrecision = "fp32"
@@ -26,4 +26,6 @@ class CompareRun(ExampleArguments):
         given = [*map(Path, self.models), *map(Path, self.baseline)]
         if len(set(given)) < len(given):
             raise ValueError("a model is given twice; give each model once, in one of the groups")
+        if self.columns.slice is not None:
+            raise ValueError("slice: all rows are scored together; remove it, or give a file for each slice")
         return self

@@ -125,13 +125,14 @@ def _difference(run: FinetuneTasksRun, task: str, other: str, metric: str) -> Bo
         for name in (MODEL, other)
     )
     settings = run.run_on(task, name=MODEL, model=run.model, seed=0)
-    identity = {"data": _without_directory(settings), "metric": metric}
+    precision = settings.train.precision
+    identity = {"data": _without_directory(settings), "metric": metric, "precision": precision}
     fingerprint = fingerprint_of([], [member.directory for member in (*models, *others)], identity)
     file = run.out / "compared" / other / task / f"difference-{fingerprint[:8]}.json"
     if not file.exists():
         data = read_data(settings)
         scored = replace(data.task, metrics=(metric,), metric_for_best_model=metric)
-        result = difference_between(models, others, data.dev, scored)
+        result = difference_between(models, others, data.dev, scored, precision=precision)
         write_json(file, asdict(result.metrics[metric].difference))
     return BootstrapDifference(**read_json_object(file, if_missing="run the command again"))
 

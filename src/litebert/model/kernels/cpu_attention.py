@@ -202,11 +202,12 @@ def _rotate(stacked: Float[Tensor, "3 M L D"], rotation: Tensor | None, chunk: C
     """Rotate queries and keys, or their gradients back, in place."""
     if rotation is not None:
         n, length, heads = chunk.shape
-        if isinstance(chunk.tokens, slice):  # the positions of one example are those of all
-            rows = rotation[chunk.tokens][:length].unsqueeze(0)
+        if isinstance(chunk.tokens, slice):
+            rows = rotation[chunk.tokens]
         else:
-            rows = rotation.index_select(0, chunk.tokens.sources).unflatten(0, (n, length))
-        rotate_stacked_(stacked[:2].unflatten(1, (n, heads)), rows[:, None], back=back)
+            rows = rotation.index_select(0, chunk.tokens.sources)
+        rows = rows.unflatten(0, (n, 1, length))
+        rotate_stacked_(stacked[:2].unflatten(1, (n, heads)), rows, back=back)
 
 
 def _without_padding(rows: Float[Tensor, "R_plus_1 P A D"], tokens: int) -> Float[Tensor, "R P A D"]:

@@ -53,8 +53,9 @@ def bootstrap_difference_of_means(
 ) -> BootstrapDifference:
     """The mean over some runs minus that over `others`; each run has predictions [N] for the same N `targets`.
 
-    The examples are drawn, and with several runs in a group these too, so that the interval covers their seeds. Of n
-    runs a bootstrap sees (n - 1) / n of the variance: with 2 or 3 runs the interval is a little too narrow.
+    The examples are drawn, and of a group with several runs these too, so that the interval covers their seeds; that
+    of a single run is for its weights only. Where the seeds differ less than the examples alone would make them, the
+    interval is too wide, because that noise counts twice; where they differ much and are few, it is too narrow.
     """
     measures = [_resampled(metric, each, targets) for each in (*predictions, *others)]
     examples, first, second = len(targets), len(predictions), len(others)
