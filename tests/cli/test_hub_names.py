@@ -1,6 +1,7 @@
 """A name on the hub works wherever a command takes a model, and is looked up once."""
 
 import importlib.util
+import shutil
 
 import pytest
 
@@ -22,7 +23,7 @@ ONCE = (
     "evaluate someone/pretrained --corpus made/corpus --max-eval-examples 16",
     "predict someone/tuned made/labelled.csv out.csv",
     "predict someone/tuned made/label*.csv out",
-    "compare someone/tuned --baseline made/tuned --data made/labelled.csv",
+    "compare someone/tuned --baseline copy --data made/labelled.csv",
     "ensemble someone/tuned --data made/labelled.csv",
     "glue-submission cola=someone/judge --task-dir glue --out out.zip",
     "embed someone/pretrained made/labelled.csv out.npy",
@@ -77,6 +78,7 @@ def asked(models, monkeypatch):
 def here(made, tmp_path, monkeypatch):
     """The working directory, with the files that the command lines name."""
     (tmp_path / "made").symlink_to(made)
+    shutil.copytree(made / "tuned" / "model", tmp_path / "copy")
     write_cola(tmp_path / "glue")
     monkeypatch.chdir(tmp_path)
 
