@@ -28,12 +28,17 @@ class ColumnArguments(Settings):
     """Column of the label, labels, score or correct option (default: as in training, or `label`)."""
     options: tuple[str, ...] = ()
     """Columns of the options of a multiple choice (default: those named option1, option2, …)."""
-    slice: str | None = None
-    """Column by whose values the rows are also scored separately."""
 
     def to_columns(self) -> Columns:
         """The named columns."""
         return Columns(**self.model_dump())
+
+
+class SlicedColumnArguments(ColumnArguments):
+    """The columns where scores of parts of the rows are shown too."""
+
+    slice: str | None = None
+    """Column by whose values the rows are also scored separately."""
 
 
 class ExampleArguments(Settings):
@@ -82,7 +87,7 @@ class DataArguments(Settings):
     task_type: str | None = None
     """Task type: classification, regression, multi_label, multiple_choice, pronoun_resolution, token_classification,
     extractive_qa or extractive_qa_no_answer (default: guessed from the file)."""
-    columns: ColumnArguments = ColumnArguments()
+    columns: SlicedColumnArguments = SlicedColumnArguments()
 
     def to_setting(self, recipe: str) -> dict[str, Any]:
         """The setting `data` of a run; a benchmark's recipe implies its task."""

@@ -80,8 +80,8 @@ def test_compare_on_a_benchmark_reads_the_split_that_evaluate_reads(models, tmp_
     assert [*found.models, *found.baseline] == pytest.approx(expected)
 
 
-def test_compare_refuses_one_model_under_two_paths_f1_of_labels_in_other_orders_and_slices(models, opinions):
-    first, second = models(2)
+def test_compare_refuses_one_model_under_two_paths_and_f1_of_labels_in_other_orders(models, opinions):
+    (first,) = models(1)
     (turned,) = models(1, labels=("good", "bad"))
     (first.parent / "x").mkdir()
     with pytest.raises(ConfigError, match="two paths name the same model"):
@@ -89,8 +89,6 @@ def test_compare_refuses_one_model_under_two_paths_f1_of_labels_in_other_orders_
     assert compared([first], [turned], data=opinions).metrics["accuracy"]
     with pytest.raises(ConfigError, match="f1 is that of the second label"):
         compared([first], [turned], data=opinions, metrics=("f1",))
-    with pytest.raises(ConfigError, match="slice: all rows are scored together"):
-        compared([first], [second], data=opinions, columns=ColumnArguments(slice="kind"))
 
 
 def test_compare_prints_means_and_interval(models, opinions, capsys):

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from litebert.cli.main import main
-from litebert.commands.data_arguments import ColumnArguments, DataArguments, files_by_split, predicted_split
+from litebert.commands.data_arguments import DataArguments, SlicedColumnArguments, files_by_split, predicted_split
 from litebert.commands.finetune.finetune_settings import LabelledFiles
 from litebert.errors import ConfigError
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
@@ -36,7 +36,7 @@ def test_data_arguments_suggest_the_benchmark_for_a_misspelt_one():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"task_dir": "d", "columns": ColumnArguments(text="a")}, "^text: a benchmark defines its own"),
+        ({"task_dir": "d", "columns": SlicedColumnArguments(text="a")}, "^text: a benchmark defines its own"),
         ({"task_dir": "d", "task_type": "regression"}, "^task_type: a benchmark defines its own"),
         ({"task_dir": "d", "dev": "x.tsv"}, "^dev: a benchmark has its own; replace it by --split-file dev=FILE"),
         ({"train": "t.csv", "split_file": ("dev=x.tsv",)}, "^split_file: only with a benchmark"),
@@ -48,8 +48,8 @@ def test_data_arguments_reject_what_does_not_apply(given, message):
 
 
 def test_data_arguments_pass_on_every_value():
-    assert ColumnArguments(**GIVEN).to_columns() == Columns(**GIVEN)
-    data = DataArguments(train="t.csv", dev="d.csv", task_type="regression", columns=ColumnArguments(**GIVEN))
+    assert SlicedColumnArguments(**GIVEN).to_columns() == Columns(**GIVEN)
+    data = DataArguments(train="t.csv", dev="d.csv", task_type="regression", columns=SlicedColumnArguments(**GIVEN))
     expected = LabelledFiles(train="t.csv", dev="d.csv", task_type="regression", **GIVEN)
     assert LabelledFiles.parse(data.to_setting("default"), where="data") == expected
 

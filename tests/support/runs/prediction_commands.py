@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from litebert.commands.data_arguments import ColumnArguments
+from litebert.commands.data_arguments import SlicedColumnArguments
 from litebert.commands.ensemble.ensemble import ensemble
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
 from litebert.commands.glue_submission.glue_submission import glue_submission
@@ -14,7 +14,7 @@ from litebert.commands.predict.predict_settings import PredictRun
 def run_ensemble(members, data, columns=None, *, split=None, **options):
     """An ensemble on a file, or with a `BenchmarkSplit` on the directory of a benchmark."""
     if columns is not None:
-        options["columns"] = ColumnArguments(**{k: v for k, v in asdict(columns).items() if k != "group"})
+        options["columns"] = SlicedColumnArguments(**{k: v for k, v in asdict(columns).items() if k != "group"})
     if split is None:
         return ensemble(EnsembleRun(members=tuple(map(str, members)), data=data, **options))
     file = {"split_file": f"{split.split}={split.file}"} if split.file else {"split": split.split}

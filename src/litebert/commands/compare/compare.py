@@ -6,15 +6,13 @@ from pathlib import Path
 from statistics import fmean
 
 from litebert.commands.compare.compare_settings import CompareRun
-from litebert.commands.ensemble.examples import Examples, examples_of_benchmark, examples_of_file
+from litebert.commands.ensemble.examples import Examples, examples_of_benchmark, examples_of_file, source_of
 from litebert.commands.ensemble.members import Member, members_at, predict_members
-from litebert.commands.predict.predict_stream import InputFile
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.settings import InferencePrecision
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_difference_of_means
-from litebert.tasks.read_labelled import validate_columns_apply
 
 
 @dataclass(frozen=True)
@@ -90,9 +88,7 @@ def _examples(run: CompareRun, first: Member) -> Examples:
     if split is not None and run.task_dir is not None:
         return examples_of_benchmark(first, split, run.task_dir, metrics=run.metrics)
     assert run.data is not None
-    validate_columns_apply(run.columns.model_dump(), run.data)
-    source = InputFile.of(run.data, first.task_type, run.columns.to_columns(), model=first.directory)
-    return examples_of_file(first, source, metrics=run.metrics)
+    return examples_of_file(first, source_of(first, run, run.data), metrics=run.metrics)
 
 
 def _mean_of(scores: Sequence[float]) -> str:

@@ -26,6 +26,4 @@ class CompareRun(ExampleArguments):
         given = [*map(Path, self.models), *map(Path, self.baseline)]
         if len(set(given)) < len(given):
             raise ValueError("a model is given twice; give each model once, in one of the groups")
-        if self.columns.slice is not None:
-            raise ValueError("slice: all rows are scored together; remove it, or give a file for each slice")
         return self

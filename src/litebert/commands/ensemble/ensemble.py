@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
-from litebert.commands.ensemble.examples import Examples, examples_of_benchmark, examples_of_file
+from litebert.commands.ensemble.examples import Examples, examples_of_benchmark, examples_of_file, source_of
 from litebert.commands.ensemble.members import (
     Member,
     Predicted,
@@ -28,7 +28,6 @@ from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import Task
 from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_differences
 from litebert.tasks.metrics.evaluation import Evaluation
-from litebert.tasks.read_labelled import validate_columns_apply
 from litebert.tasks.readers.columns import resolve_columns
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.types.task_type import FileFormat, Scored
@@ -109,9 +108,7 @@ def ensemble(run: EnsembleRun) -> EnsembleResult:
             _validate_benchmark_output(run.out, split)
         return _in_memory(run, members, examples_of_benchmark(members[0], split, run.task_dir, metrics=run.metrics))
     assert run.data is not None
-    validate_columns_apply(run.columns.model_dump(), run.data)
-    first = members[0]
-    source = InputFile.of(run.data, first.task_type, run.columns.to_columns(), model=first.directory)
+    source = source_of(members[0], run, run.data)
     if run.out is not None:
         source.validate_output(run.out)
     if _has_labels(members[0], source):

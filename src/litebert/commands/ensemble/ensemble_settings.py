@@ -5,13 +5,14 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from litebert.commands.data_arguments import ExampleArguments
+from litebert.commands.data_arguments import ExampleArguments, SlicedColumnArguments
 from litebert.settings import InferencePrecision
 
 
 class EnsembleRun(ExampleArguments):
     """The settings of an ensemble; its examples may have labels or not."""
 
+    columns: SlicedColumnArguments = SlicedColumnArguments()
     members: tuple[str, ...] = Field(min_length=1)
     """Run directories, model directories, RUN/checkpoints/step-…, or names on the hub; their order does not matter."""
     metrics: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from litebert.commands.data_arguments import ExampleArguments
 from litebert.commands.ensemble.members import Member
 from litebert.commands.finetune.setup import task_of_benchmark
 from litebert.commands.predict.benchmark_predictions import validate_benchmark_model
@@ -11,7 +12,7 @@ from litebert.commands.predict.predict_stream import InputFile
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.read_labelled import read_labelled, task_for
+from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
 from litebert.tasks.types.task_type import ReadOptions
 
 
@@ -25,6 +26,12 @@ class Examples:
     source: InputFile | None
     """The file; None for a benchmark."""
     split: BenchmarkSplit | None = None
+
+
+def source_of(member: Member, run: ExampleArguments, path: Path) -> InputFile:
+    """A file of examples, as `member` read that of its training."""
+    validate_columns_apply(run.columns.model_dump(), path)
+    return InputFile.of(path, member.task_type, run.columns.to_columns(), model=member.directory)
 
 
 def examples_of_file(member: Member, source: InputFile, *, metrics: Sequence[str] = ()) -> Examples:

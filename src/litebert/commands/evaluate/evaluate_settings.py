@@ -6,7 +6,7 @@ from typing import Any, Final, Self
 
 from pydantic import Field, model_validator
 
-from litebert.commands.data_arguments import NO_COLUMNS, ONLY_BENCHMARKS, ColumnArguments
+from litebert.commands.data_arguments import NO_COLUMNS, ONLY_BENCHMARKS, SlicedColumnArguments
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
 from litebert.commands.pretrain.pretrain_settings import PairObjective
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
@@ -37,7 +37,7 @@ class EvaluateRun(Settings):
     """Directory with the files of the benchmark."""
     split_file: tuple[str, ...] = ()
     """SPLIT=FILE …: files of your own in the layout of the benchmark's, such as dev=mine.tsv; only they are scored."""
-    columns: ColumnArguments = ColumnArguments()
+    columns: SlicedColumnArguments = SlicedColumnArguments()
     metrics: tuple[str, ...] = ()
     """Metrics (default: those of the benchmark or of the task type)."""
     decision: Decision = "classify"
