@@ -109,6 +109,35 @@ def test_finetune_learns_a_regression(settings, tmp_path):
     assert good > bad
 
 
+@pytest.mark.parametrize("keep_head", [False, True])
+def test_finetune_learns_scores_of_any_scale_alike(settings, tmp_path, keep_head):
+    settings["train"] |= {"duration": "6 steps", "evaluate_every": "6 steps", "checkpoint_every": "6 steps"}
+    predicted = []
+    for name, scale, offset in (("small", 1, 0), ("large", 1001, -3000.25)):
+        write_opinions(tmp_path / "train.tsv", labels=(0.5 * scale + offset, 4.5 * scale + offset))
+        run = finetune(parsed(settings), tmp_path / name)
+        if keep_head:  # six more steps, from the head of a model whose predictions have the scale of the data
+            run = finetune(parsed({**settings, "model": str(run.model), "keep_head": True}), tmp_path / f"{name}-on")
+        scores = [
+            Predictor.load(source).regress(["the film was good", "the music was bad"])
+            for source in (
+                run.model,
+                tmp_path / (f"{name}-on" if keep_head else name) / "checkpoints" / "step-00000006",
+            )
+        ]
+        assert scores[0] == pytest.approx(scores[1])  # the checkpoint has a standardized head, the model a dense one
+        predicted.append([(score - offset) / scale for score in scores[0]])
+    assert predicted[0] == pytest.approx(predicted[1], abs=1e-3)
+
+
+def test_finetune_trains_on_the_scores_as_they_are_without_standardization(settings, tmp_path):
+    settings |= {"standardize_scores": False}
+    settings["train"] |= {"duration": "1 steps"}
+    write_opinions(tmp_path / "train.tsv", labels=(1000.5, 1004.5))
+    result = finetune(parsed(settings), tmp_path / "run")
+    assert abs(Predictor.load(result.model).regress(["the film was good"])[0]) < 100
+
+
 def test_finetune_holds_out_rows_without_a_development_file(settings, tmp_path):
     settings["train"]["duration"] = "1 steps"
     settings["data"] = {"train": write_opinions(tmp_path / "train.csv"), "dev": {"fraction": 0.25, "seed": 3}}

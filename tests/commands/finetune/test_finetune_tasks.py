@@ -32,6 +32,7 @@ SHORT += ("train.precision=fp32", "batch_size=4", "max_length=16")
 OF_SIZE = ("batch_size", "microbatch_size", "max_length", "hidden_dropout_prob", "attention_probs_dropout_prob")
 OF_SIZE += ("train.learning_rate", "train.bias_correction", "train.duration", "train.schedule", "train.warmup")
 OF_SIZE += ("train.evaluate_every", "train.checkpoint_every", "train.optimizer", "train.muon_learning_rate")
+OF_SIZE += ("standardize_scores",)  # the paper's recipe trains on the scores as they are
 """Settings that a recipe chooses for the size of the model and for its cost."""
 DIRECT = {"intermediate": None, "intermediate_settings": ()}
 

@@ -57,6 +57,8 @@ OF_CONSTANT = {
     "subset_accuracy": 1 / 4,
     "sample_f1": 1 / 4,
     "word_accuracy": 1 / 2,
+    "neg_mean_absolute_error": -6.5 / 4,
+    "r2": 1 - (1 + 0.25 + 9 + 4) / (0.625**2 + 1.125**2 + 1.375**2 + 0.375**2),
 }
 """Scores of constant predictions; 0 in every other metric."""
 PER_LABEL = {("macro_f1", "multi_label"), ("weighted_f1", "multi_label")}
@@ -71,7 +73,8 @@ def measured(name, predictions, targets):
 
 @pytest.mark.parametrize(("name", "task_type"), CASES)
 def test_metrics_of_perfect_predictions_are_one(name, task_type):
-    assert measured(name, TRUE[task_type], TRUE[task_type]) == pytest.approx(1)
+    expected = 0.0 if name == "neg_mean_absolute_error" else 1.0
+    assert measured(name, TRUE[task_type], TRUE[task_type]) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("name", "task_type"), CASES)
@@ -95,6 +98,17 @@ def test_metrics_of_classes_equal_those_of_scikit_learn(seed, num_labels):
         "macro_f1": pytest.approx(sklearn.f1_score(targets, predicted, average="macro", zero_division=0.0)),
         "roc_auc": pytest.approx(sklearn.roc_auc_score(targets, areas, multi_class="ovr")),
     }
+
+
+def test_correlations_do_not_see_an_offset_and_errors_do():
+    labels = np.array([0.0, 10.0, 20.0])
+    names = ["pearson", "r2", "neg_mean_absolute_error"]
+    assert measure(names, labels + 30, labels, None) == {
+        "pearson": pytest.approx(1),
+        "r2": pytest.approx(-12.5),
+        "neg_mean_absolute_error": pytest.approx(-30),
+    }
+    assert measure(["r2"], labels, np.ones(3), None) == {"r2": 0}
 
 
 @pytest.mark.parametrize("num_labels", [2, 3])

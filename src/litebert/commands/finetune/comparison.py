@@ -9,7 +9,7 @@ import numpy as np
 
 from litebert.commands.finetune.default_settings import settings_for_size
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.finetune.setup import RunData
+from litebert.commands.finetune.setup import RunData, score_scale
 from litebert.errors import MissingExtraError, import_extra
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.types.registry import get_task_type
@@ -84,7 +84,8 @@ def _failure(run: FinetuneRun, data: RunData, outcome: Outcome) -> str:
         return f"the model seems to have collapsed: {reason}"
     if task_type.baselines is None or run.class_weights is not None or not outcome.train_losses:
         return ""
-    constant = task_type.baselines.constant_loss(data.train)
+    scale = score_scale(run, data.train)
+    constant = task_type.baselines.constant_loss(data.train) / (scale.std**2 if scale else 1)
     loss = float(np.mean(outcome.train_losses[-max(1, len(outcome.train_losses) // 10) :]))
     # Written so that a loss that is not a number counts as well.
     if not loss < SIMILAR * constant and not _better_than_constant(outcome):

@@ -18,10 +18,11 @@ from litebert.commands.finetune.setup import (
     RunData,
     TaskObjective,
     choose_max_length,
-    class_weights,
     load_start,
+    loss_weights,
     output_names,
     read_data,
+    score_scale,
     set_trainable,
     write_dev_rows,
 )
@@ -31,6 +32,7 @@ from litebert.files import README, read_json_object, write_text
 from litebert.inference.pipeline import EvaluationSet, Pipeline, Workers
 from litebert.model.io.hub import resolve_model_directory
 from litebert.model.io.model_directory import config_file, save_model, spec_of
+from litebert.model.layers.standardized_head import standardize_head
 from litebert.model.param_groups import count_parameters
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_batches import LabelledBatches
@@ -67,12 +69,14 @@ def _train(
     run: FinetuneRun, directory: RunDirectory, world: DistributedContext, callbacks: Sequence[Callback]
 ) -> FinetuneResult:
     data = read_data(run)
-    weights = class_weights(run, data.train)
+    weights = loss_weights(run, data.train)
     pipeline = _pipeline(run, data)
     model, task_type = pipeline.model, pipeline.task_type
     run = with_measured_precision(run, spec_of(model).config, world)
     pipeline = replace(pipeline, precision=run.train.precision)
     world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
+    if scale := score_scale(run, data.train):
+        standardize_head(model, mean=scale.mean, std=scale.std, keep_outputs=run.keep_head)
     if run.fit_duplicate_token_heads and not directory.has_checkpoint:
         fit_heads(run, data, pipeline, world)
     lr_multipliers = set_trainable(model, run)

@@ -34,7 +34,7 @@ from litebert.tasks.read_labelled import read_any_table, read_labelled, task_for
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.splits import train_dev_split, warn_small_dataset, warn_train_dev_leakage
 from litebert.tasks.types.registry import get_task_type
-from litebert.tasks.types.task_type import Loss, ReadOptions
+from litebert.tasks.types.task_type import Loss, ReadOptions, ScoreScale
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
@@ -109,6 +109,18 @@ def class_weights(run: FinetuneRun, train: LabelledData) -> np.ndarray | None:
     if weights is None:
         raise ConfigError(f"class_weights: {train.task_type} has no weights for labels; set it to null")
     return weights(run.class_weights, train)
+
+
+def score_scale(run: FinetuneRun, train: LabelledData) -> ScoreScale | None:
+    """Mean and standard deviation by which the head is standardized; None: it is not."""
+    measure = get_task_type(train.task_type).loss.score_scale
+    return measure(train) if measure and run.standardize_scores else None
+
+
+def loss_weights(run: FinetuneRun, train: LabelledData) -> np.ndarray | None:
+    """Weights of the loss: of each label, or one for all scores, by which their errors are standardized; None: 1."""
+    weights, scale = class_weights(run, train), score_scale(run, train)
+    return weights if scale is None else np.array([scale.std**-2])
 
 
 def load_start(run: FinetuneRun, task: Task) -> tuple[Tokenizer, nn.Module]:
@@ -273,9 +285,9 @@ def _row_names(data: LabelledData) -> list[Any]:
 class TaskObjective:
     """The loss of a task type as `training`'s Objective."""
 
-    def __init__(self, loss: Loss, class_weights: np.ndarray | None = None) -> None:
+    def __init__(self, loss: Loss, weights: np.ndarray | None = None) -> None:
         self._loss = loss
-        self._weights = None if class_weights is None else torch.tensor(class_weights, dtype=torch.float32)
+        self._weights = None if weights is None else torch.tensor(weights, dtype=torch.float32)
 
     def counts(self, batch: LabelledBatch) -> dict[str, int]:
         """How many labels each loss sums over."""

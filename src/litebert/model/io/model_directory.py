@@ -37,6 +37,7 @@ from litebert.model.io.model_spec import (
 )
 from litebert.model.io.weight_files import OWN, SAFETENSORS, in_dtype, read_tensors, write_tensors
 from litebert.model.layers.lora import attach, can_be_merged, merged
+from litebert.model.layers.standardized_head import head_parameters, with_dense_head
 from litebert.model.remap_weights import remap_weights
 from litebert.model.sharing_schedule import sharing_schedule
 
@@ -199,6 +200,7 @@ def load_weights(
     spec: ModelSpec, tensors: Mapping[str, Tensor], *, where: str, fresh: Collection[str] = (), seed: int = 0
 ) -> nn.Module:
     """A model with these weights, in evaluation mode; raises CheckpointError if one is missing or of another shape."""
+    tensors = with_dense_head(tensors)
     model = build(spec, seed=seed, device="cpu" if fresh or spec.adapters else "meta")
     expected = dict(model.named_parameters())  # a shared parameter once
     new = {name for name in expected if any(in_module(name, module) for module in fresh)}
@@ -272,7 +274,7 @@ def _check_complete(
 
 
 def _write_weights(directory: Path, model: nn.Module, spec: ModelSpec, dtype: SavedDtype) -> None:
-    tensors = dict(model.named_parameters())
+    tensors = dict(with_dense_head(head_parameters(model)))
     reason = transformers_incompatibility(spec)
     if not reason:
         tensors = to_transformers(tensors, spec.config)

@@ -106,6 +106,21 @@ def _correlation(function: str) -> Metric:
     return Metric(measure, requires="scipy")
 
 
+def r2(predictions: Array, labels: Array) -> float:
+    """Coefficient of determination: 1 less the squared error divided by that of the mean of the labels.
+
+    Below 0 for scores with an offset or another scale, which the correlations do not see; 0 if all labels are equal.
+    """
+    if np.ptp(labels) == 0:
+        return 0.0
+    return float(_imported("sklearn.metrics").r2_score(labels, predictions))
+
+
+def neg_mean_absolute_error(predictions: Array, labels: Array) -> float:
+    """Minus the mean absolute error, as scikit-learn's scorer of this name: more is better."""
+    return -float(np.mean(np.abs(predictions - labels)))
+
+
 def word_accuracy(predictions: Sequence[Sequence[str]], labels: Sequence[Sequence[str]]) -> float:
     """Share of words with the correct label."""
     words = [a == b for one, other in zip(predictions, labels, strict=True) for a, b in zip(one, other, strict=True)]
@@ -129,6 +144,8 @@ METRICS = {
     "subset_accuracy": Metric(subset_accuracy),
     "pearson": _correlation("pearsonr"),
     "spearman": _correlation("spearmanr"),
+    "r2": Metric(r2, requires="sklearn"),
+    "neg_mean_absolute_error": Metric(neg_mean_absolute_error),
     "entity_f1": _entity("entity_f1"),
     "entity_precision": _entity("entity_precision"),
     "entity_recall": _entity("entity_recall"),

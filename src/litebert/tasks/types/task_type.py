@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from torch import Tensor, nn
@@ -108,6 +108,16 @@ class Loss:
     """(model, batch, class weights) → summed losses under the names of `counts`."""
     class_weights: Callable[[ClassWeights, LabelledData], np.ndarray] | None = None
     """Weights of the labels, Float64 [C], from the setting and the training data; None: not supported."""
+    score_scale: Callable[[LabelledData], "ScoreScale"] | None = None
+    """Mean and standard deviation of the scores of the training data; None: its labels are no scores."""
+
+
+class ScoreScale(NamedTuple):
+    """Where the scores of a regression lie."""
+
+    mean: float
+    std: float
+    """Positive; 1 where all scores are equal."""
 
 
 @dataclass(frozen=True, slots=True)

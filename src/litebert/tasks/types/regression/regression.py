@@ -23,12 +23,15 @@ from litebert.tasks.types.task_type import (
     ReadOptions,
     ReadResult,
     Scored,
+    ScoreScale,
     TaskType,
     chance_level,
     read_texts,
     score,
 )
 from litebert.tasks.types.text_baselines import SCORE_BASELINES
+
+_CORRELATIONS: Final = ("pearson", "spearman")
 
 
 def _guess(table: Table, columns: Columns) -> str | None:
@@ -48,8 +51,14 @@ def _read(table: Table, columns: Columns, options: ReadOptions) -> ReadResult:
 
 
 def squared_errors(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
-    """Summed squared error. Source: the STS-B branch of run_classifier.py."""
-    return LossSums({"score": regression_loss(model(*batch.inputs).logits.squeeze(-1), batch.labels)}, {})
+    """Summed squared error, times the one weight if there is one. Source: the STS-B branch of run_classifier.py."""
+    errors = regression_loss(model(*batch.inputs).logits.squeeze(-1), batch.labels)
+    return LossSums({"score": errors if weights is None else errors * weights[0].to(errors.device)}, {})
+
+
+def score_scale(data: LabelledData) -> ScoreScale:
+    """Mean and standard deviation of the scores."""
+    return ScoreScale(float(data.targets.mean()), float(data.targets.std()) or 1.0)
 
 
 def _evaluate(
@@ -69,7 +78,10 @@ def _errors(task: Task, predictions: Sequence[np.ndarray], data: LabelledData, s
 
 
 def _collapse(evaluation: Mapping[str, Any]) -> str | None:
-    name, value = max(evaluation["metrics"].items(), key=lambda item: item[1])
+    correlations = {name: value for name, value in evaluation["metrics"].items() if name in _CORRELATIONS}
+    if not correlations:
+        return None
+    name, value = max(correlations.items(), key=lambda item: item[1])
     return chance_level(name, value, evaluation["examples"])
 
 
@@ -83,9 +95,10 @@ REGRESSION: Final = TaskType(
     name="regression",
     model="ForSequenceClassification",
     problem_type="regression",
-    metrics=("pearson", "spearman"),
+    metrics=_CORRELATIONS,
+    other_metrics=("r2", "neg_mean_absolute_error"),
     reader=ExampleReader(guess=_guess, read=_read),
-    loss=Loss(counts=lambda batch: {"score": batch.num_examples}, sums=squared_errors),
+    loss=Loss(counts=lambda batch: {"score": batch.num_examples}, sums=squared_errors, score_scale=score_scale),
     predict=regression_score,
     decode=decode_regression,
     evaluate=_evaluate,
