@@ -174,7 +174,8 @@ class FinetuneRun(Settings):
     """Weights of the labels in the loss: null: equal; `balanced`: inverse frequencies; or numbers by label."""
     standardize_scores: bool = True
     """Train a regression head on scores of mean 0 and standard deviation 1, by those of the training rows; the
-    predictions have the scale of the data. False: on the scores as they are, as the original code does."""
+    predictions have the scale of the data. False: on the scores as they are, as
+    google-research/albert does."""
     freeze: Freeze | None = None
     """Frozen parameters: `nothing`, `embeddings`, `all_but_pooler` or `encoder`; null: `encoder` with adapters."""
     layerwise_lr_decay: float = Field(default=1.0, gt=0, le=1)
