@@ -122,7 +122,8 @@ def test_remote_code_loads_weights_in_16_bits(tiny_config, tmp_path, name, dtype
     config = tiny_config.replace(**MODERN)
     directory = save_model(build(name, config), tmp_path / "model", dtype=dtype)
     batch = random_batch(config, padded_mask([9, 9, 9]))
-    rounded = load_remote(directory, name, dtype="auto")
+    assert load_remote(directory, name, dtype="auto").dtype == torch.float32  # as litebert computes
+    rounded = load_remote(directory, name, dtype=getattr(torch, dtype))
     assert rounded.dtype == getattr(torch, dtype)
     assert all(output.isfinite().all() for output in remote_outputs(rounded, name, batch))
     remote = remote_outputs(load_remote(directory, name, dtype=torch.float32), name, batch)

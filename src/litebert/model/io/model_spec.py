@@ -151,6 +151,8 @@ def to_json(spec: ModelSpec) -> dict[str, Any]:
         plain = to_transformers(spec.config)
     plain |= _hf_labels(spec)
     plain["architectures"] = [(REMOTE_CODE_CLASSES if remote else HF_CLASSES)[spec.model]]
+    # What transformers computes in unless asked for another; without it, in that of the file, which may have 16 bits.
+    plain["dtype"] = "float32"
     if spec.adapters:
         plain["adapters"] = spec.adapters.to_dict()
     if spec.problem_type:
