@@ -171,14 +171,18 @@ def _random_positions(mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 @contextmanager
 def z_loss() -> Iterator[list[Callback]]:
-    """Add 1e-4 times the squared log of the softmax's normalizer. Source: Chowdhery et al. 2022, PaLM."""
+    """Add 1e-4 times the squared log of the softmax's normalizer. Source: Chowdhery et al. 2022, PaLM.
+
+    Both losses read the logits in fp32: added in 16 bits, the gradient of the small one is mostly rounded away.
+    """
 
     def sums(self: PretrainingObjective, output: Any, batch: Any) -> LossSums:
-        found = original(self, output, batch)
         if not output.mlm_logits.requires_grad:
-            return found
+            return original(self, output, batch)
+        logits = output.mlm_logits.float()
+        found = original(self, output._replace(mlm_logits=logits), batch)
         name = next(iter(found.losses))
-        added = Z_LOSS * output.mlm_logits.float().logsumexp(-1).square().sum()
+        added = Z_LOSS * logits.logsumexp(-1).square().sum()
         return LossSums(found.losses | {name: found.losses[name] + added}, found.correct)
 
     original = PretrainingObjective.sums
