@@ -129,6 +129,25 @@ def test_interrupted_predict_resumes_to_the_same_bytes_in_every_format(
     assert (second.predictions, second.counts) == (first.predictions, first.counts)
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_interrupted_predict_of_a_file_with_blank_lines_resumes_at_the_same_row(
+    classifier, tmp_path, monkeypatch, suffix
+):
+    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
+    source = tmp_path / f"in{suffix}"
+    source.write_text("text\n" + "".join("\n" * (n % 3) + f"the film was good {n}\n" for n in range(15)))
+    runs = [
+        PredictRun(model=str(classifier), input=source, output=tmp_path / name / "out.jsonl")
+        for name in ("whole", "resumed")
+    ]
+    predict(runs[0])
+    interrupt(runs[1], monkeypatch)
+    assert predict(runs[1]).predictions == 15
+    assert runs[1].output.read_bytes() == runs[0].output.read_bytes()
+    texts = [json.loads(line)["text"] for line in runs[1].output.read_text().splitlines()]
+    assert texts == [f"the film was good {n}" for n in range(15)]
+
+
 def test_interrupted_predict_counts_the_truncated_rows_of_both_parts(
     classifier, tmp_path, monkeypatch, caplog, tiny_tokenizer
 ):
