@@ -4,12 +4,18 @@ import asyncio
 import logging
 import threading
 
+import numpy as np
 import pytest
 
 from litebert.errors import ConfigError
+from litebert.inference.predictor import Predictor
+from litebert.model.io.model_directory import save_model
+from litebert.model.models import ForSequenceClassification
 from litebert.serving.model_registry import directories_by_name
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.server_state import API_KEY, read_api_key
+from litebert.tasks.input_settings import InputSettings
+from support.models.tolerances import close_to
 from support.programs.serving import Application, post_scope
 
 JSON = {"content-type": "application/json"}
@@ -92,6 +98,59 @@ def test_fill_mask_limits_the_candidates_of_all_masks(saved):
         response = running.ask("/fill-mask", {"inputs": "[MASK] " * 11, "top_k": 1000})
     assert response.status_code == 413
     assert "11000 candidates for all masks, the limit of one request is 10000" in response.json()["error"]
+
+
+@pytest.fixture(scope="module")
+def short(small_config, tiny_tokenizer, tmp_path_factory):
+    """The directory of a classifier that was fine-tuned with fewer tokens than it has positions,."""
+    directory = tmp_path_factory.mktemp("short") / "classifier"
+    files = tiny_tokenizer.files() | InputSettings(max_length=16).model_files()
+    model = ForSequenceClassification(small_config.replace(max_position_embeddings=96), num_labels=2)
+    return save_model(model, directory, labels=("bad", "good"), extra_files=files)
+
+
+@pytest.fixture(scope="module", params=["torch", "onnx"])
+def short_served(request, short, tmp_path_factory):
+    if request.param == "onnx":
+        pytest.importorskip("onnx")
+        pytest.importorskip("onnxruntime")
+        from litebert.commands.export import ExportRun, export
+
+        exported = tmp_path_factory.mktemp("exported") / "classifier"
+        export(ExportRun(model=str(short), out=exported))
+    with Application(short if request.param == "torch" else exported, runtime=request.param) as running:
+        yield running
+
+
+def test_routes_of_embeddings_read_as_many_tokens_as_the_model_has_positions(short, short_served):
+    text = "good " * 10
+    body = {"source_sentence": text, "sentences": ["good"]}
+    vector = short_served.ask("/embed", {"inputs": text})
+    similarity = short_served.ask("/similarity", {"inputs": body})
+    openai = short_served.ask("/v1/embeddings", {"input": text, "model": "classifier"}).json()
+    offline = Predictor.load(short)
+    tokens = len(offline.backend.tokenizer.encode(text)) + 2
+    assert 16 < tokens < 96
+    assert np.array(vector.json()) == close_to(offline.embed([text]))
+    assert similarity.json() == close_to(offline.similarity([text], ["good"])[0].tolist())
+    assert (vector.headers["x-compute-tokens"], openai["usage"]["prompt_tokens"]) == (str(tokens), tokens)
+    too_long = short_served.ask("/embed", {"inputs": "good " * 100})
+    assert (too_long.status_code, "the limit is 96" in too_long.json()["error"]) == (413, True)
+
+
+def test_predict_reads_as_many_tokens_as_the_fine_tuning(short, short_served):
+    text = "good " * 10
+    refused = short_served.ask("/predict", {"inputs": text})
+    assert (refused.status_code, "the limit is 16" in refused.json()["error"]) == (413, True)
+    truncated = short_served.ask("/predict", {"inputs": text, "truncate": True})
+    (offline,) = Predictor.load(short).classify([text])
+    assert {each["label"]: each["score"] for each in truncated.json()} == close_to(offline.probabilities)
+    assert truncated.headers["x-compute-tokens"] == "16"
+
+
+def test_information_has_both_limits(short_served):
+    (model,) = short_served.request("GET", "/info").json()["models"]
+    assert (model["max_length"], model["max_position_embeddings"]) == (16, 96)
 
 
 def test_truncate_reads_the_beginning_of_a_long_text(small):

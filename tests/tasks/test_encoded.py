@@ -1,6 +1,7 @@
 """Encoding and padding of texts."""
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +9,13 @@ from hypothesis import strategies as st
 from litebert.tasks.encoded import Encoded, Feature, LabelledBatch, encode_sequences, pad
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import Example
+from litebert.tasks.questions import Question
+from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
+from litebert.tasks.types.pronoun_resolution.pronoun_examples import PronounExample
+from litebert.tasks.types.registry import get_task_type
+from litebert.tasks.types.token_classification.token_examples import TokenExample
 
+LONG = "the film was good " * 10
 SEQUENCES = st.lists(st.lists(st.integers(5, 99), min_size=1, max_size=9), min_size=1, max_size=5)
 
 
@@ -32,6 +39,34 @@ def test_labelled_batch_moves_to_a_device():
     tensors = (moved.inputs.input_ids, moved.inputs.attention_mask, moved.inputs.token_type_ids, moved.labels)
     assert {tensor.device.type for tensor in tensors} == {"meta"}
     assert (moved.num_examples, moved.num_tokens) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "example"),
+    [
+        ("classification", Example(text=LONG)),
+        ("classification", Example(text="a", text_pair=LONG)),
+        ("multiple_choice", ChoiceExample(text=LONG, question=None, options=("a", "b"))),
+        ("multiple_choice", ChoiceExample(text="a", question=None, options=("b", LONG))),
+        ("pronoun_resolution", PronounExample(text=f"it {LONG}", pronoun=(0, 2), candidate="the film")),
+        ("token_classification", TokenExample(words=tuple(LONG.split()))),
+        ("extractive_qa", Question(id="a", text="a", context=LONG)),
+    ],
+)
+def test_num_truncated_counts_the_examples_that_lack_tokens(tiny_tokenizer, name, example):
+    task_type = get_task_type(name)
+    longest = int(task_type.encode([example], tiny_tokenizer, task_type.settings(max_length=256)).lengths.max())
+    for max_length, expected in ((256, 0), (24, 0 if task_type.windows else 1)):
+        settings = task_type.settings(max_length=max_length)
+        assert task_type.encode([example], tiny_tokenizer, settings).num_truncated == expected
+    assert longest > 24
+
+
+def test_example_of_just_max_length_is_not_truncated(tiny_tokenizer):
+    length = len(tiny_tokenizer.encode(LONG)) + 2
+    for max_length, expected in ((length, 0), (length - 1, 1)):
+        settings = InputSettings(max_length=max_length)
+        assert encode_sequences([Example(text=LONG)], tiny_tokenizer, settings).num_truncated == expected
 
 
 def test_encode_sequences_equals_the_tokenizer(tiny_tokenizer):

@@ -41,6 +41,7 @@ def evaluate(model: str | Path, data: Data, *, metrics: Sequence[str] = (), **co
         labelled = labelled_data(pipeline, file, named)
     task = task_for(labelled, named, metrics)
     examples = EvaluationSet.prepare(labelled, task, pipeline)
+    examples.warn_truncated(pipeline.settings)
     predictions = pipeline.predict_encoded(examples.encoded)
     scored = examples.score_predictions(pipeline, predictions)
     results = pipeline.decode(predictions, labelled.examples)

@@ -3,6 +3,7 @@
 Evaluation, prediction, ensembles, submission files and `Predictor` all use it.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ from litebert.tasks.results import Result, reorder_labels
 from litebert.tasks.types.registry import task_type_of
 from litebert.tasks.types.task_type import ErrorExample, Prediction, Scored, TaskType
 from litebert.tokenization.tokenizer import Tokenizer
+
+logger = logging.getLogger(__name__)
 
 TOKENS_PER_BATCH: Final = 4096
 """Padded tokens of a batch: bounds the memory for any lengths."""
@@ -93,13 +96,15 @@ class Pipeline:
         """The sequences of some examples."""
         return self.task_type.encode(examples, self.tokenizer, self.settings)
 
-    def predict(self, examples: Sequence[Any]) -> list[Prediction]:
-        """The prediction for each example; NoTokensError for a text without a token."""
-        if not examples:
-            return []
+    def encode_inputs(self, examples: Sequence[Any]) -> Encoded:
+        """The sequences of some examples; NoTokensError for a text without a token."""
         encoded = self.encode(examples)
         validate_tokens(examples, encoded)
-        return self.predict_encoded(encoded)
+        return encoded
+
+    def predict(self, examples: Sequence[Any]) -> list[Prediction]:
+        """The prediction for each example; NoTokensError for a text without a token."""
+        return self.predict_encoded(self.encode_inputs(examples)) if examples else []
 
     def predict_encoded(self, encoded: Encoded, *, workers: Workers = ALONE) -> list[Prediction]:
         """The prediction for each encoded example; `workers` share the sequences and all get the predictions."""
@@ -139,6 +144,10 @@ class EvaluationSet:
         """The examples of `data`, encoded as the pipeline reads them."""
         return cls(task, data, pipeline.encode(data.examples))
 
+    def warn_truncated(self, settings: InputSettings) -> None:
+        """Warn of examples that `settings` truncate."""
+        warn_truncated(self.data.path, self.encoded.num_truncated, rows=len(self.data.examples), settings=settings)
+
     def score(self, pipeline: Pipeline, *, workers: Workers = ALONE) -> Scored:
         """Every metric of the task."""
         return self.score_predictions(pipeline, pipeline.predict_encoded(self.encoded, workers=workers))
@@ -151,6 +160,15 @@ class EvaluationSet:
     def errors(self, pipeline: Pipeline, predictions: list[Prediction], scored: Scored) -> list[ErrorExample]:
         """Every example with its prediction."""
         return pipeline.task_type.error_examples(self.task, predictions, self.data, scored)
+
+
+def warn_truncated(path: Path, truncated: int, *, rows: int, settings: InputSettings) -> None:
+    """Warn of rows of a file that are longer than a model reads for its task."""
+    if truncated:
+        logger.warning(
+            "%s: %d of %d rows are longer than %d tokens, the max_length of the fine-tuning, and were truncated",
+            *(path, truncated, rows, settings.max_length),
+        )
 
 
 def average_predictions(members: Sequence[Sequence[Prediction]], task_type: TaskType) -> list[Prediction]:

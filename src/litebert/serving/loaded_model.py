@@ -32,7 +32,9 @@ class LoadedModel:
     predictor: Any
     tokenizer: Any
     max_length: int
-    """Tokens that it reads at once."""
+    """Longest sequence of its task in tokens, as in fine-tuning; longer ones are truncated or read in windows."""
+    max_position_embeddings: int
+    """Longest text in tokens for its vectors, which are not those of the task."""
     embedding_size: int
     """Dimensions of its vectors; 0 for a model without."""
     pooling: str
@@ -118,6 +120,7 @@ def _has_graph(directory: Path) -> bool:
 
 
 def _load_torch(directory: Path, settings: ServeSettings, *, digest: str) -> LoadedModel:
+    from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING
     from litebert.inference.predictor import Predictor
 
     for name, capacity in ONEDNN_CACHES.items():
@@ -128,6 +131,7 @@ def _load_torch(directory: Path, settings: ServeSettings, *, digest: str) -> Loa
         predictor,
         backend.tokenizer,
         max_length=backend.settings.max_length if hasattr(backend, "settings") else backend.max_length,
+        max_position_embeddings=predictor.embedder(DEFAULT_EMBEDDING).max_length,
         embedding_size=backend.model.config.hidden_size,
         pooling=getattr(backend.model, "pooling", "mean"),
         digest=digest,
@@ -143,7 +147,8 @@ def _load_onnx(directory: Path, settings: ServeSettings, *, digest: str) -> Load
     return LoadedModel(
         predictor,
         predictor.tokenizer,
-        max_length=predictor.metadata.max_length,
+        max_length=predictor.metadata.settings.get("max_length", predictor.metadata.max_length),
+        max_position_embeddings=predictor.metadata.max_length,
         embedding_size=0 if served and not served.has_embeddings else predictor.embed(["a"]).shape[1],
         pooling=predictor.metadata.pooling,
         digest=digest,

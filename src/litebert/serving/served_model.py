@@ -91,7 +91,7 @@ class ServedModel:
         """Tokens that the model reads of each input; TooLargeError for one beyond the limit."""
         sequences = [sequence for each in inputs for sequence in each.sequences]
         counts = iter(map(len, self.loaded.tokenizer.encode_batch([text for texts in sequences for text in texts])))
-        limit = self._settings.max_tokens_per_text if operation.reads_windows else self.loaded.max_length
+        limit = self._max_tokens(operation)
         advice = "" if operation.reads_windows or operation.method == "fill_masks" else ', or set "truncate"'
         totals = []
         for each in inputs:
@@ -102,6 +102,12 @@ class ServedModel:
                 raise RequestError("inputs: a text has no tokens; remove it")
             totals.append(sum(min(length, limit) for length in lengths))
         return totals
+
+    def _max_tokens(self, operation: Operation) -> int:
+        """Tokens of a text, beyond which it is an error or truncated."""
+        if operation.reads_windows:
+            return self._settings.max_tokens_per_text
+        return self.loaded.max_position_embeddings if operation.method == "embed" else self.loaded.max_length
 
     def _tokens(self, texts: Sequence[str], add_special_tokens: bool) -> list[list[tuple[int, str, Any]]]:
         tokenizer, limit = self.loaded.tokenizer, self._settings.max_tokens_per_text

@@ -30,6 +30,8 @@ class Feature:
     """Int32 [S]."""
     token_type_ids: np.ndarray
     """Int8 [S]: 0 for the first text, 1 for the second."""
+    is_truncated: bool = False
+    """Whether it lacks tokens of its texts, which were longer than `max_length`."""
 
 
 class PaddedArrays(NamedTuple):
@@ -92,8 +94,13 @@ class Encoded:
     @property
     def sequence_lengths(self) -> np.ndarray:
         """Int64 [N]: tokens of the longest sequence of each feature, to which `max_length` applies."""
-        groups = [feature if isinstance(feature, tuple) else (feature,) for feature in self.features]
-        return np.array([max(len(each.input_ids) for each in group) for group in groups], dtype=np.int64)
+        longest = (max(len(each.input_ids) for each in _sequences(feature)) for feature in self.features)
+        return np.fromiter(longest, np.int64, len(self.features))
+
+    @property
+    def num_truncated(self) -> int:
+        """Features with a truncated sequence; none where a long text becomes several sequences."""
+        return sum(any(each.is_truncated for each in _sequences(feature)) for feature in self.features)
 
     @property
     def example_lengths(self) -> np.ndarray:
@@ -110,7 +117,7 @@ class Encoded:
         """Hexadecimal digest of ids, segments and targets."""
         result = hashlib.sha256()
         for feature in self.features:
-            for sequence in feature if isinstance(feature, tuple) else (feature,):
+            for sequence in _sequences(feature):
                 result.update(len(sequence.input_ids).to_bytes(4, "little"))
                 result.update(sequence.input_ids.tobytes() + sequence.token_type_ids.tobytes())
         for target in self.targets:
@@ -145,6 +152,11 @@ class Encoded:
         return outputs
 
 
+def _sequences(feature: Any) -> tuple[Feature, ...]:
+    """The sequences of a feature, of which a multiple choice has several."""
+    return feature if isinstance(feature, tuple) else (feature,)
+
+
 def encode_sequences(examples: Sequence[Example], tokenizer: Tokenizer, settings: InputSettings) -> Encoded:
     """`[CLS] text [SEP] (pair [SEP])` of each example, truncated to `max_length` as google-research/albert does."""
     firsts = tokenizer.encode_batch([each.text for each in examples])
@@ -176,7 +188,9 @@ def build_feature(
 ) -> Feature:
     """`[CLS] first [SEP] (second [SEP])`, truncated to `max_length` tokens."""
     encoding = tokenizer.build_inputs(first, second, max_length=max_length)
-    return Feature(np.asarray(encoding.input_ids, np.int32), np.asarray(encoding.token_type_ids, np.int8))
+    input_ids = np.asarray(encoding.input_ids, np.int32)
+    whole = len(first) + 2 if second is None else len(first) + len(second) + 3
+    return Feature(input_ids, np.asarray(encoding.token_type_ids, np.int8), is_truncated=len(input_ids) < whole)
 
 
 def pad(features: Sequence[Feature], *, pad_id: int) -> PaddedArrays:

@@ -10,7 +10,7 @@ from litebert.settings import validate_not_given
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.metrics import check_metrics
 from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
-from litebert.tasks.readers.splits import warn_duplicates
+from litebert.tasks.readers.splits import warn_duplicates, warn_labels
 from litebert.tasks.readers.tables import Table, hub_table, read_table
 from litebert.tasks.types.registry import get_task_type, task_types
 from litebert.tasks.types.task_type import ReadOptions, ReadResult, TaskType
@@ -43,6 +43,8 @@ def read_labelled(
         task_type, reason = _guess(table, columns, options)
         result = task_type.reader.read(table, columns, options)
     warn_duplicates(path, result.examples, result.lines)
+    if options.labels is None:  # otherwise the labels are those of the training data
+        warn_labels(path, result.labels or ())
     return _data(path, result, task_type.name, result.reason or reason)
 
 

@@ -6,6 +6,7 @@ from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, eva
 from litebert.errors import ConfigError, DataError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForMaskedLM, ForMultipleChoice, ForSequenceClassification, ForTokenClassification
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.readers.columns import Columns
 from support.data.benchmark_files import write_cola, write_mnli, write_race
 from support.data.labelled_files import write_opinions
@@ -45,6 +46,20 @@ def test_evaluate_file_reads_named_columns_instead_of_those_of_training(save, tm
     )
     assert [sum(row) for row in kept.confusion_matrix] == [2, 0]
     assert [sum(row) for row in named.confusion_matrix] == [1, 1]
+
+
+def test_evaluate_file_warns_of_truncated_rows(save, tmp_path, caplog):
+    model = save(ForSequenceClassification, labels=("bad", "good"))
+    for name, content in InputSettings(max_length=8).model_files().items():
+        (model / name).write_bytes(content)
+    (tmp_path / "dev.csv").write_text(f"text,label\n{'the film ' * 9},bad\na,good\n")
+    evaluate_labelled(model, tmp_path / "dev.csv")
+    expected = "dev.csv: 1 of 2 rows are longer than 8 tokens, the max_length of the fine-tuning, and were truncated"
+    assert expected in caplog.text
+    caplog.clear()
+    (tmp_path / "dev.csv").write_text("text,label\na,bad\na,good\n")
+    evaluate_labelled(model, tmp_path / "dev.csv")
+    assert "truncated" not in caplog.text
 
 
 def test_evaluate_file_scores_slices(save, tmp_path):

@@ -1,6 +1,7 @@
 """Predictions of large files: bounded memory, and resumed where they stopped."""
 
 import json
+import shutil
 import signal
 import sys
 import tracemalloc
@@ -10,10 +11,11 @@ import pytest
 from litebert.commands.predict import predict_stream as stream
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
-from litebert.commands.predict.predict_stream import Window, write_predictions
+from litebert.commands.predict.predict_stream import Window, WindowResults, write_predictions
 from litebert.errors import StoppedBySignalError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification, ForTokenClassification
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.output_formats import RowFormat
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.results import Regression
@@ -127,6 +129,45 @@ def test_interrupted_predict_resumes_to_the_same_bytes_in_every_format(
     assert (second.predictions, second.counts) == (first.predictions, first.counts)
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_interrupted_predict_of_a_file_with_blank_lines_resumes_at_the_same_row(
+    classifier, tmp_path, monkeypatch, suffix
+):
+    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
+    source = tmp_path / f"in{suffix}"
+    source.write_text("text\n" + "".join("\n" * (n % 3) + f"the film was good {n}\n" for n in range(15)))
+    runs = [
+        PredictRun(model=str(classifier), input=source, output=tmp_path / name / "out.jsonl")
+        for name in ("whole", "resumed")
+    ]
+    predict(runs[0])
+    interrupt(runs[1], monkeypatch)
+    assert predict(runs[1]).predictions == 15
+    assert runs[1].output.read_bytes() == runs[0].output.read_bytes()
+    texts = [json.loads(line)["text"] for line in runs[1].output.read_text().splitlines()]
+    assert texts == [f"the film was good {n}" for n in range(15)]
+
+
+def test_interrupted_predict_counts_the_truncated_rows_of_both_parts(
+    classifier, tmp_path, monkeypatch, caplog, tiny_tokenizer
+):
+    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
+    short = tmp_path / "short"
+    shutil.copytree(classifier, short)
+    for name, content in InputSettings(max_length=12).model_files().items():
+        (short / name).write_bytes(content)
+    source = write_input(tmp_path, ".csv")
+    lengths = [len(tiny_tokenizer.encode(line.split(",")[0])) + 2 for line in source.read_text().splitlines()[1:]]
+    expected = sum(length > 12 for length in lengths)
+    run = PredictRun(model=str(short), input=source, output=tmp_path / "out.csv")
+    interrupt(run, monkeypatch)
+    result = predict(run)
+    assert 1 < expected < 15
+    assert result.counts == {"truncated": expected}
+    assert f"{expected} of 15 rows are longer than 12 tokens, the max_length of the fine-tuning" in caplog.text
+    assert result.to_text().endswith(f"15 predictions written (classification, {expected} truncated)")
+
+
 def test_predict_interrupted_from_the_keyboard_says_how_to_continue(tmp_path):
     source, output = write_input(tmp_path, ".csv"), tmp_path / "out.jsonl"
     seen = []
@@ -139,7 +180,7 @@ def test_predict_interrupted_from_the_keyboard_says_how_to_continue(tmp_path):
         seen.append(len(examples))
         if len(seen) == 3:
             raise KeyboardInterrupt
-        return [Regression(0.5)] * len(examples)
+        return WindowResults([Regression(0.5)] * len(examples))
 
     def write():
         return write_predictions(
@@ -178,7 +219,7 @@ def peak_memory(rows, directory):
     tracemalloc.start()
     try:
         written = write_predictions(
-            *(output, RowFormat(source, output), windows, lambda texts: [Regression(1.0)] * len(texts)),
+            *(output, RowFormat(source, output), windows, lambda texts: WindowResults([Regression(1.0)] * len(texts))),
             source=source,
             fingerprint="",
         )

@@ -11,8 +11,15 @@ from litebert.tasks.labelled_data import LabelledData, input_key, normalized_tex
 from litebert.tasks.questions import GoldAnswer, Question
 from litebert.tasks.read_labelled import read_labelled
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.splits import find_duplicates, warn_duplicates, warn_small_dataset, warn_train_dev_leakage
+from litebert.tasks.readers.splits import (
+    find_duplicates,
+    warn_duplicates,
+    warn_labels,
+    warn_small_dataset,
+    warn_train_dev_leakage,
+)
 from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
+from litebert.tasks.types.task_type import ReadOptions
 from support.data.example_builders import choice, example, tokens
 
 PLACE = Path("rows.csv")
@@ -104,6 +111,47 @@ def test_warn_duplicates_logs_one_line_with_the_first_pair(caplog):
 def test_warn_duplicates_shows_ids_without_lines(caplog):
     warn_duplicates(PLACE, [example("a", None, target, id=name) for name, target in [("x", 0), ("y", 1)]])
     assert caplog.messages[0].endswith("first 'x' and 'y'; all are used")
+
+
+@pytest.mark.parametrize(
+    ("labels", "messages"),
+    [
+        (("NEG", "Pos", "neg", "neutral", "pos"), ["differ in case only: 'NEG' and 'neg', 'Pos' and 'pos'; each is"]),
+        (("NA", "bad", "none"), ["look like a missing value: 'NA', 'none'; each is a class, so remove the rows"]),
+        (("NaN", "nan"), ["case only: 'NaN' and 'nan'; each", "look like a missing value: 'NaN', 'nan'; each"]),
+        (("0", "1", "1.0", "a"), ["are the same number: '1' and '1.0'; each is a class, so write alike"]),
+        (
+            tuple("ABCDEFabcdef"),
+            ["'A' and 'a', 'B' and 'b', 'C' and 'c', 'D' and 'd', 'E' and 'e', …; each"],
+        ),
+        (("0", "1", "bad", "good", "inf", "nano", "1e400", "1e401"), []),
+        ((), []),
+    ],
+)
+def test_warn_labels_names_labels_that_may_be_one_or_none(caplog, labels, messages):
+    warn_labels(PLACE, labels)
+    assert len(caplog.messages) == len(messages)
+    for found, expected in zip(caplog.messages, messages, strict=True):
+        assert found.startswith("rows.csv: labels that ")
+        assert expected in found
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", "text,label\nx,pos\ny,Pos\n"),
+        ("a.jsonl", '{"text": "x", "label": ["pos"]}\n{"text": "y", "label": ["Pos"]}\n'),
+        ("a.conll", "x B-pos\ny B-Pos\n"),
+    ],
+)
+def test_read_labelled_warns_of_labels_unless_they_are_given(tmp_path, caplog, name, content):
+    (tmp_path / name).write_text(content)
+    data = read_labelled(tmp_path / name)
+    assert caplog.text.count("differ in case only") == 1
+    assert {label.lower() for label in data.labels} < {"pos", "b-pos"}
+    assert len(data.labels) == 2, "labels stay as they are"
+    read_labelled(tmp_path / name, options=ReadOptions(labels=data.labels))
+    assert caplog.text.count("differ in case only") == 1
 
 
 @pytest.mark.parametrize("examples", [[], rows(("a", 0), ("b", 0)), rows(("a", None), ("a", None))])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import DataError
-from litebert.tasks.readers.tables import iter_lines, iter_tables, read_table
+from litebert.tasks.readers.tables import iter_lines, iter_tables, open_tsv, read_table
 
 FIELDS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=8)
 
@@ -80,6 +80,32 @@ def test_csv_line_numbers_count_quoted_line_breaks(tmp_path):
         read_table(path)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("name", "lines", "rows"),
+    [
+        ("x.csv", ["a", "", "x", "", "", '""', "y", ""], [(3, "x"), (6, ""), (7, "y")]),
+        ("x.csv", ["a,b", "x,1", "", "y,2"], [(2, "x"), (4, "y")]),
+        ("x.tsv", ["a", "", "x", "", "y", ""], [(3, "x"), (5, "y")]),
+        ("x.tsv", ["a\tb", "x\t1", "", "y\t2", "\t"], [(2, "x"), (4, "y"), (5, "")]),
+    ],
+)
+def test_blank_lines_of_csv_and_tsv_are_no_rows(tmp_path, name, lines, rows, end):
+    table = read_table(write(tmp_path, name, end.join(lines) + end))
+    assert list(zip([row.line for row in table.rows], table.texts("a"), strict=True)) == rows
+
+
+def test_blank_line_in_a_quoted_field_is_part_of_it(tmp_path):
+    table = read_table(write(tmp_path, "x.csv", 'a,b\n"two\n\nparagraphs",1\n\n"\n",2\n'))
+    assert [(row.line, row.values["a"]) for row in table.rows] == [(2, "two\n\nparagraphs"), (6, "\n")]
+
+
+def test_blank_lines_are_no_misfits(tmp_path, caplog):
+    table = open_tsv(write(tmp_path, "x.tsv", "a\tb\n1\t2\n\n3\n4\t5\n"), skip_misfits=True)
+    assert [row.line for row in table[1]] == [2, 5]
+    assert "skipped 1 rows without 2 fields, at lines 4" in caplog.text
+
+
 def test_jsonl_table_allows_numbers_null_and_extra_fields(tmp_path):
     table = read_table(write(tmp_path, "x.jsonl", '{"a": 1.50, "b": null}\n{"a": true, "b": "x", "c": [1]}\n'))
     assert table.texts("a") == ["1.5", "true"]
@@ -96,7 +122,9 @@ def test_jsonl_table_allows_numbers_null_and_extra_fields(tmp_path):
         ("x.tsv", "", r"the file is empty"),
         ("x.csv", "\n\n", r"the file is empty"),
         ("x.csv", "\na,b\n1,2\n", r"x\.csv:1: the first line is blank"),
-        ("x.csv", "a,b\n1,2\n\n3,4\n", r"x\.csv:3: 0 fields, expected 2"),
+        ("x.tsv", "\na\tb\n1\t2\n", r"x\.tsv:1: the first line is blank"),
+        ("x.csv", "a,b\n\n\n", r"no rows after the names"),
+        ("x.csv", "a,b\n1,2\n\n3\n", r"x\.csv:4: 1 fields, expected 2"),
         ("x.csv", 'a,b\n1,2\n"open,4\n', r"x\.csv:3: not valid CSV"),
         ("x.csv", b"a,b\n\x00\x01,2\n", r"binary or UTF-16"),
         ("x.csv", "a,b\n1,2\n".encode("utf-16"), r"binary or UTF-16"),

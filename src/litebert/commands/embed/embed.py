@@ -17,7 +17,7 @@ from litebert.commands.embed.vector_files import (
 )
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.many_files.file_workers import FileJob, FilesWritten, file_tasks, is_pattern, write_files
-from litebert.commands.predict.predict_stream import InputFile, write_predictions
+from litebert.commands.predict.predict_stream import InputFile, WindowResults, write_predictions
 from litebert.commands.result import Result
 from litebert.files import sha256
 from litebert.inference.embeddings.embedder import Embedder
@@ -149,9 +149,9 @@ class VectorWriter:
             *(output, output_format, windows, self._embeddings), source=self.run.input, fingerprint=fingerprint
         )
 
-    def _embeddings(self, examples: Sequence[TextAtPlace]) -> list[Embedding]:
+    def _embeddings(self, examples: Sequence[TextAtPlace]) -> WindowResults:
         texts, places = zip(*examples, strict=True)
-        return [Embedding(vector) for vector in self.embedder.embed(texts, places=places)]
+        return WindowResults([Embedding(vector) for vector in self.embedder.embed(texts, places=places)])
 
 
 def texts_of(path: Path, column: str | None) -> InputFile:

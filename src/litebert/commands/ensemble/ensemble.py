@@ -19,7 +19,7 @@ from litebert.commands.predict.benchmark_predictions import (
     submission_text,
     validate_submission_name,
 )
-from litebert.commands.predict.predict_stream import InputFile, validate_output_directory
+from litebert.commands.predict.predict_stream import InputFile, WindowResults, validate_output_directory
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.files import write_text
@@ -176,7 +176,7 @@ def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) ->
     pipelines = [member.load(precision=run.precision) for member in members]
     written = source.predict_into(
         run.out,
-        lambda examples: ensemble_results(pipelines, examples),
+        lambda examples: WindowResults(ensemble_results(pipelines, examples)),
         models=[member.directory for member in members],
         settings=run.model_dump(exclude={"members"}),
     )

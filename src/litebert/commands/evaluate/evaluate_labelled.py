@@ -101,6 +101,7 @@ def evaluate_benchmark(
         page = report and report.with_stem(f"{report.stem}-{split}" if len(splits) > 1 else report.stem)
         task = task_of_benchmark(benchmark, data, tuple(metrics))
         examples = EvaluationSet.prepare(data, task, pipeline)
+        examples.warn_truncated(pipeline.settings)
         if decision == "rank":
             options = {"labels": pipeline.labels, "predict": pipeline.predict}
             predictions = predict_ranked(BenchmarkSplit(task=name, split=split), directory, data.examples, **options)
@@ -118,6 +119,7 @@ def load_pipeline(model: Path, precision: InferencePrecision = "fp32") -> Pipeli
 
 def _evaluate(pipeline: Pipeline, model: Path, task: Task, data: LabelledData, report: Path | None) -> Evaluation:
     examples = EvaluationSet.prepare(data, task, pipeline)
+    examples.warn_truncated(pipeline.settings)
     return _score(pipeline, model, examples, pipeline.predict_encoded(examples.encoded), report)
 
 

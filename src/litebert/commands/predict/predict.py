@@ -14,12 +14,12 @@ from litebert.commands.predict.benchmark_predictions import (
     validate_submission_name,
 )
 from litebert.commands.predict.predict_settings import PredictRun
-from litebert.commands.predict.predict_stream import InputFile
+from litebert.commands.predict.predict_stream import InputFile, WindowResults
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text
 from litebert.inference.fill_mask import FillMask
-from litebert.inference.pipeline import Pipeline
+from litebert.inference.pipeline import Pipeline, warn_truncated
 from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import model_directory
 from litebert.settings import validate_not_given
@@ -49,7 +49,7 @@ class PredictResult(Result):
     """Name of the task type, or `fill_mask`."""
     predictions: int
     counts: dict[str, int] = field(default_factory=dict)
-    """Sums over all predictions: words and entities, or unanswered questions."""
+    """Sums over all predictions: words and entities, unanswered questions, truncated rows."""
     threshold: NoAnswerThreshold | None = None
     """When a question has no answer; null for models that always answer."""
     accuracy: float | None = None
@@ -150,6 +150,7 @@ def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
         models=[model],
         settings=_settings(run),
     )
+    _warn_truncated(run, predictor, written.counts, rows=written.rows)
     return PredictResult(run.output, predictor.task, written.rows, written.counts, predictor.threshold)
 
 
@@ -168,12 +169,14 @@ def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:
     predictor = _load(run)
     assert isinstance(predictor.backend, Pipeline)
     validate_benchmark_model(split.task, predictor.task, predictor.labels, model=Path(run.model))
-    results = (
-        _ranked(run, split, predictor.backend, data) if run.decision == "rank" else predictor.predict(data.examples)
-    )
-    write_text(run.output, submission_text(split.task, data, results))
-    accuracy = correct_share(data, results)
-    return PredictResult(run.output, predictor.task, len(results), accuracy=accuracy)
+    if run.decision == "rank":
+        predicted = WindowResults(_ranked(run, split, predictor.backend, data))
+    else:
+        predicted = _task_results(predictor.backend, data.examples)
+    write_text(run.output, submission_text(split.task, data, predicted.results))
+    accuracy, rows, counts = correct_share(data, predicted.results), len(predicted.results), dict(predicted.counts)
+    _warn_truncated(run, predictor, counts, rows=rows)
+    return PredictResult(run.output, predictor.task, rows, counts, accuracy=accuracy)
 
 
 def _ranked(run: PredictRun, split: BenchmarkSplit, pipeline: Pipeline, data: LabelledData) -> list[Any]:
@@ -181,10 +184,11 @@ def _ranked(run: PredictRun, split: BenchmarkSplit, pipeline: Pipeline, data: La
     return pipeline.decode(ranked, data.examples)
 
 
-def _results(predictor: Predictor, examples: Sequence[Any], path: Path, top_k: int) -> Sequence[Any]:
-    if not isinstance(predictor.backend, FillMask):
-        return predictor.predict(examples)
-    results = []
+def _results(predictor: Predictor, examples: Sequence[Any], path: Path, top_k: int) -> WindowResults:
+    if isinstance(predictor.backend, Pipeline):
+        return _task_results(predictor.backend, examples)
+    assert isinstance(predictor.backend, FillMask)
+    results: list[Any] = []
     for text, line in examples:
         try:
             results += predictor.backend.results([text], top_k=top_k)
@@ -192,4 +196,15 @@ def _results(predictor: Predictor, examples: Sequence[Any], path: Path, top_k: i
             raise DataError(
                 f"{path}:{line}: {error}. The model is pretrained, not fine-tuned: {PRETRAINED_USES}"
             ) from None
-    return results
+    return WindowResults(results)
+
+
+def _task_results(pipeline: Pipeline, examples: Sequence[Any]) -> WindowResults:
+    encoded = pipeline.encode_inputs(examples)
+    results = pipeline.decode(pipeline.predict_encoded(encoded), examples)
+    return WindowResults(results, truncated=encoded.num_truncated)
+
+
+def _warn_truncated(run: PredictRun, predictor: Predictor, counts: dict[str, int], *, rows: int) -> None:
+    if isinstance(predictor.backend, Pipeline):
+        warn_truncated(run.input, counts.get("truncated", 0), rows=rows, settings=predictor.backend.settings)

@@ -46,19 +46,36 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class WindowResults:
+    """What is predicted for a window."""
+
+    results: Sequence[Result]
+    truncated: int = 0
+    """Rows of which the model reads a part only."""
+
+    @property
+    def counts(self) -> Counter[str]:
+        """The summed `Result.counts`, and `truncated` unless it is 0."""
+        counts = Counter(truncated=self.truncated) if self.truncated else Counter[str]()
+        for result in self.results:
+            counts.update(result.counts)
+        return counts
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     """What was written."""
 
     rows: int
     counts: dict[str, int]
-    """The summed `Result.counts`."""
+    """The summed `WindowResults.counts`."""
 
 
 def write_predictions(
     output: Path,
     output_format: OutputFormat,
     windows: Callable[[int], Iterator[Window]],
-    predict: Callable[[Sequence[Any]], Sequence[Result]],
+    predict: Callable[[Sequence[Any]], WindowResults],
     *,
     source: Path,
     fingerprint: str,
@@ -81,17 +98,16 @@ def write_predictions(
                 file.truncate()
                 for window in windows(rows):
                     try:
-                        results = predict(window.examples)
+                        predicted = predict(window.examples)
                     except NoTokensError as error:
                         where = f"{source}:{window.rows[error.index].line}"
                         raise DataError(
                             f"{where}: the text is empty or has no tokens; fill it, or remove the row"
                         ) from None
-                    content = output_format.render(window.rows, results)
+                    content = output_format.render(window.rows, predicted.results)
                     file.write(content.encode() if isinstance(content, str) else content)
-                    rows += len(results)
-                    for result in results:
-                        counts.update(result.counts)
+                    rows += len(predicted.results)
+                    counts.update(predicted.counts)
                     state = {"fingerprint": fingerprint, "rows": rows, "counts": dict(counts)}
                     _save_state(state_file, file, {**state, "format": output_format.state})
                 file.write(output_format.finish().encode())
@@ -189,7 +205,7 @@ class InputFile:
     def predict_into(
         self,
         output: Path,
-        predict: Callable[[Sequence[Any]], Sequence[Result]],
+        predict: Callable[[Sequence[Any]], WindowResults],
         *,
         models: Sequence[Path],
         settings: Mapping[str, Any],
@@ -201,9 +217,9 @@ class InputFile:
                 *(output, self.output_format(output), self.windows, predict), source=self.path, fingerprint=fingerprint
             )
         examples = [example for window in self.windows() for example in window.examples]
-        results = predict(examples)
-        self.write_directory(output, examples, results)
-        return Written(len(results), dict(sum((Counter(result.counts) for result in results), Counter[str]())))
+        predicted = predict(examples)
+        self.write_directory(output, examples, predicted.results)
+        return Written(len(predicted.results), dict(+predicted.counts))
 
     def windows(self, skip: int = 0) -> Iterator[Window]:
         """The rows after the first `skip`, in windows."""

@@ -46,6 +46,7 @@ async def info(state: State) -> server_schemas.ServerInformation:
             labels=list(model.loaded.labels),
             routes=list(model.loaded.routes),
             max_length=model.loaded.max_length,
+            max_position_embeddings=model.loaded.max_position_embeddings,
             digest=model.loaded.digest,
             loaded_at=model.loaded_at,
         )

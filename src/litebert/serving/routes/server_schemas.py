@@ -20,7 +20,9 @@ class ModelInformation(ModelVersion):
     labels: list[str]
     routes: list[str]
     max_length: int
-    """Tokens that it reads at once."""
+    """Longest sequence of its task in tokens, as in fine-tuning."""
+    max_position_embeddings: int
+    """Longest text of the routes of embeddings in tokens."""
     loaded_at: str
     """Time in UTC, ISO 8601."""
 
@@ -48,6 +50,7 @@ class ServerInformation(Reply):
     model_dtype: str
     model_type: dict[Literal["embedding"], EmbeddingType] | dict[Literal["classifier", "reranker"], ScorerType]
     max_input_length: int
+    """`max_length` of the first model."""
     max_client_batch_size: int
     """`max_texts_per_request`."""
     max_concurrent_requests: int

@@ -1,21 +1,29 @@
 """Splitting the training data into training and development examples, and warnings about data.
 
-Warnings are about data that is valid but suspicious: duplicates, contradictions, leakage, small data sets. No row is
-removed, because only its author knows which one is correct. Texts are compared as an uncased model reads them; to a
-cased model they may differ.
+Warnings are about data that is valid but suspicious: duplicates, contradictions, leakage, small data sets, labels that
+may be one label or none. No row is removed and no label changed, because only their author knows what is correct. Texts
+are compared as an uncased model reads them; to a cased model they may differ.
 """
 
 import logging
+import math
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from litebert.errors import DataError
 from litebert.randomness import rng_for
 from litebert.tasks.labelled_data import LabelledData, LabelledExample, input_key
+from litebert.tasks.readers.label_columns import NUMBER
 
 logger = logging.getLogger(__name__)
+
+MISSING_VALUES: Final = frozenset(("na", "n/a", "#n/a", "<na>", "nan", "null", "none"))
+"""Words for a missing value, in lower case. Source: `na_values` of pandas' `read_csv`, without rare ones."""
+MAX_SHOWN: Final = 5
+"""Labels, or groups of labels, that a warning names."""
 
 
 def train_dev_split(
@@ -148,3 +156,36 @@ def warn_small_dataset(train: LabelledData, *, batch_size: int) -> None:
             "%s: %d training rows, fewer than %s; expect low scores",
             *(train.path, len(train.examples), " and ".join(missed)),
         )
+
+
+def warn_labels(path: Path, labels: Sequence[str]) -> None:
+    """Warn of distinct labels that may be one label, or that stand for a missing one."""
+    for kind, key in (("that differ in case only", str.casefold), ("that are the same number", _number)):
+        if groups := _groups_of_labels(labels, key):
+            shown = _shown([" and ".join(map(repr, group)) for group in groups])
+            logger.warning("%s: labels %s: %s; each is a class, so write alike what is one label", path, kind, shown)
+    if missing := [label for label in labels if label.casefold() in MISSING_VALUES]:
+        shown = _shown(list(map(repr, missing)))
+        logger.warning(
+            "%s: labels that look like a missing value: %s; each is a class, so remove the rows without a label",
+            *(path, shown),
+        )
+
+
+def _groups_of_labels(labels: Sequence[str], key: Callable[[str], Hashable | None]) -> list[list[str]]:
+    """Two labels or more with the same key, in the order of their first label; labels without a key are left out."""
+    groups: dict[Hashable, list[str]] = {}
+    for label in labels:
+        if (common := key(label)) is not None:
+            groups.setdefault(common, []).append(label)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _number(label: str) -> float | None:
+    """The finite number that a label is written as, if any."""
+    value = float(label) if NUMBER.fullmatch(label) else math.inf
+    return value if math.isfinite(value) else None
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(names[:MAX_SHOWN]) + (", …" if len(names) > MAX_SHOWN else "")

@@ -1,13 +1,14 @@
 """Tables with named columns: CSV, TSV and JSON lines, read lazily, and data sets of the Hugging Face hub.
 
-Every error names file, line and field. TSV has no quoting, as in GLUE; CSV quotes as spreadsheets do.
+Every error names file, line and field. TSV has no quoting, as in GLUE; CSV quotes as spreadsheets do. Blank lines after
+the first are no rows of either, as for Python's csv module and pandas.
 """
 
 import codecs
 import csv
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -168,6 +169,7 @@ def open_tsv(path: Path, *, columns: Sequence[str] | None = None, skip_misfits: 
     """
     lines = ((number, line.split("\t")) for number, line in enumerate(iter_lines(path), start=1))
     names = columns or [name.strip() for name in next(lines)[1]]
+    lines = ((number, fields) for number, fields in lines if fields != [""])
     if skip_misfits:
         lines = _without_misfits(path, lines, width=len(names))
     return _with_columns(path, names, lines)
@@ -199,15 +201,16 @@ def _open_csv(path: Path) -> Records:
     if other is not None:
         raise DataError(f"{path}:1: has {other!r} and no comma; save the file with commas, or with tabs as .tsv")
     records = _csv_records(path)
-    return _with_columns(path, [name.strip() for name in next(records)[1]], records)
+    names = [name.strip() for name in next(records)[1]]
+    return _with_columns(path, names, ((line, fields) for line, fields in records if fields))
 
 
 def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """First line and fields of each record; a quoted field may contain line breaks."""
+    """First line and fields of each record, none of a blank line; a quoted field may contain line breaks."""
     line = 1
     csv.field_size_limit(LONGEST_FIELD)
     with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(_without_trailing_blank_lines(file), strict=True)
+        reader = csv.reader(file, strict=True)
         try:
             for fields in reader:
                 yield line, fields
@@ -216,15 +219,6 @@ def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
             raise DataError(
                 f"{path}:{line}: not valid CSV ({error}); quote fields with quotes or line breaks"
             ) from None
-
-
-def _without_trailing_blank_lines(lines: Iterable[str]) -> Iterator[str]:
-    blank: list[str] = []
-    for line in lines:
-        blank.append(line)
-        if line.strip("\r\n"):
-            yield from blank
-            blank.clear()
 
 
 def _with_columns(path: Path, names: Sequence[str], records: Iterator[tuple[int, list[str]]]) -> Records:

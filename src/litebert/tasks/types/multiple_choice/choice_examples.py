@@ -7,7 +7,7 @@ the option's. Source: `convert_single_example` in race_utils.py of google-resear
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Final
@@ -98,5 +98,8 @@ def fill_blank(question: str | None, option: str) -> str:
 
 def _feature(text: Sequence[int], answer: Sequence[int], tokenizer: Tokenizer, max_length: int) -> Feature:
     """The last tokens of the answer and as many of the text's first tokens as fit."""
-    answer = answer[-min(MAX_ANSWER_LENGTH, max_length - 3) :]
-    return build_feature(text[: max_length - 3 - len(answer)], answer, tokenizer, max_length=max_length)
+    answer = answer[-MAX_ANSWER_LENGTH:]
+    is_truncated = len(text) + len(answer) + 3 > max_length
+    answer = answer[-(max_length - 3) :]
+    feature = build_feature(text[: max_length - 3 - len(answer)], answer, tokenizer, max_length=max_length)
+    return replace(feature, is_truncated=is_truncated)

@@ -103,13 +103,15 @@ def _sequence(
     before: Sequence[int], phrase: Sequence[int], after: Sequence[int], tokenizer: Tokenizer, max_length: int
 ) -> tuple[Feature, Span]:
     """The sequence and the span of the phrase in it."""
+    is_truncated = len(before) + len(phrase) + len(after) + 2 > max_length
     phrase = phrase[: max_length - 2]
     budget = max_length - 2 - len(phrase)
     num_after = min(len(after), max(budget // 2, budget - len(before)))
     kept = before[len(before) - min(len(before), budget - num_after) :]
     ids = [tokenizer.cls_id, *kept, *phrase, *after[:num_after], tokenizer.sep_id]
     first = 1 + len(kept)
-    return Feature(np.array(ids, np.int32), np.zeros(len(ids), np.int8)), (first, first + len(phrase))
+    feature = Feature(np.array(ids, np.int32), np.zeros(len(ids), np.int8), is_truncated=is_truncated)
+    return feature, (first, first + len(phrase))
 
 
 def candidate_scores(model: nn.Module, inputs: CandidateInputs) -> Tensor:
