@@ -51,6 +51,29 @@ def test_books_take_each_file_as_a_book(tmp_path):
     assert report.documents == 2
 
 
+MARKDOWN = """
+## BOOK THE FIRST: SOWING
+### CHAPTER I - ONE
+
+It was a day
+of *rain*.
+#hashtag
+
+You _must_ go, snake_case and 2*3*4 stay. **Now**!
+
+# Two
+Then came sun.
+"""
+
+
+@pytest.mark.parametrize(("documents", "ends"), [("chapter", 1), ("book", 0)])
+def test_markdown_book_has_a_chapter_for_each_heading_and_no_marks(tmp_path, documents, ends):
+    text, counts = written(tmp_path, MARKDOWN, lines="markdown", documents=documents)
+    first = "It was a day of rain. #hashtag\nYou must go, snake_case and 2*3*4 stay. Now!\n"
+    assert text == first + "\n" * ends + "Then came sun.\n"
+    assert counts == {"chapter headings": 3, "books": 1}
+
+
 def test_gutenberg_book_is_unwrapped_without_its_licence(tmp_path):
     text, counts = written(tmp_path, GUTENBERG, gutenberg=True, lines="wrapped")
     assert text.splitlines()[:3] == ["A TALE", "CHAPTER I. In Which It Begins", "It was a day of rain."]

@@ -47,7 +47,7 @@ NAMES = {
     "other_documents": "wiki-dev-000.txt",
     "compressed_documents": "wiki-0.txt.gz",
     "dump": "dewiki.xml.bz2 dewiki-pages-articles-multistream.xml.bz2",
-    "book": "bookcorpus/a.txt gutenberg/a.txt",
+    "book": "bookcorpus/a.txt gutenberg/a.txt classic-books-markdown/a/a.md",
     "minimal_pairs": "blimp/data/agreement.jsonl",
     "lines": "texts.txt stories.txt texts/a.txt",
     "opinions": "labelled.csv test.csv dev.csv reviews.csv other.csv train.csv rows.csv reviews/a/b.csv tests/a.csv",

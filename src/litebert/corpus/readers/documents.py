@@ -10,7 +10,7 @@ from pathlib import Path
 
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.decompression import ByteCounter
-from litebert.corpus.readers.text_readers import ENDINGS, TextReader, format_of
+from litebert.corpus.readers.text_readers import FOLDER_ENDINGS, TextReader, format_of
 from litebert.errors import DataError
 from litebert.hub_datasets import is_dataset_name
 
@@ -42,8 +42,8 @@ class Document:
 def find_files(patterns: Iterable[str | Path], counts: Counter[str] | None = None) -> list[Path]:
     """The files that match paths, globs and directories, each once, sorted by path; then data sets, by name.
 
-    Directories are searched recursively for files of a known format. Files of other formats are counted in `counts`;
-    hidden files are ignored. DataError if a pattern matches nothing, or a named file has an unknown format.
+    Directories are searched recursively for files of a known format, except Markdown, which is to be named. Files of
+    other formats are counted in `counts`; hidden files are ignored. DataError if a pattern matches nothing, or a named file has an unknown format.
     """
     counts = Counter() if counts is None else counts
     matches = [path for pattern in patterns for path in _matches(str(pattern), counts)]
@@ -98,9 +98,10 @@ def _files_in(directory: Path, counts: Counter[str]) -> list[Path]:
         if not any(part.startswith(".") for part in path.relative_to(directory).parts)
     )
     files = [path for path in visible if path.is_file()]
-    readable = [file for file in files if file.name.endswith(ENDINGS)]
+    readable = [file for file in files if file.name.endswith(FOLDER_ENDINGS)]
     if not readable:
-        raise DataError(f"{directory}: no text files in this directory; expected files ending in {', '.join(ENDINGS)}")
+        expected = ", ".join(FOLDER_ENDINGS)
+        raise DataError(f"{directory}: no text files in this directory; expected files ending in {expected}")
     if len(readable) < len(files):
         counts["files of unknown format"] += len(files) - len(readable)
         logger.warning("%s: %d files of unknown format are not read", directory, len(files) - len(readable))

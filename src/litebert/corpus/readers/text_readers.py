@@ -176,10 +176,12 @@ def _dataset(reader: TextReader) -> Lines:
 
 
 FORMATS: dict[str, Callable[[TextReader], Lines]] = {
-    **dict.fromkeys((".txt", ".txt.gz", ".txt.zst"), _text),
+    **dict.fromkeys((".txt", ".txt.gz", ".txt.zst", ".md"), _text),
     **dict.fromkeys((".jsonl", ".jsonl.gz", ".jsonl.zst"), _json_lines),
     ".parquet": _parquet,
     PREFIX: _dataset,
 }
 """Ending or prefix of a name → its reader."""
 ENDINGS = tuple(name for name in FORMATS if name != PREFIX)
+FOLDER_ENDINGS = tuple(name for name in ENDINGS if name != ".md")
+"""Those of the files that are read of a directory: its Markdown is often about the text, such as README.md."""

@@ -20,6 +20,9 @@ _HEADING = re.compile(
     r"(?!.*[,;])",
     re.IGNORECASE,
 )
+_MARKDOWN_HEADING = re.compile(r"#{1,6}(\s|$)")
+_EMPHASIS = re.compile(r"(?<!\w)([_*]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")
+"""Markdown's `_word_`, `*word*`, `**word**`."""
 _MAX_HEADING_CHARS = 60
 """A longer line that starts like a heading is a sentence."""
 
@@ -31,10 +34,11 @@ class BookSettings(Settings):
     """How files of books become documents."""
 
     documents: Literal["book", "chapter"] = "book"
-    """What a document is: a whole file, or the text between two lines such as "Chapter IV"."""
-    lines: Literal["paragraph", "wrapped"] = "paragraph"
+    """What a document is: a whole file, or the text between two lines such as "Chapter IV", in Markdown between two
+    headings."""
+    lines: Literal["paragraph", "wrapped", "markdown"] = "paragraph"
     """`paragraph`: every line is a sentence or a paragraph, as in BookCorpus. `wrapped`: a paragraph has several lines
-    and ends at a blank line, as in Project Gutenberg."""
+    and ends at a blank line, as in Project Gutenberg. `markdown`: the same, without headings and marks of emphasis."""
     gutenberg: bool = False
     """Leave out the text before the START and after the END line of Project Gutenberg; count files without them."""
 
@@ -51,9 +55,12 @@ def _documents(files: Sequence[Path], settings: BookSettings, counts: Counter[st
         lines: Lines = (text for _, text in book.lines())
         if settings.gutenberg:
             lines = _without_licence(lines, counts)
-        if settings.lines == "wrapped":
-            lines = _unwrapped(lines)
-        yield from _in_chapters(lines, counts) if settings.documents == "chapter" else filter(None, lines)
+        if settings.lines == "markdown":
+            lines = _without_markup(_unwrapped(_with_separate_headings(lines)), counts)
+        else:
+            paragraphs = _unwrapped(lines) if settings.lines == "wrapped" else filter(None, lines)
+            lines = _in_chapters(paragraphs, counts) if settings.documents == "chapter" else paragraphs
+        yield from lines if settings.documents == "chapter" else filter(None, lines)
         yield None
         counts["books"] += 1
         book.warn()
@@ -84,9 +91,29 @@ def _unwrapped(lines: Lines) -> Iterator[str]:
             yield " ".join(filter(None, paragraph))
 
 
-def _in_chapters(lines: Lines, counts: Counter[str]) -> Iterator[str | None]:
+def _with_separate_headings(lines: Lines) -> Iterator[str | None]:
+    """Markdown in which every heading is a paragraph of its own."""
+    for line in lines:
+        yield from (None, line, None) if line and _is_markdown_heading(line) else (line,)
+
+
+def _is_markdown_heading(line: str) -> bool:
+    return _MARKDOWN_HEADING.match(line) is not None
+
+
+def _without_markup(paragraphs: Iterable[str], counts: Counter[str]) -> Iterator[str | None]:
+    """The text without marks of emphasis, with the end of a chapter in the place of every heading."""
+    for paragraph in paragraphs:
+        if _is_markdown_heading(paragraph):
+            counts["chapter headings"] += 1
+            yield None
+        else:
+            yield _EMPHASIS.sub(r"\2", paragraph)
+
+
+def _in_chapters(lines: Iterable[str], counts: Counter[str]) -> Iterator[str | None]:
     """The text with the end of a document at every heading; headings are left out."""
-    for line in filter(None, lines):
+    for line in lines:
         if len(line) <= _MAX_HEADING_CHARS and _HEADING.match(line):
             counts["chapter headings"] += 1
             yield None
