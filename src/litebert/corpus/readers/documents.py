@@ -43,7 +43,8 @@ def find_files(patterns: Iterable[str | Path], counts: Counter[str] | None = Non
     """The files that match paths, globs and directories, each once, sorted by path; then data sets, by name.
 
     Directories are searched recursively for files of a known format, except Markdown, which is to be named. Files of
-    other formats are counted in `counts`; hidden files are ignored. DataError if a pattern matches nothing, or a named file has an unknown format.
+    other formats are counted in `counts`; hidden files are ignored. DataError if a pattern matches nothing, or a named
+    file has an unknown format.
     """
     counts = Counter() if counts is None else counts
     matches = [path for pattern in patterns for path in _matches(str(pattern), counts)]
