@@ -33,6 +33,11 @@ def test_vocabulary_report_lists_split_words_without_signs_and_digits(numbers):
     assert [(word.word, word.occurrences) for word in report.most_split] == [("you", 2)]
 
 
+def test_vocabulary_report_lists_split_words_with_their_marks(numbers):
+    report = report_on(numbers, ["(हिन्दी) हिन्दी।"])
+    assert [(word.word, word.occurrences) for word in report.most_split] == [("हिन्दी", 2)]
+
+
 def test_vocabulary_report_counts_whole_words(numbers):
     report = report_on(numbers, ["the the street you"])
     whole = sum(len(numbers.encode(word)) == 1 for word in ("the", "the", "street", "you"))

@@ -1,20 +1,18 @@
 """Statistics of a vocabulary on held-out texts: coverage, unknown rate, fertility."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from litebert.tokenization.letters import without_signs
 from litebert.tokenization.tokenizer import Tokenizer
 
 MOST_LISTED = 10
 """How many unknown strings and split words are listed."""
 MAX_LISTED_CHARS = 40
 """A longer "word" is a line of a script without spaces and is not listed."""
-_LETTERS = re.compile(r"[^\W\d_](?:.*[^\W\d_])?")
-"""From the first letter of a word to the last."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +107,8 @@ def report_on(tokenizer: Tokenizer, texts: Iterable[str]) -> VocabularyReport:
 def _most_split(tokenizer: Tokenizer, words: Counter[str]) -> tuple[SplitWord, ...]:
     bare: Counter[str] = Counter()
     for word, count in words.items():
-        if len(word) <= MAX_LISTED_CHARS and (found := _LETTERS.search(word)):
-            bare[found.group()] += count
+        if len(word) <= MAX_LISTED_CHARS and (letters := without_signs(word)):
+            bare[letters] += count
     encoded = zip(bare, tokenizer.encode_batch(list(bare)), strict=True)
     costs = {word: bare[word] * (len(ids) - 1) for word, ids in encoded if len(ids) > 1}
     costliest = sorted(costs, key=lambda word: (-costs[word], word))[:MOST_LISTED]
