@@ -2,7 +2,7 @@
 
 import pytest
 
-from litebert.tokenization.letters import without_signs
+from litebert.tokenization.letters import letters_with_marks, without_signs
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,9 @@ from litebert.tokenization.letters import without_signs
 )
 def test_without_signs_keeps_letters_with_their_marks(word, expected):
     assert without_signs(word) == expected
+
+
+def test_letters_with_marks_keeps_marks_with_the_letter_before_them():
+    assert letters_with_marks("हिन्दी") == ["हि", "न्", "दी"]
+    assert letters_with_marks("ガa") == ["ガ", "a"]
+    assert letters_with_marks("") == []

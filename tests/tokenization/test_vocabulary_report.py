@@ -47,6 +47,16 @@ def test_vocabulary_report_counts_whole_words(numbers):
 
 def test_vocabulary_report_of_no_text(numbers):
     report = report_on(numbers, [])
-    assert report == VocabularyReport(0, 0, 0, 0, 0, 0, 0, numbers.vocab_size, (), ())
+    assert report == VocabularyReport(0, 0, 0, 0, 0, 0, 0, numbers.vocab_size, (), (), 0, ())
     assert set(report.figures().values()) == {0, 1}
     assert "unknown:" not in report.to_text()
+    assert "lost marks" not in report.to_text()
+
+
+@pytest.mark.parametrize(("words", "has_advice"), [(["façade"] * 2, True), (["façade"], False)])
+def test_vocabulary_report_advises_to_keep_accents_above_one_percent(numbers, words, has_advice):
+    report = report_on(numbers, [" ".join(words + ["street"] * (100 - len(words)))])
+    assert report.figures()["without_marks_share"] == len(words) / 100
+    text = f"lost marks: {len(words)}.00% of the words lose accents or other marks: façade → facade {len(words)}×"
+    assert text in report.to_text()
+    assert ("--keep-accents" in report.to_text()) == has_advice
