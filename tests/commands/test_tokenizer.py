@@ -43,6 +43,18 @@ def test_tokenizer_train_writes_the_report(tmp_path):
     assert TokenizerResult.read(tmp_path / "t" / "report.json") == result
 
 
+@pytest.mark.parametrize("keep_accents", [False, True])
+def test_tokenizer_train_reports_words_that_lose_marks(tmp_path, keep_accents):
+    text = tmp_path / "a.txt"
+    text.write_text("\n".join(f"Das Boot {number} ist schön, der Hund schläft schon." for number in range(100)))
+    settings = SMALL.replace(keep_accents=keep_accents, vocab_size=45)
+    result = train([text], settings, tmp_path / "t", validation_fraction=0.3)
+    assert ("schön → schon" in result.to_text()) != keep_accents
+    assert ("--keep-accents" in result.to_text()) != keep_accents
+    assert result.report.words_without_marks == (0 if keep_accents else 2 * result.validation_lines)
+    assert TokenizerResult.read(tmp_path / "t" / "report.json") == result
+
+
 def test_tokenizer_train_puts_equal_lines_on_one_side(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(tokenizer_run, "train_tokenizer", lambda lines, *rest: seen.extend(lines) or 1 / 0)

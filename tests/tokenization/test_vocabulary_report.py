@@ -33,6 +33,11 @@ def test_vocabulary_report_lists_split_words_without_signs_and_digits(numbers):
     assert [(word.word, word.occurrences) for word in report.most_split] == [("you", 2)]
 
 
+def test_vocabulary_report_lists_split_words_with_their_marks(numbers):
+    report = report_on(numbers, ["(हिन्दी) हिन्दी।"])
+    assert [(word.word, word.occurrences) for word in report.most_split] == [("हिन्दी", 2)]
+
+
 def test_vocabulary_report_counts_whole_words(numbers):
     report = report_on(numbers, ["the the street you"])
     whole = sum(len(numbers.encode(word)) == 1 for word in ("the", "the", "street", "you"))
@@ -42,6 +47,16 @@ def test_vocabulary_report_counts_whole_words(numbers):
 
 def test_vocabulary_report_of_no_text(numbers):
     report = report_on(numbers, [])
-    assert report == VocabularyReport(0, 0, 0, 0, 0, 0, 0, numbers.vocab_size, (), ())
+    assert report == VocabularyReport(0, 0, 0, 0, 0, 0, 0, numbers.vocab_size, (), (), 0, ())
     assert set(report.figures().values()) == {0, 1}
     assert "unknown:" not in report.to_text()
+    assert "lost marks" not in report.to_text()
+
+
+@pytest.mark.parametrize(("words", "has_advice"), [(["façade"] * 2, True), (["façade"], False)])
+def test_vocabulary_report_advises_to_keep_accents_above_one_percent(numbers, words, has_advice):
+    report = report_on(numbers, [" ".join(words + ["street"] * (100 - len(words)))])
+    assert report.figures()["without_marks_share"] == len(words) / 100
+    text = f"lost marks: {len(words)}.00% of the words lose accents or other marks: façade → facade {len(words)}×"
+    assert text in report.to_text()
+    assert ("--keep-accents" in report.to_text()) == has_advice

@@ -17,7 +17,8 @@ class CorpusSettings(Settings):
     text_key: str = "text"
     """Key (JSON lines) or column (Parquet, data sets) of the text of a document."""
     validation_fraction: float = Field(default=0.01, ge=0, lt=1)
-    """Share of the documents in the validation split, chosen by a hash of their content."""
+    """Share of the documents in the validation split, chosen by a hash of their content; at least one document, if
+    there are ten or more and their text fits into one shard."""
     min_document_chars: int = Field(default=0, ge=0)
     """Minimum number of characters of a document."""
     max_document_chars: int | None = Field(default=None, gt=0)

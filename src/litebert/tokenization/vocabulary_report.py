@@ -1,20 +1,24 @@
-"""Statistics of a vocabulary on held-out texts: coverage, unknown rate, fertility."""
+"""Statistics of a vocabulary on held-out texts: coverage, unknown rate, fertility, words that lose combining marks."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from litebert.tokenization.letters import without_signs
+from litebert.tokenization.lost_marks import (
+    ADVICE_SHARE,
+    WordWithoutMarks,
+    most_frequent_without_marks,
+    words_that_lose_marks,
+)
 from litebert.tokenization.tokenizer import Tokenizer
 
 MOST_LISTED = 10
 """How many unknown strings and split words are listed."""
 MAX_LISTED_CHARS = 40
 """A longer "word" is a line of a script without spaces and is not listed."""
-_LETTERS = re.compile(r"[^\W\d_](?:.*[^\W\d_])?")
-"""From the first letter of a word to the last."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,10 @@ class VocabularyReport:
     """The most frequent strings that are unknown, and how often each occurs."""
     most_split: tuple[SplitWord, ...]
     """The words with the most pieces beyond their first, summed over their occurrences."""
+    words_without_marks: int
+    """Words of which normalization drops combining marks; these never count as unknown."""
+    without_marks: tuple[WordWithoutMarks, ...]
+    """The most frequent of these words."""
 
     def figures(self) -> dict[str, float]:
         """Ratios by name: coverage is the share of the characters in known pieces, `pieces_per_word` the fertility."""
@@ -61,6 +69,7 @@ class VocabularyReport:
             "characters_per_piece": self.characters / pieces,
             "whole_word_share": self.whole_words / words,
             "used_share": self.used_pieces / self.vocab_size,
+            "without_marks_share": self.words_without_marks / words,
         }
 
     def to_text(self) -> str:
@@ -72,11 +81,19 @@ class VocabularyReport:
             "coverage: {coverage:.4%} of the characters; {unknown_rate:.4%} of the pieces are unknown",
         ]
         lines = [line.format(**self.figures()) for line in lines]
+        if self.words_without_marks:
+            lines.append(self._lost_marks())
         if self.unknown:
             lines.append("unknown: " + ", ".join(f"{text!r} {count:,}×" for text, count in self.unknown))
         if self.most_split:
             lines.append("most split words: " + ", ".join(map(str, self.most_split)))
         return "\n".join(lines)
+
+    def _lost_marks(self) -> str:
+        share = self.figures()["without_marks_share"]
+        lost = f"lost marks: {share:.2%} of the words lose accents or other marks"
+        advice = "; --keep-accents (keep_accents=True) keeps them" if share > ADVICE_SHARE else ""
+        return f"{lost}: {', '.join(map(str, self.without_marks))}{advice}"
 
 
 def report_on(tokenizer: Tokenizer, texts: Iterable[str]) -> VocabularyReport:
@@ -92,6 +109,7 @@ def report_on(tokenizer: Tokenizer, texts: Iterable[str]) -> VocabularyReport:
             unknown_pieces += words[word] * ids.count(tokenizer.unk_id)
             for index, (start, end) in zip(*tokenizer.encode_with_offsets(word), strict=True):
                 unknown[word[start:end]] += words[word] * (index == tokenizer.unk_id)
+    without_marks = Counter({word: words[word] for word in words_that_lose_marks(tokenizer, words)})
     return VocabularyReport(
         words=words.total(),
         characters=sum(len(word) * count for word, count in words.items()),
@@ -103,14 +121,16 @@ def report_on(tokenizer: Tokenizer, texts: Iterable[str]) -> VocabularyReport:
         vocab_size=tokenizer.vocab_size,
         unknown=tuple((+unknown).most_common(MOST_LISTED)),
         most_split=_most_split(tokenizer, words),
+        words_without_marks=without_marks.total(),
+        without_marks=most_frequent_without_marks(tokenizer, without_marks),
     )
 
 
 def _most_split(tokenizer: Tokenizer, words: Counter[str]) -> tuple[SplitWord, ...]:
     bare: Counter[str] = Counter()
     for word, count in words.items():
-        if len(word) <= MAX_LISTED_CHARS and (found := _LETTERS.search(word)):
-            bare[found.group()] += count
+        if len(word) <= MAX_LISTED_CHARS and (letters := without_signs(word)):
+            bare[letters] += count
     encoded = zip(bare, tokenizer.encode_batch(list(bare)), strict=True)
     costs = {word: bare[word] * (len(ids) - 1) for word, ids in encoded if len(ids) > 1}
     costliest = sorted(costs, key=lambda word: (-costs[word], word))[:MOST_LISTED]

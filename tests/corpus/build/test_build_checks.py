@@ -1,4 +1,4 @@
-"""Checks of a finished build: empty validation split, unknown tokens."""
+"""Checks of a finished build: empty splits, unknown tokens."""
 
 import logging
 
@@ -8,19 +8,60 @@ from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import Document
 from litebert.errors import DataError
+from support.data.corpus_builders import prose
 
 SETTINGS = CorpusSettings(sentences="line", validation_fraction=0)
 
 
 def test_build_corpus_refuses_an_empty_validation_split(tmp_path, tokenizer, documents):
-    settings = SETTINGS.replace(validation_fraction=1e-9)
-    with pytest.raises(DataError, match=r"the validation split has no documents \(validation_fraction 1e-09 of 60 "):
+    settings = SETTINGS.replace(validation_fraction=1e-9, shard_bytes=2000)
+    found = r"the validation split has no documents \(documents: 60, validation_fraction: 1e-09\); raise "
+    with pytest.raises(DataError, match=rf"{found}validation_fraction to 0.08 or more; or give validation files"):
         build_corpus(documents, tokenizer, settings, tmp_path / "corpus")
     assert not (tmp_path / "corpus").exists()
 
 
+def test_build_corpus_takes_a_document_for_validation_if_the_fraction_has_none(tmp_path, tokenizer, documents):
+    settings = SETTINGS.replace(validation_fraction=1e-9)
+    report = build_corpus(documents, tokenizer, settings, tmp_path / "corpus")
+    assert (report.splits["train"].documents, report.splits["validation"].documents) == (59, 1)
+
+
+@pytest.mark.parametrize("shard_bytes", [2000, 2**20])
+@pytest.mark.parametrize(
+    ("documents", "advice"),
+    [
+        ("blank_line", "a document of a text file ends at a blank line .* or write each document as a row of a .jsonl"),
+        ("file", "a text file is one document .* set documents=blank_line"),
+    ],
+)
+@pytest.mark.parametrize(("fraction", "split"), [(1e-9, "validation"), (1 - 1e-9, "train")])
+def test_build_corpus_explains_layouts_if_there_are_few_documents(
+    tmp_path, tokenizer, shard_bytes, documents, advice, fraction, split
+):
+    (tmp_path / "one.txt").write_text("\n".join(prose(200, seed=1)))
+    settings = SETTINGS.replace(validation_fraction=fraction, documents=documents, shard_bytes=shard_bytes)
+    with pytest.raises(DataError, match=rf"the {split} split has no documents \(documents: 1, .*{advice}"):
+        build_corpus(tmp_path / "one.txt", tokenizer, settings, tmp_path / "corpus")
+    assert not (tmp_path / "corpus").exists()
+
+
+def test_build_corpus_refuses_an_empty_training_split(tmp_path, tokenizer, documents):
+    settings = SETTINGS.replace(validation_fraction=1 - 1e-9)
+    found = r"the train split has no documents \(documents: 60, .*; lower validation_fraction to 0.9 or less; or set "
+    with pytest.raises(DataError, match=f"{found}validation_fraction=0, with --validation"):
+        build_corpus(documents, tokenizer, settings, tmp_path / "corpus")
+
+
+@pytest.mark.parametrize("fraction", [0, 0.01])
+def test_build_corpus_refuses_training_files_without_tokens(tmp_path, tokenizer, documents, fraction):
+    settings, empty = SETTINGS.replace(validation_fraction=fraction), Document("empty", ("\u0301",))
+    with pytest.raises(DataError, match=r"the train split has no documents .*; its files have no text"):
+        build_corpus([empty], tokenizer, settings, tmp_path / "corpus", validation=documents)
+
+
 def test_build_corpus_refuses_validation_files_without_tokens(tmp_path, tokenizer, documents):
-    with pytest.raises(DataError, match="the validation split has no documents"):
+    with pytest.raises(DataError, match=r"the validation split has no documents .*; its files have no text"):
         build_corpus(documents, tokenizer, SETTINGS, tmp_path / "corpus", validation=[Document("empty", ("\u0301",))])
 
 

@@ -42,6 +42,37 @@ def test_shard_plan_chooses_validation_documents_by_content_alone():
     assert set(texts_of(plan(TEXTS[::-2], validation_fraction=0.2), "validation")) == validation & set(TEXTS[::-2])
 
 
+@given(st.permutations(TEXTS[:20]))
+def test_shard_plan_takes_the_lowest_hash_for_validation_if_the_fraction_has_no_document(texts):
+    tasks = plan(texts, shard_bytes=10_000, validation_fraction=1e-9)
+    (expected,) = texts_of(plan(TEXTS[:20], shard_bytes=10_000, validation_fraction=1e-9), "validation")
+    assert texts_of(tasks, "validation") == [expected]
+    assert texts_of(tasks, "train") == [text for text in texts if text != expected]
+
+
+def test_shard_plan_takes_a_document_of_the_lowest_hash_with_its_duplicates():
+    (expected,) = texts_of(plan(TEXTS[:20], shard_bytes=10_000, validation_fraction=1e-9), "validation")
+    tasks = plan(TEXTS[:20] * 2, shard_bytes=10_000, validation_fraction=1e-9)
+    assert texts_of(tasks, "validation") == [expected] * 2
+    assert texts_of(tasks, "train") == [text for text in TEXTS[:20] * 2 if text != expected]
+
+
+@pytest.mark.parametrize(
+    ("texts", "change"),
+    [
+        (TEXTS[:9], {}),
+        (TEXTS[:9] * 5, {}),
+        (TEXTS, {"shard_bytes": 100}),
+        (TEXTS, {"validation_fraction": 0}),
+        ([], {}),
+    ],
+)
+def test_shard_plan_takes_no_document_for_validation(texts, change):
+    tasks = plan(texts, **{"shard_bytes": 10_000, "validation_fraction": 1e-9, **change})
+    assert texts_of(tasks, "train") == list(texts)
+    assert texts_of(tasks, "validation") == []
+
+
 def test_shard_plan_uses_a_given_split():
     assert texts_of(plan(TEXTS, split="validation"), "validation") == TEXTS
 

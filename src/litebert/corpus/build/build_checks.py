@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from litebert.corpus.build.shard_writer import FEW_DOCUMENTS
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import SPLITS, Corpus, ShardEntry, Split, read_description
 from litebert.corpus.format.verification import find_split_overlap
@@ -18,6 +19,21 @@ logger = logging.getLogger(__name__)
 UNKNOWN_SHARE = 0.01
 """A warning is logged for a larger share of unknown tokens; with a suitable vocabulary it is below 0.001."""
 SAMPLE_CHARS = 10_000
+EXPECTED_DOCUMENTS = 5
+"""Expected number of documents of a split that is not empty: it is empty with a probability of e⁻⁵, 0.7 %."""
+LAYOUT_ADVICE = {
+    "blank_line": "a document of a text file ends at a blank line (documents=blank_line), so put one between any two "
+    "documents, or write each document as a row of a .jsonl file",
+    "file": "a text file is one document (documents=file), so give more files, or put a blank line between any two "
+    "documents and set documents=blank_line",
+}
+"""What to do if there are few documents, by `CorpusSettings.documents`."""
+NO_TEXT = "its files have no text, or the filters removed it"
+OTHER_SPLIT_ADVICE: Mapping[Split, str] = {
+    "train": "set validation_fraction=0, with --validation for validation files of their own",
+    "validation": "give validation files with --validation, or set validation_fraction=0 for a corpus without a "
+    "validation split",
+}
 
 
 def refuse_common_files(sources: Sequence[str]) -> None:
@@ -30,18 +46,35 @@ def refuse_common_files(sources: Sequence[str]) -> None:
             )
 
 
-def refuse_empty_validation(
-    out: Path, entries: Mapping[Split, Sequence[ShardEntry]], settings: CorpusSettings, *, has_validation_files: bool
+def refuse_empty_split(
+    out: Path,
+    entries: Mapping[Split, Sequence[ShardEntry]],
+    settings: CorpusSettings,
+    *,
+    documents: int,
+    requested: Mapping[Split, bool],
 ) -> None:
-    """Raise a DataError if a validation split was requested but has no documents."""
-    if entries["validation"] or not (settings.validation_fraction or has_validation_files):
-        return
-    documents = sum(entry.documents for entry in entries["train"])
-    raise DataError(
-        f"{out}: not built, because the validation split has no documents (validation_fraction "
-        f"{settings.validation_fraction} of {documents:,} documents); raise validation_fraction, give "
-        "validation files, or set validation_fraction=0 for a corpus without a validation split"
-    )
+    """Raise a DataError if a requested split has no documents; `documents` is the number of documents of both."""
+    for split in SPLITS:
+        if requested[split] and not entries[split]:
+            raise DataError(
+                f"{out}: not built, because the {split} split has no documents (documents: {documents:,}, "
+                f"validation_fraction: {settings.validation_fraction}); {_cause(split, documents, settings)}; "
+                f"or {OTHER_SPLIT_ADVICE[split]}"
+            )
+
+
+def _cause(split: Split, documents: int, settings: CorpusSettings) -> str:
+    """Why a split has no documents, and what to do about it."""
+    share = EXPECTED_DOCUMENTS / max(documents, FEW_DOCUMENTS)
+    if not settings.validation_fraction:
+        return NO_TEXT
+    if documents < FEW_DOCUMENTS:
+        return LAYOUT_ADVICE[settings.documents]
+    if split == "validation":
+        return f"raise validation_fraction to {share:.1g} or more"
+    is_small = settings.validation_fraction <= 1 - share
+    return NO_TEXT if is_small else f"lower validation_fraction to {1 - share:.1g} or less"
 
 
 def warn_overlap(corpus: Path) -> None:

@@ -20,7 +20,7 @@ from typing import cast
 from litebert.corpus.build.build_checks import (
     count_scripts,
     refuse_common_files,
-    refuse_empty_validation,
+    refuse_empty_split,
     warn_overlap,
     warn_unknown_tokens,
 )
@@ -28,7 +28,15 @@ from litebert.corpus.build.build_progress import BuildTracker, LogProgress, Prog
 from litebert.corpus.build.shard_writer import ShardRecord, ShardTask, plan_shards, write_shard
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.dedup.near_duplicates import filter_documents
-from litebert.corpus.format.shards import FORMAT_VERSION, SPLITS, TOKENIZER, Split, Vocabulary, write_description
+from litebert.corpus.format.shards import (
+    FORMAT_VERSION,
+    SPLITS,
+    TOKENIZER,
+    ShardEntry,
+    Split,
+    Vocabulary,
+    write_description,
+)
 from litebert.corpus.readers.decompression import ByteCounter
 from litebert.corpus.readers.documents import Document, find_files, read_documents, total_bytes
 from litebert.errors import ConfigError, DataError
@@ -135,7 +143,7 @@ class CorpusBuild:
                 f"{self.out}: not built, because the files have no text; counts: {counts}; check the files and the "
                 "filters"
             )
-        refuse_empty_validation(self.out, entries, self.settings, has_validation_files=bool(self.validation))
+        self._refuse_empty_split(entries, documents=counts.get("documents read"))
         with translate_os_errors(self.out):
             _remove_all_but([entry.path for entry in used], self.directory)
             self.tokenizer.save(self.directory / TOKENIZER)
@@ -171,6 +179,18 @@ class CorpusBuild:
             text_bytes=sum(record.text_bytes for record in records),
             reused_shards=sum(record.reused for record in records),
             seconds=seconds,
+        )
+
+    def _refuse_empty_split(self, entries: dict[Split, list[ShardEntry]], *, documents: int | None) -> None:
+        """`documents`: number of documents read, if they were read from files; it does not count parts."""
+        in_shards = sum(entry.documents for shards in entries.values() for entry in shards)
+        has_validation = bool(self.settings.validation_fraction or self.validation)
+        refuse_empty_split(
+            self.out,
+            entries,
+            self.settings,
+            documents=in_shards if documents is None else documents,
+            requested={"train": bool(self.files), "validation": has_validation},
         )
 
     def _documents(self, source: Source, reading: Reading) -> Iterator[Document]:

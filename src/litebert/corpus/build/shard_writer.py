@@ -5,6 +5,7 @@ The plan depends on the documents and the settings only, so a second build has t
 
 import hashlib
 import json
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -16,12 +17,15 @@ import numpy as np
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.dedup.near_duplicates import DocumentWithSplit
 from litebert.corpus.format.shards import SHARD_RECORD, SPLITS, Shard, ShardEntry, token_dtype
-from litebert.corpus.readers.documents import Document
 from litebert.corpus.readers.sentence_splitter import split_long_sentence, split_sentences
 from litebert.errors import DataError
 from litebert.files import atomic_directory, write_json
 from litebert.tokenization.tokenizer import Tokenizer
 
+logger = logging.getLogger(__name__)
+
+FEW_DOCUMENTS = 10
+"""Fewer documents are probably one text without blank lines, of which a document for validation could be most."""
 CHUNK_CHARS = 2**19
 """Text tokenized at a time: large enough to be fast, small enough that the lists of ids need little memory."""
 
@@ -48,10 +52,10 @@ class _OpenShard:
     digests: list[bytes] = field(default_factory=list)
     text_bytes: int = 0
 
-    def add(self, document: Document, digest: bytes) -> None:
-        self.documents.append(document.sentences)
+    def add(self, document: tuple[str, ...], digest: bytes) -> None:
+        self.documents.append(document)
         self.digests.append(digest)
-        self.text_bytes += len(document.text().encode("utf-8", "replace"))
+        self.text_bytes += len("\n".join(document).encode("utf-8", "replace"))
 
     def to_task(self, building: Path, path: str, key: str) -> ShardTask:
         source = hashlib.blake2b(key.encode() + b"".join(self.digests), digest_size=16).hexdigest()
@@ -63,7 +67,8 @@ def plan_shards(
 ) -> Iterator[ShardTask]:
     """Group documents into shards of about `settings.shard_bytes`; a split of None is chosen by the content.
 
-    `key` is part of the digest of every task: everything else that the bytes of a shard depend on. DataError if a
+    `key` is part of the digest of every task: everything else that the bytes of a shard depend on. If no document is
+    in the validation split and the text fits into one shard, the document with the lowest hash is. DataError if a
     training document is equal to a document of the validation files.
     """
     shards = {split: _OpenShard() for split in SPLITS}
@@ -80,14 +85,28 @@ def plan_shards(
                 f"{document.name}: the same document is in the validation files ({validation_names[digest]}); "
                 "remove it from one of them, or set dedup_exact to drop it from the training split"
             )
-        shards[split].add(document, digest)
+        shards[split].add(document.sentences, digest)
         if shards[split].text_bytes >= settings.shard_bytes:
             yield shards[split].to_task(building, f"{split}/{finished[split]:05d}", key)
             shards[split] = _OpenShard()
             finished[split] += 1
+    if settings.validation_fraction and not any(finished.values()) and not shards["validation"].documents:
+        shards["train"], shards["validation"] = _split_off_lowest(shards["train"])
     for split, shard in shards.items():
         if shard.documents:
             yield shard.to_task(building, f"{split}/{finished[split]:05d}", key)
+
+
+def _split_off_lowest(shard: _OpenShard) -> tuple[_OpenShard, _OpenShard]:
+    """The shard without the document of the lowest digest, with its duplicates; and these, unless there are few."""
+    if len(set(shard.digests)) < FEW_DOCUMENTS:
+        return shard, _OpenShard()
+    logger.info("no document has a hash below validation_fraction: the one with the lowest hash is used for validation")
+    lowest = min(shard.digests)
+    rest, taken = _OpenShard(), _OpenShard()
+    for document, digest in zip(shard.documents, shard.digests, strict=True):
+        (taken if digest == lowest else rest).add(document, digest)
+    return rest, taken
 
 
 @dataclass(frozen=True)
