@@ -217,6 +217,17 @@ def test_remote_code_initializes_new_models(tiny_config, tmp_path):
     assert model.encoder.attentions[0].query.weight.std().item() == pytest.approx(config.initializer_range, rel=0.2)
 
 
+def test_new_masked_lm_head_has_no_bias_and_a_saved_one_keeps_its_own(tiny_config, tmp_path):
+    config = tiny_config.replace(**MODERN)
+    save_model(build("ForQuestionAnswering", config), tmp_path / "spans")
+    new = transformers.AutoModelForMaskedLM.from_pretrained(tmp_path / "spans", trust_remote_code=True)
+    assert (new.mlm.bias == 0).all()
+    model = build("ForMaskedLM", config)
+    save_model(model, tmp_path / "model")
+    other = transformers.AutoModelForPreTraining.from_pretrained(tmp_path / "model", trust_remote_code=True)
+    assert torch.equal(other.mlm.bias, model.mlm.bias)
+
+
 def test_every_class_of_the_remote_code_has_an_auto_class():
     assert set(AUTO_CLASSES) == set(REMOTE_CODE_CLASSES)
 
