@@ -70,17 +70,8 @@ def test_model_without_masked_lm_head_is_refused(pairs, small_config, tiny_token
 def test_the_mean_of_one_paradigm_has_the_interval_of_that_paradigm(correct, pairs):
     rows = [MinimalPair("a", "b", "one", "p")] * pairs
     scores = summarize(rows, np.arange(pairs) < correct, None, scoring="causal", masking=None)
-    (low, high), mean = scores.paradigms[0].interval, scores.mean.interval
-    assert high - low > 0.01
-    assert mean[1] - mean[0] <= high - low
-    assert mean[0] <= scores.mean.accuracy <= mean[1]
-
-
-def test_interval_of_a_mean_is_that_of_independent_paradigms():
-    rows = [MinimalPair("a", "b", str(name), "p") for name in range(4) for _ in range(100)]
-    scores = summarize(rows, np.tile(np.arange(100) < 50, 4), None, scoring="causal", masking=None)
-    low, high = scores.mean.interval
-    assert (high - low) / 2 == pytest.approx(1.96 * (0.25 / 400) ** 0.5, rel=0.03)
+    for mean in (scores.mean, *scores.phenomena):
+        assert mean.interval == pytest.approx(scores.paradigms[0].interval)
 
 
 @pytest.mark.parametrize("line", ["no json", "[]", "{}", '{"sentence_good": "a", "sentence_bad": ""}'])

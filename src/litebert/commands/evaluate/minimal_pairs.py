@@ -16,7 +16,7 @@ from litebert.inference.word_masking import Masking, Scoring
 from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.settings import InferencePrecision
-from litebert.tasks.metrics.metrics import wilson_interval
+from litebert.tasks.metrics.metrics import wilson_interval, wilson_interval_of_mean
 from litebert.tasks.metrics.text_table import aligned
 from litebert.tasks.readers.tables import read_text
 from litebert.tokenization.tokenizer import Tokenizer
@@ -47,7 +47,7 @@ class PairAccuracy:
     pairs: int
     accuracy: float
     interval: tuple[float, float]
-    """95 %: Wilson's for a paradigm; for a mean of paradigms the normal approximation."""
+    """Wilson's, 95 %; for a mean of paradigms with the effective number of pairs."""
     unigram_accuracy: float | None
     """The same from token frequencies alone; None without a corpus."""
 
@@ -201,20 +201,15 @@ def _accuracy(name: str, phenomenon: str, correct: np.ndarray, unigram: np.ndarr
 
 
 def _mean(name: str, scores: Sequence[PairAccuracy]) -> PairAccuracy:
-    """The mean of paradigms, each with the same weight; its variance is that of a mean of independent means.
-
-    The variance of a paradigm is that of Wilson's interval, which is not 0 where all pairs are right or wrong.
-    """
-    value = float(np.mean([score.accuracy for score in scores]))
-    errors = [(score.interval[1] - score.interval[0]) / 2 for score in scores]
-    error = float(np.sqrt(np.square(errors).sum()) / len(scores))
+    """The mean of paradigms, each with the same weight."""
+    accuracies, pairs = [score.accuracy for score in scores], [score.pairs for score in scores]
     unigram = [score.unigram_accuracy for score in scores if score.unigram_accuracy is not None]
     return PairAccuracy(
         name=name,
         phenomenon=name,
-        pairs=sum(score.pairs for score in scores),
-        accuracy=value,
-        interval=(max(0.0, value - error), min(1.0, value + error)),
+        pairs=sum(pairs),
+        accuracy=float(np.mean(accuracies)),
+        interval=wilson_interval_of_mean(accuracies, pairs),
         unigram_accuracy=float(np.mean(unigram)) if unigram else None,
     )
 
