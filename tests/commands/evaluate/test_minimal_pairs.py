@@ -88,6 +88,13 @@ def test_directory_without_pairs_is_refused(tmp_path):
         read_minimal_pairs(tmp_path)
 
 
+def test_files_in_folders_are_named_and_not_read(pairs):
+    with pytest.raises(DataError, match=r"2 in its folders, .*, such as pairs.agreement\.jsonl; give"):
+        read_minimal_pairs(pairs.parent)
+    write_pairs(pairs / "more", "other", [("a", "b")], "syntax")
+    assert len(read_minimal_pairs(pairs)) == 5
+
+
 @pytest.mark.parametrize(("content", "message"), [(b"", "empty"), (b"\n\n", "empty"), (b"\xe9\n", "UTF-8")])
 def test_files_without_text_are_refused(content, message, pairs):
     (pairs / "other.jsonl").write_bytes(content)

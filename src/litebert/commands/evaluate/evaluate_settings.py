@@ -49,7 +49,8 @@ class EvaluateRun(Settings):
     """Corpus directory, on whose validation split a pretrained model is evaluated; with --suite only its token counts
     are used, for the unigram baseline."""
     suite: Path | None = None
-    """Directory of minimal pairs in the format of BLiMP (*.jsonl), which a pretrained model is to prefer correctly."""
+    """Directory (without its folders) or file of minimal pairs in the format of BLiMP (*.jsonl), which a pretrained
+    model is to prefer correctly."""
     scoring: Scoring = "pseudo_log_likelihood"
     """With --suite: predict each token of a sentence from all others, or (`causal`) from those before it, which needs a
     model pretrained with `sampling.causal_fraction`."""

@@ -80,15 +80,26 @@ class MinimalPairScores(Result):
 def read_minimal_pairs(directory: Path, *, most: int | None = None) -> tuple[MinimalPair, ...]:
     """The pairs of a `.jsonl` file or of all those of a directory, one paradigm a file, in BLiMP's format.
 
-    A line is an object with `sentence_good` and `sentence_bad`, and perhaps `linguistics_term`; empty lines are left
-    out. Raises DataError for a directory without such files, for a file without pairs and for a line that is none.
+    Files in its folders are not read, because the name of a file is that of its paradigm. A line is an object with
+    `sentence_good` and `sentence_bad`, and perhaps `linguistics_term`; empty lines are left out. Raises DataError for a
+    directory without such files, for a file without pairs and for a line that is none.
     """
     if not directory.exists():
         raise DataError(f"{directory}: no such file or directory; check the path")
     files = [directory] if directory.is_file() else sorted(directory.glob("*.jsonl"))
     if not files:
-        raise DataError(f"{directory}: no .jsonl file; give a file or a directory of minimal pairs, such as BLiMP's")
+        raise DataError(f"{directory}: {_no_files(directory)}")
     return tuple(pair for file in files for pair in _read_file(file, most))
+
+
+def _no_files(directory: Path) -> str:
+    nested = sorted(directory.glob("*/**/*.jsonl"))
+    if not nested:
+        return "no .jsonl file; give a file or a directory of minimal pairs, such as BLiMP's"
+    return (
+        f"no .jsonl file here, {len(nested)} in its folders, which are not searched, such as "
+        f"{nested[0].relative_to(directory)}; give the folder that holds them, such as {nested[0].parent}"
+    )
 
 
 def _read_file(file: Path, most: int | None) -> list[MinimalPair]:
