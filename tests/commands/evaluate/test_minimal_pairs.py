@@ -54,6 +54,15 @@ def test_model_is_scored_by_paradigm_and_phenomenon(pairs, small_config, tiny_to
     assert "; temperature 0.5; --json" in evaluate_minimal_pairs(model, pairs, temperature=0.5).to_text()
 
 
+def test_result_names_the_precision_that_auto_stands_for(pairs, small_config, tiny_tokenizer, tmp_path, monkeypatch):
+    model = save_model(ForPretraining(small_config, seed=1), tmp_path / "model", extra_files=tiny_tokenizer.files())
+    assert "precision" not in evaluate_minimal_pairs(model, pairs).to_text()
+    monkeypatch.setattr("litebert.commands.evaluate.minimal_pairs.resolve_precision", lambda name, model: "bf16")
+    scores = evaluate_minimal_pairs(model, pairs, precision="auto")
+    assert scores.precision == "bf16"
+    assert "; precision bf16; --json" in scores.to_text()
+
+
 def test_first_pairs_of_each_paradigm_can_be_read_alone(pairs):
     assert len(read_minimal_pairs(pairs, most=1)) == 2
     assert len(read_minimal_pairs(pairs / "order.jsonl")) == 2

@@ -61,6 +61,8 @@ class MinimalPairScores(Result):
     """None with causal scoring, where nothing is masked."""
     temperature: float
     """What divided the logits."""
+    precision: InferencePrecision
+    """Of the model; for `auto` the precision that was measured."""
     mean: PairAccuracy
     """The mean of the paradigms, as BLiMP reports it."""
     phenomena: tuple[PairAccuracy, ...]
@@ -73,6 +75,7 @@ class MinimalPairScores(Result):
         rows += [_row(score) for score in (*self.phenomena, self.mean)]
         masking = "" if self.masking is None else f", masking: {self.masking}"
         scored = f"scored by {self.scoring.replace('_', '-')}{masking}; ties count half"
+        scored += "" if self.precision == "fp32" else f"; precision {self.precision}"
         scored += "" if self.temperature == 1 else f"; temperature {self.temperature:g}"
         return f"{aligned(rows)}\n{scored}; --json lists the {len(self.paradigms)} paradigms"
 
@@ -141,7 +144,9 @@ def evaluate_minimal_pairs(
         raise DataError(f"{model}: scores that are not finite; its weights have diverged, or need another --precision")
     correct = _preferences(scores)
     unigram = None if counts is None else _preferences(_unigram_scores(tokenizer, sentences, counts))
-    return summarize(pairs, correct, unigram, scoring=scoring, masking=used, temperature=temperature)
+    return summarize(
+        pairs, correct, unigram, scoring=scoring, masking=used, temperature=temperature, precision=precision
+    )
 
 
 def summarize(
@@ -152,6 +157,7 @@ def summarize(
     scoring: Scoring,
     masking: Masking | None,
     temperature: float = 1.0,
+    precision: InferencePrecision = "fp32",
 ) -> MinimalPairScores:
     """Means of 1 (preferred), 0.5 (tie) and 0 over paradigms and phenomena."""
     names = np.array([pair.paradigm for pair in pairs])
@@ -168,6 +174,7 @@ def summarize(
         scoring=scoring,
         masking=masking,
         temperature=temperature,
+        precision=precision,
         mean=_mean("mean of paradigms", paradigms),
         phenomena=tuple(phenomena),
         paradigms=tuple(paradigms),
