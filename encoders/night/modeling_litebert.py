@@ -63,6 +63,8 @@ class LitebertPreTrainedModel(PreTrainedModel):
         if isinstance(module, LowRankUpdate):
             nn.init.normal_(module.a, std=self.config.initializer_range)
             nn.init.zeros_(module.b)
+        if isinstance(module, LitebertMaskedLMHead):
+            nn.init.zeros_(module.bias)
 
 
 class LitebertModel(LitebertPreTrainedModel):

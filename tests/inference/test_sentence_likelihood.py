@@ -14,6 +14,8 @@ from support.models.tolerances import tolerance
 
 MASKINGS = get_args(Masking)
 SENTENCES = ["the film was good", "a long movie felt great, in 1999.", "was", "the old actor seemed boring"]
+SAME_LENGTH = ["the film was good", "was the film good", "good was the film"]
+"""Sentences that one batch can hold."""
 
 
 def plain_score(model, tokenizer, sentence, masking, temperature):
@@ -52,12 +54,30 @@ def test_maskings_differ_where_words_have_several_tokens(small_config, tiny_toke
 
 
 def test_scores_do_not_depend_on_the_batch(small_config, tiny_tokenizer, monkeypatch):
+    assert len({len(tiny_tokenizer.encode(sentence)) for sentence in SAME_LENGTH}) == 1
     model = ForPretraining(small_config, seed=1)
-    together = log_likelihoods(model, tiny_tokenizer, SENTENCES * 3, masking="token")
+    together = log_likelihoods(model, tiny_tokenizer, SAME_LENGTH, masking="token")
     monkeypatch.setattr("litebert.inference.sentence_likelihood.TOKENS_PER_BATCH", 1)
     np.testing.assert_allclose(
-        log_likelihoods(model, tiny_tokenizer, SENTENCES * 3, masking="token"), together, rtol=tolerance()
+        log_likelihoods(model, tiny_tokenizer, SAME_LENGTH, masking="token"), together, rtol=tolerance()
     )
+
+
+@pytest.mark.parametrize("masking", [*MASKINGS, None])
+def test_sentences_of_equal_tokens_have_one_score(masking, small_config, tiny_tokenizer, monkeypatch):
+    """However the numbers of a batch are rounded: here each forward has numbers of its own."""
+    generator = torch.Generator().manual_seed(0)
+    monkeypatch.setattr("litebert.inference.sentence_likelihood.TOKENS_PER_BATCH", 1)
+    for name, labels in (("_masked_log_probabilities", 3), ("_causal_log_probabilities", 1)):
+        monkeypatch.setattr(
+            f"litebert.inference.sentence_likelihood.{name}",
+            lambda *arguments, labels=labels: torch.rand(len(arguments[labels]), generator=generator),
+        )
+    sentences = [*SENTENCES, *reversed(SENTENCES), SENTENCES[0].replace(" ", "  ")]
+    scores = log_likelihoods(ForPretraining(small_config), tiny_tokenizer, sentences, masking=masking)
+    assert scores[: len(SENTENCES)].tolist() == scores[len(SENTENCES) : -1][::-1].tolist()
+    assert scores[-1] == scores[0]
+    assert len(set(scores.tolist())) == len(SENTENCES)
 
 
 @pytest.mark.parametrize("masking", ["token", None])

@@ -48,14 +48,14 @@ def log_likelihoods(
     """Float64 [N]: the score of each sentence, natural logarithm; higher is more likely.
 
     `masking` None: the log probability of the sentence and of its end, each token predicted from those before it.
-    `temperature` divides the logits and is positive. Raises SentenceLengthError for a sentence without tokens or with
-    more than the model has positions.
+    `temperature` divides the logits and is positive. Sentences of equal tokens have exactly the same score. Raises
+    SentenceLengthError for a sentence without tokens or with more than the model has positions.
     """
     device = next(model.parameters()).device
-    scores = np.zeros(len(sentences))
-    longest = model.config.max_position_embeddings
+    sequences, of_sentence = _distinct_sequences(tokenizer, sentences, longest=model.config.max_position_embeddings)
+    scores = np.zeros(len(sequences))
     with inference_model(model, precision) as running:
-        for indices, ids in _batches(tokenizer, sentences, longest=longest, copies=masking is not None):
+        for indices, ids in _batches(sequences, copies=masking is not None):
             if masking is None:
                 rows = torch.from_numpy(_with_ends(ids, tokenizer)).to(device)
                 found = _causal_log_probabilities(cast(Any, running), rows, temperature)
@@ -68,20 +68,34 @@ def log_likelihoods(
                 labels = torch.from_numpy(labels).to(device)
                 found = _masked_log_probabilities(cast(Any, running), copies, positions, labels, temperature)
             np.add.at(scores, indices, found.double().cpu().numpy())
-    return scores
+    return scores[of_sentence]
 
 
-def _batches(
-    tokenizer: Tokenizer, sentences: Sequence[str], *, longest: int, copies: bool
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Indices [N] and tokens [N, S] of sentences of one length, so that nothing is padded.
+def _distinct_sequences(
+    tokenizer: Tokenizer, sentences: Sequence[str], *, longest: int
+) -> tuple[list[tuple[int, ...]], list[int]]:
+    """The token sequences of the sentences, each once, and for each sentence the index of its own.
 
-    Raises SentenceLengthError for a sentence without tokens or with too many. With `copies` each becomes up to S rows.
+    Equal sequences in two batches would have slightly different scores, because the rounding of a matrix product
+    depends on its size; then they would not tie. Raises SentenceLengthError for a sentence without tokens or with too
+    many.
     """
-    by_length: dict[int, list[tuple[int, list[int]]]] = {}
+    indices: dict[tuple[int, ...], int] = {}
+    of_sentence = []
     for index, ids in enumerate(tokenizer.encode_batch(list(sentences))):
         if not ids or len(ids) + 2 > longest:
             raise SentenceLengthError(index, f"{len(ids)} tokens; the model reads 1 to {longest - 2}")
+        of_sentence.append(indices.setdefault(tuple(ids), len(indices)))
+    return list(indices), of_sentence
+
+
+def _batches(sequences: Sequence[tuple[int, ...]], *, copies: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Indices [N] and tokens [N, S] of sequences of one length, so that nothing is padded.
+
+    With `copies` each becomes up to S rows.
+    """
+    by_length: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
+    for index, ids in enumerate(sequences):
         by_length.setdefault(len(ids), []).append((index, ids))
     for length, group in by_length.items():
         size = max(1, TOKENS_PER_BATCH // ((length if copies else 1) * (length + 2)))

@@ -65,8 +65,10 @@ def descriptions(draw) -> ModelSpec:
         model=model,
         config=draw(configs()),
         labels=labels,
-        problem_type=draw(st.sampled_from([None, "regression", "single_label_classification"])),
-        pooling=draw(st.sampled_from(["mean", "cls"])),
+        problem_type=draw(st.sampled_from([None, "regression", "single_label_classification"]))
+        if model == "ForSequenceClassification"
+        else None,
+        pooling=draw(st.sampled_from(["mean", "cls"])) if model == "SentenceEmbedder" else "mean",
         pairing=draw(st.sampled_from([None, *get_args(TrainedPairing)])) if model == "ForPretraining" else None,
     )
 

@@ -1,6 +1,7 @@
 """Models that transformers does not know are loaded by the code in their directory, with equal outputs."""
 
 import sys
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -37,6 +38,7 @@ VARIANTS = {
     "attention shared": {"sharing": "attention", "embedding_size": 32},
 }
 MEAN = {"classifier_pooling": "mean"}
+TWO_CLASSES = ("ForPretraining", "ForQuestionAnswering")
 
 
 @pytest.fixture(autouse=True)
@@ -166,15 +168,42 @@ def test_model_directory_with_remote_code_is_read_back(tiny_config, tmp_path, na
         assert torch.equal(found, expected)
 
 
-@pytest.mark.parametrize("name", ["ForMaskedLM", "ForSequenceClassification", "SentenceEmbedder"])
-def test_model_saved_by_transformers_is_read_back(tiny_config, tmp_path, name):
-    model = build(name, tiny_config.replace(**MODERN))
-    directory = save_model(model, tmp_path / "model", labels=("a", "b", "c") if name in LABELLED else ())
-    load_remote(directory, name).save_pretrained(tmp_path / "again")
-    again = load_model(tmp_path / "again")
-    assert read_model_spec(tmp_path / "again").labels == read_model_spec(directory).labels
-    for (key, found), expected in zip(again.named_parameters(), model.parameters(), strict=True):
-        assert torch.equal(found, expected), key
+def build_with_all_settings(name: str, config: ModelConfig, directory: Path) -> torch.nn.Module:
+    """A saved model with each setting that only its head reads, none of them the default."""
+    own = {"ForPretraining": {"pairing": "nsp"}, "SentenceEmbedder": {"pooling": "cls"}}
+    options = {"num_labels": 3} if name in LABELLED else own.get(name, {})
+    model = perturbed(getattr(models, name)(config, **options)).eval()
+    labels = ("a", "b", "c") if name in LABELLED else ()
+    problem_type = "multi_label_classification" if name == "ForSequenceClassification" else None
+    save_model(model, directory, labels=labels, problem_type=problem_type)
+    return model
+
+
+@pytest.mark.parametrize("block", [{}, MEAN, {**MODERN, **MEAN}], ids=["albert", "mean", "modern"])
+@pytest.mark.parametrize("target", [name for name in AUTO_CLASSES if name != "ForQuestionAnsweringWithNoAnswer"])
+@pytest.mark.parametrize("source", AUTO_CLASSES)
+def test_model_saved_by_transformers_is_read_back(tiny_config, tmp_path, source, target, block):
+    config = tiny_config.replace(**block)
+    model = build_with_all_settings(source, config, tmp_path / "model")
+    auto_class = getattr(transformers, AUTO_CLASSES[target])
+    options = {"trust_remote_code": True, "ignore_mismatched_sizes": True}
+    resaved = auto_class.from_pretrained(tmp_path / "model", **options).eval()
+    if resaved.config.model_type == "albert" and resaved.config.num_labels == 3 and target in TWO_CLASSES:
+        pytest.skip("transformers' own class makes three outputs of three labels, where it needs two")
+    resaved.save_pretrained(tmp_path / "again")
+    again, batch = load_model(tmp_path / "again"), random_batch(config, padded_mask([9, 9, 9]))
+    name = type(again).__name__
+    assert name in (target, source)
+    if name == source:
+        assert read_model_spec(tmp_path / "again") == read_model_spec(tmp_path / "model")
+    assert torch.equal(encoder_output(again, batch), encoder_output(model, batch))
+    for found, expected in zip(remote_outputs(resaved, name, batch), outputs(again, name, batch), strict=True):
+        assert torch.allclose(found, expected, atol=tolerance(), rtol=tolerance(depth="compound"))
+
+
+@torch.inference_mode()
+def encoder_output(model: torch.nn.Module, batch) -> torch.Tensor:
+    return model.encoder(*batch.arguments).last_hidden_state
 
 
 def test_remote_code_trains_every_parameter(tiny_config, tmp_path):
@@ -216,6 +245,17 @@ def test_remote_code_initializes_new_models(tiny_config, tmp_path):
     updates = {name: parameter for name, parameter in model.named_parameters() if ".recursion_lora." in name}
     assert all((parameter == 0).all() == name.endswith(".b") for name, parameter in updates.items())
     assert model.encoder.attentions[0].query.weight.std().item() == pytest.approx(config.initializer_range, rel=0.2)
+
+
+def test_new_masked_lm_head_has_no_bias_and_a_saved_one_keeps_its_own(tiny_config, tmp_path):
+    config = tiny_config.replace(**MODERN)
+    save_model(build("ForQuestionAnswering", config), tmp_path / "spans")
+    new = transformers.AutoModelForMaskedLM.from_pretrained(tmp_path / "spans", trust_remote_code=True)
+    assert (new.mlm.bias == 0).all()
+    model = build("ForMaskedLM", config)
+    save_model(model, tmp_path / "model")
+    other = transformers.AutoModelForPreTraining.from_pretrained(tmp_path / "model", trust_remote_code=True)
+    assert torch.equal(other.mlm.bias, model.mlm.bias)
 
 
 def test_every_class_of_the_remote_code_has_an_auto_class():

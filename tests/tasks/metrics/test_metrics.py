@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from litebert.errors import ConfigError, MissingExtraError
 from litebert.tasks.metrics import metrics
-from litebert.tasks.metrics.metrics import METRICS, check_metrics, confusion_matrix, measure, wilson_interval
+from litebert.tasks.metrics.metrics import (
+    METRICS,
+    check_metrics,
+    confusion_matrix,
+    measure,
+    wilson_interval,
+    wilson_interval_of_mean,
+)
 from litebert.tasks.types.registry import get_task_type, task_types
 
 LABELS = np.array([0, 0, 0, 1, 1, 1, 1, 1])
@@ -152,6 +159,38 @@ def test_wilson_interval_contains_the_share(counts):
 
 def test_wilson_interval_equals_a_published_one():
     assert wilson_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=1e-4)  # Newcombe (1998), table I
+
+
+@pytest.mark.parametrize(("right", "total"), [(0, 1), (1, 1), (7, 10), (99, 100), (2.5, 4)])
+def test_interval_of_the_mean_of_one_accuracy_is_wilsons(right, total):
+    assert wilson_interval_of_mean([right / total], [total]) == pytest.approx(wilson_interval(right, total))
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "total"),
+    [
+        *(([0.9], 20), ([0.9, 0.9], 20), ([0.9, 0.6, 0.99], 20), ([0.5] * 4, 10), ([0.95] * 12, 10)),
+        *(([0.99] * 10, 20), ([0.99] * 67, 20), ([1.0, 1.0, 0.9], 20), ([0.8, 0.95, 0.6], [5, 50, 500])),
+        (np.linspace(0.3, 0.99, 67), 1000),
+    ],
+)
+def test_interval_of_a_mean_covers_the_true_one_in_95_of_100_cases(accuracies, total):
+    generator, truth = np.random.default_rng(0), np.array(accuracies)
+    totals = np.broadcast_to(total, truth.shape)
+    intervals = [
+        wilson_interval_of_mean(right / totals, totals)
+        for right in generator.binomial(totals, truth, (2000, len(truth)))
+    ]
+    covered = np.mean([low <= truth.mean() <= high for low, high in intervals])
+    assert 0.935 <= covered <= 0.975
+
+
+def test_interval_of_many_large_paradigms_is_the_normal_approximation():
+    """At the size of BLiMP, within a hundredth of a point."""
+    accuracies = np.linspace(0.3, 1.0, 67)
+    error = 1.96 * (accuracies * (1 - accuracies) / 1000).sum() ** 0.5 / 67
+    expected = (accuracies.mean() - error, accuracies.mean() + error)
+    assert wilson_interval_of_mean(accuracies, [1000] * 67) == pytest.approx(expected, abs=1e-4)
 
 
 def test_confusion_matrix_counts_by_true_and_predicted_label():

@@ -16,7 +16,7 @@ from litebert.inference.word_masking import Masking, Scoring
 from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.settings import InferencePrecision
-from litebert.tasks.metrics.metrics import wilson_interval
+from litebert.tasks.metrics.metrics import wilson_interval, wilson_interval_of_mean
 from litebert.tasks.metrics.text_table import aligned
 from litebert.tasks.readers.tables import read_text
 from litebert.tokenization.tokenizer import Tokenizer
@@ -47,7 +47,7 @@ class PairAccuracy:
     pairs: int
     accuracy: float
     interval: tuple[float, float]
-    """95 %: Wilson's for a paradigm; for a mean of paradigms the normal approximation."""
+    """Wilson's, 95 %; for a mean of paradigms with the effective number of pairs."""
     unigram_accuracy: float | None
     """The same from token frequencies alone; None without a corpus."""
 
@@ -61,6 +61,8 @@ class MinimalPairScores(Result):
     """None with causal scoring, where nothing is masked."""
     temperature: float
     """What divided the logits."""
+    precision: InferencePrecision
+    """Of the model; for `auto` the precision that was measured."""
     mean: PairAccuracy
     """The mean of the paradigms, as BLiMP reports it."""
     phenomena: tuple[PairAccuracy, ...]
@@ -73,6 +75,7 @@ class MinimalPairScores(Result):
         rows += [_row(score) for score in (*self.phenomena, self.mean)]
         masking = "" if self.masking is None else f", masking: {self.masking}"
         scored = f"scored by {self.scoring.replace('_', '-')}{masking}; ties count half"
+        scored += "" if self.precision == "fp32" else f"; precision {self.precision}"
         scored += "" if self.temperature == 1 else f"; temperature {self.temperature:g}"
         return f"{aligned(rows)}\n{scored}; --json lists the {len(self.paradigms)} paradigms"
 
@@ -80,15 +83,26 @@ class MinimalPairScores(Result):
 def read_minimal_pairs(directory: Path, *, most: int | None = None) -> tuple[MinimalPair, ...]:
     """The pairs of a `.jsonl` file or of all those of a directory, one paradigm a file, in BLiMP's format.
 
-    A line is an object with `sentence_good` and `sentence_bad`, and perhaps `linguistics_term`; empty lines are left
-    out. Raises DataError for a directory without such files, for a file without pairs and for a line that is none.
+    Files in its folders are not read, because the name of a file is that of its paradigm. A line is an object with
+    `sentence_good` and `sentence_bad`, and perhaps `linguistics_term`; empty lines are left out. Raises DataError for a
+    directory without such files, for a file without pairs and for a line that is none.
     """
     if not directory.exists():
         raise DataError(f"{directory}: no such file or directory; check the path")
     files = [directory] if directory.is_file() else sorted(directory.glob("*.jsonl"))
     if not files:
-        raise DataError(f"{directory}: no .jsonl file; give a file or a directory of minimal pairs, such as BLiMP's")
+        raise DataError(f"{directory}: {_no_files(directory)}")
     return tuple(pair for file in files for pair in _read_file(file, most))
+
+
+def _no_files(directory: Path) -> str:
+    nested = sorted(directory.glob("*/**/*.jsonl"))
+    if not nested:
+        return "no .jsonl file; give a file or a directory of minimal pairs, such as BLiMP's"
+    return (
+        f"no .jsonl file here, {len(nested)} in its folders, which are not searched, such as "
+        f"{nested[0].relative_to(directory)}; give the folder that holds them, such as {nested[0].parent}"
+    )
 
 
 def _read_file(file: Path, most: int | None) -> list[MinimalPair]:
@@ -130,7 +144,9 @@ def evaluate_minimal_pairs(
         raise DataError(f"{model}: scores that are not finite; its weights have diverged, or need another --precision")
     correct = _preferences(scores)
     unigram = None if counts is None else _preferences(_unigram_scores(tokenizer, sentences, counts))
-    return summarize(pairs, correct, unigram, scoring=scoring, masking=used, temperature=temperature)
+    return summarize(
+        pairs, correct, unigram, scoring=scoring, masking=used, temperature=temperature, precision=precision
+    )
 
 
 def summarize(
@@ -141,6 +157,7 @@ def summarize(
     scoring: Scoring,
     masking: Masking | None,
     temperature: float = 1.0,
+    precision: InferencePrecision = "fp32",
 ) -> MinimalPairScores:
     """Means of 1 (preferred), 0.5 (tie) and 0 over paradigms and phenomena."""
     names = np.array([pair.paradigm for pair in pairs])
@@ -157,6 +174,7 @@ def summarize(
         scoring=scoring,
         masking=masking,
         temperature=temperature,
+        precision=precision,
         mean=_mean("mean of paradigms", paradigms),
         phenomena=tuple(phenomena),
         paradigms=tuple(paradigms),
@@ -201,20 +219,15 @@ def _accuracy(name: str, phenomenon: str, correct: np.ndarray, unigram: np.ndarr
 
 
 def _mean(name: str, scores: Sequence[PairAccuracy]) -> PairAccuracy:
-    """The mean of paradigms, each with the same weight; its variance is that of a mean of independent means.
-
-    The variance of a paradigm is that of Wilson's interval, which is not 0 where all pairs are right or wrong.
-    """
-    value = float(np.mean([score.accuracy for score in scores]))
-    errors = [(score.interval[1] - score.interval[0]) / 2 for score in scores]
-    error = float(np.sqrt(np.square(errors).sum()) / len(scores))
+    """The mean of paradigms, each with the same weight."""
+    accuracies, pairs = [score.accuracy for score in scores], [score.pairs for score in scores]
     unigram = [score.unigram_accuracy for score in scores if score.unigram_accuracy is not None]
     return PairAccuracy(
         name=name,
         phenomenon=name,
-        pairs=sum(score.pairs for score in scores),
-        accuracy=value,
-        interval=(max(0.0, value - error), min(1.0, value + error)),
+        pairs=sum(pairs),
+        accuracy=float(np.mean(accuracies)),
+        interval=wilson_interval_of_mean(accuracies, pairs),
         unigram_accuracy=float(np.mean(unigram)) if unigram else None,
     )
 

@@ -30,6 +30,7 @@ from litebert.model.io.model_spec import (
     ModelSpec,
     ProblemType,
     SavedDtype,
+    has_own_names,
     read_model_spec,
     to_json,
     to_own_json,
@@ -180,7 +181,7 @@ def read_directory(source: Path | str, *, hub: HubOptions = HUB) -> SavedModel:
         logger.info("%s: has no %s, so damage cannot be detected", directory, MANIFEST)
     spec = read_model_spec(directory)
     tensors = {name: tensor.to(torch.float32) for name, tensor in read_tensors(directory).items()}
-    if transformers_incompatibility(spec) or (directory / OWN).is_file():
+    if has_own_names(directory):
         if not any(name.startswith("encoder.") for name in tensors):  # saved by `AutoModel` of transformers
             tensors = {f"encoder.{name}": tensor for name, tensor in tensors.items()}
         if has_adapters(tensors) and spec.adapters is None:

@@ -55,6 +55,12 @@ LITEBERT_MODEL_TYPE: Final = "litebert"
 CONFIG: Final = "config.json"
 
 _SECTION: Final = "litebert"
+_OF_ONE_HEAD: Final[dict[str, ModelName]] = {
+    "problem_type": "ForSequenceClassification",
+    "pooling": "SentenceEmbedder",
+    "pairing": "ForPretraining",
+}
+"""Fields that only this model reads. transformers copies them to every model that it makes from its directory."""
 _HF_ACTIVATIONS: Final = {"gelu_pytorch_tanh": "gelu_new", "swish": "silu"}
 _SUPPORTED_VALUES: Final[dict[str, tuple[object, ...]]] = {
     "position_embedding_type": ("absolute",),
@@ -105,8 +111,16 @@ def read_model_spec(path: Path) -> ModelSpec:
 
     Raises CheckpointError if it is missing or not a JSON object, ConfigError if the model is not supported.
     """
-    file = config_file(path)
-    return from_json(read_json_object(file, if_missing="give the path of a model directory"), where=str(file))
+    return from_json(_read_config(path), where=str(config_file(path)))
+
+
+def has_own_names(path: Path) -> bool:
+    """Whether the weights beside a `config.json` have the tensor names of litebert, not those of transformers' ALBERT.
+
+    The file says it, not the spec: transformers writes a model that it could express under our names if the model was
+    made from a directory with remote code.
+    """
+    return _read_config(path).get("model_type") == LITEBERT_MODEL_TYPE
 
 
 def config_file(path: Path) -> Path:
@@ -177,16 +191,15 @@ def from_json(values: Mapping[str, Any], *, where: str) -> ModelSpec:
     if remote and "architectures" not in values:
         return ModelSpec.parse(section, where=where)
     model = _model_name(values, where=where)
-    known = {name: values[name] for name in ModelConfig.model_fields if name in values}
     fields: dict[str, Any] = {
         "model": model,
-        "config": known if remote else from_transformers(values, where=where).to_dict(),
+        "config": _config(values, model, where=where),
         "labels": _labels(values, where=where) if model in LABELLED else (),
-        "problem_type": values.get("problem_type"),
-        "pooling": section.get("pooling", "mean"),
-        "pairing": section.get("pairing"),
         "adapters": values.get("adapters") if remote else None,
     }
+    for name, value in {**section, "problem_type": values.get("problem_type")}.items():
+        if _OF_ONE_HEAD.get(name) == model:
+            fields[name] = value
     return ModelSpec.parse(fields, where=where)
 
 
@@ -228,6 +241,19 @@ def from_transformers(values: Mapping[str, Any], *, where: str) -> ModelConfig:
             f"{_sharing(config)} with it; correct the config"
         )
     return config
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    return read_json_object(config_file(path), if_missing="give the path of a model directory")
+
+
+def _config(values: Mapping[str, Any], model: ModelName, *, where: str) -> dict[str, Any]:
+    """The fields of `ModelConfig`; those that are absent have their defaults."""
+    if values.get("model_type") == LITEBERT_MODEL_TYPE:
+        return {name: values[name] for name in ModelConfig.model_fields if name in values}
+    fields = from_transformers(values, where=where).to_dict()
+    # The section may be that of another head. In transformers ALBERT's own classifiers read the first token.
+    return {**fields, "classifier_pooling": "cls"} if model in CLASSIFIERS_OF_SEQUENCES else fields
 
 
 def _sharing(config: ModelConfig) -> str:

@@ -20,6 +20,7 @@ Array = np.ndarray
 _OWN_METRICS: set[str] = set()
 """Names from `register_metric`; they apply to every task type."""
 NUM_BINS: Final = 10
+_Z: Final = NormalDist().inv_cdf(0.975)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,16 +193,33 @@ def measure(names: Iterable[str], predictions: Any, labels: Any, probabilities: 
     }
 
 
-def wilson_interval(correct: float, total: int) -> tuple[float, float]:
+def wilson_interval(correct: float, total: float) -> tuple[float, float]:
     """95 % bounds of the true accuracy, given `correct` of `total` > 0 predictions. Source: Wilson (1927).
 
-    `correct` is not whole where a tie counts half, for which the bounds are wider than need be.
+    `correct` is not whole where a tie counts half, for which the bounds are wider than need be; `total` is not whole
+    where it is an effective number of predictions.
     """
-    z = NormalDist().inv_cdf(0.975)
-    share, spread = correct / total, z * z / total
+    share, spread = correct / total, _Z * _Z / total
     center = (share + spread / 2) / (1 + spread)
-    half = z * (share * (1 - share) / total + spread / (4 * total)) ** 0.5 / (1 + spread)
+    half = _Z * (share * (1 - share) / total + spread / (4 * total)) ** 0.5 / (1 + spread)
     return max(0.0, center - half), min(1.0, center + half)
+
+
+def wilson_interval_of_mean(accuracies: Sequence[float], totals: Sequence[int]) -> tuple[float, float]:
+    """95 % bounds of the mean of true accuracies, each measured on predictions of its own, `totals` > 0 of them.
+
+    Wilson's interval for the effective number of predictions: as many as give one accuracy the variance of this mean
+    (Kish 1965; for intervals, Franco et al. 2019). For the variance each accuracy is drawn towards the mean by as many
+    predictions as Wilson's interval draws it to a half, because a few predictions that are all right look certain.
+    """
+    shares, counts = np.array(accuracies), np.array(totals)
+    mean = float(shares.mean())
+    drawn = (shares * counts + _Z * _Z * mean) / (counts + _Z * _Z)
+    if mean in (0.0, 1.0):  # the limit as the mean goes there
+        effective = len(counts) ** 2 / (1 / counts).sum()
+    else:
+        effective = mean * (1 - mean) * len(counts) ** 2 / (drawn * (1 - drawn) / counts).sum()
+    return wilson_interval(mean * float(effective), float(effective))
 
 
 def confusion_matrix(predictions: Array, labels: Array, *, num_labels: int) -> list[list[int]]:
