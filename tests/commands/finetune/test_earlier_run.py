@@ -5,12 +5,14 @@ import logging
 
 import pytest
 
+from litebert.commands.finetune.default_settings import FEW_ROWS
 from litebert.commands.finetune.earlier_run import validate_same_rows
 from litebert.commands.finetune.finetune import finetune
-from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config
 from litebert.errors import CheckpointError, ConfigError, DataError
 from support.data.benchmark_files import write_cola
 from support.data.labelled_files import write_opinions
+from support.runs.callbacks import KilledError, killer
 from support.runs.tiny_runs import opinions_run, save_pretrained
 
 
@@ -129,3 +131,40 @@ def test_other_settings_are_reported_in_a_directory_with_another_result(values, 
     (tmp_path / "run" / "result.json").write_text('{"steps": 3}')
     with pytest.raises(ConfigError, match=r"other settings \(batch_size\)"):
         finetune(run(values, batch_size=24), tmp_path / "run")
+
+
+@pytest.fixture
+def default_run(pretrained, tmp_path):
+    """A run of the recipe `default`, whose batch size depends on its rows: with few rows, 16."""
+
+    def settings():
+        given = {"model": str(pretrained), "baseline": False, "data": {"train": str(tmp_path / "train.csv")}}
+        short = ["train.duration=2 steps", "train.device=cpu", "train.precision=fp32"]
+        return load_finetune_config("default", short, given=given, out=tmp_path / "run")
+
+    write_opinions(tmp_path / "train.csv")
+    return settings
+
+
+def test_missing_file_of_an_unfinished_run_is_the_error(default_run, tmp_path):
+    with pytest.raises(KilledError):
+        finetune(default_run(), tmp_path / "run", callbacks=[killer("step", 1)])
+    (tmp_path / "train.csv").rename(tmp_path / "moved.csv")
+    with pytest.raises(DataError, match=r"train\.csv: no such file; check the path$"):
+        finetune(default_run(), tmp_path / "run")
+
+
+def test_finished_run_is_returned_without_the_file_that_its_settings_were_chosen_by(default_run, tmp_path):
+    first = finetune(default_run(), tmp_path / "run")
+    (tmp_path / "train.csv").rename(tmp_path / "moved.csv")
+    assert default_run().batch_size == 16
+    assert finetune(default_run(), tmp_path / "run").best == json.loads(json.dumps(first.best))
+
+
+def test_rows_that_were_added_to_the_file_of_a_finished_run_are_the_error(default_run, tmp_path):
+    finetune(default_run(), tmp_path / "run")
+    with (tmp_path / "train.csv").open("a") as file:
+        file.writelines(f"the film number {number} was good,good\n" for number in range(FEW_ROWS))
+    assert default_run().batch_size == 32
+    with pytest.raises(CheckpointError, match=r"train\.csv: its rows are not those"):
+        finetune(default_run(), tmp_path / "run")
