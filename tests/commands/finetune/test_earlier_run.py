@@ -43,11 +43,11 @@ def flip_labels(file):
     file.write_text("\n".join([header, *rows]) + "\n")
 
 
-@pytest.mark.parametrize(("changed", "verb"), [("train", "trained"), ("dev", "evaluated")])
-def test_finished_run_with_other_rows_is_refused(values, tmp_path, changed, verb):
+@pytest.mark.parametrize(("changed", "use"), [("train", "trained"), ("dev", "evaluated")])
+def test_finished_run_with_other_rows_is_refused(values, tmp_path, changed, use):
     finetune(run(values), tmp_path / "run")
     flip_labels(tmp_path / f"{changed}.csv")
-    message = rf"{changed}.csv: its rows are not those that the finished run in .*run was {verb} on; .* another --out"
+    message = rf"{changed}.csv: its rows are not those that the finished run in .*run was {use} on; .* another --out"
     with pytest.raises(CheckpointError, match=message):
         finetune(run(values), tmp_path / "run")
 
@@ -168,3 +168,16 @@ def test_rows_that_were_added_to_the_file_of_a_finished_run_are_the_error(defaul
     assert default_run().batch_size == 32
     with pytest.raises(CheckpointError, match=r"train\.csv: its rows are not those"):
         finetune(default_run(), tmp_path / "run")
+
+
+def test_other_rows_of_an_unfinished_run_are_refused_in_words_and_may_be_permitted(values, tmp_path):
+    values["train"] |= {"duration": "3 steps", "checkpoint_every": "1 steps"}
+    with pytest.raises(KilledError):
+        finetune(run(values), tmp_path / "run", callbacks=[killer("checkpoint", 1)])
+    flip_labels(tmp_path / "train.csv")
+    message = r"the training rows of .*train\.csv, as tokens, are not those that the run began with \(batches\)\. .*"
+    with pytest.raises(CheckpointError, match=message + r"train\.allow_config_changes=\[batches\]"):
+        finetune(run(values), tmp_path / "run")
+    values["train"]["allow_config_changes"] = ["batches"]
+    result = finetune(run(values), tmp_path / "run")
+    assert finetune(run(values), tmp_path / "run").rows == result.rows

@@ -105,6 +105,11 @@ def _train(
                 "max_length": pipeline.settings.max_length,
                 "development_examples": dev.encoded.fingerprint,
             },
+            descriptions={
+                "batches": f"the training rows of {data.train.path}, as tokens,",
+                "development_examples": f"the development rows of {data.dev.path}, as tokens,",
+                "tokenizer": "the vocabulary and settings of the tokenizer",
+            },
             model_files={
                 **config_file(model, labels=output_names(data.task), problem_type=task_type.problem_type),
                 **_extra_files(data.task, pipeline, pipeline.settings),
