@@ -31,6 +31,23 @@ def test_read_labelled_rejects_another_task_type_for_json(tmp_path):
         read_labelled(tmp_path / "x.json", options=ReadOptions(task_type="token_classification"))
 
 
+@pytest.mark.parametrize(
+    ("content", "is_same"),
+    [
+        ("note,text,label\n1,a,x\n2,b,y\n", True),
+        ("text,label\na,y\nb,x\n", False),
+        ("text,label\nb,y\na,x\n", False),
+        ("text,label\na,x\nb,z\n", False),
+        ("text,label\na,x\nb!,y\n", False),
+    ],
+)
+def test_fingerprint_of_labelled_data_is_that_of_texts_and_labels_in_order(tmp_path, content, is_same):
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    first.write_text("text,label\na,x\nb,y\n")
+    second.write_text(content)
+    assert (read_labelled(first).fingerprint == read_labelled(second).fingerprint) is is_same
+
+
 def test_task_for_selects_by_the_first_metric():
     data = LabelledData(Path("x"), "classification", (), ("n", "p", "u"), "")
     task = task_for(data, Columns(text="a", text_pair="b", label="y"), ["macro_f1", "accuracy"])

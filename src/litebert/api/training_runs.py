@@ -141,7 +141,8 @@ def finetune(
     fixed = {"model": str(model), "metrics": names or given.get("metrics", ())}
     base = load_recipe(recipe_of_task(recipe), command="finetune").settings
     values = merged(base, merged(given, {"data": files, **fixed}))
-    result = run_finetuning(load_finetune_config(recipe, given=values), directory, callbacks=callbacks)
+    config = load_finetune_config(recipe, given=values, out=directory)
+    result = run_finetuning(config, directory, callbacks=callbacks)
     return TrainedModel(directory, result, result.best["metrics"])
 
 

@@ -92,7 +92,7 @@ def finetune(
     recipe, settings = recipe_and_settings(recipe, settings)
     given = {"model": model, "from_scratch": from_scratch, "data": data.to_setting(recipe)}
     given |= {"baseline": False} if no_baseline else {}
-    config = load_finetune_config(recipe, settings, given=given)
+    config = load_finetune_config(recipe, settings, given=given, out=out)
     if print_settings:
         print(write_yaml(config.to_dict()), end="")
         return

@@ -1,5 +1,7 @@
 """Labelled examples in memory, and the task that a model learns from them."""
 
+import hashlib
+import json
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -93,6 +95,14 @@ class LabelledData:
     def targets(self) -> np.ndarray:
         """The targets of all examples."""
         return np.array([example.target for example in self.examples])
+
+    @property
+    def fingerprint(self) -> str:
+        """Hexadecimal digest of the texts, targets and label names, in their order."""
+        result = hashlib.sha256(json.dumps(self.labels).encode())
+        for example in self.examples:
+            result.update(f"\n{json.dumps([*example.texts, example.target])}".encode())
+        return result.hexdigest()
 
     @property
     def has_labels(self) -> bool:

@@ -53,6 +53,8 @@ class RunInfo:
     """Seed of dropout."""
     fingerprint: Mapping[str, Any] = field(default_factory=dict)
     """What a resumed run may not change, such as the digest of the corpus."""
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    """Digests of the fingerprint → what they are of, such as `batches`: `the training rows of FILE`."""
     model_files: Mapping[str, bytes] = field(default_factory=dict)
     """Files, such as the config and the vocabulary, with which each checkpoint is a model directory: name → content."""
     flops: Callable[[Any], int] | None = None
@@ -143,7 +145,9 @@ class Trainer:
             self._run,
             optimizer=optimizer,
             scaler=scaler,
-            fingerprint=Fingerprint.of(model, batches, settings, {"seed": run.seed, **run.fingerprint}),
+            fingerprint=Fingerprint.of(
+                *(model, batches, settings, {"seed": run.seed, **run.fingerprint}), descriptions=run.descriptions
+            ),
             callbacks=self._callbacks,
             checkpointer=self._checkpointer,
         )

@@ -11,6 +11,7 @@ from litebert.commands.finetune.default_settings import (
 )
 from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.errors import ConfigError
+from litebert.settings import write_yaml
 from litebert.training.loop.duration import Duration
 from support.data.labelled_files import write_opinions
 
@@ -64,7 +65,49 @@ def test_count_rows_of_each_format(tmp_path):
     assert count_rows(tmp_path / "t.conll") == 2
 
 
-def test_sizes_that_cannot_be_read_are_the_usual_ones(tmp_path):
-    assert count_rows(tmp_path / "none.csv") == FEW_ROWS
-    (tmp_path / "run").mkdir()
-    assert hidden_size_of(str(tmp_path / "run")) == BASE_HIDDEN_SIZE
+def test_default_recipe_is_that_of_a_base_model_with_few_rows_where_sizes_cannot_be_read(tmp_path):
+    assert count_rows(tmp_path / "none.csv") is None
+    (tmp_path / "model").mkdir()
+    assert hidden_size_of(str(tmp_path / "model")) is None
+    run = load_finetune_config("default", given=missing(tmp_path), out=tmp_path / "run")
+    assert chosen(run) == chosen_for(BASE_HIDDEN_SIZE, FEW_ROWS)
+
+
+@pytest.mark.parametrize("gone", ["file", "model"])
+def test_default_recipe_keeps_what_the_run_in_its_directory_has_where_a_size_cannot_be_read(tmp_path, gone):
+    given = missing(tmp_path)
+    if gone == "model":
+        given["data"] = {"train": str(write_opinions(tmp_path / "train.csv"))}
+    else:
+        given |= {"model": "tiny", "from_scratch": True}
+    earlier = {"batch_size": 7, "train": {"learning_rate": 0.25, "duration": "9 steps"}, "hidden_dropout_prob": 0.4}
+    write_run(tmp_path / "run", earlier)
+    run = load_finetune_config("default", ["train.learning_rate=0.5"], given=given, out=tmp_path / "run")
+    assert chosen(run) == {**earlier, "train": {"learning_rate": 0.5, "duration": "9 steps"}}
+
+
+def test_default_recipe_follows_the_sizes_where_they_can_be_read_whatever_the_run_there_has(tmp_path):
+    given = {"model": "tiny", "data": {"train": str(write_opinions(tmp_path / "train.csv"))}}
+    write_run(tmp_path / "run", {"batch_size": 7})
+    run = load_finetune_config("default", given=given, out=tmp_path / "run")
+    assert chosen(run) == chosen_for(hidden_size_of("tiny"), 36)
+
+
+def missing(directory):
+    """A model and a file that do not exist."""
+    return {"model": str(directory / "model"), "data": {"train": str(directory / "none.csv")}}
+
+
+def write_run(directory, settings):
+    directory.mkdir()
+    (directory / "settings.yaml").write_text(write_yaml({"command": "finetune", **settings}))
+
+
+def chosen_for(hidden_size, rows):
+    return settings_for_size(hidden_size, rows).to_dict()
+
+
+def chosen(run):
+    """The settings that depend on the sizes."""
+    train = {"learning_rate": run.train.learning_rate, "duration": str(run.train.duration)}
+    return {"batch_size": run.batch_size, "hidden_dropout_prob": run.hidden_dropout_prob, "train": train}

@@ -1,6 +1,7 @@
 """Pretraining runs: they learn, resume exactly after a kill, reject wrong settings, and write all their files."""
 
 import json
+import shutil
 import signal
 import sys
 import time
@@ -231,10 +232,30 @@ def test_a_refused_change_leaves_a_finished_run_as_it_was(corpus_directory, tmp_
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     changes = ["train.duration=4 steps", "train.allow_config_changes=[train.duration]"]
     monkeypatch.setattr("litebert.training.checkpointing.run_checkpoints.parameters_digest", lambda model: "another")
-    with pytest.raises(CheckpointError, match="the checkpoint is of another run: parameters was"):
+    with pytest.raises(CheckpointError, match="another run: the names or shapes of the parameters are not those"):
         pretrain(plan(corpus_directory, *changes), out)
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
     assert pretrain(plan(corpus_directory, "train.duration=2 steps"), out) == result
+
+
+def test_corpus_that_was_built_again_from_other_text_is_refused_in_words(corpus_directory, text_file, tmp_path):
+    corpus, text = tmp_path / "corpus", tmp_path / "text.txt"
+    tokenizer = Tokenizer.load(Corpus.open(corpus_directory).tokenizer_directory)
+    build_corpus([text_file], tokenizer, CorpusSettings(validation_fraction=0.2), corpus)
+    out = tmp_path / "run"
+    pretrain(plan(corpus, "train.duration=2 steps"), out)
+    (out / "result.json").unlink()
+    shutil.rmtree(corpus)
+    text.write_text(text_file.read_text().replace("baker", "farmer"))
+    build_corpus([text], tokenizer, CorpusSettings(validation_fraction=0.2), corpus)
+    with pytest.raises(CheckpointError) as refused:
+        pretrain(plan(corpus, "train.duration=2 steps"), out)
+    for words in (
+        f"the examples that `sampling` draws from {corpus} are not those that the run began with (batches)",
+        f"the documents of {corpus} are not those that the run began with (corpus)",
+        "train.allow_config_changes=[batches,corpus]",
+    ):
+        assert words in str(refused.value)
 
 
 def test_corpus_of_another_vocabulary_is_rejected_on_resume(corpus_directory, tiny_tokenizer, text_file, tmp_path):

@@ -52,6 +52,18 @@ def test_fingerprint_names_changed_missing_and_new_fields(saved, now, change):
     refuse(saved, Fingerprint(now), allowed=("a",))
 
 
+def test_changed_digests_are_named_by_what_they_are_of_and_the_permission_is_complete():
+    descriptions = {"batches": "the rows of x.csv", "tokenizer": "the words"}
+    now = Fingerprint({"batches": "b7", "max_length": 16, "tokenizer": "c5"}, descriptions=descriptions)
+    with pytest.raises(CheckpointError) as refused:
+        refuse({"batches": "a0", "max_length": 8, "tokenizer": "c5"}, now)
+    assert str(refused.value) == (
+        "run: the checkpoint is of another run: the rows of x.csv are not those that the run began with (batches); "
+        "max_length was 8, is 16. Restore these, start in a new directory, or permit the change by "
+        "train.allow_config_changes=[batches,max_length]"
+    )
+
+
 def test_settings_that_an_older_version_did_not_have_are_taken_as_their_defaults():
     saved = {name: value for name, value in fingerprint().values.items() if name != "model.width"}
     refuse(saved, fingerprint())

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from litebert.errors import LitebertError
+from litebert.files import RUN_SETTINGS
 from litebert.model.presets import PRESETS, preset
+from litebert.settings import read_yaml
 
 BASE_HIDDEN_SIZE: Final = 768
 BASE_LEARNING_RATE: Final = 3e-5
@@ -33,16 +35,12 @@ class SizeSettings:
         """Length of the run in steps."""
         return ceil(self.epochs * rows / self.batch_size)
 
-    def filled_into(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The settings of a run, with these where they are missing."""
-        train = values.get("train", {})
-        if isinstance(train, Mapping):
-            train = {"learning_rate": self.learning_rate, "duration": f"{self.epochs} epochs", **train}
+    def to_dict(self) -> dict[str, Any]:
+        """As settings of a run."""
         return {
             "batch_size": self.batch_size,
             "hidden_dropout_prob": self.hidden_dropout_prob,
-            **values,
-            "train": train,
+            "train": {"learning_rate": self.learning_rate, "duration": f"{self.epochs} epochs"},
         }
 
 
@@ -61,8 +59,24 @@ def settings_for_size(hidden_size: int, rows: int) -> SizeSettings:
     return SizeSettings(float(f"{rate:.1e}"), batch_size, epochs, dropout)
 
 
-def hidden_size_of(model: str) -> int:
-    """The hidden size of a model directory, a preset or a model of the hub; that of base where it cannot be read.
+def with_defaults(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a run, with `defaults` for those that are missing."""
+    train = values.get("train", {})
+    if isinstance(train, Mapping):
+        train = {**defaults["train"], **train}
+    return {**defaults, **values, "train": train}
+
+
+def defaults_of_run(out: Path, usual: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that the run in `out` has for the `usual` ones, which are kept where it has none."""
+    file = out / RUN_SETTINGS
+    saved = read_yaml(file) if file.exists() else {}
+    train = {name: saved.get("train", {}).get(name, value) for name, value in usual["train"].items()}
+    return {name: saved.get(name, value) for name, value in usual.items()} | {"train": train}
+
+
+def hidden_size_of(model: str) -> int | None:
+    """The hidden size of a model directory, a preset or a model of the hub; None where it cannot be read.
 
     The run itself reports what is wrong with the model.
     """
@@ -74,11 +88,11 @@ def hidden_size_of(model: str) -> int:
     try:
         return read_model_spec(model_directory(model)).config.hidden_size
     except LitebertError:
-        return BASE_HIDDEN_SIZE
+        return None
 
 
-def count_rows(file: Path) -> int:
-    """Examples of a labelled file; `FEW_ROWS` where it cannot be read, which the run itself reports."""
+def count_rows(file: Path) -> int | None:
+    """Examples of a labelled file; None where it cannot be read, which the run itself reports."""
     from litebert.hub_datasets import is_dataset_name, load_split
     from litebert.tasks.read_labelled import types_with_format  # imports torch
     from litebert.tasks.readers.tables import open_table
@@ -90,4 +104,4 @@ def count_rows(file: Path) -> int:
         file_format = formats[0].reader.file_format if formats else None
         return sum(1 for _ in (file_format.iter_inputs(file) if file_format else open_table(file)[1]))
     except LitebertError:
-        return FEW_ROWS
+        return None

@@ -11,6 +11,7 @@ from litebert.analysis.curves import read_curves
 from litebert.commands.best_model import EVALUATION, BestModel, Record, evaluation_file
 from litebert.commands.compute import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.commands.finetune.comparison import Outcome, Scores, baseline_scores, remarks
+from litebert.commands.finetune.earlier_run import open_directory, validate_same_rows
 from litebert.commands.finetune.finetune_result import FinetuneResult, finetune_card, provenance
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.fit_heads import fit_heads
@@ -51,15 +52,15 @@ logger = logging.getLogger(__name__)
 def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> FinetuneResult:
     """Train on `run.data` and save the best model in `out`.
 
-    An unfinished run in `out` is resumed; the result of a finished one is returned.
+    An unfinished run in `out` is resumed; the result of a finished one is returned, unless its rows have changed.
     """
     if resolve_model_directory(run.model).resolve() in (out.resolve(), RunDirectory(out).model.resolve()):
         raise ConfigError(f"out: {out} is the run of the model to start from; choose another --out")
     with distributed_context(run.train) as world:
         run = with_saved_precision(run, out, world)
-        allowed = run.train.allow_config_changes
-        directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, command="finetune", allowed=allowed))
+        directory = world.on_rank_zero(lambda: open_directory(run, out))
         if done := directory.result(FinetuneResult):
+            world.on_rank_zero(lambda: validate_same_rows(run, done, out))
             logger.info("%s: this run is finished; its result is returned", out)
             return done
         return _train(run, directory, world, callbacks)
@@ -107,6 +108,11 @@ def _train(
                 "tokenizer": pipeline.tokenizer.fingerprint,
                 "max_length": pipeline.settings.max_length,
                 "development_examples": dev.encoded.fingerprint,
+            },
+            descriptions={
+                "batches": f"the training rows of {data.train.path}, as tokens,",
+                "development_examples": f"the development rows of {data.dev.path}, as tokens,",
+                "tokenizer": "the vocabulary and settings of the tokenizer",
             },
             model_files={
                 **config_file(model, labels=output_names(data.task), problem_type=task_type.problem_type),
@@ -190,6 +196,7 @@ def _finish(
         stopped_early_at=trained.learning_rate if trained.stopped_early else None,
         baselines=baselines,
         remarks=remarks(run, data, outcome),
+        rows=data.fingerprints,
     )
     write_text(directory.model / README, finetune_card(run, data, result, pipeline.model))
     directory.finish(result)

@@ -1,6 +1,6 @@
 """The result of a fine-tuning run, and the model card of its best model."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,8 @@ class FinetuneResult(Result):
     """The metrics of each baseline on the development examples; empty without baselines."""
     remarks: tuple[str, ...]
     """What is wrong with the model, such as a collapse; usually nothing."""
+    rows: dict[str, str] = field(default_factory=dict)
+    """Fingerprints of the rows, under `train` and `dev`; empty for a run of an earlier version."""
 
     @property
     def scores(self) -> dict[str, float]:

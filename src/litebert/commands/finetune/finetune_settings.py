@@ -12,8 +12,10 @@ from litebert.commands.finetune.default_settings import (
     BASE_HIDDEN_SIZE,
     FEW_ROWS,
     count_rows,
+    defaults_of_run,
     hidden_size_of,
     settings_for_size,
+    with_defaults,
 )
 from litebert.commands.recipes import load_recipe
 from litebert.model.config import Pooling
@@ -227,26 +229,37 @@ def recipe_of_task(name: str, recipes: RecipeSet = "paper") -> str:
 
 
 def load_finetune_config(
-    recipe: str, overrides: Iterable[str] = (), *, given: Mapping[str, Any] | None = None, open_files: bool = True
+    recipe: str,
+    overrides: Iterable[str] = (),
+    *,
+    given: Mapping[str, Any] | None = None,
+    open_files: bool = True,
+    out: Path | None = None,
 ) -> FinetuneRun:
     """The settings of a recipe (its name, a task, a .yaml file), the values `given`, then `key.path=value`.
 
     A missing learning rate, duration or batch size is chosen by the size of the model and of the data; without
-    `open_files`, by that of ALBERT-base and few rows.
+    `open_files`, by that of ALBERT-base and few rows. If model or data are gone, it is that of the run in `out`.
     """
     chosen = load_recipe(recipe_of_task(recipe), command="finetune")
     values = with_overrides({**chosen.settings, **(given or {})}, overrides)
-    complete = settings_for_size(BASE_HIDDEN_SIZE, FEW_ROWS).filled_into(values)
+    complete = with_defaults(values, settings_for_size(BASE_HIDDEN_SIZE, FEW_ROWS).to_dict())
     # Wrong settings are refused before a model or a file is opened.
     run = FinetuneRun.parse(complete, where=chosen.name)
     if complete == values or not open_files:
         return run
-    usual = settings_for_size(hidden_size_of(run.model), _num_rows(run.data))
-    return FinetuneRun.parse(usual.filled_into(values), where=chosen.name)
+    return FinetuneRun.parse(with_defaults(values, _defaults(run, out)), where=chosen.name)
 
 
-def _num_rows(data: LabelledFiles | BenchmarkFiles) -> int:
-    """Rows of the training file, or of the official one of a benchmark."""
+def _defaults(run: FinetuneRun, out: Path | None) -> dict[str, Any]:
+    """What is chosen by size; where a size is not known, what the run in `out` has, so that it can be resumed."""
+    hidden_size, rows = hidden_size_of(run.model), _num_rows(run.data)
+    usual = settings_for_size(hidden_size or BASE_HIDDEN_SIZE, rows or FEW_ROWS).to_dict()
+    return usual if out is None or (hidden_size and rows) else defaults_of_run(out, usual)
+
+
+def _num_rows(data: LabelledFiles | BenchmarkFiles) -> int | None:
+    """Rows of the training file, or of the official one of a benchmark; None where they are not known."""
     if isinstance(data, LabelledFiles):
         return count_rows(data.train)
     return benchmark_task(data.task).splits["train"].rows or FEW_ROWS

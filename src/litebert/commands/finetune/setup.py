@@ -60,8 +60,21 @@ class RunData:
     is_split: bool
     """Whether the development examples were held out from the training file."""
 
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """That of the rows of each part."""
+        return {"train": self.train.fingerprint, "dev": self.dev.fingerprint}
+
 
 def read_data(run: FinetuneRun) -> RunData:
+    """The task and its examples, with warnings about them."""
+    data = read_examples(run)
+    warn_small_dataset(data.train, batch_size=run.batch_size)
+    warn_train_dev_leakage(data.train, data.dev)
+    return data
+
+
+def read_examples(run: FinetuneRun) -> RunData:
     """The task and its examples."""
     data = run.data
     if isinstance(data, LabelledFiles):
@@ -71,8 +84,6 @@ def read_data(run: FinetuneRun) -> RunData:
         train = read_benchmark(data.task, data.directory, "train", files=data.split_files)
         dev = read_benchmark(data.task, data.directory, data.dev, files=data.split_files)
         task = task_of_benchmark(benchmark_task(data.task), train, run.metrics)
-    warn_small_dataset(train, batch_size=run.batch_size)
-    warn_train_dev_leakage(train, dev)
     is_split = isinstance(data, LabelledFiles) and isinstance(data.dev, DevSplit)
     return RunData(task, train, dev, _selection(data), is_split)
 

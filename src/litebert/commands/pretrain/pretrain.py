@@ -66,6 +66,11 @@ def _train(
                 "corpus": start.corpus.fingerprint,
                 "tokenizer": tokenizer.fingerprint,
             },
+            descriptions={
+                "batches": f"the examples that `sampling` draws from {run.corpus}",
+                "corpus": f"the documents of {run.corpus}",
+                "tokenizer": "the vocabulary and settings of the tokenizer",
+            },
             model_files={**config_file(model), **tokenizer.files()},
             flops=partial(training_flops, run.model),
         ),

@@ -22,6 +22,8 @@ from litebert.training.train_settings import TrainSettings
 logger = logging.getLogger(__name__)
 SETTINGS_OF_BATCHES = frozenset({"batch_size", "corpus", "data", "data_mixture", "max_length", "sampling", "seed"})
 """A change of these that is permitted changes the digest of the batches, too."""
+DESCRIPTIONS = {"batches": "the examples of the batches", "parameters": "the names or shapes of the parameters"}
+"""What the digests of the trainer itself are of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +33,18 @@ class Fingerprint:
     values: dict[str, Leaf]
     defaults: Mapping[str, Leaf] = field(default_factory=dict)
     """Of settings, for checkpoints of a version that did not have them."""
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    """Name of each digest → what it is of, in the plural; a digest itself says nothing to a person."""
 
     @classmethod
     def of(
-        cls, model: nn.Module, batches: BatchSource, settings: TrainSettings, others: Mapping[str, Any]
+        cls,
+        model: nn.Module,
+        batches: BatchSource,
+        settings: TrainSettings,
+        others: Mapping[str, Any],
+        *,
+        descriptions: Mapping[str, str] | None = None,
     ) -> "Fingerprint":
         """The fingerprint of a run; `others` is what the trainer does not know, such as the corpus."""
         own = {
@@ -43,7 +53,8 @@ class Fingerprint:
             "batch_size": batches.batch_size,
             "parameters": parameters_digest(model),
         }
-        return cls(flatten(own | dict(others)), defaults_of({**others, "train": settings}))
+        defaults = defaults_of({**others, "train": settings})
+        return cls(flatten(own | dict(others)), defaults, {**DESCRIPTIONS, **(descriptions or {})})
 
     def validate_unchanged(self, saved: Mapping[str, Leaf], *, where: Path, allowed: Collection[str]) -> None:
         """Raise a CheckpointError that names every field in which the run differs from its checkpoint."""
@@ -52,11 +63,16 @@ class Fingerprint:
             allowed = (*allowed, "batches")
         refused = [name for name in changed_names(saved, self.values) if not is_permitted(name, allowed)]
         if refused:
-            changes = "; ".join(f"{name} was {saved.get(name)!r}, is {self.values.get(name)!r}" for name in refused)
+            changes = "; ".join(self._change(name, saved.get(name)) for name in refused)
             raise CheckpointError(
                 f"{where}: the checkpoint is of another run: {changes}. Restore these, start in a new directory, "
-                f"or name the fields in `allow_config_changes`"
+                f"or permit the change by train.allow_config_changes=[{','.join(refused)}]"
             )
+
+    def _change(self, name: str, before: Leaf) -> str:
+        if name in self.descriptions:
+            return f"{self.descriptions[name]} are not those that the run began with ({name})"
+        return f"{name} was {before!r}, is {self.values.get(name)!r}"
 
 
 def defaults_of(values: Mapping[str, Any]) -> dict[str, Leaf]:

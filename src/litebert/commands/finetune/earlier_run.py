@@ -1,0 +1,71 @@
+"""The run that is already in the directory of a fine-tuning, compared with what the command asks for."""
+
+import logging
+from pathlib import Path
+
+from litebert.commands.finetune.finetune_result import FinetuneResult
+from litebert.commands.finetune.finetune_settings import BenchmarkFiles, FinetuneRun, LabelledFiles
+from litebert.commands.finetune.setup import read_examples
+from litebert.commands.run_directory import RunDirectory
+from litebert.errors import CheckpointError, ConfigError, DataError, LitebertError
+from litebert.hub_datasets import is_dataset_name, load_split
+from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
+
+logger = logging.getLogger(__name__)
+
+
+def open_directory(run: FinetuneRun, out: Path) -> RunDirectory:
+    """The directory of a new run, or of an earlier run with the same settings.
+
+    Raises what `RunDirectory.open` does; but DataError if a data file is missing, and CheckpointError if its rows are
+    not those of the finished run there.
+    """
+    try:
+        return RunDirectory.open(out, run, command="finetune", allowed=run.train.allow_config_changes)
+    except ConfigError:
+        # Some settings are chosen by the number of rows: that they differ may only follow from the file.
+        require_files(run.data)
+        if result := _result_with_any_settings(out):
+            validate_same_rows(run, result, out)
+        raise
+
+
+def validate_same_rows(run: FinetuneRun, result: FinetuneResult, out: Path) -> None:
+    """Raise CheckpointError if the data are not those of the finished run in `out`; warn if they are missing."""
+    if not result.rows:
+        return
+    try:
+        require_files(run.data)
+    except LitebertError as error:
+        logger.warning("%s. It cannot be compared with the rows of the finished run in %s", error, out)
+        return
+    data = read_examples(run)
+    for part, use, rows in (("train", "trained on", data.train), ("dev", "evaluated on", data.dev)):
+        if rows.fingerprint != result.rows[part]:
+            raise CheckpointError(
+                f"{rows.path}: its rows are not those that the finished run in {out} was {use}; restore the file, or "
+                "choose another --out"
+            )
+
+
+def require_files(data: LabelledFiles | BenchmarkFiles) -> None:
+    """Raise DataError, or MissingExtraError, if a file or data set does not exist."""
+    if isinstance(data, BenchmarkFiles):
+        for split in ("train", data.dev):
+            BenchmarkSplit(task=data.task, split=split, file=data.split_files.get(split)).path(data.directory)
+        return
+    for file in (data.train, data.dev):
+        if not isinstance(file, Path):
+            continue
+        if is_dataset_name(file):
+            load_split(file)
+        elif not file.exists():
+            raise DataError(f"{file}: no such file; check the path")
+
+
+def _result_with_any_settings(out: Path) -> FinetuneResult | None:
+    """The result of a finished fine-tuning run; None for everything else, such as a pretraining run."""
+    try:
+        return RunDirectory(out).result(FinetuneResult)
+    except CheckpointError:
+        return None

@@ -1,0 +1,183 @@
+"""A command whose run directory has a run already: its rows, and files that are gone."""
+
+import json
+import logging
+
+import pytest
+
+from litebert.commands.finetune.default_settings import FEW_ROWS
+from litebert.commands.finetune.earlier_run import validate_same_rows
+from litebert.commands.finetune.finetune import finetune
+from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config
+from litebert.errors import CheckpointError, ConfigError, DataError
+from support.data.benchmark_files import write_cola
+from support.data.labelled_files import write_opinions
+from support.runs.callbacks import KilledError, killer
+from support.runs.tiny_runs import opinions_run, save_pretrained
+
+
+@pytest.fixture(scope="module")
+def pretrained(tiny_tokenizer, tmp_path_factory):
+    return save_pretrained(tiny_tokenizer, tmp_path_factory.mktemp("pretrained") / "model")
+
+
+@pytest.fixture
+def values(pretrained, tmp_path):
+    """Settings of a run of one step with a file for training and one for evaluation."""
+    settings = opinions_run(pretrained, tmp_path / "train.csv", duration="1 steps") | {"baseline": False}
+    settings["data"] = {
+        "train": str(tmp_path / "train.csv"),
+        "dev": str(write_opinions(tmp_path / "dev.csv")),
+    }
+    return settings
+
+
+def run(values, **changes):
+    return FinetuneRun.parse({**values, **changes}, where="test")
+
+
+def flip_labels(file):
+    flipped = {"good": "bad", "bad": "good"}
+    header, *rows = file.read_text().splitlines()
+    rows = [",".join((text, flipped[label])) for text, label in (row.split(",") for row in rows)]
+    file.write_text("\n".join([header, *rows]) + "\n")
+
+
+@pytest.mark.parametrize(("changed", "use"), [("train", "trained"), ("dev", "evaluated")])
+def test_finished_run_with_other_rows_is_refused(values, tmp_path, changed, use):
+    finetune(run(values), tmp_path / "run")
+    flip_labels(tmp_path / f"{changed}.csv")
+    message = rf"{changed}.csv: its rows are not those that the finished run in .*run was {use} on; .* another --out"
+    with pytest.raises(CheckpointError, match=message):
+        finetune(run(values), tmp_path / "run")
+
+
+def test_finished_run_is_returned_while_rows_are_the_same_in_another_layout(values, tmp_path):
+    first = finetune(run(values), tmp_path / "run")
+    train = tmp_path / "train.csv"
+    train.write_text("".join(f"{line},{number}\n" for number, line in enumerate(train.read_text().splitlines())))
+    assert finetune(run(values), tmp_path / "run").best == json.loads(json.dumps(first.best))
+
+
+def test_finished_run_with_held_out_rows_is_refused_with_other_rows(values, tmp_path):
+    del values["data"]["dev"]
+    finetune(run(values), tmp_path / "run")
+    flip_labels(tmp_path / "train.csv")
+    with pytest.raises(CheckpointError, match=r"train\.csv: its rows are not those"):
+        finetune(run(values), tmp_path / "run")
+
+
+def test_finished_run_reads_neither_model_nor_tokenizer(values, tmp_path, monkeypatch):
+    finetune(run(values), tmp_path / "run")
+    monkeypatch.delattr("litebert.commands.finetune.finetune.load_start")
+    assert finetune(run(values), tmp_path / "run").steps == 1
+
+
+@pytest.mark.parametrize("name", ["train", "dev"])
+def test_finished_run_whose_file_is_gone_is_returned_with_a_warning(values, tmp_path, caplog, name):
+    first = finetune(run(values), tmp_path / "run")
+    (tmp_path / f"{name}.csv").unlink()
+    with caplog.at_level(logging.WARNING, "litebert"):
+        again = finetune(run(values), tmp_path / "run")
+    assert again.best == json.loads(json.dumps(first.best))
+    assert [each for each in caplog.messages if f"{name}.csv: no such file; check the path. It cannot be" in each]
+
+
+def test_finished_run_on_a_benchmark_that_is_gone_is_returned_with_a_warning(values, tmp_path, caplog):
+    values["data"] = {"task": "cola", "directory": str(write_cola(tmp_path / "data"))}
+    finetune(run(values), tmp_path / "run")
+    (tmp_path / "data").rename(tmp_path / "moved")
+    with caplog.at_level(logging.WARNING, "litebert"):
+        assert finetune(run(values), tmp_path / "run").steps == 1
+    assert "cannot be compared with the rows of the finished run" in caplog.text
+
+
+def test_data_set_of_the_hub_that_cannot_be_loaded_is_not_compared(values, tmp_path, caplog, monkeypatch):
+    def load_split(name):
+        raise DataError(f"{name}: cannot be loaded")
+
+    result = finetune(run(values), tmp_path / "run")
+    monkeypatch.setattr("litebert.commands.finetune.earlier_run.load_split", load_split)
+    with caplog.at_level(logging.WARNING, "litebert"):
+        validate_same_rows(run(values, data={"train": "hf:owner/name"}), result, tmp_path / "run")
+    assert "hf:owner/name: cannot be loaded. It cannot be compared" in caplog.text
+
+
+def test_finished_run_of_a_version_without_fingerprints_is_returned(values, tmp_path):
+    finetune(run(values), tmp_path / "run")
+    file = tmp_path / "run" / "result.json"
+    file.write_text(json.dumps({name: each for name, each in json.loads(file.read_text()).items() if name != "rows"}))
+    flip_labels(tmp_path / "train.csv")
+    assert finetune(run(values), tmp_path / "run").rows == {}
+
+
+def test_other_rows_of_a_finished_run_are_reported_before_the_settings_that_follow_from_them(values, tmp_path):
+    finetune(run(values), tmp_path / "run")
+    flip_labels(tmp_path / "train.csv")
+    with pytest.raises(CheckpointError, match="its rows are not those"):
+        finetune(run(values, batch_size=24), tmp_path / "run")
+
+
+@pytest.mark.parametrize("name", ["train", "dev"])
+def test_missing_file_is_reported_before_other_settings(values, tmp_path, name):
+    finetune(run(values), tmp_path / "run")
+    (tmp_path / f"{name}.csv").unlink()
+    with pytest.raises(DataError, match=rf"{name}\.csv: no such file"):
+        finetune(run(values, batch_size=24), tmp_path / "run")
+
+
+def test_other_settings_are_reported_in_a_directory_with_another_result(values, tmp_path):
+    finetune(run(values), tmp_path / "run")
+    (tmp_path / "run" / "result.json").write_text('{"steps": 3}')
+    with pytest.raises(ConfigError, match=r"other settings \(batch_size\)"):
+        finetune(run(values, batch_size=24), tmp_path / "run")
+
+
+@pytest.fixture
+def default_run(pretrained, tmp_path):
+    """A run of the recipe `default`, whose batch size depends on its rows: with few rows, 16."""
+
+    def settings():
+        given = {"model": str(pretrained), "baseline": False, "data": {"train": str(tmp_path / "train.csv")}}
+        short = ["train.duration=2 steps", "train.device=cpu", "train.precision=fp32"]
+        return load_finetune_config("default", short, given=given, out=tmp_path / "run")
+
+    write_opinions(tmp_path / "train.csv")
+    return settings
+
+
+def test_missing_file_of_an_unfinished_run_is_the_error(default_run, tmp_path):
+    with pytest.raises(KilledError):
+        finetune(default_run(), tmp_path / "run", callbacks=[killer("step", 1)])
+    (tmp_path / "train.csv").rename(tmp_path / "moved.csv")
+    with pytest.raises(DataError, match=r"train\.csv: no such file; check the path$"):
+        finetune(default_run(), tmp_path / "run")
+
+
+def test_finished_run_is_returned_without_the_file_that_its_settings_were_chosen_by(default_run, tmp_path):
+    first = finetune(default_run(), tmp_path / "run")
+    (tmp_path / "train.csv").rename(tmp_path / "moved.csv")
+    assert default_run().batch_size == 16
+    assert finetune(default_run(), tmp_path / "run").best == json.loads(json.dumps(first.best))
+
+
+def test_rows_that_were_added_to_the_file_of_a_finished_run_are_the_error(default_run, tmp_path):
+    finetune(default_run(), tmp_path / "run")
+    with (tmp_path / "train.csv").open("a") as file:
+        file.writelines(f"the film number {number} was good,good\n" for number in range(FEW_ROWS))
+    assert default_run().batch_size == 32
+    with pytest.raises(CheckpointError, match=r"train\.csv: its rows are not those"):
+        finetune(default_run(), tmp_path / "run")
+
+
+def test_other_rows_of_an_unfinished_run_are_refused_in_words_and_may_be_permitted(values, tmp_path):
+    values["train"] |= {"duration": "3 steps", "checkpoint_every": "1 steps"}
+    with pytest.raises(KilledError):
+        finetune(run(values), tmp_path / "run", callbacks=[killer("checkpoint", 1)])
+    flip_labels(tmp_path / "train.csv")
+    message = r"the training rows of .*train\.csv, as tokens, are not those that the run began with \(batches\)\. .*"
+    with pytest.raises(CheckpointError, match=message + r"train\.allow_config_changes=\[batches\]"):
+        finetune(run(values), tmp_path / "run")
+    values["train"]["allow_config_changes"] = ["batches"]
+    result = finetune(run(values), tmp_path / "run")
+    assert finetune(run(values), tmp_path / "run").rows == result.rows
