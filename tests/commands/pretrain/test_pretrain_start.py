@@ -143,6 +143,18 @@ def test_frozen_duplicate_token_heads_do_not_change_while_others_learn(corpus_di
 
 
 @pytest.mark.parametrize(
+    ("excluded", "left"),
+    [("[norm,bias]", "query and key"), ("[norm,query]", "key"), ("[norm,bias,query,key]", "")],
+)
+def test_weight_decay_of_frozen_heads_gives_a_warning(corpus_directory, tmp_path, caplog, excluded, left):
+    run = plan(corpus_directory, *FROZEN, f"train.exclude_from_weight_decay={excluded}", "train.weight_decay=0.1")
+    PretrainStart.of(run).model(RunDirectory(tmp_path), DistributedContext.current("cpu"))
+    expected = f"the weight decay of 0.1 still shrinks {left} of the frozen heads"
+    assert (expected in caplog.text) == bool(left)
+    assert ("still shrinks" in caplog.text) == bool(left)
+
+
+@pytest.mark.parametrize(
     ("settings", "message"),
     [
         (FROZEN[1:], "freeze_duplicate_token_heads: with random weights there are no"),

@@ -161,6 +161,7 @@ class PretrainStart:
         model = self._initial_model(directory, world)
         self.run.compute.apply(model)
         if self.run.freeze_duplicate_token_heads:
+            _warn_decay_of_frozen_heads(self.run)
             freeze_heads(model, num_duplicate_token_heads(self.run.model.num_attention_heads))
         return model
 
@@ -188,6 +189,18 @@ class PretrainStart:
             world_size=world.size,
             seed=run.seed,
             data_mixture=self.data_mixture,
+        )
+
+
+def _warn_decay_of_frozen_heads(run: PretrainRun) -> None:
+    excluded = run.train.exclude_from_weight_decay
+    decayed = [layer for layer in ("query", "key") if not any(pattern in f"{layer}.weight" for pattern in excluded)]
+    if run.train.weight_decay and decayed:
+        names = ",".join((*excluded, *decayed))
+        logger.warning(
+            "freeze_duplicate_token_heads: the weight decay of %g still shrinks %s of the frozen heads; "
+            "train.exclude_from_weight_decay=[%s] keeps them as they are",
+            *(run.train.weight_decay, " and ".join(decayed), names),
         )
 
 
