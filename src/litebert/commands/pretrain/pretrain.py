@@ -17,6 +17,7 @@ from litebert.commands.pretrain.pretraining_objective import PretrainingObjectiv
 from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.statistics.token_frequency import unigram_entropy
+from litebert.errors import CheckpointError
 from litebert.model.io.model_directory import config_file, load_model, save_model
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.callbacks.callback import Callback
@@ -36,6 +37,11 @@ def pretrain(run: PretrainRun, out: Path, *, callbacks: Sequence[Callback] = ())
         allowed = run.train.allow_config_changes
         directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, command="pretrain", allowed=allowed))
         if result := directory.result(PretrainResult):
+            if result.corpus not in ("", start.corpus.fingerprint):
+                raise CheckpointError(
+                    f"{run.corpus}: its documents are not those that the finished run in {out} was trained on; restore "
+                    "the corpus, or choose another --out"
+                )
             logger.info("%s: the run is finished; returning its result", out)
             return result
         world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
@@ -97,6 +103,7 @@ def _train(
         step_seconds=trained.step_seconds,
         start=initial_scores,
         end=scores,
+        corpus=start.corpus.fingerprint,
     )
     world.on_rank_zero(
         lambda: export(result, run, exported=exported, last=last, tokenizer=tokenizer, directory=directory)

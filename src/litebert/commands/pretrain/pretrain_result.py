@@ -41,6 +41,8 @@ class PretrainResult(Result):
     """Before the first step; None without evaluation, as `end`."""
     end: ValidationScores | None
     """Of the exported model."""
+    corpus: str = ""
+    """Fingerprint of the training documents; empty for a run of an earlier version."""
 
     @property
     def tokens_per_second(self) -> float:
