@@ -69,7 +69,9 @@ def test_pretraining_a_finished_run_returns_its_result(finished, corpus_director
 def test_finished_run_with_other_documents_in_its_corpus_is_refused(finished, corpus_directory, monkeypatch):
     out, _ = finished
     monkeypatch.setattr(Corpus, "fingerprint", "another")
-    with pytest.raises(CheckpointError, match=r"its documents are not those that the finished run in .* was trained on"):
+    with pytest.raises(
+        CheckpointError, match=r"its documents are not those that the finished run in .* was trained on"
+    ):
         pretrain(plan(corpus_directory), out)
 
 
