@@ -30,9 +30,9 @@ def test_losses_of_two_halves_sum_to_the_loss_of_the_batch():
     assert halves.item() == pytest.approx(loss(SCORES[0], labels).item())
 
 
-def test_regression_loss_is_the_sum_of_squares_over_labels():
-    predictions, targets = torch.tensor([1.0, 2.0, 5.0]), torch.tensor([0.0, -100.0, 2.0])
-    assert regression_loss(predictions, targets) == 1 + 9
+def test_regression_loss_is_the_sum_of_squares_also_of_a_score_of_minus_100():
+    predictions, targets = torch.tensor([1.0, -98.0, 5.0]), torch.tensor([0.0, -100.0, 2.0])
+    assert regression_loss(predictions, targets) == 1 + 4 + 9
 
 
 def test_span_loss_is_the_mean_of_start_and_end():

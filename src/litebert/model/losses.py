@@ -30,8 +30,7 @@ def classification_loss(logits: Float[Tensor, "N C"], labels: Int[Tensor, " N"])
 
 def regression_loss(predictions: Float[Tensor, " N"], targets: Float[Tensor, " N"]) -> Float[Tensor, ""]:
     """Summed squared error. Source: the STS-B branch of run_classifier.py."""
-    labelled = targets != NO_LABEL
-    return (predictions - targets).square().masked_fill(~labelled, 0).sum()
+    return (predictions - targets).square().sum()
 
 
 def span_loss(output: SpanOutput, starts: Int[Tensor, " B"], ends: Int[Tensor, " B"]) -> Float[Tensor, ""]:

@@ -133,6 +133,14 @@ def test_other_settings_are_reported_in_a_directory_with_another_result(values, 
         finetune(run(values, batch_size=24), tmp_path / "run")
 
 
+def test_other_settings_of_the_data_are_named_though_they_select_other_rows(values, tmp_path):
+    values["data"] = {**values["data"], "dev": {"fraction": 0.25}}
+    finetune(run(values), tmp_path / "run")
+    values["data"] = {**values["data"], "dev": {"fraction": 0.5}}
+    with pytest.raises(ConfigError, match=r"other settings \(data.dev.fraction\)"):
+        finetune(run(values), tmp_path / "run")
+
+
 @pytest.fixture
 def default_run(pretrained, tmp_path):
     """A run of the recipe `default`, whose batch size depends on its rows: with few rows, 16."""

@@ -74,6 +74,20 @@ def test_markdown_book_has_a_chapter_for_each_heading_and_no_marks(tmp_path, doc
     assert counts == {"chapter headings": 3, "books": 1}
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (r"He cried \*no\* and 5 \_ x.", "He cried *no* and 5 _ x."),
+        ("**Note: *very* good**", "Note: very good"),
+        ("*one **two** three*", "one two three"),
+        ("***both*** and _one_", "both and one"),
+        ("2 * 3 * 4 and a*b*c", "2 * 3 * 4 and a*b*c"),
+    ],
+)
+def test_marks_of_emphasis_are_removed_and_escaped_characters_kept(tmp_path, line, expected):
+    assert written(tmp_path, line + "\n", lines="markdown")[0] == expected + "\n"
+
+
 def test_gutenberg_book_is_unwrapped_without_its_licence(tmp_path):
     text, counts = written(tmp_path, GUTENBERG, gutenberg=True, lines="wrapped")
     assert text.splitlines()[:3] == ["A TALE", "CHAPTER I. In Which It Begins", "It was a day of rain."]

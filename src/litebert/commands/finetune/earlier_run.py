@@ -9,6 +9,7 @@ from litebert.commands.finetune.setup import read_examples
 from litebert.commands.run_directory import RunDirectory
 from litebert.errors import CheckpointError, ConfigError, DataError, LitebertError
 from litebert.hub_datasets import is_dataset_name, load_split
+from litebert.settings import read_yaml
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 
 logger = logging.getLogger(__name__)
@@ -25,7 +26,7 @@ def open_directory(run: FinetuneRun, out: Path) -> RunDirectory:
     except ConfigError:
         # Some settings are chosen by the number of rows: that they differ may only follow from the file.
         require_files(run.data)
-        if result := _result_with_any_settings(out):
+        if _reads_the_same(run, out) and (result := _result_with_any_settings(out)):
             validate_same_rows(run, result, out)
         raise
 
@@ -61,6 +62,12 @@ def require_files(data: LabelledFiles | BenchmarkFiles) -> None:
             load_split(file)
         elif not file.exists():
             raise DataError(f"{file}: no such file; check the path")
+
+
+def _reads_the_same(run: FinetuneRun, out: Path) -> bool:
+    """Whether the run in `out` has the same settings of the data: with others, the rows of one file may differ."""
+    file = RunDirectory(out).settings_file
+    return file.exists() and read_yaml(file).get("data") == run.to_dict()["data"]
 
 
 def _result_with_any_settings(out: Path) -> FinetuneResult | None:

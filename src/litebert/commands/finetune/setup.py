@@ -129,9 +129,9 @@ def score_scale(run: FinetuneRun, train: LabelledData) -> ScoreScale | None:
 
 
 def loss_weights(run: FinetuneRun, train: LabelledData) -> np.ndarray | None:
-    """Weights of the loss: of each label, or one for all scores, by which their errors are standardized; None: 1."""
+    """Weights of the loss: of each label, or one that all scores are multiplied by; None: 1."""
     weights, scale = class_weights(run, train), score_scale(run, train)
-    return weights if scale is None else np.array([scale.std**-2])
+    return weights if scale is None else np.array([1 / scale.std])
 
 
 def load_start(run: FinetuneRun, task: Task) -> tuple[Tokenizer, nn.Module]:

@@ -102,7 +102,8 @@ def _files_in(directory: Path, counts: Counter[str]) -> list[Path]:
     readable = [file for file in files if file.name.endswith(FOLDER_ENDINGS)]
     if not readable:
         expected = ", ".join(FOLDER_ENDINGS)
-        raise DataError(f"{directory}: no text files in this directory; expected files ending in {expected}")
+        named = f", or {directory}/*.md by name" if any(file.suffix == ".md" for file in files) else ""
+        raise DataError(f"{directory}: no text files in this directory; expected files ending in {expected}{named}")
     if len(readable) < len(files):
         counts["files of unknown format"] += len(files) - len(readable)
         logger.warning("%s: %d files of unknown format are not read", directory, len(files) - len(readable))

@@ -21,8 +21,9 @@ _HEADING = re.compile(
     re.IGNORECASE,
 )
 _MARKDOWN_HEADING = re.compile(r"#{1,6}(\s|$)")
-_EMPHASIS = re.compile(r"(?<!\w)([_*]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")
-"""Markdown's `_word_`, `*word*`, `**word**`."""
+_EMPHASIS = re.compile(r"(?<![\w\\_*])([_*]{1,3})(?![\s_*])(.+?)(?<![\s\\_*])\1(?![\w_*])")
+"""Markdown's `_word_`, `*word*`, `**word**`; inner ones are found once the outer ones are removed."""
+_ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!~-])")
 _MAX_HEADING_CHARS = 60
 """A longer line that starts like a heading is a sentence."""
 
@@ -38,7 +39,8 @@ class BookSettings(Settings):
     headings."""
     lines: Literal["paragraph", "wrapped", "markdown"] = "paragraph"
     """`paragraph`: every line is a sentence or a paragraph, as in BookCorpus. `wrapped`: a paragraph has several lines
-    and ends at a blank line, as in Project Gutenberg. `markdown`: the same, without headings and marks of emphasis."""
+    and ends at a blank line, as in Project Gutenberg. `markdown`: the same, without headings (`#`) and
+    marks of emphasis."""
     gutenberg: bool = False
     """Leave out the text before the START and after the END line of Project Gutenberg; count files without them."""
 
@@ -108,7 +110,13 @@ def _without_markup(paragraphs: Iterable[str], counts: Counter[str]) -> Iterator
             counts["chapter headings"] += 1
             yield None
         else:
-            yield _EMPHASIS.sub(r"\2", paragraph)
+            yield _without_emphasis(paragraph)
+
+
+def _without_emphasis(paragraph: str) -> str:
+    while (inner := _EMPHASIS.sub(r"\2", paragraph)) != paragraph:
+        paragraph = inner
+    return _ESCAPED.sub(r"\1", paragraph)
 
 
 def _in_chapters(lines: Iterable[str], counts: Counter[str]) -> Iterator[str | None]:

@@ -51,9 +51,15 @@ def _read(table: Table, columns: Columns, options: ReadOptions) -> ReadResult:
 
 
 def squared_errors(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
-    """Summed squared error, times the one weight if there is one. Source: the STS-B branch of run_classifier.py."""
-    errors = regression_loss(model(*batch.inputs).logits.squeeze(-1), batch.labels)
-    return LossSums({"score": errors if weights is None else errors * weights[0].to(errors.device)}, {})
+    """Summed squared error, of scores times the one weight if there is one.
+
+    Source: the STS-B branch of run_classifier.py.
+    """
+    predictions, targets = model(*batch.inputs).logits.squeeze(-1), batch.labels
+    if weights is not None:  # before squaring, which would leave the range of float32 for very small or large scores
+        scale = weights[0].to(predictions.device)
+        predictions, targets = predictions * scale, targets * scale
+    return LossSums({"score": regression_loss(predictions, targets)}, {})
 
 
 def score_scale(data: LabelledData) -> ScoreScale:
