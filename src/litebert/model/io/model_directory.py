@@ -180,7 +180,7 @@ def read_directory(source: Path | str, *, hub: HubOptions = HUB) -> SavedModel:
     else:
         logger.info("%s: has no %s, so damage cannot be detected", directory, MANIFEST)
     spec = read_model_spec(directory)
-    tensors = {name: tensor.to(torch.float32) for name, tensor in read_tensors(directory).items()}
+    tensors = with_dense_head({name: tensor.to(torch.float32) for name, tensor in read_tensors(directory).items()})
     if has_own_names(directory):
         if not any(name.startswith("encoder.") for name in tensors):  # saved by `AutoModel` of transformers
             tensors = {f"encoder.{name}": tensor for name, tensor in tensors.items()}
@@ -201,7 +201,6 @@ def load_weights(
     spec: ModelSpec, tensors: Mapping[str, Tensor], *, where: str, fresh: Collection[str] = (), seed: int = 0
 ) -> nn.Module:
     """A model with these weights, in evaluation mode; raises CheckpointError if one is missing or of another shape."""
-    tensors = with_dense_head(tensors)
     model = build(spec, seed=seed, device="cpu" if fresh or spec.adapters else "meta")
     expected = dict(model.named_parameters())  # a shared parameter once
     new = {name for name in expected if any(in_module(name, module) for module in fresh)}
