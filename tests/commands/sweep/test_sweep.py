@@ -89,6 +89,14 @@ def test_sweep_grid_may_grow_and_other_settings_may_not_change(planned, tmp_path
         sweep(planned({"seed": [0]}, learning_rate=0.5), tmp_path / "out")
 
 
+def test_sweep_whose_rows_have_changed_does_not_grow(planned, tmp_path):
+    sweep(planned({"seed": [0]}), tmp_path / "out")
+    grown, file = planned({"seed": [0, 1]}), tmp_path / "train.csv"
+    file.write_text("\n".join(file.read_text().splitlines()[:-2]) + "\n")
+    with pytest.raises(CheckpointError, match="its rows are not those that the finished run in"):
+        sweep(grown, tmp_path / "out")
+
+
 def test_failed_trial_stops_no_other_and_is_trained_again(planned, tmp_path):
     run = planned({"max_length": [200, 32], "seed": [0]})
     result = sweep(run, tmp_path / "out")

@@ -11,8 +11,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from litebert.commands.finetune.earlier_run import validate_same_rows
 from litebert.commands.finetune.finetune import finetune
+from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.run_directory import RunDirectory
 from litebert.commands.sweep.sweep_settings import Trial
 from litebert.commands.sweep.trial_results import State, SweepPaths, result_of
 from litebert.commands.worker_processes import StopWithParent, Worker, run_workers
@@ -28,8 +31,10 @@ logger = logging.getLogger(__name__)
 def train_all(trials: Sequence[Trial], paths: SweepPaths, *, jobs: int, callbacks: Sequence[Callback] = ()) -> None:
     """Train the unfinished trials; the failure of one is recorded and does not stop the others.
 
-    Raises StoppedBySignalError after a signal, once every running trial has saved its state.
+    Raises StoppedBySignalError after a signal, once every running trial has saved its state, and CheckpointError if
+    the data are not those of the finished trials.
     """
+    _validate_rows(trials, paths)
     # Diverged trials are left out: they would diverge again.
     waiting = [trial for trial in trials if result_of(trial, paths).state in ("failed", "unfinished")]
     logger.info("training %d of %d trials", len(waiting), len(trials))
@@ -40,6 +45,17 @@ def train_all(trials: Sequence[Trial], paths: SweepPaths, *, jobs: int, callback
         logger.info("trial %d of %d: %s", number, len(waiting), trial.name)
         train_one(trial.run, paths.run(trial.name), paths.failure(trial.name), callbacks=callbacks)
         _log_result(trial, paths)
+
+
+def _validate_rows(trials: Sequence[Trial], paths: SweepPaths) -> None:
+    """The trials of one table have the same rows; files are read once for each setting of the data."""
+    read = []
+    for trial in trials:
+        out = paths.run(trial.name)
+        result = RunDirectory(out).result(FinetuneResult)
+        if result and trial.run.data not in read:
+            validate_same_rows(trial.run, result, out)
+            read.append(trial.run.data)
 
 
 def train_one(run: FinetuneRun, out: Path, failure: Path, *, callbacks: Sequence[Callback] = ()) -> None:
