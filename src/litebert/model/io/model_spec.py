@@ -115,10 +115,10 @@ def read_model_spec(path: Path) -> ModelSpec:
 
 
 def has_own_names(path: Path) -> bool:
-    """Whether the weights beside a `config.json` have the tensor names of litebert, not those of transformers' ALBERT.
+    """Whether the weights of a model directory have litebert's tensor names, and not those of transformers' ALBERT.
 
-    The file says it, not the spec: transformers writes a model that it could express under our names if the model was
-    made from a directory with remote code.
+    `model_type` in `config.json` decides. The spec cannot: a model that was loaded with remote code is saved under
+    litebert's names, also if its architecture is one that `AlbertModel` has.
     """
     return _read_config(path).get("model_type") == LITEBERT_MODEL_TYPE
 

@@ -105,7 +105,8 @@ class Loss:
     counts: Callable[[LabelledBatch], dict[str, int]] = lambda batch: {"label": batch.num_examples}
     """How many labels each loss sums over, from the labels alone."""
     sums: Callable[[nn.Module, LabelledBatch, Tensor | None], LossSums]
-    """(model, batch, class weights) → summed losses under the names of `counts`."""
+    """(model, batch, weights) → summed losses under the names of `counts`. The weights are those of the classes, or one
+    by which all scores are multiplied."""
     class_weights: Callable[[ClassWeights, LabelledData], np.ndarray] | None = None
     """Weights of the labels, Float64 [C], from the setting and the training data; None: not supported."""
     score_scale: Callable[[LabelledData], "ScoreScale"] | None = None
