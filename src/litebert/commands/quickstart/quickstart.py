@@ -36,8 +36,8 @@ logger = logging.getLogger(__name__)
 
 RECIPE = "modern-quickstart"
 BLOCK_NOTE = (
-    f"recipe {RECIPE}: not ALBERT's own block but the modern one, which learns more in the same time; transformers loads "
-    "it with trust_remote_code=True (for ALBERT's block: litebert pretrain quickstart)"
+    f"recipe {RECIPE}: not ALBERT's own block but the modern one, which learns more in the same time; transformers "
+    "loads it with trust_remote_code=True (for ALBERT's block: litebert pretrain quickstart)"
 )
 RESERVED_SHARE, MIN_PRETRAIN_SHARE = 0.2, 0.5
 """Shares of the time: reserved for the stages after pretraining; minimum for pretraining."""

@@ -10,7 +10,7 @@ class QuickstartRun(Settings):
 
     text: tuple[str, ...] = ()
     """Text files, globs or directories; by default the documentation of the installed Python libraries."""
-    minutes: float = Field(default=5.8, gt=0)
+    minutes: float = Field(default=5.5, gt=0)
     """Approximate duration on two cores."""
     vocab_size: int = Field(default=4000, gt=5)
     """Maximum size of the vocabulary; a small text has fewer pieces."""
