@@ -136,6 +136,9 @@ def test_routes_of_embeddings_read_as_many_tokens_as_the_model_has_positions(sho
     assert (vector.headers["x-compute-tokens"], openai["usage"]["prompt_tokens"]) == (str(tokens), tokens)
     too_long = short_served.ask("/embed", {"inputs": "good " * 100})
     assert (too_long.status_code, "the limit is 96" in too_long.json()["error"]) == (413, True)
+    assert 'or set "truncate"' in too_long.text.replace("\\", "")
+    openai = short_served.ask("/v1/embeddings", {"input": "good " * 100, "model": "classifier"})
+    assert (openai.status_code, "truncate" in openai.text) == (413, False), "a field that the route does not have"
 
 
 def test_predict_reads_as_many_tokens_as_the_fine_tuning(short, short_served):

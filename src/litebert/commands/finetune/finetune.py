@@ -175,10 +175,11 @@ def _finish(
     """The result, also written to the directory and to the card of the model."""
     best = _evaluation(directory)
     curves = read_curves(directory.metrics)
+    losses = curves.get("train/loss")  # None if no loss was finite
     outcome = Outcome(
         best=best,
         baselines=baselines,
-        train_losses=curves["train/loss"].values,
+        train_losses=losses.values if losses else (),
         steps=trained.steps,
         hidden_size=spec_of(pipeline.model).config.hidden_size,
     )

@@ -21,7 +21,7 @@ async def embed(body: schemas.EmbedRequest, state: State, response: Response) ->
     model = state.models.find(body.model, "/embed")
     texts = _texts(body.inputs, model)
     options = {"pooling": body.pooling, "normalize": body.normalize, "dimensions": body.dimensions}
-    vectors = await _vectors(model, texts, response, truncate=body.truncate, **options)
+    vectors = await _vectors(model, texts, response, truncate=bool(body.truncate), **options)
     return [vector.tolist() for vector in vectors]
 
 
@@ -30,7 +30,7 @@ async def similarity(body: schemas.SimilarityRequest, state: State, response: Re
     """The cosine of the source sentence and each other sentence."""
     model = state.models.find(body.model, "/similarity")
     texts = [body.inputs.source_sentence, *body.inputs.sentences]
-    truncate = body.truncate or (body.parameters is not None and body.parameters.truncate)
+    truncate = bool(body.truncate or (body.parameters is not None and body.parameters.truncate))
     source, *others = await _vectors(model, texts, response, truncate=truncate)
     return [float(source @ other) for other in others]
 
