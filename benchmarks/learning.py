@@ -6,7 +6,8 @@ Same for both sides: initial weights, examples, masks, sentence-order pairs, the
 groups, learning rate of each step, clipping, precision. litebert runs `TrainStep`; `AlbertForPreTraining` of
 transformers runs in a plain PyTorch loop. First the losses and gradients of the first batch are compared in fp32. The
 two take turns step by step in one process, so that other load slows both down alike; seconds are processor time. Making
-the batches and evaluations is not counted for either side. Needs `pip install transformers`.
+the batches and evaluations is not counted for either side. `--trainer` then runs `transformers.Trainer` on the same
+batches, with the same optimizer and learning rates. Needs `pip install transformers accelerate`.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from typing import Any
 
 import torch
 from libraries import speed_contestants as who
+from libraries.trainer_run import trainer_seconds
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -53,6 +55,7 @@ class Side:
     step: Callable[[PretrainBatch, float], None]
     mlm_logits: Callable[[PretrainBatch], Tensor]
     """[P, V], at the masked positions."""
+    optimizer: torch.optim.Optimizer
 
 
 def main() -> None:
@@ -65,12 +68,19 @@ def main() -> None:
         weights = who.save_weights(config_of(arguments.corpus), Path(directory) / "model")
         differences = first_differences(weights, train.microbatches(0)[0])
         sides = [litebert_side(weights, settings), transformers_side(weights, settings)]
+        theirs = transformers_side(weights, settings) if arguments.trainer else None
     validation_batches = [validation.microbatches(index)[0] for index in range(arguments.eval_batches)]
     points = train_both(sides, train, validation_batches, RunSchedule.of(settings, train), every=arguments.every)
     names = {"processor": doctor().processor, "threads": arguments.threads, "torch": torch.__version__}
-    report = {"machine": names, "settings": settings.to_dict(), "seed": arguments.seed, "steps": arguments.steps}
-    write_json(arguments.out, {**report, "first_step_differences": differences, "points": points})
+    report: dict[str, Any] = {"machine": names, "settings": settings.to_dict()}
+    report |= {"seed": arguments.seed, "steps": arguments.steps}
+    report |= {"first_step_differences": differences, "points": points}
+    write_json(arguments.out, report)
     print(table(points))
+    if theirs is not None:
+        report["trainer"] = run_trainer(theirs, settings, train, validation_batches)
+        write_json(arguments.out, report)
+        print(comparison(points[-1], report["trainer"]))
 
 
 def config_of(corpus: Path) -> ModelConfig:
@@ -114,7 +124,7 @@ def litebert_side(weights: Path, settings: TrainSettings) -> Side:
     def step(batch: PretrainBatch, learning_rate: float) -> None:
         trained.update([batch], objective.counts(batch), learning_rate=learning_rate, seed=0)
 
-    return Side("litebert", model, step, lambda batch: pretraining_output(model, batch).mlm_logits)
+    return Side("litebert", model, step, lambda batch: pretraining_output(model, batch).mlm_logits, optimizer)
 
 
 def transformers_side(weights: Path, settings: TrainSettings) -> Side:
@@ -140,7 +150,7 @@ def transformers_side(weights: Path, settings: TrainSettings) -> Side:
         output = model(batch.input_ids, batch.attention_mask, batch.token_type_ids)
         return output.prediction_logits.flatten(0, 1)[batch.masked_positions]
 
-    return Side("transformers", model, step, mlm_logits)
+    return Side("transformers", model, step, mlm_logits, optimizer)
 
 
 def our_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
@@ -196,6 +206,32 @@ def train_both(
     return points
 
 
+def run_trainer(
+    side: Side, settings: TrainSettings, train: PretrainBatches, validation_batches: Sequence[PretrainBatch]
+) -> dict[str, float]:
+    """`loss` on the validation batches after all steps of `transformers.Trainer`, and its `seconds`."""
+    schedule = RunSchedule.of(settings, train)
+    side.model.train()
+    seconds = trainer_seconds(
+        side.model,
+        side.optimizer,
+        [train.microbatches(number)[0] for number in range(schedule.total_steps or 0)],
+        learning_rate=lambda step: schedule.learning_rate(TrainingProgress(step=step)),
+        max_grad_norm=settings.max_grad_norm or float("inf"),
+        bf16=settings.precision == "bf16",
+    )
+    return {"loss": validation_loss(side, validation_batches), "seconds": seconds}
+
+
+def comparison(end: dict[str, Any], trainer: dict[str, float]) -> str:
+    """Loss and seconds of the Trainer beside those of litebert after equal steps."""
+    ours = end["litebert"]
+    return (
+        f"transformers.Trainer after {end['step']} steps: loss {trainer['loss']:.4f} in {trainer['seconds']:.1f} s; "
+        f"litebert {ours['loss']:.4f} in {ours['seconds']:.1f} s, ratio {ours['seconds'] / trainer['seconds']:.2f}"
+    )
+
+
 @torch.no_grad()
 def validation_loss(side: Side, validation_batches: Sequence[PretrainBatch]) -> float:
     """Mean MLM loss in fp32 over the masked tokens of the validation batches."""
@@ -227,6 +263,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--seed", type=int, default=0, help="of the data")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--trainer", action="store_true", help="also run transformers.Trainer")
     return parser.parse_args()
 
 
