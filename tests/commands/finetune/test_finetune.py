@@ -12,6 +12,7 @@ from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finet
 from litebert.errors import CheckpointError, ConfigError, DataError, StoppedBySignalError
 from litebert.inference.predictor import Predictor
 from litebert.model.config import ModelConfig
+from litebert.model.initialization.query_key_patterns import TOKEN_LOGIT
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.tasks.metrics.evaluation import Evaluation
@@ -258,6 +259,23 @@ def test_finetune_fits_duplicate_token_heads_before_the_first_step(settings, tin
     assert changed
     assert all("query" in name or "key" in name for name in changed)
     assert "duplicate-token heads: query and key are fitted to" in caplog.text
+
+
+def test_a_quarter_of_the_duplicate_token_logit_halves_query_and_key(settings, tiny_tokenizer, tmp_path):
+    tiny_tokenizer.save(tmp_path / "tokenizer")
+    start = {"model": "tiny", "from_scratch": True, "tokenizer": tmp_path / "tokenizer"}
+    settings["data"] = {"train": write_pairs(tmp_path / "pairs.tsv"), "dev": tmp_path / "pairs.tsv", **PAIR}
+    settings["train"] |= {"duration": "1 steps", "learning_rate": 1e-12, "weight_decay": 0}
+    fitted = {"fit_duplicate_token_heads": True}
+    models = [
+        load_model(finetune(parsed(settings, **start, **fitted, **logit), tmp_path / str(number)).model)
+        for number, logit in enumerate(({}, {"duplicate_token_logit": TOKEN_LOGIT / 4}))
+    ]
+    for layer in ("query", "key"):
+        whole, half = (getattr(model.encoder.attentions[0], layer).weight for model in models)
+        rows = ((whole - half).abs() > 1e-3).any(1)
+        assert rows.any()
+        assert torch.allclose(half[rows], whole[rows] / 2, atol=tolerance())
 
 
 @pytest.mark.parametrize("rows", ["pairs", "single texts"])

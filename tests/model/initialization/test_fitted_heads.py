@@ -83,6 +83,16 @@ def test_the_last_heads_attend_to_the_equal_token_of_the_other_segment(tiny_conf
     assert attention_to_equal_tokens(model)[-fitted:].min() > 0.3
 
 
+def test_a_larger_logit_makes_the_attention_to_equal_tokens_sharper(tiny_config):
+    """Up to a point: each token is still more similar to itself than to its equal in the other segment."""
+    found = []
+    for logit in (0.5, 1.0, 2.0):
+        model = trained(config_of(tiny_config))
+        fit_duplicate_token_heads_(model.encoder, batches(), seed=0, logit=logit)
+        found.append(attention_to_equal_tokens(model)[-2:].min())
+    assert found[0] < found[1] < found[2]
+
+
 def test_wide_heads_do_not_read_the_directions_of_positions(tiny_config):
     """Two heads of 64 have rows for 126 of 128 directions; positions differ in 32 of these, as sinusoids do."""
     model = trained(config_of(tiny_config, embedding_size=128, hidden_size=256))

@@ -56,13 +56,15 @@ class Directions(NamedTuple):
 
 
 @torch.no_grad()
-def fit_duplicate_token_heads_(encoder: Encoder, batches: Iterable[ModelInputs], *, seed: int) -> int:
+def fit_duplicate_token_heads_(
+    encoder: Encoder, batches: Iterable[ModelInputs], *, seed: int, logit: float = TOKEN_LOGIT
+) -> int:
     """Set query and key of the duplicate-token heads, the last ones, of every stored attention.
 
     In place, from the first stored attention to the last, each for the first layer that runs it: if one is stored, for
-    the first layer of the encoder. There they give an equal token of the other text a logit of `TOKEN_LOGIT`, and the
-    other text `SEGMENT_LOGIT`, the own one minus that, as structured initialization does before training. Each head
-    reads other directions. An attention after the first one that reads too few (`MIN_DIRECTIONS`) in which tokens
+    the first layer of the encoder. There they give an equal token of the other text a logit of `logit`, and the other
+    text `SEGMENT_LOGIT`, the own one minus that, as structured initialization does before training. Each head reads
+    other directions. An attention after the first one that reads too few (`MIN_DIRECTIONS`) in which tokens
     differ keeps its heads; `attention_to_equal_tokens` measures the first one. All other weights stay. Returns how many
     attentions were fitted.
 
@@ -72,6 +74,7 @@ def fit_duplicate_token_heads_(encoder: Encoder, batches: Iterable[ModelInputs],
             segments and at many positions, which are otherwise taken for a difference of tokens or segments. For
             each stored attention they run through the layers before it.
         seed: of the random rotation that divides the directions among the heads.
+        logit: in the mean over the tokens; a larger one makes the attention sharper.
 
     Raises:
         ConfigError: the model has too few or too narrow heads, or low-rank updates of query and key.
@@ -98,7 +101,7 @@ def fit_duplicate_token_heads_(encoder: Encoder, batches: Iterable[ModelInputs],
         read = attention_reads(encoder, index, batches)
         found = discriminant_directions(read, count, seed=seed, orthogonal_to_mean=not config.use_bias)
         if index == 0 or found.count >= MIN_DIRECTIONS * count:
-            _write_heads(cast(Attention, block), found, rows, heads=heads, head_size=config.head_size)
+            _write_heads(cast(Attention, block), found, rows, heads=heads, head_size=config.head_size, logit=logit)
             fitted += 1
     return fitted
 
@@ -173,10 +176,12 @@ def discriminant_directions(read: TokenStates, count: int, *, seed: int, orthogo
     return Directions(directions.float(), (segment / (segment @ difference)).float(), centre.float(), axes.shape[1])
 
 
-def _write_heads(block: Attention, found: Directions, rows: Int[Tensor, " R"], *, heads: int, head_size: int) -> None:
+def _write_heads(
+    block: Attention, found: Directions, rows: Int[Tensor, " R"], *, heads: int, head_size: int, logit: float
+) -> None:
     """The rows of a head: all but the last compare tokens, the last one reads the segment with opposite signs."""
     count = len(rows) - 1
-    token_gain = math.sqrt(TOKEN_LOGIT * math.sqrt(head_size) / count)
+    token_gain = math.sqrt(logit * math.sqrt(head_size) / count)
     segment_gain = 2 * math.sqrt(SEGMENT_LOGIT * math.sqrt(head_size))
     first = (block.heads[0] - heads) * head_size
     for layer, sign in ((block.query, -1), (block.key, 1)):
