@@ -139,7 +139,7 @@ def test_finetune_trains_on_the_scores_as_they_are_without_standardization(setti
     assert abs(Predictor.load(result.model).regress(["the film was good"])[0]) < 100
 
 
-def test_finetune_whose_steps_are_all_skipped_ends_with_the_initial_weights(settings, tmp_path):
+def test_finetune_whose_steps_are_all_skipped_has_a_result_and_says_so(settings, pretrained, tmp_path):
     """Scores whose squares are beyond fp32: no loss is finite, so no weight changes."""
     settings |= {"standardize_scores": False}
     settings["train"] |= {"duration": "2 steps", "evaluate_every": "2 steps"}
@@ -147,8 +147,13 @@ def test_finetune_whose_steps_are_all_skipped_ends_with_the_initial_weights(sett
     write_opinions(tmp_path / "train.tsv", labels=(1.5e30, -1.5e30))
     result = finetune(parsed(settings), tmp_path / "run")
     metrics = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
-    assert metrics[-1]["step"] == result.best["step"] == 2
-    assert all(line["train/loss"] is None for line in metrics if "train/loss" in line)
+    losses = [line["train/loss"] for line in metrics if "train/loss" in line]
+    assert losses
+    assert set(losses) == {None}
+    assert result.best["step"] == 2
+    start, end = (load_model(model).encoder.state_dict() for model in (pretrained, result.model))
+    assert all(torch.equal(start[name], end[name]) for name in end)
+    assert "no training step had a finite loss" in result.to_text()
 
 
 def test_finetune_holds_out_rows_without_a_development_file(settings, tmp_path):
